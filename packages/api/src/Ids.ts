@@ -1,0 +1,71 @@
+import { Effect, Schema } from "effect"
+
+/**
+ * Identifiers. Public ids are a prefix and 24 characters of `[0-9a-z]` from a cryptographic source;
+ * numeric ids are database identities (spec 2.1, decisions §1.7). An id of the wrong form is
+ * answered like an unknown one (404), so paths decode with {@link AnyId} and the service looks it up.
+ */
+const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+const publicId = <const Prefix extends string, const Brand extends string>(prefix: Prefix, brand: Brand) =>
+  Schema.String.pipe(
+    Schema.pattern(new RegExp(`^${prefix}_[0-9a-z]{24}$`)),
+    Schema.brand(brand),
+    Schema.annotations({ identifier: brand, description: `Public id, ${prefix}_ and 24 characters of [0-9a-z]` })
+  )
+
+/** An agent's public id, `agent_…`. */
+export const AgentId = publicId("agent", "AgentId")
+export type AgentId = typeof AgentId.Type
+
+/** A call's public id, `call_…`. */
+export const CallId = publicId("call", "CallId")
+export type CallId = typeof CallId.Type
+
+/** A project's public id, `proj_…`. */
+export const ProjectId = publicId("proj", "ProjectId")
+export type ProjectId = typeof ProjectId.Type
+
+/** An organization's public id, `org_…`. */
+export const OrgId = publicId("org", "OrgId")
+export type OrgId = typeof OrgId.Type
+
+/** An event's id, `whe_…`; the same on every delivery of the event. */
+export const EventId = publicId("whe", "EventId")
+export type EventId = typeof EventId.Type
+
+/** 24 characters of `[0-9a-z]`, each from an unbiased cryptographic draw. */
+const randomPart = (): string => {
+  let out = ""
+  while (out.length < 24) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
+      if (byte < 252 && out.length < 24) out += alphabet[byte % 36]
+    }
+  }
+  return out
+}
+
+/** A new public id of the given kind, e.g. `yield* generate(AgentId, "agent")`. */
+export const generate = <A extends string>(schema: Schema.Schema<A, string>, prefix: string): Effect.Effect<A> =>
+  Effect.sync(() => Schema.decodeSync(schema)(`${prefix}_${randomPart()}`))
+
+export const newAgentId: Effect.Effect<AgentId> = generate(AgentId, "agent")
+export const newCallId: Effect.Effect<CallId> = generate(CallId, "call")
+export const newProjectId: Effect.Effect<ProjectId> = generate(ProjectId, "proj")
+export const newOrgId: Effect.Effect<OrgId> = generate(OrgId, "org")
+export const newEventId: Effect.Effect<EventId> = generate(EventId, "whe")
+
+/** A path parameter that names a row by its public or its numeric id. Services tell which it is. */
+export const AnyId = Schema.String.annotations({ description: "A public id or a numeric id" })
+
+/** Reads a path or query id: the numeric id, the public id, or neither (which no row has). */
+export const parseId = <A extends string>(
+  schema: Schema.Schema<A, string>
+): ((id: string) => { readonly numeric: number } | { readonly public: A } | undefined) => {
+  const isPublic = Schema.is(schema)
+  return (id) => {
+    if (isPublic(id)) return { public: id }
+    if (/^[1-9][0-9]{0,14}$/.test(id)) return { numeric: Number(id) }
+    return undefined
+  }
+}

@@ -1,0 +1,62 @@
+import { HttpApiMiddleware, HttpApiSecurity } from "@effect/platform"
+import { Context, Schema } from "effect"
+import type { OrgId, ProjectId } from "./Ids.ts"
+import { InvalidApiKey, MissingApiKey } from "./VoiceError.ts"
+
+/** The billing tiers of an organization (spec 8). */
+export const Tier = Schema.Literal("payg", "starter", "growth", "scale", "enterprise")
+export type Tier = typeof Tier.Type
+
+/** A project as the request sees it. */
+export interface PrincipalProject {
+  readonly id: number
+  readonly public_id: ProjectId
+}
+
+/** Who makes a request: a project key, or an organization key (with a project when `X-Project-Id` was sent). */
+export interface Principal {
+  readonly kind: "project" | "org"
+  readonly key_id: number
+  readonly scope: "full" | "read"
+  readonly org: { readonly id: number; readonly public_id: OrgId; readonly tier: Tier }
+  readonly project: PrincipalProject | null
+}
+
+/** The principal of the current request; a request service. */
+export class CurrentPrincipal extends Context.Tag("@svc/api/CurrentPrincipal")<CurrentPrincipal, Principal>() {}
+
+/** A principal that has a project, for endpoints that work on a project's resources. */
+export interface ProjectPrincipal extends Principal {
+  readonly project: PrincipalProject
+}
+
+/** The project of the current request; present on every endpoint that is not `orgOnly` or `projectOptional`. */
+export class CurrentProject extends Context.Tag("@svc/api/CurrentProject")<CurrentProject, PrincipalProject>() {}
+
+/**
+ * Voice API keys as `Authorization: Bearer <key>` or `X-Api-Key: <key>` (spec 5). The one implementation is the
+ * server's, which makes all checks in the order of decisions §2.3.
+ */
+export class Authorization extends HttpApiMiddleware.Tag<Authorization>()("@svc/api/Authorization", {
+  failure: Schema.Union(MissingApiKey.wire, InvalidApiKey.wire),
+  provides: CurrentPrincipal,
+  security: {
+    bearer: HttpApiSecurity.bearer,
+    apiKey: HttpApiSecurity.apiKey({ key: "X-Api-Key", in: "header" })
+  }
+}) {}
+
+/** How an endpoint is reached; an annotation on endpoints and groups, read by the server's security layer. */
+export interface Access {
+  /** `project` (default): needs a project. `optional`: an org key without `X-Project-Id` is fine. `org`: org keys only. */
+  readonly needs: "project" | "optional" | "org"
+  /** Writes that a paused account may still make (decisions §2.7). */
+  readonly creditsExempt: boolean
+}
+export class AccessRule extends Context.Tag("@svc/api/AccessRule")<AccessRule, Access>() {
+  /** What holds where nothing is annotated. */
+  static readonly standard: Access = { needs: "project", creditsExempt: false }
+  static readonly projectOptional: Access = { needs: "optional", creditsExempt: false }
+  static readonly orgOnly: Access = { needs: "org", creditsExempt: false }
+  static readonly creditsExempt: Access = { needs: "project", creditsExempt: true }
+}

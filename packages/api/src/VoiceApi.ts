@@ -1,0 +1,19 @@
+import { HttpApi, OpenApi } from "@effect/platform"
+import { AgentsApi } from "./agents/AgentsApi.ts"
+import { CallsApi } from "./calls/CallsApi.ts"
+import { HealthApi } from "./health/HealthApi.ts"
+import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
+import { Authorization } from "./Principal.ts"
+import { InternalError, Unavailable } from "./VoiceError.ts"
+
+/** The voice API, `{base_url}/v1` (spec part A). */
+export const VoiceApi = HttpApi.make("voice")
+  .add(AgentsApi)
+  .add(CallsApi)
+  .add(PhoneNumbersApi)
+  .add(HealthApi)
+  .addError(InternalError.wire)
+  .addError(Unavailable.wire)
+  .middleware(Authorization)
+  .annotate(OpenApi.Title, "Svc voice API")
+  .annotate(OpenApi.Version, "2026-11-01")

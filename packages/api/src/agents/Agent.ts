@@ -1,0 +1,55 @@
+import { Schema } from "effect"
+import { AgentId } from "../Ids.ts"
+import { define } from "../VoiceError.ts"
+import { Timestamp } from "../Wire.ts"
+
+/** The languages an agent can speak (spec 2.4). */
+export const languages = [
+  "en-US",
+  "en-GB",
+  "es-ES",
+  "nl-NL",
+  "de-DE",
+  "fr-FR",
+  "it-IT",
+  "pt-PT",
+  "pl-PL",
+  "sv-SE",
+  "da-DK",
+  "nb-NO",
+  "fi-FI"
+] as const
+export const Language = Schema.Literal(...languages).annotations({
+  message: () => ({ message: "language must be a supported BCP-47 code", override: true })
+})
+export type Language = typeof Language.Type
+
+/** An agent (spec 2.4, decisions §3.1). */
+export const Agent = Schema.Struct({
+  id: Schema.Int,
+  public_id: AgentId,
+  name: Schema.String,
+  language: Schema.String,
+  voice: Schema.String,
+  /** Seconds, 60 to 7200. */
+  max_duration: Schema.Int,
+  recording: Schema.Boolean,
+  end_call_enabled: Schema.Boolean,
+  server_url: Schema.String,
+  server_secret_hint: Schema.String,
+  webhook_url: Schema.NullOr(Schema.String),
+  webhook_secret_hint: Schema.NullOr(Schema.String),
+  webhook_events: Schema.NullOr(Schema.Array(Schema.String)),
+  knowledge_base_ids: Schema.Array(Schema.Struct({ id: Schema.Int, public_id: Schema.String })),
+  created_at: Timestamp,
+  updated_at: Timestamp
+}).annotations({ identifier: "Agent" })
+export type Agent = typeof Agent.Type
+
+export class AgentNotFound extends define("AgentNotFound", "AGENT_NOT_FOUND", 404, "agent not found") {}
+export class AgentHasActiveCalls extends define(
+  "AgentHasActiveCalls",
+  "AGENT_HAS_ACTIVE_CALLS",
+  409,
+  "agent has active calls"
+) {}

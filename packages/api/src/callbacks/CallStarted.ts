@@ -1,0 +1,75 @@
+import { Schema } from "effect"
+import { Json, JsonObject } from "../Wire.ts"
+
+/** Requests to the agent's `server_url` and their answers (spec 6.6). */
+
+/** Body of the `call.started` request. The last three are null but on the second request after a pre_gather menu. */
+export const CallStartedRequest = Schema.Struct({
+  event: Schema.Literal("call.started"),
+  call_id: Schema.String,
+  from: Schema.NullOr(Schema.String),
+  to: Schema.NullOr(Schema.String),
+  agent_id: Schema.String,
+  gathered_digit: Schema.NullOr(Schema.String),
+  gathered_input: Schema.NullOr(Schema.String),
+  gather_status: Schema.NullOr(Schema.Literal("valid", "timeout", "invalid"))
+})
+export type CallStartedRequest = typeof CallStartedRequest.Type
+
+/** A tool that the model may call (spec 2.8). */
+export const ToolDefinition = Schema.Struct({
+  name: Schema.String.pipe(Schema.pattern(/^[a-zA-Z0-9_-]{1,64}$/)),
+  description: Schema.optionalWith(Schema.String, { default: () => "" }),
+  /** JSON Schema of the arguments. */
+  parameters: Schema.optionalWith(JsonObject, { default: () => ({ type: "object", properties: {} }) }),
+  /** Seconds; each tool is timed on its own. */
+  timeout_seconds: Schema.optionalWith(Schema.Number.pipe(Schema.between(0.1, 120)), { default: () => 5 }),
+  usage_instructions: Schema.optional(Schema.String)
+})
+export type ToolDefinition = typeof ToolDefinition.Type
+
+/**
+ * The configuration of one call, as the engine uses it. Each field of the answer is decoded by itself: a bad one is
+ * left out and reported, it never kills the call (decisions §4.11).
+ */
+export const callStartedFields = {
+  system_prompt: Schema.String.pipe(Schema.minLength(1)),
+  system_prompt_append: Schema.String,
+  first_message: Schema.String,
+  end_session_message: Schema.String,
+  language: Schema.String,
+  voice: Schema.String,
+  max_duration: Schema.Int,
+  /** Seconds of caller silence before we hang up. */
+  inactivity_timeout: Schema.Number.pipe(Schema.greaterThan(0)),
+  tools: Schema.Array(Json),
+  dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
+  metadata: JsonObject
+} as const
+export type CallStartedFields = {
+  readonly [K in keyof typeof callStartedFields]: (typeof callStartedFields)[K]["Type"]
+}
+
+/** Body of a `tool.call` request. */
+export const ToolCallRequest = Schema.Struct({
+  event: Schema.Literal("tool.call"),
+  tool_call_id: Schema.String,
+  name: Schema.String,
+  arguments: JsonObject,
+  call_id: Schema.String,
+  from: Schema.NullOr(Schema.String)
+})
+export type ToolCallRequest = typeof ToolCallRequest.Type
+
+/** Answer to a `tool.call`: any JSON under `result`. */
+export const ToolCallAnswer = Schema.Struct({ result: Json })
+
+/** Body of a `transcript.updated` request; `timestamp` is seconds from the call's start. */
+export const TranscriptUpdatedRequest = Schema.Struct({
+  event: Schema.Literal("transcript.updated"),
+  call_id: Schema.String,
+  role: Schema.Literal("user", "assistant"),
+  content: Schema.String,
+  timestamp: Schema.Number
+})
+export type TranscriptUpdatedRequest = typeof TranscriptUpdatedRequest.Type

@@ -1,0 +1,132 @@
+import { Schema } from "effect"
+import { AgentId, CallId } from "../Ids.ts"
+import { define } from "../VoiceError.ts"
+import { JsonObject, Timestamp } from "../Wire.ts"
+
+/** Spec 3.1. */
+export const CallStatus = Schema.Literal(
+  "ringing",
+  "in-progress",
+  "completed",
+  "failed",
+  "busy",
+  "no-answer",
+  "canceled",
+  "rejected"
+)
+export type CallStatus = typeof CallStatus.Type
+
+export const Disposition = Schema.Literal(
+  "answered",
+  "no-answer",
+  "transferred",
+  "busy",
+  "failed",
+  "voicemail",
+  "rejected"
+)
+export type Disposition = typeof Disposition.Type
+
+/** Spec 3.1; `max-duration` is accepted only as a filter, the value written is `timeout` (decisions §4.3). */
+export const EndedReason = Schema.Literal(
+  "agent-hangup",
+  "caller-hangup",
+  "api",
+  "transfer",
+  "timeout",
+  "silence-timeout",
+  "error"
+)
+export type EndedReason = typeof EndedReason.Type
+
+/** One turn of a transcript: what was said, and for the agent what was really played. `timestamp` is seconds from the call's start. */
+export const TranscriptTurn = Schema.Struct({
+  role: Schema.Literal("assistant", "user"),
+  content: Schema.String,
+  timestamp: Schema.Number
+}).annotations({ identifier: "TranscriptTurn" })
+export type TranscriptTurn = typeof TranscriptTurn.Type
+
+/** Latency of one agent turn, in milliseconds; null where the stage did not happen. `ts` is seconds from the call's start. */
+export const TurnLatency = Schema.Struct({
+  turn: Schema.Int,
+  ts: Schema.Number,
+  /** Model asked → its first token. */
+  llm_ttfb_ms: Schema.NullOr(Schema.Number),
+  /** Model asked → first sentence handed to speech synthesis. */
+  tts_start_ms: Schema.NullOr(Schema.Number),
+  /** First sentence handed over → its first audio. */
+  tts_ttfb_ms: Schema.NullOr(Schema.Number),
+  /** Extension: end of the caller's speech as we noticed it → first agent frame sent. */
+  response_ms: Schema.NullOr(Schema.Number)
+}).annotations({ identifier: "TurnLatency" })
+export type TurnLatency = typeof TurnLatency.Type
+
+const summaryFields = {
+  call_id: CallId,
+  /** Null on a call to a number that had no agent. */
+  agent_id: Schema.NullOr(AgentId),
+  from_number: Schema.NullOr(Schema.String),
+  to_number: Schema.NullOr(Schema.String),
+  status: CallStatus,
+  disposition: Schema.NullOr(Disposition),
+  ended_reason: Schema.NullOr(EndedReason),
+  duration_seconds: Schema.Int,
+  minutes_used: Schema.Number,
+  rate_per_minute: Schema.Number,
+  total_cost: Schema.Number,
+  call_cost: Schema.Number,
+  recording_cost: Schema.Number,
+  llm_discount: Schema.Number,
+  transfer_cost: Schema.Number,
+  transfer_duration_seconds: Schema.Int,
+  transferred_to: Schema.NullOr(Schema.String),
+  has_recording: Schema.Boolean,
+  recording_enabled: Schema.Boolean,
+  turn_count: Schema.Int,
+  tool_call_count: Schema.Int,
+  tools_called: Schema.Array(Schema.String),
+  metadata: JsonObject,
+  ws_unavailable: Schema.Boolean,
+  extracted_data: JsonObject,
+  started_at: Timestamp,
+  ended_at: Schema.NullOr(Timestamp)
+}
+
+/** A call as lists show it (spec 2.6). */
+export const CallSummary = Schema.Struct(summaryFields).annotations({ identifier: "CallSummary" })
+export type CallSummary = typeof CallSummary.Type
+
+/** A call with its transcript and latencies (spec 2.6). */
+export const Call = Schema.Struct({
+  ...summaryFields,
+  transcript: Schema.Array(TranscriptTurn),
+  latency_data: Schema.Struct({ turns: Schema.Array(TurnLatency) })
+}).annotations({ identifier: "Call" })
+export type Call = typeof Call.Type
+
+/** Decisions §4.5. */
+export const CallState = Schema.Struct({
+  call_id: CallId,
+  status: CallStatus,
+  disposition: Schema.NullOr(Disposition),
+  ended_reason: Schema.NullOr(EndedReason),
+  duration_seconds: Schema.Int,
+  started_at: Timestamp,
+  ended_at: Schema.NullOr(Timestamp)
+}).annotations({ identifier: "CallState" })
+export type CallState = typeof CallState.Type
+
+export class CallNotFound extends define("CallNotFound", "CALL_NOT_FOUND", 404, "call not found") {}
+export class CallNotInProgress extends define(
+  "CallNotInProgress",
+  "CALL_NOT_IN_PROGRESS",
+  409,
+  "call is not in-progress"
+) {}
+export class NoControlChannel extends define(
+  "NoControlChannel",
+  "NO_CONTROL_CHANNEL",
+  409,
+  "call has no active control channel"
+) {}

@@ -1,0 +1,62 @@
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { AnyId, CallId } from "../Ids.ts"
+import { AccessRule } from "../Principal.ts"
+import { ValidationError } from "../VoiceError.ts"
+import { Limit } from "../Wire.ts"
+import {
+  Call,
+  CallNotFound,
+  CallNotInProgress,
+  CallState,
+  CallStatus,
+  CallSummary,
+  Disposition,
+  NoControlChannel
+} from "./Call.ts"
+
+const Day = (field: string) =>
+  Schema.String.pipe(
+    Schema.filter((s) => /^\d{4}-\d{2}-\d{2}$/.test(s) && new Date(`${s}T00:00:00Z`).toISOString().slice(0, 10) === s, {
+      message: () => `${field} must be a date, YYYY-MM-DD`
+    })
+  ).annotations({ jsonSchema: { type: "string", format: "date" } })
+
+/** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
+export const CallsQuery = Schema.Struct({
+  agent_id: Schema.optional(AnyId),
+  status: Schema.optional(CallStatus),
+  disposition: Schema.optional(Disposition),
+  from_date: Schema.optional(Day("from_date")),
+  to_date: Schema.optional(Day("to_date")),
+  after: Schema.optional(Schema.String),
+  limit: Schema.optionalWith(Limit(100), { default: () => 50 })
+})
+export type CallsQuery = typeof CallsQuery.Type
+
+const callId = Schema.Struct({ callId: AnyId })
+
+/** `/v1/calls` (spec 4.3). */
+export const CallsApi = HttpApiGroup.make("calls")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/calls")
+      .setUrlParams(CallsQuery)
+      .addSuccess(Schema.Struct({ calls: Schema.Array(CallSummary), next_cursor: Schema.NullOr(Schema.String) }))
+      .addError(ValidationError.wire)
+  )
+  .add(HttpApiEndpoint.get("get", "/v1/calls/:callId").setPath(callId).addSuccess(Call).addError(CallNotFound.wire))
+  .add(
+    HttpApiEndpoint.get("status", "/v1/calls/:callId/status")
+      .setPath(callId)
+      .addSuccess(CallState)
+      .addError(CallNotFound.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("end", "/v1/calls/:callId/end")
+      .setPath(callId)
+      .addSuccess(Schema.Struct({ success: Schema.Literal(true), call_id: CallId }))
+      .addError(CallNotFound.wire)
+      .addError(CallNotInProgress.wire)
+      .addError(NoControlChannel.wire)
+      .annotate(AccessRule, AccessRule.creditsExempt)
+  )

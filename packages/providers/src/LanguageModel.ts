@@ -1,0 +1,67 @@
+import { Context, Data, type Effect } from "effect"
+import type { Health } from "./Health.ts"
+
+/** A tool call as the model makes it; complete, with parsed arguments. */
+export interface ModelToolCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: { readonly [name: string]: unknown }
+}
+
+/** The conversation as the model sees it. */
+export type ModelMessage =
+  | { readonly role: "system"; readonly content: string }
+  | { readonly role: "user"; readonly content: string }
+  | { readonly role: "assistant"; readonly content: string; readonly tool_calls?: ReadonlyArray<ModelToolCall> }
+  | { readonly role: "tool"; readonly tool_call_id: string; readonly name: string; readonly content: string }
+
+/** A tool that the model may call; `parameters` is a JSON Schema. */
+export interface ModelTool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: { readonly [key: string]: unknown }
+}
+
+/** What a model gives, synchronously and in order. */
+export type ModelDelta =
+  | { readonly _tag: "Text"; readonly text: string }
+  | { readonly _tag: "ToolCall"; readonly call: ModelToolCall }
+  | { readonly _tag: "Usage"; readonly inputTokens: number; readonly outputTokens: number }
+  | { readonly _tag: "Done"; readonly reason: "stop" | "tool_calls" | "length" | "content_filter" }
+
+export class LanguageModelError extends Data.TaggedError("LanguageModelError")<{
+  readonly reason: string
+  readonly retryable: boolean
+}> {}
+
+export interface ModelRequest {
+  /** The call or session that asks. */
+  readonly callId: string
+  readonly messages: ReadonlyArray<ModelMessage>
+  readonly tools: ReadonlyArray<ModelTool>
+  readonly temperature?: number
+  /** Ask for one JSON object that fits this JSON Schema. */
+  readonly responseSchema?: { readonly [key: string]: unknown }
+  /** Facts about the call that scripted models may substitute: `from`, `to`. */
+  readonly variables: { readonly [name: string]: string }
+}
+
+/** A language model. */
+export class LanguageModel extends Context.Tag("@svc/providers/LanguageModel")<
+  LanguageModel,
+  {
+    readonly id: string
+    readonly models: ReadonlyArray<string>
+    readonly health: Effect.Effect<Health>
+    /** Share of the call's cost given back when this model is used, 0..1 (decisions §4.10). */
+    readonly discount?: number
+    /**
+     * Generates; each delta goes to `onDelta` at once. Completes after `Done`. Interruption stops it within 50 ms, and no
+     * delta comes afterwards. (A callback, because a Stream per turn costs 2.5 times the CPU; `Stream.runForEach` adapts.)
+     */
+    readonly generate: (
+      request: ModelRequest,
+      onDelta: (delta: ModelDelta) => void
+    ) => Effect.Effect<void, LanguageModelError>
+  }
+>() {}

@@ -1,0 +1,47 @@
+import type { Effect } from "effect"
+
+/** A request to a plugin's route. `path` is relative to the plugin's mount point and starts with `/`, or is empty. */
+export interface RouteRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string | undefined }
+  /** The raw body (at most 1 MB), for signatures. */
+  readonly body: Uint8Array
+  readonly params: { readonly [name: string]: string | undefined }
+  readonly remoteAddress: string
+}
+
+export interface RouteResponse {
+  readonly status: number
+  readonly headers?: { readonly [name: string]: string }
+  readonly body?: string | Uint8Array
+}
+
+/** A WebSocket as a plugin sees it: synchronous, because media passes through it. */
+export interface RouteSocket {
+  /** Sends one message. Does nothing when the socket is closed. */
+  readonly send: (data: string | Uint8Array) => void
+  /** Bytes not yet handed to the network. */
+  readonly bufferedBytes: () => number
+  readonly close: (code?: number, reason?: string) => void
+  readonly onMessage: (handler: (data: string | Uint8Array) => void) => void
+  /** Called once, however the socket ended. */
+  readonly onClose: (handler: () => void) => void
+}
+
+/** A route under `/telephony/<id>`; `path` is `""` for the mount point itself, `/calls/:call_id` with parameters. */
+export type Route =
+  | {
+      readonly _tag: "Http"
+      readonly method: "GET" | "POST" | "DELETE"
+      readonly path: string
+      readonly handle: (request: RouteRequest) => Effect.Effect<RouteResponse>
+    }
+  | {
+      readonly _tag: "WebSocket"
+      readonly path: string
+      /** Called after the upgrade. Must not throw. */
+      readonly accept: (socket: RouteSocket, request: RouteRequest) => void
+    }
