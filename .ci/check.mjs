@@ -1,0 +1,42 @@
+// Type-checks the whole repository with the build of the native TypeScript compiler that carries Effect's diagnostics.
+// Its program is run where npm put it: nothing in node_modules is patched, so `npm ci --ignore-scripts` is enough.
+// (Not through @effect/tsgo/lib/getExePath: in 0.45.0 that rejects the manifest of its own platform packages.)
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const require = createRequire(import.meta.url)
+const typescript = require.resolve("typescript/package.json")
+const { version } = JSON.parse(readFileSync(typescript, "utf8"))
+const platform = `${process.platform}-${process.arch}`
+
+/** The path of Effect's compiler for the installed TypeScript version, if npm has it for this platform. */
+const effectCompiler = () => {
+  try {
+    const { resolve } = createRequire(require.resolve("@effect/tsgo/package.json"))
+    const folder = dirname(resolve(`@effect/tsgo-${platform}/package.json`))
+    const file = join(folder, "artifacts/typescript", version, process.platform === "win32" ? "tsc.exe" : "tsc")
+    return existsSync(file) ? file : undefined
+  } catch {
+    return undefined
+  }
+}
+
+// Not incremental: a build-info file written by another compiler would hide Effect's diagnostics.
+const args = ["--noEmit", "--incremental", "false", "-p", "tsconfig.json", ...process.argv.slice(2)]
+const options = { cwd: root, stdio: "inherit" }
+const program = effectCompiler()
+if (program === undefined) {
+  console.warn(
+    `check: no Effect diagnostics, @effect/tsgo has no build of TypeScript ${version} for ${platform}; using plain tsc`
+  )
+}
+const { status, error } =
+  program === undefined
+    ? spawnSync(process.execPath, [join(dirname(typescript), "bin/tsc"), ...args], options)
+    : spawnSync(program, args, options)
+if (error) console.error(`check: the compiler did not start: ${error.message}`)
+process.exit(status ?? 1)
