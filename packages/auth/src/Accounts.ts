@@ -1,32 +1,9 @@
-import { OrgId, ProjectId } from "@svc/api/Ids"
-import { Tier } from "@svc/api/Principal"
-import type { ProjectNotFound } from "@svc/api/VoiceError"
-import { type BigDecimal, Context, type Effect, Schema } from "effect"
-
-/** An account (spec 1). `id` is the database identity, `public_id` is `org_…`. */
-export const Organization = Schema.Struct({
-  id: Schema.Int,
-  public_id: OrgId,
-  name: Schema.String,
-  tier: Tier,
-  /** EUR, exact. */
-  balance_eur: Schema.BigDecimal,
-  created_at: Schema.DateFromSelf,
-  updated_at: Schema.DateFromSelf
-})
-export type Organization = typeof Organization.Type
-
-/** What separates environments or customers inside an organization (spec 2.2). `id` is spec's `internal_id`. */
-export const Project = Schema.Struct({
-  id: Schema.Int,
-  public_id: ProjectId,
-  org_id: Schema.Int,
-  name: Schema.String,
-  description: Schema.NullOr(Schema.String),
-  created_at: Schema.DateFromSelf,
-  updated_at: Schema.DateFromSelf
-})
-export type Project = typeof Project.Type
+import type { Tier } from "@svc/api/Principal"
+import { ProjectNotFound } from "@svc/api/VoiceError"
+import { type BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { AccountsRepo } from "./AccountsRepo.ts"
+import type { Organization } from "./Organization.ts"
+import type { Project } from "./Project.ts"
 
 /** Organizations and their projects. */
 export class Accounts extends Context.Tag("@svc/auth/Accounts")<
@@ -44,4 +21,20 @@ export class Accounts extends Context.Tag("@svc/auth/Accounts")<
     /** A project of the organization by public or numeric id. A foreign or deleted one is not found. */
     readonly project: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
   }
->() {}
+>() {
+  static readonly layer: Layer.Layer<Accounts, never, AccountsRepo> = Layer.effect(
+    Accounts,
+    Effect.gen(function* () {
+      const repo = yield* AccountsRepo
+      return {
+        createOrganization: repo.insertOrganization,
+        createProject: (orgId, options) => repo.insertProject({ org_id: orgId, ...options }),
+        project: Effect.fn("Accounts.project")(function* (orgId: number, id: string) {
+          const found = yield* repo.findProject(orgId, id)
+          if (Option.isNone(found)) return yield* new ProjectNotFound()
+          return found.value
+        })
+      }
+    })
+  )
+}

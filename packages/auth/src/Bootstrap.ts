@@ -1,4 +1,50 @@
-import { Context, type Effect, type Redacted } from "effect"
+import { SqlClient } from "@effect/sql"
+import { Tier } from "@svc/api/Principal"
+import { BigDecimal, Config, ConfigError, Context, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
+import { Accounts } from "./Accounts.ts"
+import { AccountsRepo } from "./AccountsRepo.ts"
+import { generateKey, isKey, type KeyKind, prefixes } from "./KeyFormat.ts"
+import { Keys } from "./Keys.ts"
+
+/** A setting that counts as absent when it is empty, as in `SVC_X=` of an env file. */
+const setting = <A>(name: string, read: (value: string) => Either.Either<A, string>): Config.Config<Option.Option<A>> =>
+  Config.string(name).pipe(
+    Config.withDefault(""),
+    Config.mapOrFail((value) =>
+      value === ""
+        ? Either.right(Option.none<A>())
+        : Either.mapBoth(read(value), {
+            onLeft: (message) => ConfigError.InvalidData([], message),
+            onRight: Option.some
+          })
+    )
+  )
+
+const keySetting = (name: string, kind: KeyKind) =>
+  setting(name, (value) =>
+    isKey(kind, value)
+      ? Either.right(Redacted.make(value))
+      : Either.left(`must be ${prefixes[kind]} followed by 48 hexadecimal characters`)
+  )
+
+const isTier = Schema.is(Tier)
+
+const settings = Config.all({
+  org: keySetting("SVC_BOOTSTRAP_ORG_KEY", "org"),
+  project: keySetting("SVC_BOOTSTRAP_PROJECT_KEY", "project"),
+  workspace: keySetting("SVC_BOOTSTRAP_WORKSPACE_KEY", "workspace"),
+  tier: setting("SVC_BOOTSTRAP_TIER", (value) =>
+    isTier(value) ? Either.right(value) : Either.left(`must be one of ${Tier.literals.join(", ")}`)
+  ),
+  credits: setting("SVC_BOOTSTRAP_CREDITS", (value) =>
+    /^[0-9]{1,9}(\.[0-9]{1,4})?$/.test(value)
+      ? Either.fromOption(BigDecimal.fromString(value), () => "must be an amount in EUR")
+      : Either.left("must be an amount in EUR, such as 25 or 12.50")
+  )
+})
+
+/** What a workspace key may do (spec 5.10); the first one may do everything. */
+const workspaceScopes = ["bookings.customers.read", "bookings.customers.write", "bookings.customers.delete"]
 
 /** A key of the first start, and whether we made it up (then it must be printed, this once). */
 export interface BootstrapKey {
@@ -22,4 +68,58 @@ export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
     /** Makes them where there is no organization yet. Safe when several servers start at once: one of them creates. */
     readonly run: Effect.Effect<BootstrapResult>
   }
->() {}
+>() {
+  /** A wrong `SVC_BOOTSTRAP_…` variable fails the layer with an error that names it, whether it is needed or not. */
+  static readonly layer: Layer.Layer<
+    Bootstrap,
+    ConfigError.ConfigError,
+    Accounts | AccountsRepo | Keys | SqlClient.SqlClient
+  > = Layer.effect(
+    Bootstrap,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const repo = yield* AccountsRepo
+      const keys = yield* Keys
+      const sql = yield* SqlClient.SqlClient
+      const given = yield* settings
+
+      const keyOf = (kind: KeyKind): BootstrapKey =>
+        Option.match(given[kind], {
+          onNone: () => ({ key: Redacted.make(generateKey(kind)), generated: true }),
+          onSome: (key) => ({ key, generated: false })
+        })
+
+      const create = Effect.gen(function* () {
+        const org = yield* accounts.createOrganization({
+          name: "My organization",
+          tier: Option.getOrElse(given.tier, () => "enterprise" as const),
+          balance_eur: Option.getOrElse(given.credits, () => BigDecimal.fromBigInt(0n))
+        })
+        const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
+        const made = { org: keyOf("org"), project: keyOf("project"), workspace: keyOf("workspace") }
+        const owner = { org_id: org.id }
+        yield* keys.issue({ kind: "org", ...owner }, { name: "Default", key: made.org.key })
+        yield* keys.issue(
+          { kind: "project", ...owner, project_id: project.id, scope: "full" },
+          { name: "Default", key: made.project.key }
+        )
+        yield* keys.issue(
+          { kind: "workspace", ...owner, scopes: workspaceScopes },
+          { name: "Default", key: made.workspace.key }
+        )
+        return {
+          created: true as const,
+          org: { id: org.id, public_id: org.public_id },
+          project: { id: project.id, public_id: project.public_id },
+          keys: made
+        }
+      })
+
+      return {
+        run: Effect.flatMap(repo.claimEmpty, (empty) =>
+          empty ? create : Effect.succeed<BootstrapResult>({ created: false })
+        ).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.withSpan("Bootstrap.run"))
+      }
+    })
+  )
+}

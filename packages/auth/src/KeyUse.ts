@@ -1,0 +1,61 @@
+import { Cause, Context, Effect, Layer } from "effect"
+import { KeysRepo } from "./KeysRepo.ts"
+
+const minute = 60_000
+
+/**
+ * Keeps `last_used_at` of the keys without a write per request: each key is noted at most once a minute, and what was
+ * noted is written once a second in one statement, and once more at the end.
+ */
+export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
+  KeyUse,
+  {
+    /** Notes that a key was used at `now` (ms). Costs a look-up in a map. */
+    readonly note: (keyId: number, now: number) => void
+  }
+>() {
+  static readonly layer: Layer.Layer<KeyUse, never, KeysRepo> = Layer.scoped(
+    KeyUse,
+    Effect.gen(function* () {
+      const repo = yield* KeysRepo
+      const noted = new Map<number, number>()
+      const unwritten = new Map<number, number>()
+
+      // A failure keeps the notes for the next round, so a database restart loses nothing.
+      const write = Effect.suspend(() => {
+        if (unwritten.size === 0) return Effect.void
+        const batch = [...unwritten]
+        return Effect.tap(repo.recordUse(batch), () => {
+          for (const [id, at] of batch) if (unwritten.get(id) === at) unwritten.delete(id)
+        })
+      }).pipe(
+        Effect.catchAllCause((cause) =>
+          Cause.isInterruptedOnly(cause)
+            ? Effect.interrupt
+            : Effect.logWarning("The last use of API keys could not be written; it is tried again", cause)
+        )
+      )
+      const prune = Effect.map(Effect.clock, (clock) => {
+        const now = clock.unsafeCurrentTimeMillis()
+        for (const [id, at] of noted) if (now - at >= minute) noted.delete(id)
+      })
+
+      yield* Effect.addFinalizer(() => Effect.timeoutOption(write, "2 seconds"))
+      yield* Effect.sleep("1 second").pipe(
+        Effect.zipRight(write),
+        Effect.zipRight(prune),
+        Effect.forever,
+        Effect.forkScoped
+      )
+
+      return {
+        note: (keyId, now) => {
+          const last = noted.get(keyId)
+          if (last !== undefined && now - last < minute) return
+          noted.set(keyId, now)
+          unwritten.set(keyId, now)
+        }
+      }
+    })
+  )
+}
