@@ -1,0 +1,137 @@
+import { languages } from "@svc/api/agents/Agent"
+import { callStartedFields, ToolDefinition } from "@svc/api/callbacks/CallStarted"
+import { Either, ParseResult, Schema } from "effect"
+
+/** What the agent's own settings give a call before its server is asked. */
+export const AgentDefaults = Schema.Struct({
+  language: Schema.String,
+  voice: Schema.String,
+  /** Seconds. */
+  max_duration: Schema.Number,
+  end_call_enabled: Schema.Boolean
+})
+export type AgentDefaults = typeof AgentDefaults.Type
+
+/** The configuration of one call: the `call.started` answer over the agent's defaults, every field decided. */
+export const CallConfig = Schema.Struct({
+  system_prompt: Schema.String,
+  first_message: Schema.NullOr(Schema.String),
+  end_session_message: Schema.NullOr(Schema.String),
+  language: Schema.String,
+  voice: Schema.String,
+  /** Seconds. */
+  max_duration: Schema.Number,
+  /** Seconds, or null: no limit. */
+  inactivity_timeout: Schema.NullOr(Schema.Number),
+  /** Custom tools, run by the agent's server. */
+  tools: Schema.Array(Schema.typeSchema(ToolDefinition)),
+  end_call: Schema.Boolean,
+  dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
+  metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  /** Fields that were left out because they were not valid, each with the reason (decisions §4.11). */
+  warnings: Schema.Array(Schema.Struct({ field: Schema.String, reason: Schema.String }))
+})
+export type CallConfig = typeof CallConfig.Type
+
+/** Names of the tools that the platform runs itself (spec 2.8): listed in `tools` to enable them, never sent to the server. */
+export const platformTools: ReadonlySet<string> = new Set(["end_call", "svc_send_sms", "transfer_call"])
+
+/** Most characters of a metadata object's JSON, and its deepest nesting (spec 8). */
+const metadataBytes = 65_536
+const metadataDepth = 5
+
+const depth = (value: unknown): number =>
+  typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0
+
+const oneLine = (error: ParseResult.ParseError): string =>
+  ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
+
+/** What makes an answer unusable: the call is hung up (spec 6.6). */
+export interface Unusable {
+  readonly reason: string
+}
+
+/**
+ * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other bad field is left
+ * out with a warning. `voices` tells whether a voice speaks a language.
+ */
+export const resolve = (
+  answer: unknown,
+  agent: AgentDefaults,
+  speaks: (voice: string, language: string) => boolean
+): Either.Either<CallConfig, Unusable> => {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) {
+    return Either.left({ reason: "the answer to call.started is not a JSON object" })
+  }
+  const given: Readonly<Record<string, unknown>> = { ...answer }
+  const warnings: Array<{ field: string; reason: string }> = []
+  const warn = (field: string, reason: string): null => {
+    warnings.push({ field, reason })
+    return null
+  }
+  const read = <A, I>(field: string, schema: Schema.Schema<A, I>): A | null => {
+    const value = given[field]
+    if (value === undefined || value === null) return null
+    const decoded = Schema.decodeUnknownEither(schema)(value)
+    return Either.isRight(decoded) ? decoded.right : warn(field, oneLine(decoded.left))
+  }
+
+  const prompt = read("system_prompt", callStartedFields.system_prompt)
+  if (prompt === null) return Either.left({ reason: "the answer to call.started has no system_prompt" })
+  const append = read("system_prompt_append", callStartedFields.system_prompt_append)
+
+  const wantedLanguage = read("language", callStartedFields.language)
+  const known: ReadonlyArray<string> = languages
+  const language =
+    wantedLanguage === null || known.includes(wantedLanguage)
+      ? (wantedLanguage ?? agent.language)
+      : (warn("language", "language must be a supported BCP-47 code") ?? agent.language)
+
+  const wantedVoice = read("voice", callStartedFields.voice)
+  const voice =
+    wantedVoice === null || speaks(wantedVoice, language)
+      ? (wantedVoice ?? agent.voice)
+      : (warn("voice", "voice not available for the selected language") ?? agent.voice)
+
+  const wantedDuration = read("max_duration", callStartedFields.max_duration)
+  const max_duration = wantedDuration === null ? agent.max_duration : Math.min(7200, Math.max(60, wantedDuration))
+
+  const tools: Array<ToolDefinition> = []
+  let end_call = agent.end_call_enabled
+  for (const [index, item] of (read("tools", callStartedFields.tools) ?? []).entries()) {
+    const name = typeof item === "object" && item !== null && "name" in item ? item.name : undefined
+    if (name === "end_call") end_call = true
+    else if (typeof name === "string" && platformTools.has(name))
+      warn(`tools.${index}`, `the platform tool ${name} is not available`)
+    else {
+      const decoded = Schema.decodeUnknownEither(ToolDefinition)(item)
+      if (Either.isLeft(decoded)) warn(`tools.${index}`, oneLine(decoded.left))
+      else if (tools.some((tool) => tool.name === decoded.right.name))
+        warn(`tools.${index}`, `the tool ${decoded.right.name} is defined twice`)
+      else tools.push(decoded.right)
+    }
+  }
+
+  const wantedMetadata = read("metadata", callStartedFields.metadata) ?? {}
+  const metadata =
+    new TextEncoder().encode(JSON.stringify(wantedMetadata)).length > metadataBytes
+      ? (warn("metadata", `metadata must not exceed ${metadataBytes} bytes`) ?? {})
+      : depth(wantedMetadata) > metadataDepth
+        ? (warn("metadata", `metadata must not exceed ${metadataDepth} levels`) ?? {})
+        : wantedMetadata
+
+  return Either.right({
+    system_prompt: append === null ? prompt : `${prompt}\n\n${append}`,
+    first_message: read("first_message", callStartedFields.first_message) || null,
+    end_session_message: read("end_session_message", callStartedFields.end_session_message) || null,
+    language,
+    voice,
+    max_duration,
+    inactivity_timeout: read("inactivity_timeout", callStartedFields.inactivity_timeout),
+    tools,
+    end_call,
+    dtmf_actions: read("dtmf_actions", callStartedFields.dtmf_actions) ?? {},
+    metadata,
+    warnings
+  })
+}

@@ -1,0 +1,67 @@
+import type { CallStatus, Disposition, EndedReason } from "@svc/api/calls/Call"
+import type { EventData, EventName } from "@svc/api/events/Event"
+import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+
+/** An event with its data; the shell adds whose it is. */
+export type EmittedEvent = {
+  readonly [N in EventName]: { readonly event: N; readonly data: EventData[N] }
+}[EventName]
+
+/** How a call ended (spec 3.1). */
+export interface Outcome {
+  readonly status: CallStatus
+  readonly disposition: Disposition
+  readonly ended_reason: EndedReason | null
+}
+
+/** What a conversation wants done. The shell carries commands out in order and reports back by inputs. */
+export type Command =
+  /** Ask the agent's server for the configuration → ConfigAnswered | ConfigFailed. */
+  | { readonly _tag: "FetchConfig" }
+  /** Take the call → Answered | AnswerFailed. */
+  | { readonly _tag: "Answer" }
+  /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */
+  | { readonly _tag: "Listen"; readonly language: string }
+  /** Say a text after all texts asked before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
+  | {
+      readonly _tag: "Speak"
+      readonly id: string
+      readonly text: string
+      readonly voice: string
+      readonly language: string
+    }
+  /** Stop at once and drop what waits → SpeechCleared. */
+  | { readonly _tag: "StopSpeaking" }
+  /** → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone | ModelFailed. Replaces a running one. */
+  | {
+      readonly _tag: "AskModel"
+      readonly turn: number
+      readonly messages: ReadonlyArray<ModelMessage>
+      readonly tools: ReadonlyArray<ModelTool>
+    }
+  | { readonly _tag: "CancelModel" }
+  /** Ask the agent's server → ToolAnswered | ToolFailed. The conversation keeps the time. */
+  | {
+      readonly _tag: "InvokeTool"
+      readonly id: string
+      readonly name: string
+      readonly arguments: { readonly [key: string]: unknown }
+    }
+  | { readonly _tag: "CancelTool"; readonly id: string }
+  /** → TimerFired after `ms`. A running timer of that name starts anew. */
+  | { readonly _tag: "StartTimer"; readonly timer: string; readonly ms: number }
+  | { readonly _tag: "StopTimer"; readonly timer: string }
+  | ({ readonly _tag: "Emit"; readonly at: number } & EmittedEvent)
+  /** Tell the agent's server what was said (fire and forget, in order); `timestamp` in seconds. */
+  | {
+      readonly _tag: "TellTranscript"
+      readonly role: "user" | "assistant"
+      readonly content: string
+      readonly timestamp: number
+    }
+  /** Refuse the call that was not answered, or end the leg. */
+  | { readonly _tag: "Hangup"; readonly reason: string }
+  /** The last command: settle the record, release everything. */
+  | ({ readonly _tag: "Finish" } & Outcome)
+
+export type CommandOf<Tag extends Command["_tag"]> = Extract<Command, { readonly _tag: Tag }>

@@ -1,0 +1,224 @@
+import { apology } from "./Apology.ts"
+import type { Command } from "./Command.ts"
+import * as Ending from "./Ending.ts"
+import type { Facts, Input } from "./Input.ts"
+import * as Limits from "./Limits.ts"
+import * as Model from "./Model.ts"
+import * as Speech from "./Speech.ts"
+import { type Conversation, command, type Draft, emit, ids, initial, patch, timestamp } from "./State.ts"
+import * as Tools from "./Tools.ts"
+import * as Turn from "./Turn.ts"
+
+/**
+ * The conversation of a call, as a pure function: no I/O, no clock, no provider. The same inputs give the same commands,
+ * so a call's journal replays, and a production call becomes a test.
+ */
+
+export type { Conversation } from "./State.ts"
+
+type Result = readonly [Conversation, ReadonlyArray<Command>]
+
+/** A call that has just come in. */
+export const start = (facts: Facts): Result => {
+  const d: Draft = { state: initial(facts), at: 0, commands: [] }
+  emit(d, { event: "call.ringing", data: { ...ids(d), from: facts.from, to: facts.to } })
+  command(d, { _tag: "FetchConfig" })
+  return [d.state, d.commands]
+}
+
+/** What the conversation makes of an input. */
+export const step = (state: Conversation, input: Input): Result => {
+  if (state.phase === "over") return [state, []]
+  const d: Draft = { state, at: input.at, commands: [] }
+  apply(d, input)
+  Speech.closeFinished(d)
+  Ending.continueEnding(d)
+  Limits.watchInactivity(d)
+  return [d.state, d.commands]
+}
+
+/** Whether a partial transcript would change anything now; others need not be told (nor journaled). */
+export const heedsPartial = (state: Conversation): boolean =>
+  !state.caller.speaking || state.interruption?.user_text === null || Speech.isSpeaking(state)
+
+const apply = (d: Draft, input: Input): void => {
+  switch (input._tag) {
+    case "ConfigAnswered":
+      if (d.state.phase !== "starting") return
+      patch(d, { phase: "answering", config: input.config })
+      command(d, { _tag: "Answer" })
+      return
+    case "ConfigFailed":
+      if (d.state.phase === "starting") Ending.over(d, Ending.failed)
+      return
+    case "Answered":
+      if (d.state.phase === "answering") goLive(d)
+      return
+    case "AnswerFailed":
+      if (d.state.phase === "answering") Ending.over(d, Ending.canceled)
+      return
+    case "CallerHungUp":
+      Ending.over(d, d.state.answered_at === null ? Ending.canceled : Ending.hungUp)
+      return
+    case "LegFailed":
+    case "Crashed":
+      Ending.over(d, Ending.failed)
+      return
+    case "EndRequested":
+      endRequested(d, input.by)
+      return
+    default:
+      // Everything else belongs to an answered call.
+      if (d.state.answered_at !== null) applyLive(d, input)
+      return
+  }
+}
+
+const applyLive = (d: Draft, input: Input): void => {
+  switch (input._tag) {
+    case "CallerSpeechStarted":
+      Turn.onSpeechStarted(d)
+      return
+    case "CallerSpeechStopped":
+      Turn.onSpeechStopped(d)
+      return
+    case "CallerPartial":
+      Turn.onWords(d, input.text, false)
+      return
+    case "CallerFinal":
+      patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      Turn.onWords(d, input.text, true)
+      return
+    case "CallerEndOfTurn":
+      Turn.onEndOfTurn(d)
+      return
+    case "RecognizerFailed":
+      if (Turn.onRecognizerFailed(d)) Ending.begin(d, "error")
+      return
+    case "Dtmf":
+      onDtmf(d, input.digit)
+      return
+    case "ModelStarted":
+      Model.onStarted(d, input)
+      return
+    case "ModelSentence":
+      Model.onSentence(d, input)
+      return
+    case "ModelToolCalls":
+      if (!Model.acceptsCalls(d, input)) return
+      if (Tools.invoke(d, input) !== null) Ending.begin(d, "agent-hangup", { finishSpeech: true })
+      return
+    case "ModelDone":
+      modelFailed(d, Model.onDone(d, input))
+      return
+    case "ModelFailed":
+      modelFailed(d, Model.onFailed(d, input))
+      return
+    case "SpeechStarted":
+      Speech.onStarted(d, input)
+      return
+    case "SpeechPlayed":
+      Speech.onPlayed(d, input)
+      return
+    case "SpeechFailed":
+      // A voice that failed twice will not say the farewell either.
+      if (Speech.onFailed(d, input) && d.state.failures.speech > 1) Ending.begin(d, "error", { farewell: false })
+      return
+    case "SpeechCleared":
+      Speech.onCleared(d, input)
+      Turn.onCleared(d)
+      return
+    case "ToolAnswered":
+      Tools.onAnswered(d, input)
+      return
+    case "ToolFailed":
+      Tools.onFailed(d, input)
+      return
+    case "TimerFired":
+      onTimer(d, input.timer)
+      return
+  }
+}
+
+const goLive = (d: Draft): void => {
+  const { config, facts } = d.state
+  patch(d, { phase: "live", answered_at: d.at })
+  emit(d, { event: "call.started", data: { ...ids(d), from: facts.from, to: facts.to } })
+  command(d, { _tag: "Listen", language: config?.language ?? facts.agent.language })
+  Limits.onAnswered(d)
+  if (config?.first_message) Speech.announce(d, config.first_message)
+}
+
+const endRequested = (d: Draft, by: "api" | "shutdown"): void => {
+  if (by === "api") {
+    Ending.begin(d, "api")
+    return
+  }
+  if (d.state.answered_at === null) {
+    Ending.over(d, Ending.failed)
+    return
+  }
+  Ending.begin(d, "agent-hangup", { limitMs: Ending.shutdownFarewellMs })
+}
+
+const onDtmf = (d: Draft, digit: string): void => {
+  Limits.noteActivity(d)
+  const action = d.state.config?.dtmf_actions[digit] ?? "unmapped"
+  emit(d, { event: "call.dtmf.received", data: { ...ids(d), digit, action } })
+}
+
+/** The first failure is excused, the second in a row ends the call. */
+const modelFailed = (d: Draft, reason: string | null): void => {
+  if (reason === null || d.state.phase !== "live") return
+  const failures = { ...d.state.failures, model: d.state.failures.model + 1 }
+  patch(d, { failures })
+  if (failures.model > 1) {
+    Ending.begin(d, "error")
+    return
+  }
+  // What was said before the failure stands, and a tool that still runs will be answered: no need to excuse anything.
+  if (Speech.isSpeaking(d.state)) return
+  if (d.state.owed) {
+    Model.continueAfterTools(d)
+    return
+  }
+  Speech.announce(d, apology(d.state.config?.language ?? d.state.facts.agent.language))
+}
+
+const onTimer = (d: Draft, timer: string): void => {
+  if (!d.state.timers.has(timer)) return
+  const timers = new Set(d.state.timers)
+  timers.delete(timer)
+  patch(d, { timers })
+  const tool = Tools.ofTimer(timer)
+  if (tool !== undefined) {
+    Tools.onTimeout(d, tool)
+    return
+  }
+  switch (timer) {
+    case "endpoint":
+      Turn.onEndOfTurn(d)
+      return
+    case "barge_in":
+      Turn.onBargeInTimer(d)
+      return
+    case "resume":
+      Turn.onResumeTimer(d)
+      return
+    case "model":
+      modelFailed(d, Model.onTimer(d))
+      return
+    case "max_duration":
+      Ending.begin(d, "timeout")
+      return
+    case "inactivity":
+      Ending.begin(d, "silence-timeout")
+      return
+    case "farewell":
+      Ending.onFarewellTimer(d)
+      return
+  }
+}
+
+/** The wall-clock time of an input of this conversation, ISO 8601. */
+export const isoTime = (state: Conversation, at: number): string => timestamp({ state, at, commands: [] })

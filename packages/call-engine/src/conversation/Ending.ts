@@ -1,0 +1,105 @@
+import type { EndedReason } from "@svc/api/calls/Call"
+import type { Outcome } from "./Command.ts"
+import * as Model from "./Model.ts"
+import * as Speech from "./Speech.ts"
+import { command, type Draft, openEntries, patch, startTimer, stopTimer, updateAgent } from "./State.ts"
+import * as Tools from "./Tools.ts"
+import * as Turn from "./Turn.ts"
+
+/**
+ * How a call ends.
+ *
+ * | phase | on | then |
+ * |---|---|---|
+ * | starting, answering | no usable configuration | refused: failed |
+ * | starting, answering | caller gone | canceled |
+ * | live | end_call | what is being said, then the farewell, then we hang up |
+ * | live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
+ * | ending | all spoken, or {@link farewellMs} over | we hang up |
+ * | live, ending | caller gone | over |
+ *
+ * The reason is the first one: a caller who hangs up during our farewell does not change it.
+ */
+
+/** The longest that a farewell may take. */
+export const farewellMs = 15_000
+/** The same when the process is about to stop. */
+export const shutdownFarewellMs = 7_000
+/** How long we wait to hear what was played before we hang up all the same. */
+const clearMs = 1_000
+
+const outcomeOf = (reason: EndedReason): Outcome =>
+  reason === "error"
+    ? { status: "failed", disposition: "failed", ended_reason: "error" }
+    : { status: "completed", disposition: "answered", ended_reason: reason }
+
+/** Ends a live call from our side, with the farewell. */
+export const begin = (
+  d: Draft,
+  reason: EndedReason,
+  options: { readonly finishSpeech?: boolean; readonly limitMs?: number; readonly farewell?: boolean } = {}
+): void => {
+  if (d.state.phase !== "live") return
+  for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"]) stopTimer(d, timer)
+  Model.cancel(d)
+  Tools.cancelAll(d)
+  patch(d, { phase: "ending", ending: { outcome: outcomeOf(reason), hanging: false } })
+  if (d.state.interruption !== null) {
+    const { clearing } = d.state.interruption
+    patch(d, { interruption: null })
+    if (!clearing) Speech.dropHeld(d)
+  } else if (options.finishSpeech !== true && Speech.isSpeaking(d.state)) Speech.stop(d)
+  const text = d.state.config?.end_session_message ?? null
+  if (text !== null && options.farewell !== false) Speech.announce(d, text)
+  startTimer(d, "farewell", options.limitMs ?? farewellMs)
+}
+
+/** In the ending: hangs up as soon as nothing is left to say. Called at the end of every step. */
+export const continueEnding = (d: Draft): void => {
+  const { ending, phase } = d.state
+  if (phase !== "ending" || ending === null) return
+  const waits = openEntries(d.state).some((e) => e.utterances.some((u) => u.state === "held"))
+  if (!Speech.isSpeaking(d.state) && !waits) finish(d, ending.outcome, hangupReason(ending.outcome))
+}
+
+const hangupReason = (outcome: Outcome): string => outcome.ended_reason ?? outcome.status
+
+/** The farewell took too long. */
+export const onFarewellTimer = (d: Draft): void => {
+  const { ending } = d.state
+  if (ending === null) return
+  if (!ending.hanging && Speech.isSpeaking(d.state)) {
+    patch(d, { ending: { ...ending, hanging: true } })
+    Speech.stop(d)
+    startTimer(d, "farewell", clearMs)
+  } else finish(d, ending.outcome, hangupReason(ending.outcome))
+}
+
+/** The other side is gone, or never was: the call is over, with the reason that was decided before, if any. */
+export const over = (d: Draft, outcome: Outcome): void =>
+  finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
+
+/** The last step of every call. */
+const finish = (d: Draft, outcome: Outcome, reason: string): void => {
+  Model.cancel(d)
+  Tools.cancelAll(d)
+  for (const entry of openEntries(d.state)) {
+    updateAgent(d, entry.turn, (e) => ({
+      ...e,
+      generating: false,
+      interrupted: e.interrupted || e.utterances.some((u) => u.state !== "played"),
+      utterances: e.utterances.map((u) => (u.state === "played" ? u : { ...u, state: "cut" }))
+    }))
+  }
+  Speech.closeFinished(d)
+  // Words of an unfinished turn are kept: they are often the reason why somebody hung up.
+  Turn.commit(d)
+  for (const timer of d.state.timers) stopTimer(d, timer)
+  patch(d, { phase: "over", ended_at: d.at, interruption: null, outcome })
+  command(d, { _tag: "Hangup", reason })
+  command(d, { _tag: "Finish", ...outcome })
+}
+
+export const failed: Outcome = { status: "failed", disposition: "failed", ended_reason: "error" }
+export const canceled: Outcome = { status: "canceled", disposition: "no-answer", ended_reason: "caller-hangup" }
+export const hungUp: Outcome = { status: "completed", disposition: "answered", ended_reason: "caller-hangup" }

@@ -1,0 +1,75 @@
+import { AgentId, CallId } from "@svc/api/Ids"
+import { Schema } from "effect"
+import { AgentDefaults, CallConfig } from "./CallConfig.ts"
+
+/**
+ * What a conversation is told: everything that happens to a call, at the grain of decisions. Inputs are the call's
+ * journal, so each is plain JSON. `at` is milliseconds since the call's start.
+ */
+
+/** What is fixed when a call begins; the first row of its journal. */
+export const Facts = Schema.TaggedStruct("Facts", {
+  call_id: CallId,
+  agent_id: AgentId,
+  from: Schema.NullOr(Schema.String),
+  to: Schema.NullOr(Schema.String),
+  /** Unix milliseconds; `at` counts from here. */
+  started_at: Schema.Number,
+  agent: AgentDefaults,
+  /** Whether the recognizer tells the end of a turn, or the conversation must. */
+  endpointing: Schema.Literal("provider", "none")
+})
+export type Facts = typeof Facts.Type
+
+const at = { at: Schema.Number }
+const turn = { ...at, turn: Schema.Int }
+
+const ModelToolCall = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  arguments: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+})
+
+export const Input = Schema.Union(
+  /** The agent's server gave a usable configuration, or none. */
+  Schema.TaggedStruct("ConfigAnswered", { ...at, config: CallConfig }),
+  Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String }),
+  /** The call leg is up, or the caller was gone. */
+  Schema.TaggedStruct("Answered", at),
+  Schema.TaggedStruct("AnswerFailed", { ...at, reason: Schema.String }),
+  /** Voice activity of the caller, before anything is understood. */
+  Schema.TaggedStruct("CallerSpeechStarted", at),
+  Schema.TaggedStruct("CallerSpeechStopped", at),
+  /** Words so far, words that stay, and the recognizer's own opinion that the turn is over. */
+  Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
+  Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
+  Schema.TaggedStruct("CallerEndOfTurn", at),
+  Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
+  Schema.TaggedStruct("Dtmf", { ...at, digit: Schema.String }),
+  /** The model's first token, each whole sentence, its tool calls, and its end. */
+  Schema.TaggedStruct("ModelStarted", turn),
+  Schema.TaggedStruct("ModelSentence", { ...turn, text: Schema.String }),
+  Schema.TaggedStruct("ModelToolCalls", { ...turn, calls: Schema.Array(ModelToolCall) }),
+  Schema.TaggedStruct("ModelDone", turn),
+  Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
+  /** The first frame of an utterance left, its last one did, or it could not be spoken. */
+  Schema.TaggedStruct("SpeechStarted", { ...at, id: Schema.String }),
+  Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String }),
+  Schema.TaggedStruct("SpeechFailed", { ...at, id: Schema.String, reason: Schema.String }),
+  /** The answer to `StopSpeaking`: what had been played of each utterance that was not over. */
+  Schema.TaggedStruct("SpeechCleared", {
+    ...at,
+    cuts: Schema.Array(Schema.Struct({ id: Schema.String, played: Schema.String }))
+  }),
+  Schema.TaggedStruct("ToolAnswered", { ...at, id: Schema.String, result: Schema.Unknown }),
+  Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String }),
+  Schema.TaggedStruct("TimerFired", { ...at, timer: Schema.String }),
+  Schema.TaggedStruct("EndRequested", { ...at, by: Schema.Literal("api", "shutdown") }),
+  /** The caller hung up, or the connection to the network broke. */
+  Schema.TaggedStruct("CallerHungUp", at),
+  Schema.TaggedStruct("LegFailed", { ...at, reason: Schema.String }),
+  /** The process that held the call died or failed inside; ends the call whatever its state. */
+  Schema.TaggedStruct("Crashed", { ...at, reason: Schema.String })
+)
+export type Input = typeof Input.Type
+export type InputOf<Tag extends Input["_tag"]> = Extract<Input, { readonly _tag: Tag }>

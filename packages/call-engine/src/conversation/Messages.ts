@@ -1,0 +1,63 @@
+import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import { playedText, wholeText } from "./Speech.ts"
+import type { AgentEntry, Conversation } from "./State.ts"
+
+/** The conversation as the language model is shown it. What the caller cut off is not part of it. */
+export const history = (state: Conversation): ReadonlyArray<ModelMessage> => [
+  { role: "system", content: state.config?.system_prompt ?? "" },
+  ...state.entries.flatMap(
+    (entry): ReadonlyArray<ModelMessage> =>
+      entry.kind === "caller" ? [{ role: "user", content: entry.content }] : agent(entry)
+  )
+]
+
+const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
+  const content = entry.interrupted ? playedText(entry) : wholeText(entry)
+  if (entry.tools.length === 0) return content === "" ? [] : [{ role: "assistant", content }]
+  const calls = entry.tools.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
+  return [
+    { role: "assistant", content, tool_calls: calls },
+    ...entry.tools.map(
+      (tool): ModelMessage => ({
+        role: "tool",
+        tool_call_id: tool.id,
+        name: tool.name,
+        content: typeof tool.result === "string" ? tool.result : JSON.stringify(tool.result ?? null)
+      })
+    )
+  ]
+}
+
+/** How the model ends a call by itself (spec 2.8). */
+const endCall: ModelTool = {
+  name: "end_call",
+  description: "Ends the phone call. Say goodbye first.",
+  parameters: {
+    type: "object",
+    properties: {
+      disposition: {
+        type: "string",
+        enum: [
+          "resolved",
+          "customer_satisfied",
+          "no_further_questions",
+          "customer_requested",
+          "wrong_number",
+          "spam",
+          "abusive"
+        ]
+      }
+    },
+    required: ["disposition"]
+  }
+}
+
+/** The tools that the model may call. */
+export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
+  ...(state.config?.tools ?? []).map(({ name, description, parameters, usage_instructions }) => ({
+    name,
+    description: usage_instructions === undefined ? description : `${description}\n\n${usage_instructions}`,
+    parameters
+  })),
+  ...(state.config?.end_call === true ? [endCall] : [])
+]

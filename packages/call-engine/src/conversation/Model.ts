@@ -1,0 +1,107 @@
+import type { InputOf } from "./Input.ts"
+import * as Messages from "./Messages.ts"
+import * as Speech from "./Speech.ts"
+import { agentEntry, command, type Draft, ensureAgent, patch, startTimer, stopTimer, updateAgent } from "./State.ts"
+
+/** Longest silence of the model before its turn counts as failed. */
+export const modelMs = 10_000
+/** Tool rounds in one turn of the caller; after them the model is asked without tools, so that it must speak. */
+export const maxRounds = 5
+
+/** Asks the model, unless tools are still running: then it is asked when they are done. */
+export const respond = (d: Draft, heard_at: number | null): void => {
+  if (pendingTools(d)) patch(d, { owed: true })
+  else ask(d, heard_at)
+}
+
+const pendingTools = (d: Draft): boolean =>
+  d.state.entries.some((e) => e.kind === "agent" && e.tools.some((t) => t.pending))
+
+const ask = (d: Draft, heard_at: number | null): void => {
+  if (d.state.model !== null) cancel(d)
+  const turn = d.state.next_turn
+  const model = { turn, asked_at: d.at, heard_at, started_at: null, sentence_at: null }
+  patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
+  command(d, {
+    _tag: "AskModel",
+    turn,
+    messages: Messages.history(d.state),
+    tools: d.state.rounds > maxRounds ? [] : Messages.tools(d.state)
+  })
+  startTimer(d, "model", modelMs)
+}
+
+/** Stops the model; what it said so far stays. */
+export const cancel = (d: Draft): void => {
+  if (d.state.model === null) return
+  command(d, { _tag: "CancelModel" })
+  settle(d)
+}
+
+/** The model's turn is over, however. */
+const settle = (d: Draft): void => {
+  const { model } = d.state
+  if (model === null) return
+  stopTimer(d, "model")
+  patch(d, { model: null })
+  updateAgent(d, model.turn, (e) => ({ ...e, generating: false }))
+}
+
+const isCurrent = (d: Draft, turn: number): boolean => d.state.model?.turn === turn
+
+export const onStarted = (d: Draft, input: InputOf<"ModelStarted">): void => {
+  const { model } = d.state
+  if (model === null || !isCurrent(d, input.turn) || model.started_at !== null) return
+  patch(d, { model: { ...model, started_at: d.at } })
+  startTimer(d, "model", modelMs)
+}
+
+export const onSentence = (d: Draft, input: InputOf<"ModelSentence">): void => {
+  const { model } = d.state
+  if (model === null || !isCurrent(d, input.turn) || input.text.trim() === "") return
+  startTimer(d, "model", modelMs)
+  if (model.sentence_at === null) {
+    const timed = { ...model, started_at: model.started_at ?? d.at, sentence_at: d.at }
+    patch(d, { model: timed, waiting: [...d.state.waiting, timed], failures: { ...d.state.failures, model: 0 } })
+  }
+  Speech.say(d, input.turn, input.text, true)
+}
+
+/** Returns whether the calls belong to the turn that we wait for. */
+export const acceptsCalls = (d: Draft, input: InputOf<"ModelToolCalls">): boolean => {
+  if (!isCurrent(d, input.turn) || input.calls.length === 0) return false
+  startTimer(d, "model", modelMs)
+  ensureAgent(d, input.turn, true)
+  patch(d, { owed: true, failures: { ...d.state.failures, model: 0 } })
+  return true
+}
+
+/** The model is done. Returns why its turn failed, or null. */
+export const onDone = (d: Draft, input: InputOf<"ModelDone">): string | null => {
+  if (!isCurrent(d, input.turn)) return null
+  settle(d)
+  const entry = agentEntry(d.state, input.turn)
+  if (entry === undefined || (entry.utterances.length === 0 && entry.tools.length === 0)) {
+    return "the model returned nothing"
+  }
+  continueAfterTools(d)
+  return null
+}
+
+export const onFailed = (d: Draft, input: InputOf<"ModelFailed">): string | null => {
+  if (!isCurrent(d, input.turn)) return null
+  settle(d)
+  return input.reason
+}
+
+/** The model said nothing for too long. */
+export const onTimer = (d: Draft): string | null => {
+  if (d.state.model === null) return null
+  cancel(d)
+  return "the model did not answer in time"
+}
+
+/** Once all tools have answered and the model is done with their turn, it goes on with their results. */
+export const continueAfterTools = (d: Draft): void => {
+  if (d.state.phase === "live" && d.state.owed && d.state.model === null && !pendingTools(d)) ask(d, null)
+}

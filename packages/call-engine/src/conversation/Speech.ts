@@ -1,0 +1,220 @@
+import type { InputOf } from "./Input.ts"
+import {
+  type AgentEntry,
+  type Conversation,
+  command,
+  type Draft,
+  emit,
+  ensureAgent,
+  ids,
+  openEntries,
+  patch,
+  seconds,
+  timestamp,
+  type Utterance,
+  updateAgent
+} from "./State.ts"
+
+/**
+ * The agent's voice. An utterance goes
+ *
+ * | from | on | to |
+ * |---|---|---|
+ * | – | say | queued (held, while an interruption is undecided) |
+ * | queued | SpeechStarted | playing |
+ * | queued, playing | SpeechPlayed | played |
+ * | queued, playing | SpeechFailed | cut |
+ * | queued, playing | stop | held, split at what was played once SpeechCleared tells |
+ * | held | resume | queued again, under a new id |
+ * | held | drop | cut |
+ *
+ * An entry closes, and its played words enter the transcript, when none of its utterances waits and the model is done.
+ */
+
+const isActive = (u: Utterance): boolean => u.state === "queued" || u.state === "playing"
+
+/** Whether something is being spoken or waits to be. */
+export const isSpeaking = (state: Conversation): boolean => openEntries(state).some((e) => e.utterances.some(isActive))
+
+const isHeld = (e: AgentEntry): boolean => e.utterances.some((u) => u.state === "held")
+
+const join = (parts: ReadonlyArray<string>): string =>
+  parts
+    .map((p) => p.trim())
+    .filter((p) => p !== "")
+    .join(" ")
+
+/** What the caller heard of a turn. */
+export const playedText = (e: AgentEntry): string => join(e.utterances.map((u) => u.played))
+
+/** What was generated for a turn. */
+export const wholeText = (e: AgentEntry): string => join(e.utterances.map((u) => u.text))
+
+const nextId = (d: Draft): string => {
+  const n = d.state.next_utterance
+  patch(d, { next_utterance: n + 1 })
+  return `u${n}`
+}
+
+const speak = (d: Draft, id: string, text: string): void => {
+  const { config, facts } = d.state
+  command(d, {
+    _tag: "Speak",
+    id,
+    text,
+    voice: config?.voice ?? facts.agent.voice,
+    language: config?.language ?? facts.agent.language
+  })
+}
+
+/** Adds a text to what the agent says in a turn. */
+export const say = (d: Draft, turn: number, text: string, generating: boolean): void => {
+  if (text.trim() === "") return
+  ensureAgent(d, turn, generating)
+  const undecided = d.state.interruption !== null && d.state.interruption.user_text === null
+  const utterance: Utterance = { id: nextId(d), text, state: undecided ? "held" : "queued", played: "" }
+  updateAgent(d, turn, (e) => ({ ...e, utterances: [...e.utterances, utterance] }))
+  if (!undecided) speak(d, utterance.id, text)
+}
+
+/** Says one text as a turn of its own: greeting, apology, farewell. */
+export const announce = (d: Draft, text: string): void => {
+  const turn = d.state.next_turn
+  patch(d, { next_turn: turn + 1 })
+  say(d, turn, text, false)
+}
+
+/** Puts what an open entry said into the transcript, once nothing of it waits any more. */
+export const closeFinished = (d: Draft): void => {
+  for (const entry of openEntries(d.state)) {
+    if (entry.generating || isHeld(entry) || entry.utterances.some(isActive)) continue
+    updateAgent(d, entry.turn, (e) => ({ ...e, closed: true }))
+    const content = playedText(entry)
+    if (entry.spoken_at !== null) {
+      emit(d, {
+        event: "ai.speech.ended",
+        data: {
+          ...ids(d),
+          text: content || null,
+          timestamp: timestamp(d),
+          duration_ms: Math.round(d.at - entry.spoken_at)
+        }
+      })
+    }
+    if (content !== "") addToTranscript(d, "assistant", content, entry.spoken_at ?? d.at)
+  }
+}
+
+/** Appends a turn to the transcript and tells it: event and callback. */
+export const addToTranscript = (d: Draft, role: "assistant" | "user", content: string, at: number): void => {
+  const turn_index = d.state.transcript.length
+  patch(d, { transcript: [...d.state.transcript, { role, content, timestamp: seconds(at) }] })
+  emit(d, {
+    event: "transcript.updated",
+    data: { ...ids(d), from: d.state.facts.from, turn: { role, content }, turn_index }
+  })
+  command(d, { _tag: "TellTranscript", role, content, timestamp: seconds(at) })
+}
+
+const mapUtterances = (d: Draft, change: (u: Utterance) => ReadonlyArray<Utterance>): void => {
+  for (const entry of openEntries(d.state)) {
+    updateAgent(d, entry.turn, (e) => ({ ...e, utterances: e.utterances.flatMap(change) }))
+  }
+}
+
+/** Stops the voice at once; what was not played is held. */
+export const stop = (d: Draft): void => {
+  mapUtterances(d, (u) => [isActive(u) ? { ...u, state: "held" } : u])
+  command(d, { _tag: "StopSpeaking" })
+}
+
+/** Speaks on where an interruption that was none had stopped it. */
+export const resume = (d: Draft): void => {
+  mapUtterances(d, (u) => {
+    if (u.state !== "held") return [u]
+    const id = nextId(d)
+    speak(d, id, u.text)
+    return [{ ...u, id, state: "queued" }]
+  })
+}
+
+/** Gives up what is held. */
+export const dropHeld = (d: Draft): void => {
+  for (const entry of openEntries(d.state)) {
+    if (!isHeld(entry)) continue
+    updateAgent(d, entry.turn, (e) => ({
+      ...e,
+      interrupted: true,
+      generating: false,
+      utterances: e.utterances.map((u) => (u.state === "held" ? { ...u, state: "cut" } : u))
+    }))
+  }
+}
+
+/** Splits what was stopped at what the caller had heard of it. */
+export const onCleared = (d: Draft, input: InputOf<"SpeechCleared">): void => {
+  const played = new Map(input.cuts.map((cut) => [cut.id, cut.played]))
+  mapUtterances(d, (u) => {
+    const heard = u.state === "held" ? (played.get(u.id) ?? "") : ""
+    if (heard === "" || !u.text.startsWith(heard)) return [u]
+    if (heard.length === u.text.length) return [{ ...u, state: "played", played: u.text }]
+    return [
+      { ...u, text: heard, played: heard, state: "played" },
+      { ...u, text: u.text.slice(heard.length).trimStart() }
+    ]
+  })
+}
+
+const owner = (state: Conversation, id: string): AgentEntry | undefined =>
+  openEntries(state).find((e) => e.utterances.some((u) => u.id === id && isActive(u)))
+
+const setUtterance = (d: Draft, entry: AgentEntry, id: string, change: (u: Utterance) => Utterance): void =>
+  updateAgent(d, entry.turn, (e) => ({ ...e, utterances: e.utterances.map((u) => (u.id === id ? change(u) : u)) }))
+
+export const onStarted = (d: Draft, input: InputOf<"SpeechStarted">): void => {
+  const entry = owner(d.state, input.id)
+  if (entry === undefined) return
+  setUtterance(d, entry, input.id, (u) => ({ ...u, state: "playing" }))
+  if (entry.spoken_at !== null) return
+  updateAgent(d, entry.turn, (e) => ({ ...e, spoken_at: d.at }))
+  emit(d, { event: "ai.speech.started", data: { ...ids(d), text: wholeText(entry) || null, timestamp: timestamp(d) } })
+  noteLatency(d, entry.turn)
+}
+
+/** The turn's first audio is out: its latencies are known now. */
+const noteLatency = (d: Draft, turn: number): void => {
+  const asked = d.state.waiting.find((w) => w.turn === turn)
+  if (asked === undefined) return
+  const since = (from: number | null, to: number | null): number | null =>
+    from === null || to === null ? null : Math.round((to - from) * 10) / 10
+  patch(d, {
+    waiting: d.state.waiting.filter((w) => w.turn > turn),
+    latencies: [
+      ...d.state.latencies,
+      {
+        turn,
+        ts: seconds(asked.asked_at),
+        llm_ttfb_ms: since(asked.asked_at, asked.started_at),
+        tts_start_ms: since(asked.asked_at, asked.sentence_at),
+        tts_ttfb_ms: since(asked.sentence_at, d.at),
+        response_ms: since(asked.heard_at, d.at)
+      }
+    ]
+  })
+}
+
+export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {
+  const entry = owner(d.state, input.id)
+  if (entry === undefined) return
+  setUtterance(d, entry, input.id, (u) => ({ ...u, state: "played", played: u.text }))
+  patch(d, { failures: { ...d.state.failures, speech: 0 } })
+}
+
+/** Returns whether the utterance was ours. */
+export const onFailed = (d: Draft, input: InputOf<"SpeechFailed">): boolean => {
+  const entry = owner(d.state, input.id)
+  if (entry === undefined) return false
+  setUtterance(d, entry, input.id, (u) => ({ ...u, state: "cut" }))
+  patch(d, { failures: { ...d.state.failures, speech: d.state.failures.speech + 1 } })
+  return true
+}

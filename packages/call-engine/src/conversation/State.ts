@@ -1,0 +1,182 @@
+import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
+import type { CallConfig } from "./CallConfig.ts"
+import type { Command, EmittedEvent, Outcome } from "./Command.ts"
+import type { Facts } from "./Input.ts"
+
+/** One text handed to speech synthesis. `held`: stopped by an interruption that may turn out to be none. */
+export interface Utterance {
+  readonly id: string
+  readonly text: string
+  readonly state: "queued" | "playing" | "played" | "cut" | "held"
+  /** The part that the caller heard. */
+  readonly played: string
+}
+
+/** A tool that the model called in a turn. */
+export interface ToolUse {
+  readonly id: string
+  readonly name: string
+  readonly arguments: { readonly [key: string]: unknown }
+  readonly timeout_seconds: number
+  readonly pending: boolean
+  readonly result: unknown
+}
+
+/** What the agent did in one turn of the model. */
+export interface AgentEntry {
+  readonly kind: "agent"
+  readonly turn: number
+  readonly utterances: ReadonlyArray<Utterance>
+  readonly tools: ReadonlyArray<ToolUse>
+  /** More sentences may come. */
+  readonly generating: boolean
+  /** When the first frame was played. */
+  readonly spoken_at: number | null
+  readonly interrupted: boolean
+  /** Its words are in the transcript; nothing more will be spoken. */
+  readonly closed: boolean
+}
+
+export interface CallerEntry {
+  readonly kind: "caller"
+  readonly content: string
+}
+
+export type Entry = AgentEntry | CallerEntry
+
+/** The model at work on a turn. */
+export interface ModelTurn {
+  readonly turn: number
+  readonly asked_at: number
+  /** When we noticed that the caller had finished; null for a turn that answers a tool. */
+  readonly heard_at: number | null
+  readonly started_at: number | null
+  readonly sentence_at: number | null
+}
+
+/** A whole conversation. Everything in it is plain JSON. */
+export interface Conversation {
+  readonly facts: Facts
+  /** starting (configuration) → answering → live → ending (farewell) → over. */
+  readonly phase: "starting" | "answering" | "live" | "ending" | "over"
+  readonly config: CallConfig | null
+  readonly answered_at: number | null
+  readonly ended_at: number | null
+  readonly entries: ReadonlyArray<Entry>
+  readonly transcript: ReadonlyArray<TranscriptTurn>
+  readonly latencies: ReadonlyArray<TurnLatency>
+  /** What the caller is saying now. `voice`: sound of speech at this moment; `speaking`: since `since`, pauses included. */
+  readonly caller: {
+    readonly voice: boolean
+    readonly speaking: boolean
+    readonly since: number
+    readonly words: ReadonlyArray<string>
+    readonly partial: string
+  }
+  /** The agent's speech was stopped. `user_text` is null while it may still be a false alarm. */
+  readonly interruption: { readonly user_text: string | null; readonly clearing: boolean } | null
+  readonly model: ModelTurn | null
+  /** Timings of turns whose first audio has not been played yet, by turn. */
+  readonly waiting: ReadonlyArray<ModelTurn>
+  /** The model owes an answer: its tools were called, or the caller spoke while they ran. */
+  readonly owed: boolean
+  /** Model turns since the caller last spoke; bounds the tool rounds. */
+  readonly rounds: number
+  readonly next_turn: number
+  readonly next_utterance: number
+  /** Failures in a row. */
+  readonly failures: { readonly model: number; readonly speech: number; readonly recognizer: number }
+  readonly timers: ReadonlySet<string>
+  readonly ending: { readonly outcome: Outcome; readonly hanging: boolean } | null
+  readonly outcome: Outcome | null
+}
+
+export const initial = (facts: Facts): Conversation => ({
+  facts,
+  phase: "starting",
+  config: null,
+  answered_at: null,
+  ended_at: null,
+  entries: [],
+  transcript: [],
+  latencies: [],
+  caller: { voice: false, speaking: false, since: 0, words: [], partial: "" },
+  interruption: null,
+  model: null,
+  waiting: [],
+  owed: false,
+  rounds: 0,
+  next_turn: 0,
+  next_utterance: 0,
+  failures: { model: 0, speech: 0, recognizer: 0 },
+  timers: new Set(),
+  ending: null,
+  outcome: null
+})
+
+/** One step in the making: the state so far (replaced, never changed in place) and the commands so far. */
+export interface Draft {
+  state: Conversation
+  readonly at: number
+  readonly commands: Array<Command>
+}
+
+export const patch = (d: Draft, change: Partial<Conversation>): void => {
+  d.state = { ...d.state, ...change }
+}
+
+export const command = (d: Draft, c: Command): void => {
+  d.commands.push(c)
+}
+
+export const emit = (d: Draft, event: EmittedEvent): void => {
+  d.commands.push({ _tag: "Emit", at: d.at, ...event })
+}
+
+/** The ids that every event of a call carries. */
+export const ids = (d: Draft): { readonly call_id: Facts["call_id"]; readonly agent_id: Facts["agent_id"] } => ({
+  call_id: d.state.facts.call_id,
+  agent_id: d.state.facts.agent_id
+})
+
+/** `at` as an ISO 8601 timestamp. */
+export const timestamp = (d: Draft, at: number = d.at): string => new Date(d.state.facts.started_at + at).toISOString()
+
+/** `at` in seconds from the call's start, to the millisecond. */
+export const seconds = (at: number): number => Math.round(at) / 1000
+
+export const startTimer = (d: Draft, timer: string, ms: number): void => {
+  patch(d, { timers: new Set(d.state.timers).add(timer) })
+  command(d, { _tag: "StartTimer", timer, ms })
+}
+
+export const stopTimer = (d: Draft, timer: string): void => {
+  if (!d.state.timers.has(timer)) return
+  const timers = new Set(d.state.timers)
+  timers.delete(timer)
+  patch(d, { timers })
+  command(d, { _tag: "StopTimer", timer })
+}
+
+/** Replaces the agent entry of a turn. */
+export const updateAgent = (d: Draft, turn: number, change: (entry: AgentEntry) => AgentEntry): void => {
+  patch(d, { entries: d.state.entries.map((e) => (e.kind === "agent" && e.turn === turn ? change(e) : e)) })
+}
+
+export const agentEntry = (state: Conversation, turn: number): AgentEntry | undefined =>
+  state.entries.findLast((e): e is AgentEntry => e.kind === "agent" && e.turn === turn)
+
+/** Agent entries whose words are not yet in the transcript, oldest first. */
+export const openEntries = (state: Conversation): ReadonlyArray<AgentEntry> =>
+  state.entries.filter((e): e is AgentEntry => e.kind === "agent" && !e.closed)
+
+/** The agent entry of a turn, made when there is none yet. */
+export const ensureAgent = (d: Draft, turn: number, generating: boolean): void => {
+  if (agentEntry(d.state, turn) !== undefined) return
+  patch(d, {
+    entries: [
+      ...d.state.entries,
+      { kind: "agent", turn, utterances: [], tools: [], generating, spoken_at: null, interrupted: false, closed: false }
+    ]
+  })
+}

@@ -1,0 +1,122 @@
+import type { InputOf } from "./Input.ts"
+import * as Model from "./Model.ts"
+import {
+  type AgentEntry,
+  command,
+  type Draft,
+  emit,
+  ids,
+  patch,
+  startTimer,
+  stopTimer,
+  type ToolUse,
+  updateAgent
+} from "./State.ts"
+
+/**
+ * The tools of a turn run side by side, each with its own time limit:
+ *
+ * | a tool is | on | then |
+ * |---|---|---|
+ * | called | it is defined for this call | asked of the agent's server, timer started |
+ * | called | it is not | answered with an error at once; the server never hears of it |
+ * | pending | ToolAnswered, ToolFailed | tool.completed with its result |
+ * | pending | its timer | tool.timeout; the model goes on without a result |
+ *
+ * When none is pending, the model goes on.
+ */
+
+const timer = (id: string): string => `tool:${id}`
+
+const useOf = (entry: AgentEntry, id: string): ToolUse | undefined => entry.tools.find((t) => t.id === id)
+
+const pendingEntry = (d: Draft, id: string): AgentEntry | undefined =>
+  d.state.entries.findLast((e): e is AgentEntry => e.kind === "agent" && useOf(e, id)?.pending === true)
+
+const addUse = (d: Draft, turn: number, use: ToolUse): void =>
+  updateAgent(d, turn, (e) => ({ ...e, tools: [...e.tools, use] }))
+
+/** Starts the tools of a model turn. Returns the disposition that `end_call` was given, when it was called. */
+export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | null => {
+  const ending = d.state.config?.end_call === true ? input.calls.find((c) => c.name === "end_call") : undefined
+  if (ending !== undefined) {
+    const disposition =
+      typeof ending.arguments["disposition"] === "string" ? ending.arguments["disposition"] : "resolved"
+    const result = { disposition }
+    addUse(d, input.turn, { ...ending, timeout_seconds: 0, pending: false, result })
+    invoked(d, ending)
+    emit(d, { event: "tool.completed", data: { ...names(d, ending), result } })
+    return disposition
+  }
+  for (const call of input.calls) {
+    // A model that repeats an id would have two answers for one question.
+    const taken = d.state.entries.some((e) => e.kind === "agent" && useOf(e, call.id) !== undefined)
+    const id = taken ? `${call.id}_${input.turn}_${d.commands.length}` : call.id
+    const definition = d.state.config?.tools.find((t) => t.name === call.name)
+    if (definition === undefined) {
+      const result = { error: `There is no tool ${call.name}.` }
+      addUse(d, input.turn, { ...call, id, timeout_seconds: 0, pending: false, result })
+      continue
+    }
+    addUse(d, input.turn, { ...call, id, timeout_seconds: definition.timeout_seconds, pending: true, result: null })
+    invoked(d, { ...call, id })
+    command(d, { _tag: "InvokeTool", id, name: call.name, arguments: call.arguments })
+    startTimer(d, timer(id), definition.timeout_seconds * 1000)
+  }
+  return null
+}
+
+const names = (d: Draft, use: { readonly id: string; readonly name: string }) => ({
+  ...ids(d),
+  tool_name: use.name,
+  tool_call_id: use.id
+})
+
+const invoked = (d: Draft, use: Pick<ToolUse, "id" | "name" | "arguments">): void =>
+  emit(d, { event: "tool.invoked", data: { ...names(d, use), arguments: use.arguments } })
+
+const settle = (d: Draft, entry: AgentEntry, id: string, result: unknown): void => {
+  stopTimer(d, timer(id))
+  updateAgent(d, entry.turn, (e) => ({
+    ...e,
+    tools: e.tools.map((t) => (t.id === id ? { ...t, pending: false, result } : t))
+  }))
+}
+
+const complete = (d: Draft, id: string, result: unknown): void => {
+  const entry = pendingEntry(d, id)
+  const use = entry === undefined ? undefined : useOf(entry, id)
+  if (entry === undefined || use === undefined) return
+  settle(d, entry, id, result)
+  emit(d, { event: "tool.completed", data: { ...names(d, use), result } })
+  Model.continueAfterTools(d)
+}
+
+export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => complete(d, input.id, input.result)
+
+export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => complete(d, input.id, { error: input.reason })
+
+/** The id of the tool whose timer this is, or undefined. */
+export const ofTimer = (name: string): string | undefined => (name.startsWith("tool:") ? name.slice(5) : undefined)
+
+export const onTimeout = (d: Draft, id: string): void => {
+  const entry = pendingEntry(d, id)
+  const use = entry === undefined ? undefined : useOf(entry, id)
+  if (entry === undefined || use === undefined) return
+  command(d, { _tag: "CancelTool", id })
+  settle(d, entry, id, { error: "The tool did not answer in time." })
+  emit(d, { event: "tool.timeout", data: { ...names(d, use), timeout_seconds: use.timeout_seconds } })
+  Model.continueAfterTools(d)
+}
+
+/** Gives up all that still run: the call is about to end. */
+export const cancelAll = (d: Draft): void => {
+  patch(d, { owed: false })
+  for (const entry of d.state.entries) {
+    if (entry.kind !== "agent") continue
+    for (const use of entry.tools.filter((t) => t.pending)) {
+      command(d, { _tag: "CancelTool", id: use.id })
+      settle(d, entry, use.id, { error: "The call ended." })
+    }
+  }
+}

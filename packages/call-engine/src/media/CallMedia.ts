@@ -1,0 +1,156 @@
+import { type AudioFormat, frameBytes, frameSamples } from "@svc/providers/Audio"
+import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
+import { type Codec, codecOf } from "./Codec.ts"
+import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
+import { Playout } from "./Playout.ts"
+
+/** Called synchronously from the media path. */
+export interface MediaListener {
+  /** One 20 ms frame of the caller; valid only during the call. */
+  readonly onFrame: (frame: Int16Array) => void
+  readonly onVoice: (on: boolean) => void
+  readonly onStarted: (id: string) => void
+  readonly onPlayed: (id: string) => void
+}
+
+/** The audio of one call, both ways. No Effect, no queue: frames pass through in plain code. */
+export class CallMedia implements FrameSource {
+  private readonly codec: Codec
+  private readonly playout: Playout
+  private readonly frame: Uint8Array
+  private readonly heard: Int16Array
+  private heardCount = 0
+  private voice = false
+  private stopped = false
+  /** PCM that did not fit: a writer that does not wait. */
+  private overflow: Array<Int16Array> = []
+  private readonly wheel: FrameWheel
+  private readonly now: () => number
+  private readonly send: (frame: Uint8Array) => void
+  private readonly detector: VoiceActivityDetector
+  private readonly listener: MediaListener
+
+  constructor(options: {
+    readonly format: AudioFormat
+    readonly wheel: FrameWheel
+    readonly now: () => number
+    readonly send: (frame: Uint8Array) => void
+    readonly detector: VoiceActivityDetector
+    readonly listener: MediaListener
+  }) {
+    this.codec = codecOf(options.format)
+    this.frame = new Uint8Array(frameBytes(options.format))
+    this.heard = new Int16Array(frameSamples(options.format))
+    this.wheel = options.wheel
+    this.now = options.now
+    this.send = options.send
+    this.detector = options.detector
+    this.listener = options.listener
+    this.playout = new Playout({
+      bytesPerSecond: options.format.sampleRate * this.codec.bytesPerSample,
+      silence: this.codec.silence,
+      listener: options.listener
+    })
+  }
+
+  /** Audio of the caller, any number of bytes. */
+  receive(bytes: Uint8Array): void {
+    if (this.stopped) return
+    const size = this.codec.bytesPerSample
+    const samples = Math.floor(bytes.length / size)
+    let done = 0
+    while (done < samples) {
+      const count = Math.min(samples - done, this.heard.length - this.heardCount)
+      this.codec.decode(bytes, done * size, count, this.heard, this.heardCount)
+      done += count
+      this.heardCount += count
+      if (this.heardCount < this.heard.length) return
+      this.heardCount = 0
+      this.setVoice(this.detector.push(this.heard) === "speech")
+      this.listener.onFrame(this.heard)
+    }
+  }
+
+  /** The recognizer says that the caller has finished; a line that goes silent without frames would not tell. */
+  quiet(): void {
+    this.setVoice(false)
+  }
+
+  private setVoice(on: boolean): void {
+    if (on === this.voice) return
+    this.voice = on
+    this.listener.onVoice(on)
+  }
+
+  begin(id: string, text: string): void {
+    this.playout.begin(id, text)
+  }
+
+  align(characters: number): void {
+    this.playout.align(characters)
+  }
+
+  /** The utterance is complete. Returns whether it had any audio. */
+  end(): boolean {
+    this.spill()
+    const spoken = this.playout.end()
+    if (spoken) this.wheel.join(this, this.now())
+    return spoken
+  }
+
+  /** Takes samples of the current utterance. False: taken, but wait for `onDrained` before writing more. */
+  write(pcm: Int16Array): boolean {
+    if (this.stopped) return true
+    if (this.overflow.length > 0) this.overflow.push(pcm.slice())
+    else this.put(pcm)
+    this.wheel.join(this, this.now())
+    return this.overflow.length === 0 && !this.playout.full
+  }
+
+  private put(pcm: Int16Array): void {
+    const size = this.codec.bytesPerSample
+    const count = Math.min(pcm.length, Math.floor(this.playout.room / size))
+    this.playout.write(count * size, (target, offset, bytes, done) =>
+      this.codec.encode(pcm, done / size, bytes / size, target, offset)
+    )
+    if (count < pcm.length) this.overflow.unshift(pcm.slice(count))
+  }
+
+  private spill(): void {
+    while (this.overflow.length > 0 && this.playout.room >= this.frame.length) {
+      const next = this.overflow.shift()
+      if (next !== undefined) this.put(next)
+    }
+  }
+
+  get overflowing(): boolean {
+    return this.overflow.length > 0
+  }
+
+  onDrained(callback: () => void): () => void {
+    return this.playout.onDrained(callback)
+  }
+
+  /** One frame out; called by the wheel. */
+  tick(): boolean {
+    if (this.stopped || !this.playout.read(this.frame)) return false
+    this.send(this.frame)
+    if (this.overflow.length > 0) this.spill()
+    this.playout.progress()
+    return true
+  }
+
+  /** Stops the agent's voice at once: no frame leaves after this. */
+  clear(): ReadonlyArray<{ readonly id: string; readonly played: string }> {
+    this.overflow = []
+    const cuts = this.playout.clear()
+    this.wheel.leave(this)
+    return cuts
+  }
+
+  stop(): void {
+    this.stopped = true
+    this.overflow = []
+    this.wheel.leave(this)
+  }
+}

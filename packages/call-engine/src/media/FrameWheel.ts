@@ -1,0 +1,117 @@
+/**
+ * The one loop that paces outbound audio: calls are spread over slots of 5 ms, each is ticked once in 20 ms, and no
+ * Effect, timer or allocation is spent per frame. Driven by a {@link Ticker}, which says what time it is.
+ */
+
+/** What is ticked: sends one frame, and returns false when it has nothing left to send. */
+export interface FrameSource {
+  readonly tick: () => boolean
+}
+
+/** Length of a slot, and slots in a 20 ms frame. */
+export const slotMs = 5
+const slotCount = 4
+/** A loop that is later than this skips what it missed: a burst of old frames helps nobody. */
+const stallMs = 100
+
+/** Counts of outbound frames by lateness, in steps of 0.25 ms up to 64 ms. */
+export class Lateness {
+  private readonly counts = new Uint32Array(257)
+  private total = 0
+
+  add(ms: number): void {
+    const step = Math.min(256, Math.max(0, Math.floor(ms * 4)))
+    this.counts[step] = (this.counts[step] ?? 0) + 1
+    this.total++
+  }
+
+  /** The lateness in ms that a share of the frames stayed under; 0 without frames. */
+  quantile(share: number): number {
+    let seen = 0
+    for (let i = 0; i < this.counts.length; i++) {
+      seen += this.counts[i] ?? 0
+      if (seen >= this.total * share && this.total > 0) return (i + 1) / 4
+    }
+    return 0
+  }
+
+  get frames(): number {
+    return this.total
+  }
+
+  reset(): void {
+    this.counts.fill(0)
+    this.total = 0
+  }
+}
+
+export class FrameWheel {
+  private readonly slots: ReadonlyArray<Array<FrameSource>> = Array.from({ length: slotCount }, () => [])
+  private readonly slotOf = new Map<FrameSource, number>()
+  private origin = 0
+  private turn = 0
+  readonly lateness = new Lateness()
+  /** Slots skipped after stalls. */
+  skipped = 0
+  private readonly wake: () => void
+
+  /** `wake` is called when the first source joins an idle wheel. */
+  constructor(wake: () => void) {
+    this.wake = wake
+  }
+
+  get idle(): boolean {
+    return this.slotOf.size === 0
+  }
+
+  /** When the next slot is due, on the ticker's clock in ms. */
+  get nextDue(): number {
+    return this.origin + this.turn * slotMs
+  }
+
+  /** A silent source has audio: it sends its first frame at once, and then every 20 ms. */
+  join(source: FrameSource, now: number): void {
+    if (this.slotOf.has(source)) return
+    if (this.idle) {
+      this.origin = now
+      this.turn = 1
+    }
+    // The slot that was due last: it comes again in 15 to 20 ms.
+    const slot = (this.turn + slotCount - 1) % slotCount
+    this.slotOf.set(source, slot)
+    this.slots[slot]?.push(source)
+    if (this.slotOf.size === 1) this.wake()
+    if (!source.tick()) this.leave(source)
+  }
+
+  leave(source: FrameSource): void {
+    const slot = this.slotOf.get(source)
+    if (slot === undefined) return
+    this.slotOf.delete(source)
+    const list = this.slots[slot]
+    const index = list?.indexOf(source) ?? -1
+    const last = list?.pop()
+    if (list !== undefined && last !== undefined && index < list.length) list[index] = last
+  }
+
+  /** Ticks all slots that are due at `now`. `clock` tells the time after each frame, for the lateness. */
+  pulse(now: number, clock: () => number): void {
+    if (now - this.nextDue > stallMs) {
+      const missed = Math.floor((now - this.nextDue) / slotMs)
+      this.skipped += missed
+      this.turn += missed
+    }
+    while (!this.idle && this.nextDue <= now) {
+      const due = this.nextDue
+      const list = this.slots[this.turn % slotCount] ?? []
+      // Backwards, because a source that leaves is replaced by the last one.
+      for (let i = list.length - 1; i >= 0; i--) {
+        const source = list[i]
+        if (source === undefined) continue
+        if (!source.tick()) this.leave(source)
+        this.lateness.add(clock() - due)
+      }
+      this.turn++
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Encoded audio on its way out: a ring of bytes, and which utterance each byte belongs to. Positions count bytes since
+ * the call's start. Plain code: written by synthesis, read once per 20 ms by {@link CallMedia}.
+ */
+
+interface Segment {
+  readonly id: string
+  readonly text: string
+  readonly start: number
+  /** Position after its last byte, or -1 while it is being synthesized. */
+  end: number
+  started: boolean
+  /** Pairs of position and characters spoken until there. */
+  readonly aligned: Array<number>
+}
+
+/** What happened to utterances while frames were read. */
+export interface PlayoutListener {
+  readonly onStarted: (id: string) => void
+  readonly onPlayed: (id: string) => void
+}
+
+/** Characters a second, for voices that do not align their text. */
+const charactersPerSecond = 15
+
+export class Playout {
+  private readonly ring: Uint8Array
+  private head = 0
+  private used = 0
+  private sent = 0
+  private segments: Array<Segment> = []
+  private waiting: Array<() => void> = []
+  private readonly bytesPerSecond: number
+  private readonly silence: number
+  private readonly listener: PlayoutListener
+
+  constructor(options: {
+    readonly bytesPerSecond: number
+    readonly silence: number
+    readonly listener: PlayoutListener
+  }) {
+    this.bytesPerSecond = options.bytesPerSecond
+    this.silence = options.silence
+    this.listener = options.listener
+    this.ring = new Uint8Array(2 * options.bytesPerSecond)
+  }
+
+  /** Bytes that can be written now. */
+  get room(): number {
+    return this.ring.length - this.used
+  }
+
+  /** Whether a writer should wait: more than a second is on its way. */
+  get full(): boolean {
+    return this.used > this.ring.length / 2
+  }
+
+  /** Calls back once less than half a second is on its way, or all was cleared. */
+  onDrained(callback: () => void): () => void {
+    this.waiting.push(callback)
+    return () => {
+      this.waiting = this.waiting.filter((w) => w !== callback)
+    }
+  }
+
+  begin(id: string, text: string): void {
+    this.segments.push({ id, text, start: this.written, end: -1, started: false, aligned: [] })
+  }
+
+  /** The audio written so far speaks the first `characters` of the current text. */
+  align(characters: number): void {
+    this.segments.at(-1)?.aligned.push(this.written, characters)
+  }
+
+  /** The current utterance is complete. Returns whether it had any audio. */
+  end(): boolean {
+    const segment = this.segments.at(-1)
+    if (segment === undefined) return false
+    segment.end = this.written
+    if (segment.end > segment.start) return true
+    this.segments.pop()
+    return false
+  }
+
+  private get written(): number {
+    return this.sent + this.used
+  }
+
+  /** Appends bytes produced by `fill(target, offset, count)`, in one or two runs; `count` must not exceed `room`. */
+  write(count: number, fill: (target: Uint8Array, offset: number, count: number, done: number) => void): void {
+    const tail = (this.head + this.used) % this.ring.length
+    const first = Math.min(count, this.ring.length - tail)
+    fill(this.ring, tail, first, 0)
+    if (first < count) fill(this.ring, 0, count - first, first)
+    this.used += count
+  }
+
+  /** Takes the next frame; false when there is none. The last, short frame of an utterance is filled up with silence. */
+  read(frame: Uint8Array): boolean {
+    const count = Math.min(frame.length, this.used)
+    if (count < frame.length) {
+      const synthesizing = this.segments.at(-1)?.end === -1
+      if (count === 0 || synthesizing) return false
+      frame.fill(this.silence, count)
+    }
+    const first = Math.min(count, this.ring.length - this.head)
+    frame.set(this.ring.subarray(this.head, this.head + first))
+    if (first < count) frame.set(this.ring.subarray(0, count - first), first)
+    this.head = (this.head + count) % this.ring.length
+    this.used -= count
+    this.sent += count
+    if (this.used * 4 < this.ring.length) this.wakeWriters()
+    return true
+  }
+
+  private wakeWriters(): void {
+    if (this.waiting.length === 0) return
+    const waiting = this.waiting
+    this.waiting = []
+    for (const wake of waiting) wake()
+  }
+
+  /** Tells the listener what the frames sent so far began and completed. Called after the frame has left. */
+  progress(): void {
+    for (;;) {
+      const segment = this.segments[0]
+      if (segment === undefined || this.sent <= segment.start) return
+      if (!segment.started) {
+        segment.started = true
+        this.listener.onStarted(segment.id)
+      }
+      // The listener may have cleared everything.
+      if (this.segments[0] !== segment || segment.end === -1 || this.sent < segment.end) return
+      this.segments.shift()
+      this.listener.onPlayed(segment.id)
+    }
+  }
+
+  /** Drops all audio that was not sent. Returns what had been played of each utterance that was not over. */
+  clear(): ReadonlyArray<{ readonly id: string; readonly played: string }> {
+    const cuts = this.segments.map((segment) => ({ id: segment.id, played: this.playedText(segment) }))
+    this.head = 0
+    this.used = 0
+    this.segments = []
+    this.wakeWriters()
+    return cuts
+  }
+
+  private playedText(segment: Segment): string {
+    if (this.sent <= segment.start) return ""
+    const { aligned, end, start, text } = segment
+    if (aligned.length > 0) {
+      let characters = 0
+      for (let i = 0; i < aligned.length && (aligned[i] ?? 0) <= this.sent; i += 2) characters = aligned[i + 1] ?? 0
+      return text.slice(0, characters)
+    }
+    const played = this.sent - start
+    const share =
+      end === -1 ? (played / this.bytesPerSecond) * charactersPerSecond : (played / (end - start)) * text.length
+    // An estimate is only good to the word.
+    const estimate = text.slice(0, Math.floor(share))
+    return share >= text.length ? text : estimate.slice(0, Math.max(0, estimate.lastIndexOf(" ")))
+  }
+}

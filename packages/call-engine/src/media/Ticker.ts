@@ -1,0 +1,40 @@
+import { Context, Effect, Layer } from "effect"
+import { FrameWheel } from "./FrameWheel.ts"
+
+/** The media clock: one wheel per process, and the time that it goes by. */
+export class Ticker extends Context.Tag("@svc/call-engine/Ticker")<
+  Ticker,
+  {
+    readonly wheel: FrameWheel
+    /** Monotonic milliseconds. */
+    readonly now: () => number
+  }
+>() {
+  /** Real time. The timer runs only while a call has audio to send. */
+  static readonly layer: Layer.Layer<Ticker> = Layer.scoped(
+    Ticker,
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        let timer: NodeJS.Timeout | undefined
+        let stopped = false
+        const now = () => performance.now()
+        const loop = () => {
+          timer = undefined
+          wheel.pulse(now() + 0.3, now)
+          schedule()
+        }
+        const schedule = () => {
+          if (stopped || wheel.idle || timer !== undefined) return
+          timer = setTimeout(loop, Math.max(1, Math.ceil(wheel.nextDue - now() - 0.3)))
+        }
+        const wheel = new FrameWheel(() => schedule())
+        const stop = () => {
+          stopped = true
+          clearTimeout(timer)
+        }
+        return { wheel, now, stop }
+      }),
+      ({ stop }) => Effect.sync(stop)
+    )
+  )
+}
