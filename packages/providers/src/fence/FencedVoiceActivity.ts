@@ -1,0 +1,27 @@
+import type { Context } from "effect"
+import type { VoiceActivity } from "../VoiceActivity.ts"
+
+type Service = Context.Tag.Service<VoiceActivity>
+
+/** A detector behind a fence: one that throws hears silence from then on, and words still tell that someone speaks. */
+export const fencedVoiceActivity = (activity: Service): Service => ({
+  open: (sampleRate) => {
+    try {
+      const detector = activity.open(sampleRate)
+      let broken = false
+      return {
+        push: (frame) => {
+          if (broken) return "silence"
+          try {
+            return detector.push(frame)
+          } catch {
+            broken = true
+            return "silence"
+          }
+        }
+      }
+    } catch {
+      return { push: () => "silence" }
+    }
+  }
+})

@@ -1,0 +1,112 @@
+import { readFileSync, statSync } from "node:fs"
+import { dirname, isAbsolute, join, resolve } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { Option, Schema } from "effect"
+
+/**
+ * Finds the module that a package name or path stands for. Node's own `import` looks only from the importing file
+ * upwards; a self-hoster's plugin is installed beside their configuration, so the search starts in the working directory
+ * and then goes on from this package.
+ */
+
+const Manifest = Schema.parseJson(
+  Schema.Struct({ main: Schema.optional(Schema.String), exports: Schema.optional(Schema.Unknown) })
+)
+const decodeManifest = Schema.decodeUnknownOption(Manifest)
+
+/** The conditions under which this process imports: Node's, and those given with `--conditions` or `-C`. */
+const conditions: ReadonlySet<string> = new Set([
+  "node",
+  "import",
+  "module-sync",
+  "default",
+  ...process.execArgv.flatMap((argument, index) => {
+    const given = /^(?:--conditions|-C)(?:=(.*))?$/.exec(argument)
+    return given === null ? [] : [given[1] ?? process.execArgv[index + 1] ?? ""]
+  })
+])
+
+const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+
+/** The target of an `exports` entry: the first condition that holds wins, as in Node's algorithm. */
+const target = (entry: unknown): string | undefined => {
+  if (typeof entry === "string") return entry
+  if (Array.isArray(entry)) return entry.map(target).find((found) => found !== undefined)
+  if (typeof entry !== "object" || entry === null) return undefined
+  for (const [condition, value] of Object.entries(entry)) {
+    if (!conditions.has(condition)) continue
+    const found = target(value)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const subpathTarget = (exports: unknown, subpath: string): string | undefined => {
+  const named =
+    typeof exports === "object" && exports !== null && !Array.isArray(exports) ? Object.entries(exports) : []
+  if (!named.some(([key]) => key.startsWith("."))) return subpath === "." ? target(exports) : undefined
+  const exact = named.find(([key]) => key === subpath)
+  if (exact !== undefined) return target(exact[1])
+  for (const [key, value] of named) {
+    const star = key.indexOf("*")
+    if (star < 0) continue
+    const [before, after] = [key.slice(0, star), key.slice(star + 1)]
+    if (subpath.length < key.length || !subpath.startsWith(before) || !subpath.endsWith(after)) continue
+    return target(value)?.replaceAll("*", subpath.slice(before.length, subpath.length - after.length))
+  }
+  return undefined
+}
+
+/** The file of a package in `directory`; `subpath` is `.` or starts with `./`. */
+const packageEntry = (directory: string, subpath: string): string | undefined => {
+  const path = join(directory, "package.json")
+  const manifest = isFile(path) ? Option.getOrUndefined(decodeManifest(readFileSync(path, "utf8"))) : undefined
+  if (manifest?.exports !== undefined) {
+    const found = subpathTarget(manifest.exports, subpath)
+    return found === undefined ? undefined : join(directory, found)
+  }
+  const file = join(directory, subpath === "." ? (manifest?.main ?? "index.js") : subpath)
+  return isFile(file) ? file : undefined
+}
+
+/** `start` and every directory above it. */
+const upwards = (start: string): ReadonlyArray<string> => {
+  const above = dirname(start)
+  return above === start ? [start] : [start, ...upwards(above)]
+}
+
+/** What was found: a file's URL, or why there is none (a part of a sentence). */
+export type EntryPoint = { readonly url: string } | { readonly missing: string }
+
+const found = (path: string): EntryPoint =>
+  isFile(path) ? { url: pathToFileURL(path).href } : { missing: `its entry file ${path} does not exist` }
+
+const isPath = (source: string): boolean => source.startsWith(".") || source.startsWith("file:") || isAbsolute(source)
+
+/** Finds a plugin's entry. Paths are relative to `directory`, and may be a file or a package's folder. */
+export const entryPoint = (source: string, directory: string): EntryPoint => {
+  if (isPath(source)) {
+    const path = source.startsWith("file:") ? fileURLToPath(source) : resolve(directory, source)
+    if (isFile(path)) return found(path)
+    if (!isDirectory(path)) return { missing: `there is no file or folder ${path}` }
+    const entry = packageEntry(path, ".")
+    return entry === undefined ? { missing: `the package in ${path} has no entry that can be imported` } : found(entry)
+  }
+  const parts = source.split("/")
+  const length = source.startsWith("@") ? 2 : 1
+  const [name, rest] = [parts.slice(0, length).join("/"), parts.slice(length).join("/")]
+  for (const start of [directory, dirname(fileURLToPath(import.meta.url))]) {
+    for (const folder of upwards(start)) {
+      const path = join(folder, "node_modules", name)
+      if (!isDirectory(path)) continue
+      const entry = packageEntry(path, rest === "" ? "." : `./${rest}`)
+      return entry === undefined
+        ? { missing: `the package in ${path} has no entry that can be imported` }
+        : found(entry)
+    }
+  }
+  return {
+    missing: `no such package is installed (looked from ${directory} upwards); is the name right, and has it been installed?`
+  }
+}
