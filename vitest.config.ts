@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config"
 
-const conditions = ["@svc/source", "node", "import", "module", "default"]
+// Vitest hands these to Node in the test processes as well, where "import" or "module" would also apply to require().
+const conditions = ["@svc/source", "node"]
 
 export default defineConfig({
   resolve: { conditions },
@@ -13,6 +14,7 @@ export default defineConfig({
       "simulator/test/**/*.test.{ts,tsx}",
       "test/**/*.test.ts"
     ],
+    globalSetup: ["packages/database/testing/globalSetup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks"

@@ -1,0 +1,35 @@
+import { getTypeParser, type TypeFormat } from "pg-types"
+
+/** Object ids of PostgreSQL's own types, fixed for ever. */
+const oid = { int8: 20, int8Array: 1016, date: 1082, dateArray: 1182, textArray: 1009 } as const
+
+/** Ids and counts are far below 2^53; should one not be, it stays text, and the row's schema refuses it. */
+const int8 = (text: string): number | string => {
+  const number = Number(text)
+  return Number.isSafeInteger(number) ? number : text
+}
+
+const textArray = (text: string): ReadonlyArray<string | null> => getTypeParser(oid.textArray)(text)
+
+const ours: Readonly<Record<number, (text: string) => unknown>> = {
+  [oid.int8]: int8,
+  [oid.int8Array]: (text) => textArray(text).map((entry) => (entry === null ? null : int8(entry))),
+  [oid.date]: (text) => text,
+  [oid.dateArray]: textArray
+}
+
+/**
+ * How column values reach us, as `pg` wants to be told.
+ *
+ * | column | value |
+ * |---|---|
+ * | `bigint`, `count(*)`, `sum` of an `integer` | number |
+ * | `numeric` (money), `sum` of a `bigint` | exact decimal text: `Schema.NumberFromString`, `Schema.BigDecimal` |
+ * | `timestamptz` | Date: `Schema.DateTimeUtcFromDate` |
+ * | `date` | text `YYYY-MM-DD`, not a local midnight |
+ * | `jsonb` | parsed, keys untouched |
+ */
+export const columnTypes = {
+  getTypeParser: (id: number, format?: TypeFormat): ((text: string) => unknown) =>
+    (format === "binary" ? undefined : ours[id]) ?? getTypeParser(id, format)
+}

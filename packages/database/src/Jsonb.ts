@@ -1,0 +1,16 @@
+const forbidden = /\\u0000|\\ud[89a-f]/i
+const clean = (text: string): string => text.replaceAll("\u0000", "").replace(/\p{Surrogate}/gu, "\ufffd")
+
+/**
+ * JSON text that a `jsonb` column accepts whatever callers, models and servers said: PostgreSQL refuses the character
+ * U+0000 and halves of surrogate pairs, which JSON allows. The first is dropped, the others become U+FFFD.
+ */
+export const jsonbText = (value: unknown): string => {
+  const text = JSON.stringify(value)
+  if (!forbidden.test(text)) return text
+  return JSON.stringify(value, (_key, entry: unknown) => {
+    if (typeof entry === "string") return clean(entry)
+    if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return entry
+    return Object.fromEntries(Object.entries(entry).map(([key, inner]) => [clean(key), inner]))
+  })
+}

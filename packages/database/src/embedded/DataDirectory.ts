@@ -1,0 +1,168 @@
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { Effect } from "effect"
+import { type Account, EmbeddedPostgresError, isRoot, nobody, runAs } from "./Account.ts"
+import type { Binaries } from "./Binaries.ts"
+import { type DiskError, disk, tolerate } from "./Disk.ts"
+
+/** The major version whose data directories the packaged programs can open. */
+const majorVersion = "18"
+
+const absent = Effect.succeed(undefined)
+
+const refuse = (message: string) => new EmbeddedPostgresError({ message })
+
+const diskTrouble = (dir: string) => (error: DiskError | EmbeddedPostgresError) =>
+  error._tag === "DiskError"
+    ? new EmbeddedPostgresError({ message: `Cannot use the data directory ${dir}: ${error.message}`, cause: error })
+    : error
+
+/**
+ * The account that PostgreSQL runs as on this directory: ours, or, when we are root, the directory's owner, so that
+ * `sudo` does not take somebody's data away from them. A directory that root owns (or is to make) goes to nobody.
+ */
+export const accountFor = (dir: string): Effect.Effect<Account, EmbeddedPostgresError> =>
+  Effect.gen(function* () {
+    const found = yield* disk(() => fs.stat(dir)).pipe(tolerate(["ENOENT"], absent))
+    if (!isRoot()) {
+      if (found !== undefined && found.uid !== process.getuid?.()) {
+        return yield* refuse(`The data directory ${dir} belongs to another user (uid ${found.uid})`)
+      }
+      return undefined
+    }
+    return found === undefined || found.uid === 0 ? nobody : { uid: found.uid, gid: found.gid }
+  }).pipe(Effect.mapError(diskTrouble(dir)))
+
+/**
+ * What to call the directory towards a program started in it. A home folder such as /root is closed to the account
+ * that PostgreSQL must run as, and opening it up is not ours to do. But we, as root, can start the program inside the
+ * directory, and on Linux a process reaches its own working directory by this name with no look at the parents.
+ */
+export const nameFor = (dir: string, account: Account): string =>
+  account !== undefined && process.platform === "linux" ? "/proc/self/cwd" : dir
+
+const give = (account: Account, target: string): Effect.Effect<void, DiskError> =>
+  account === undefined ? Effect.void : disk(() => fs.chown(target, account.uid, account.gid))
+
+/** A directory that root restored or copied belongs to root: hand it to the account, with all that is in it. */
+const giveAll = (account: Account, dir: string) =>
+  Effect.gen(function* () {
+    const { uid } = yield* disk(() => fs.stat(dir))
+    if (account === undefined || uid === account.uid) return
+    const entries = yield* disk(() => fs.readdir(dir, { recursive: true }))
+    yield* Effect.forEach(entries, (entry) => disk(() => fs.lchown(path.join(dir, entry), account.uid, account.gid)), {
+      concurrency: 8,
+      discard: true
+    })
+    yield* give(account, dir)
+  })
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM"
+  }
+}
+
+/** Drafts of processes that were killed while they prepared one. */
+const sweepDrafts = (dir: string) =>
+  Effect.gen(function* () {
+    const prefix = `${path.basename(dir)}.new-`
+    const entries = yield* disk(() => fs.readdir(path.dirname(dir)))
+    const stale = entries.filter((name) => name.startsWith(prefix) && !isAlive(Number(name.slice(prefix.length))))
+    yield* Effect.forEach(stale, (name) =>
+      disk(() => fs.rm(path.join(path.dirname(dir), name), { recursive: true, force: true }))
+    )
+  })
+
+const versionOf = (dir: string) =>
+  disk(() => fs.readFile(path.join(dir, "PG_VERSION"), "utf8")).pipe(
+    Effect.map((text): string | undefined => text.trim()),
+    tolerate(["ENOENT"], absent)
+  )
+
+const syncFolder = (folder: string) =>
+  Effect.acquireUseRelease(
+    disk(() => fs.open(folder)),
+    (handle) => disk(() => handle.sync()),
+    (handle) => Effect.ignore(disk(() => handle.close()))
+  )
+
+/**
+ * Makes the data directory if it is not there. It is prepared beside its place and then renamed into it, so a directory
+ * that has a PG_VERSION is whole, whoever was killed when; of two processes that do it at once, the first one's stays.
+ */
+export const prepare = (options: {
+  readonly dir: string
+  readonly account: Account
+  readonly binaries: Binaries
+  readonly durable: boolean
+}): Effect.Effect<void, EmbeddedPostgresError> =>
+  Effect.gen(function* () {
+    const { account, binaries, dir, durable } = options
+    const version = yield* versionOf(dir)
+    if (version === majorVersion) return yield* giveAll(account, dir)
+    if (version !== undefined) {
+      return yield* refuse(`${dir} holds data of PostgreSQL ${version}; this release carries ${majorVersion}`)
+    }
+    yield* Effect.logInfo("Preparing the embedded database (first start, takes a few seconds)")
+    yield* disk(() => fs.mkdir(path.dirname(dir), { recursive: true }))
+    yield* sweepDrafts(dir)
+    const draft = `${dir}.new-${process.pid}`
+    const discard = disk(() => fs.rm(draft, { recursive: true, force: true }))
+    yield* discard
+    yield* Effect.gen(function* () {
+      yield* disk(() => fs.mkdir(draft, { mode: 0o700 }))
+      yield* give(account, draft)
+      const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+      // No password: only the owner can reach the socket, which is the same as reading the files.
+      const args = ["-D", nameFor(draft, account), "-U", "postgres", "--auth=trust", ...locale]
+      yield* runAs(account, binaries.initdb, durable ? args : [...args, "--no-sync"], draft)
+      yield* disk(() => fs.rename(draft, dir)).pipe(tolerate(["ENOTEMPTY", "EEXIST"], Effect.void))
+      if (durable) yield* syncFolder(path.dirname(dir))
+    }).pipe(Effect.ensuring(Effect.ignore(discard)))
+    if ((yield* versionOf(dir)) === undefined) {
+      return yield* refuse(`${dir} is not empty and holds no database; choose another SVC_DATA_DIR`)
+    }
+  }).pipe(Effect.mapError(diskTrouble(options.dir)))
+
+/** The server that a data directory's lock file tells of. */
+export interface Running {
+  readonly pid: number
+  /** Where its socket is. */
+  readonly socketDir: string
+  readonly port: number
+  readonly state: "starting" | "ready" | "stopping"
+}
+
+/** Process ids are used again, so a live one proves nothing. A PostgreSQL always works inside its data directory. */
+const worksIn = (pid: number, dir: string): Effect.Effect<boolean> =>
+  process.platform !== "linux"
+    ? Effect.succeed(true)
+    : Effect.zipWith(
+        disk(() => fs.readlink(`/proc/${pid}/cwd`)),
+        disk(() => fs.realpath(dir)),
+        (cwd, real) => cwd === real
+      ).pipe(Effect.catchAll((error) => Effect.succeed(error.code !== "ENOENT")))
+
+const lockFile = (dir: string) => path.join(dir, "postmaster.pid")
+
+/** The live server on this directory, if any. A lock file that a killed one left behind is removed. */
+export const running = (dir: string): Effect.Effect<Running | undefined, EmbeddedPostgresError> =>
+  Effect.gen(function* () {
+    const text = yield* disk(() => fs.readFile(lockFile(dir), "utf8")).pipe(tolerate(["ENOENT"], absent))
+    if (text === undefined) return undefined
+    // pid, directory, start time, port, socket folder, listen address, shared memory key, state
+    const [pidLine = "", , , port = "", socketDir = "", , , state = "starting"] = text.split("\n").map((l) => l.trim())
+    const pid = Number(pidLine)
+    if (!Number.isSafeInteger(pid) || pid <= 1) return undefined
+    if (!isAlive(pid)) return undefined
+    if (!(yield* worksIn(pid, dir))) {
+      // PostgreSQL itself would take the other process for its predecessor and refuse to start.
+      yield* disk(() => fs.rm(lockFile(dir), { force: true }))
+      return undefined
+    }
+    const known = state === "ready" || state === "stopping" ? state : "starting"
+    return { pid, socketDir, port: Number(port), state: known } as const
+  }).pipe(Effect.mapError(diskTrouble(dir)))

@@ -1,0 +1,18 @@
+import { SqlClient } from "@effect/sql"
+import { Effect } from "effect"
+
+/** The leases of server processes. See NodeLease of the cluster package. */
+export default Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    create table nodes (
+      id text primary key,
+      epoch bigint not null,
+      address text,
+      started_at timestamptz not null default now(),
+      expires_at timestamptz not null,
+      dead_at timestamptz,
+      settled_at timestamptz
+    )`
+  yield* sql`create index nodes_open on nodes (expires_at) where settled_at is null`
+})
