@@ -1,12 +1,33 @@
-import type { LookupFunction } from "node:net"
-import type { ValidationError } from "@svc/api/VoiceError"
-import { Context, type Effect } from "effect"
-import type { buildConnector } from "undici"
+import type { LookupAddress } from "node:dns"
+import { isIP, type LookupFunction } from "node:net"
+import { ValidationError } from "@svc/api/VoiceError"
+import { Config, type ConfigError, Context, Effect, Layer, Option } from "effect"
+import { buildConnector } from "undici"
+import { addressesAllowed, hostAllowed, hostOf, type Policy } from "./UrlSafety/Policy.ts"
+import { Resolver } from "./UrlSafety/Resolver.ts"
+
+/** Longest URL that is stored. */
+const maxLength = 2048
+
+/** A connection that was refused because of where it leads. */
+export class BlockedAddress extends Error {
+  override readonly name = "BlockedAddress"
+  readonly code = "SVC_BLOCKED_ADDRESS"
+  constructor(hostname: string) {
+    super(`${hostname} blocked by SSRF filter`)
+  }
+}
+
+/** In the form of node's own resolver errors, which clients tell apart by `code`. */
+class HostNotFound extends Error {
+  readonly code = "ENOTFOUND"
+}
 
 /**
  * Keeps requests to URLs that customers give us out of our own network (spec 2.4, decisions §3.7, §3.8). Every URL is
  * checked when it is stored, and again by the connection itself, so that a name which changes its answer in between
- * (DNS rebinding) gains nothing. Redirects must not be followed.
+ * (DNS rebinding) gains nothing. Redirects must not be followed. `SVC_ALLOW_PRIVATE_URLS=true` (default false) also
+ * allows `http:` and private addresses.
  */
 export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
   UrlSafety,
@@ -25,9 +46,77 @@ export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
     /** The same check in the shape of `dns.lookup`, for other clients. It never sees literal addresses: see `connector`. */
     readonly lookup: LookupFunction
   }
->() {}
+>() {
+  static readonly layer: Layer.Layer<UrlSafety, ConfigError.ConfigError, Resolver> = Layer.effect(
+    UrlSafety,
+    Effect.gen(function* () {
+      const resolver = yield* Resolver
+      const allowPrivate = yield* Config.boolean("SVC_ALLOW_PRIVATE_URLS").pipe(Config.withDefault(false))
+      const policy: Policy = allowPrivate ? "private" : "strict"
 
-/** A connection that was refused because of where it leads. */
-export class BlockedAddress extends Error {
-  readonly code = "SVC_BLOCKED_ADDRESS"
+      /** All addresses of a name, or none when it does not resolve within 5 s. */
+      const addressesOf = (host: string) =>
+        Effect.async<ReadonlyArray<LookupAddress>>((resume) => {
+          resolver.resolve(host, (error, addresses) => resume(Effect.succeed(error === null ? addresses : [])))
+        }).pipe(Effect.timeoutOption("5 seconds"), Effect.map(Option.getOrElse((): ReadonlyArray<LookupAddress> => [])))
+
+      const check = Effect.fn("UrlSafety.check")(function* (url: string, field: string) {
+        const notPublic = ValidationError.field(field, `${field} must be a valid public HTTPS URL`)
+        const blocked = ValidationError.field(field, `${field} blocked by SSRF filter`)
+        if (url.length > maxLength) {
+          return yield* ValidationError.field(field, `${field} must not exceed ${maxLength} characters`)
+        }
+        const parsed = parse(url, policy)
+        if (parsed === undefined) return yield* notPublic
+        const host = hostOf(parsed.hostname)
+        if (!hostAllowed(policy, host)) return yield* blocked
+        if (isIP(host) !== 0) return parsed
+        const addresses = yield* addressesOf(host)
+        if (addresses.length === 0) return yield* notPublic
+        if (!addressesAllowed(policy, addresses)) return yield* blocked
+        return parsed
+      })
+
+      const lookup: LookupFunction = (hostname, options, callback) => {
+        const host = hostOf(hostname)
+        if (!hostAllowed(policy, host)) {
+          queueMicrotask(() => callback(new BlockedAddress(hostname), ""))
+          return
+        }
+        resolver.resolve(host, (error, all) => {
+          if (error !== null) return callback(error, "")
+          if (!addressesAllowed(policy, all)) return callback(new BlockedAddress(hostname), "")
+          const family = options.family === "IPv4" ? 4 : options.family === "IPv6" ? 6 : (options.family ?? 0)
+          const usable = all.filter((one) => family === 0 || one.family === family)
+          const first = usable[0]
+          if (first === undefined) return callback(new HostNotFound(`${hostname} has no address`), "")
+          if (options.all === true) return callback(null, usable)
+          return callback(null, first.address, first.family)
+        })
+      }
+
+      const connector = (options?: buildConnector.BuildOptions): buildConnector.connector => {
+        const connect = buildConnector({ ...options, lookup })
+        // Sockets to a literal address never ask `lookup`, so those are judged here.
+        return (request, callback) => {
+          if (hostAllowed(policy, hostOf(request.hostname))) return connect(request, callback)
+          queueMicrotask(() => callback(new BlockedAddress(request.hostname), null))
+        }
+      }
+
+      return { check, connector, lookup }
+    })
+  )
+}
+
+/** A URL that may be looked at further: scheme, form and no credentials. Odd notations of a host are normal after this. */
+const parse = (text: string, policy: Policy): URL | undefined => {
+  // The parser forgives white space, control characters, backslashes and empty credentials; what we store must mean the
+  // same to everyone.
+  if (!/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\\u0000-\u001f\u007f-\u009f]/.test(text)) return undefined
+  if (/^[^/]*\/\/[^/?#]*@/.test(text) || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const scheme = url.protocol === "https:" || (url.protocol === "http:" && policy === "private")
+  if (!scheme || url.username !== "" || url.password !== "" || url.port === "0") return undefined
+  return hostOf(url.hostname) === "" ? undefined : url
 }

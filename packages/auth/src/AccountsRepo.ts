@@ -24,13 +24,8 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     AccountsRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      // bigint and numeric arrive as text unless they are cast.
-      const organization = sql.literal(
-        "id::float8 as id, public_id, name, tier, balance_eur::text as balance_eur, created_at, updated_at"
-      )
-      const project = sql.literal(
-        "id::float8 as id, public_id, org_id::float8 as org_id, name, description, created_at, updated_at"
-      )
+      const organization = sql.literal("id, public_id, name, tier, balance_eur, created_at, updated_at")
+      const project = sql.literal("id, public_id, org_id, name, description, created_at, updated_at")
 
       const insertOrganization = SqlSchema.single({
         Request: Schema.Struct({

@@ -51,9 +51,9 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
         Request: Schema.String,
         Result: KeyRow,
         execute: (hash) => sql`
-          select k.id::float8 as id, k.kind, coalesce(k.scope, 'full') as scope,
-            o.id::float8 as org_id, o.public_id as org_public_id, o.tier,
-            p.id::float8 as project_id, p.public_id as project_public_id
+          select k.id, k.kind, coalesce(k.scope, 'full') as scope,
+            o.id as org_id, o.public_id as org_public_id, o.tier,
+            p.id as project_id, p.public_id as project_public_id
           from api_keys k
           join organizations o on o.id = k.org_id
           left join projects p on p.id = k.project_id
@@ -70,7 +70,7 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
           insert into api_keys (kind, org_id, project_id, name, scope, scopes, key_hash, key_hint)
           values (${row.kind}, ${row.org_id}, ${row.project_id}, ${row.name}, ${row.scope}, ${row.scopes},
             decode(${row.hash}, 'hex'), ${row.key_hint})
-          returning id::float8 as id`
+          returning id`
       })
 
       return {

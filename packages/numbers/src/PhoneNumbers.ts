@@ -1,18 +1,28 @@
-import type { PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "@svc/api/numbers/PhoneNumber"
+import { Agents } from "@svc/agents/Agents"
+import { type PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "@svc/api/numbers/PhoneNumber"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
-import type { ValidationError } from "@svc/api/VoiceError"
-import { Context, type Effect, type Option } from "effect"
+import { ValidationError } from "@svc/api/VoiceError"
+import { Providers } from "@svc/providers/Providers"
+import { Context, Effect, Layer, Option } from "effect"
+import { candidatesOf, factsOf } from "./NumberPlan.ts"
+import type { NumberRoute } from "./NumberRoute.ts"
+import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
-/** Where a call to one of our numbers goes. */
-export interface NumberRoute {
-  readonly id: number
-  /** E.164. */
-  readonly number: string
-  readonly org_id: number
-  readonly project_id: number
-  /** Numeric id of the agent that answers; null when none is assigned. */
-  readonly agent_id: number | null
-}
+const toPhoneNumber = (row: NumberRow): PhoneNumber => ({
+  id: row.id,
+  number: row.number,
+  country: row.country,
+  type: row.type,
+  agent_id: row.agent_public_id,
+  address_id: null,
+  monthly_cost_eur: row.monthly_cost_eur,
+  telephony: row.telephony,
+  status: row.status,
+  purchased_at: row.purchased_at.toISOString()
+})
+
+/** Numbers have numeric ids only. */
+const parseNumberId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)
 
 /** Phone numbers of a project (spec 4.6, decisions §6.2). */
 export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
@@ -40,4 +50,67 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
     /** The active number that was dialled on this telephony plugin. `to` may lack the plus, or carry spaces. */
     readonly route: (to: string, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
   }
->() {}
+>() {
+  static readonly layer: Layer.Layer<PhoneNumbers, never, PhoneNumbersRepo | Agents | Providers> = Layer.effect(
+    PhoneNumbers,
+    Effect.gen(function* () {
+      const repo = yield* PhoneNumbersRepo
+      const agents = yield* Agents
+      const { telephony } = yield* Providers
+      const networks = telephony.map((plugin) => plugin.id)
+
+      return {
+        list: Effect.fn("PhoneNumbers.list")(function* (project, query) {
+          let before: number | undefined
+          if (query.after !== undefined) {
+            before = parseNumberId(query.after)
+            if (before === undefined || !(yield* repo.exists(project.id, before))) {
+              return yield* ValidationError.field("after", "after must be the id of a phone number of this project")
+            }
+          }
+          const rows = yield* repo.page({ project_id: project.id, before, limit: query.limit + 1 })
+          const phone_numbers = rows.slice(0, query.limit).map(toPhoneNumber)
+          const last = phone_numbers.at(-1)
+          return {
+            phone_numbers,
+            next_cursor: rows.length > query.limit && last !== undefined ? String(last.id) : null
+          }
+        }),
+        import: Effect.fn("PhoneNumbers.import")(function* (owner, body) {
+          if (!networks.includes(body.telephony)) {
+            return yield* ValidationError.field(
+              "telephony",
+              networks.length === 0
+                ? "telephony must be a loaded telephony plugin; none is loaded"
+                : `telephony must be one of: ${networks.join(", ")}`
+            )
+          }
+          const row = yield* repo.insert({
+            org_id: owner.org.id,
+            project_id: owner.project.id,
+            number: body.number,
+            ...factsOf(body.number),
+            monthly_cost_eur: 0,
+            telephony: body.telephony
+          })
+          if (Option.isNone(row)) return yield* new PhoneNumberInUse()
+          return toPhoneNumber(row.value)
+        }),
+        assign: Effect.fn("PhoneNumbers.assign")(function* (project, id, agentId) {
+          const numberId = parseNumberId(id)
+          if (numberId === undefined) return yield* new PhoneNumberNotFound()
+          const agent =
+            agentId === null
+              ? null
+              : yield* Effect.catchTag(agents.get(project, String(agentId)), "AgentNotFound", () =>
+                  ValidationError.field("agent_id", "agent_id must be the id of an agent of this project")
+                )
+          const row = yield* repo.assign(project.id, numberId, agent)
+          if (Option.isNone(row)) return yield* new PhoneNumberNotFound()
+          return toPhoneNumber(row.value)
+        }),
+        route: (to, network) => repo.route(candidatesOf(to), network)
+      }
+    })
+  )
+}

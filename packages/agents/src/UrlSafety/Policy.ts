@@ -1,0 +1,32 @@
+import type { LookupAddress } from "node:dns"
+import { isIP } from "node:net"
+import { reachOf } from "./Address.ts"
+
+/** Names of cloud metadata services; refused whatever they resolve to. */
+const metadataNames = new Set(["metadata.google.internal", "metadata.goog"])
+
+/** What is allowed: `strict` is the internet over HTTPS; `private` also this machine, its networks, and plain HTTP. */
+export type Policy = "strict" | "private"
+
+const addressAllowed = (policy: Policy, address: string): boolean => {
+  const reach = reachOf(address)
+  return reach === "public" || (reach === "private" && policy === "private")
+}
+
+/** The host of a URL as a resolver takes it: no brackets, no final dot, lower case. */
+export const hostOf = (hostname: string): string =>
+  hostname
+    .replace(/^\[(.*)\]$/, "$1")
+    .replace(/\.$/, "")
+    .toLowerCase()
+
+/** Whether the host may be asked for at all: a literal address by where it leads, a name unless it is known as bad. */
+export const hostAllowed = (policy: Policy, host: string): boolean => {
+  if (isIP(host) !== 0) return addressAllowed(policy, host)
+  if (metadataNames.has(host)) return false
+  return policy === "private" || !(host === "localhost" || host.endsWith(".localhost"))
+}
+
+/** Whether a host with these addresses may be connected to: one bad address spoils them all. */
+export const addressesAllowed = (policy: Policy, addresses: ReadonlyArray<LookupAddress>): boolean =>
+  addresses.every(({ address }) => addressAllowed(policy, address))

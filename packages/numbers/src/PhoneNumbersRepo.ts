@@ -1,0 +1,119 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { AgentId } from "@svc/api/Ids"
+import { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { NumberRoute } from "./NumberRoute.ts"
+
+/** A row of `phone_numbers`, as far as it is shown. */
+export const NumberRow = Schema.Struct({
+  id: Schema.Number,
+  number: Schema.String,
+  country: Schema.String,
+  type: PhoneNumber.fields.type,
+  agent_public_id: Schema.NullOr(AgentId),
+  /** EUR; `numeric` arrives as text. */
+  monthly_cost_eur: Schema.NumberFromString,
+  telephony: Schema.String,
+  status: PhoneNumber.fields.status,
+  purchased_at: Schema.DateFromSelf
+})
+export type NumberRow = typeof NumberRow.Type
+
+const NewNumberRow = Schema.Struct({
+  org_id: Schema.Number,
+  project_id: Schema.Number,
+  number: Schema.String,
+  country: Schema.String,
+  type: PhoneNumber.fields.type,
+  monthly_cost_eur: Schema.Number,
+  telephony: Schema.String
+})
+
+/** Table `phone_numbers`. */
+export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo")<
+  PhoneNumbersRepo,
+  {
+    /** None when the number is active already, anywhere. */
+    readonly insert: (row: typeof NewNumberRow.Type) => Effect.Effect<Option.Option<NumberRow>>
+    /** Sets or removes the agent of an active number. */
+    readonly assign: (
+      projectId: number,
+      id: number,
+      agent: { readonly id: number; readonly public_id: AgentId } | null
+    ) => Effect.Effect<Option.Option<NumberRow>>
+    /** Whether the project has, or had, a number with this id. */
+    readonly exists: (projectId: number, id: number) => Effect.Effect<boolean>
+    /** Active numbers, newest first, those with an id below `before`. */
+    readonly page: (query: {
+      readonly project_id: number
+      readonly before: number | undefined
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<NumberRow>>
+    /** The first of the candidates that is an active number of this telephony plugin. */
+    readonly route: (candidates: ReadonlyArray<string>, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
+  }
+>() {
+  static readonly layer: Layer.Layer<PhoneNumbersRepo, never, SqlClient.SqlClient> = Layer.effect(
+    PhoneNumbersRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(Object.keys(NumberRow.fields).join(", "))
+      const rows = Schema.decodeUnknown(Schema.Array(NumberRow))
+
+      const insert = SqlSchema.findOne({
+        Request: NewNumberRow,
+        Result: NumberRow,
+        execute: (row) => sql`
+          insert into phone_numbers ${sql.insert(row)}
+          on conflict (number) where status = 'active' do nothing
+          returning ${columns}`
+      })
+      const assign = SqlSchema.findOne({
+        Request: Schema.Struct({
+          project_id: Schema.Number,
+          id: Schema.Number,
+          agent: Schema.NullOr(Schema.Struct({ id: Schema.Number, public_id: Schema.String }))
+        }),
+        Result: NumberRow,
+        execute: ({ agent, id, project_id }) => sql`
+          update phone_numbers set agent_id = ${agent?.id ?? null}, agent_public_id = ${agent?.public_id ?? null}
+          where id = ${id} and project_id = ${project_id} and status = 'active'
+          returning ${columns}`
+      })
+      const route = SqlSchema.findOne({
+        Request: Schema.Struct({ candidates: Schema.Array(Schema.String), telephony: Schema.String }),
+        Result: NumberRoute,
+        execute: ({ candidates, telephony }) => sql`
+          select id, number, org_id, project_id, agent_id from phone_numbers
+          where number = any(${candidates}::text[]) and telephony = ${telephony} and status = 'active'
+          order by array_position(${candidates}::text[], number) limit 1`
+      })
+
+      return {
+        insert: (row) => Effect.orDie(insert(row)),
+        assign: (project_id, id, agent) =>
+          Effect.orDie(
+            assign({ project_id, id, agent: agent === null ? null : { id: agent.id, public_id: agent.public_id } })
+          ),
+        exists: (projectId, id) =>
+          sql`select 1 from phone_numbers where id = ${id} and project_id = ${projectId}`.pipe(
+            Effect.map((found) => found.length > 0),
+            Effect.orDie
+          ),
+        page: Effect.fn("PhoneNumbersRepo.page")(function* ({ before, limit, project_id }) {
+          const conditions = [
+            sql`project_id = ${project_id}`,
+            sql`status = 'active'`,
+            ...(before === undefined ? [] : [sql`id < ${before}`])
+          ]
+          return yield* rows(
+            yield* sql`
+              select ${columns} from phone_numbers where ${sql.and(conditions)} order by id desc limit ${limit}`
+          )
+        }, Effect.orDie),
+        route: (candidates, telephony) =>
+          candidates.length === 0 ? Effect.succeed(Option.none()) : Effect.orDie(route({ candidates, telephony }))
+      }
+    })
+  )
+}
