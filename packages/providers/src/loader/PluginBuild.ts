@@ -1,4 +1,4 @@
-import { Cause, Context, Duration, Effect, type Exit, Layer, Scope } from "effect"
+import { Cause, Context, Duration, Effect, type Exit, Fiber, Layer, Scope } from "effect"
 import { LanguageModel } from "../LanguageModel.ts"
 import { type Capabilities, type Plugin, PluginError } from "../Plugin.ts"
 import { SpeechToText } from "../SpeechToText.ts"
@@ -43,18 +43,20 @@ const build = (capabilities: Capabilities, scope: Scope.Scope): Effect.Effect<Bu
 
 /** Closes a plugin's scope; one that hangs or fails while it lets go is left behind with a warning. */
 const release = (plugin: string, scope: Scope.CloseableScope, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> =>
-  Scope.close(scope, exit).pipe(
-    Effect.interruptible,
-    Effect.disconnect,
-    Effect.timeoutFail({
-      duration: releaseDeadline,
-      onTimeout: () => new PluginError({ plugin, reason: `did not stop within ${Duration.format(releaseDeadline)}` })
-    }),
+  // In a fiber apart that can be left behind: the one that runs finalizers is not to be interrupted.
+  Effect.forkDaemon(Effect.interruptible(Scope.close(scope, exit))).pipe(
+    Effect.flatMap((closing) =>
+      Effect.interruptible(Fiber.join(closing)).pipe(
+        Effect.timeoutFail({
+          duration: releaseDeadline,
+          onTimeout: () =>
+            new PluginError({ plugin, reason: `did not stop within ${Duration.format(releaseDeadline)}` })
+        })
+      )
+    ),
     Effect.catchAllCause((cause) =>
       Effect.logWarning(`plugin ${plugin}: failed while it stopped: ${oneLine(Cause.squash(cause))}`)
-    ),
-    // Nothing below may be skipped because a plugin is slow to let go.
-    Effect.interruptible
+    )
   )
 
 /**
