@@ -1,0 +1,348 @@
+import { describe, expect, it } from "@effect/vitest"
+import { fileCycles, packageCycles } from "./src/architecture/Cycles.ts"
+import { declaredDependencies, exactVersions, usedDependencies } from "./src/architecture/Dependencies.ts"
+import { barrels, fileLengths, fileNames, syntax } from "./src/architecture/Files.ts"
+import { globals } from "./src/architecture/Globals.ts"
+import { type House, readHouse } from "./src/architecture/House.ts"
+import { importTable } from "./src/architecture/ImportTable.ts"
+import { lockfile } from "./src/architecture/Lockfile.ts"
+import { migrations } from "./src/architecture/Migrations.ts"
+import { projectReferences } from "./src/architecture/Projects.ts"
+import { report, type Violation } from "./src/architecture/Violation.ts"
+
+type Rule = (house: House) => ReadonlyArray<Violation>
+type Files = Readonly<Record<string, string>>
+
+const root = JSON.stringify({
+  name: "svc",
+  workspaces: ["packages/*", "apps/*", "plugins/*", "simulator", "test"],
+  devDependencies: { vitest: "3.2.7" }
+})
+
+const manifest = (name: string, rest: object = {}) => JSON.stringify({ name, version: "0.1.0", ...rest }, null, 2)
+
+const packages: Files = {
+  "package.json": root,
+  "packages/api/package.json": manifest("@svc/api"),
+  "packages/providers/package.json": manifest("@svc/providers"),
+  "packages/auth/package.json": manifest("@svc/auth"),
+  "packages/agents/package.json": manifest("@svc/agents"),
+  "packages/numbers/package.json": manifest("@svc/numbers"),
+  "packages/webhooks/package.json": manifest("@svc/webhooks"),
+  "plugins/sip/package.json": manifest("@svc/plugin-sip"),
+  "apps/server/package.json": manifest("@svc/server"),
+  "simulator/package.json": manifest("@svc/simulator"),
+  "test/package.json": manifest("@svc/test")
+}
+
+/** What `rule` says of a repository with these files beside the usual packages. */
+const complaints = (rule: Rule, files: Files) =>
+  report(rule(readHouse(new Map(Object.entries({ ...packages, ...files })))))
+
+describe("The import table", () => {
+  const of = (files: Files) => complaints(importTable, files)
+
+  it("lets a slice use the foundation and the service files of the slices to its left", () => {
+    const code = 'import { AgentId } from "@svc/api/Ids"\nimport { Agents } from "@svc/agents/Agents"\n'
+    expect(of({ "packages/numbers/src/Numbers.ts": code })).toEqual([])
+  })
+
+  it("refuses a slice to the right, by value, by type, by re-export and by dynamic import", () => {
+    const code = [
+      'import { Agents } from "@svc/agents/Agents"',
+      'import type { Agents as A } from "@svc/agents/Agents"',
+      'export { Agents } from "@svc/agents/Agents"',
+      'export const later = () => import("@svc/agents/Agents")',
+      'export type B = import("@svc/agents/Agents").Agents'
+    ].join("\n")
+    const may = "packages/auth may import api, providers, database, cluster"
+    expect(of({ "packages/auth/src/Keys.ts": code })).toEqual(
+      [1, 2, 3, 4, 5].map((line) => `packages/auth/src/Keys.ts:${line} [import table] @svc/agents/Agents: ${may}`)
+    )
+  })
+
+  it("keeps repositories, handlers and workers of another slice private, except to tests that wire layers", () => {
+    const code = ["Repo", "Http", "Worker"].map((kind) => `import "@svc/agents/Agents${kind}"`).join("\n")
+    expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(3)
+    expect(of({ "packages/numbers/test/Numbers.test.ts": code })).toEqual([])
+  })
+
+  it("gives api and providers nothing of ours, and plugins the providers only", () => {
+    const files = {
+      "packages/api/src/Ids.ts": 'import "@svc/providers/Audio"',
+      "packages/providers/src/Audio.ts": 'import "@svc/api/Ids"',
+      "plugins/sip/src/Sip.ts": 'import "@svc/providers/Audio"\nimport "@svc/api/Ids"'
+    }
+    expect(of(files)).toEqual([
+      "packages/api/src/Ids.ts:1 [import table] @svc/providers/Audio: packages/api may import nothing of ours",
+      "packages/providers/src/Audio.ts:1 [import table] @svc/api/Ids: packages/providers may import nothing of ours",
+      "plugins/sip/src/Sip.ts:2 [import table] @svc/api/Ids: plugins/sip may import providers"
+    ])
+  })
+
+  it("opens the server to the simulator's demo folder only", () => {
+    const code = 'import "@svc/server/Server"'
+    expect(
+      of({ "simulator/src/demo/Demo.ts": code, "apps/server/src/main.ts": 'import "@svc/auth/KeysRepo"' })
+    ).toEqual([])
+    expect(of({ "simulator/src/Screen.tsx": code })).toHaveLength(1)
+  })
+
+  it("lets webhooks be used by agents alone", () => {
+    const code = 'import "@svc/webhooks/Subscriptions"'
+    expect(of({ "packages/agents/src/Agents.ts": code })).toEqual([])
+    expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(1)
+  })
+
+  it("refuses paths into another package, one's own name, tests, unknown packages and packages without a row", () => {
+    expect(of({ "packages/auth/src/Keys.ts": 'import "../../api/src/Ids.ts"' })).toHaveLength(1)
+    expect(of({ "packages/auth/src/Keys.ts": 'import "@svc/auth/Projects"' })).toHaveLength(1)
+    expect(of({ "packages/auth/src/Keys.ts": 'import "../test/Fake.ts"' })).toHaveLength(1)
+    expect(of({ "packages/auth/src/Keys.ts": 'import "@svc/nowhere/Thing"' })).toHaveLength(1)
+    const stranger = {
+      "packages/new/package.json": manifest("@svc/new"),
+      "packages/new/src/A.ts": 'import "@svc/api/Ids"'
+    }
+    expect(of(stranger)).toEqual(["packages/new/src/A.ts:1 [import table] packages/new has no row in the import table"])
+  })
+
+  it("is not fooled by comments and strings", () => {
+    const code = '// import "@svc/agents/Agents"\nexport const text = `import "@svc/agents/Agents"`'
+    expect(of({ "packages/auth/src/Keys.ts": code })).toEqual([])
+  })
+})
+
+describe("Cycles", () => {
+  it("of files that load each other are found, of types are not", () => {
+    const loads = { "packages/api/src/A.ts": 'import "./B.ts"', "packages/api/src/B.ts": '\nexport * from "./A.ts"' }
+    const types = { ...loads, "packages/api/src/B.ts": 'import type { A } from "./A.ts"' }
+    expect(complaints(fileCycles, loads)).toEqual([
+      "packages/api/src/B.ts:2 [file cycle] packages/api/src/A.ts → packages/api/src/B.ts → packages/api/src/A.ts"
+    ])
+    expect(complaints(fileCycles, types)).toEqual([])
+  })
+
+  it("of packages are found, by types too, but not through tests", () => {
+    const files = {
+      "packages/auth/src/A.ts": 'import "@svc/agents/A"',
+      "packages/agents/src/A.ts": 'import type { A } from "@svc/auth/A"'
+    }
+    const { "packages/agents/src/A.ts": back, ...forth } = files
+    expect(complaints(packageCycles, files)).toHaveLength(1)
+    expect(complaints(packageCycles, { ...forth, "packages/agents/test/A.test.ts": back })).toEqual([])
+  })
+})
+
+describe("Dependencies", () => {
+  const api = (rest: object) => ({ "packages/api/package.json": manifest("@svc/api", rest) })
+
+  it("that a source imports are declared in its own package; tests may use the root's", () => {
+    const code = 'import { Effect } from "effect/Effect"\nimport { it } from "vitest"\nimport { join } from "node:path"'
+    expect(complaints(declaredDependencies, { "packages/api/src/A.ts": code })).toEqual([
+      "packages/api/src/A.ts:1 [dependencies] effect is not declared in the package.json of @svc/api",
+      "packages/api/src/A.ts:2 [dependencies] vitest is not declared in the package.json of @svc/api"
+    ])
+    const declared = api({ dependencies: { effect: "3.22.4" } })
+    expect(complaints(declaredDependencies, { ...declared, "packages/api/test/A.test.ts": code })).toEqual([])
+  })
+
+  it("include react where there is JSX", () => {
+    const code = "export const Screen = () => <b>hello</b>"
+    expect(complaints(declaredDependencies, { "simulator/src/Screen.tsx": code })).toEqual([
+      "simulator/src/Screen.tsx:1 [dependencies] react is not declared in the package.json of @svc/simulator"
+    ])
+  })
+
+  it("that nothing uses are reported, unless named in a string, optional, or another's peer", () => {
+    const lock = { packages: { "": {}, "node_modules/effect": { peerDependencies: { peer: "1.0.0" } } } }
+    const files = {
+      ...api({
+        dependencies: { effect: "3.22.4", idle: "1.0.0", named: "1.0.0", peer: "1.0.0" },
+        devDependencies: { "@types/x": "1.0.0", untested: "1.0.0" },
+        optionalDependencies: { binary: "1.0.0" }
+      }),
+      "package-lock.json": JSON.stringify(lock),
+      "packages/api/src/A.ts": 'import { Effect } from "effect"\nexport const at = import.meta.resolve("named/file")',
+      "packages/api/test/A.test.ts": 'import "idle"'
+    }
+    expect(complaints(usedDependencies, files)).toEqual([
+      "packages/api/package.json:6 [dependencies] idle is declared and never imported",
+      "packages/api/package.json:12 [dependencies] untested is a devDependency that no test imports"
+    ])
+  })
+
+  it("have one exact version in the whole repository", () => {
+    const files = {
+      ...api({ dependencies: { effect: "3.22.4", ws: "^8.0.0", "@svc/providers": "0.2.0" } }),
+      "packages/auth/package.json": manifest("@svc/auth", { peerDependencies: { effect: "3.22.3" } })
+    }
+    expect(complaints(exactVersions, files)).toEqual([
+      "packages/api/package.json:6 [dependencies] ws ^8.0.0 is not an exact version",
+      "packages/api/package.json:7 [dependencies] @svc/providers 0.2.0, but 0.1.0 elsewhere in the repository",
+      "packages/auth/package.json:5 [dependencies] effect 3.22.3, but 3.22.4 elsewhere in the repository"
+    ])
+  })
+})
+
+describe("Files", () => {
+  it("that only pass on what others export are barrels, and so is any index", () => {
+    const files = {
+      "packages/api/src/All.ts": 'export * from "./A.ts"\nexport type { B } from "./B.ts"',
+      "packages/api/src/Some.ts": 'import { A } from "./A.ts"\nexport { A }',
+      "packages/api/src/index.ts": "export const a = 1",
+      "packages/api/src/Own.ts": 'export { A } from "./A.ts"\nexport const b = 1',
+      "packages/api/src/Effects.ts": 'import "./A.ts"'
+    }
+    expect(complaints(barrels, files).map((line) => line.split(" ")[0])).toEqual([
+      "packages/api/src/All.ts:1",
+      "packages/api/src/index.ts:1",
+      "packages/api/src/Some.ts:1"
+    ])
+  })
+
+  it("are nouns in PascalCase, entry points and numbered migrations aside, and no drawers", () => {
+    const good = ["main.ts", "Agents.ts", "http/Errors.ts", "migrations/0001_outbox.ts", "Globals.d.ts"]
+    const bad = ["agents.ts", "Agent-list.ts", "utils/Text.ts", "Helpers.ts", "common/Ids.ts", "0001_outbox.ts"]
+    const tree = (names: ReadonlyArray<string>) =>
+      Object.fromEntries(names.map((name) => [`packages/api/src/${name}`, ""]))
+    expect(complaints(fileNames, tree(good))).toEqual([])
+    expect(complaints(fileNames, tree(bad))).toHaveLength(bad.length)
+    expect(complaints(fileNames, { "packages/api/test/some.test.ts": "" })).toEqual([])
+  })
+
+  it("have at most 400 lines", () => {
+    const lines = (count: number) => ({ "packages/api/src/A.ts": "export {}\n".repeat(count) })
+    expect(complaints(fileLengths, lines(400))).toEqual([])
+    expect(complaints(fileLengths, lines(401))).toEqual([
+      "packages/api/src/A.ts:401 [file length] 401 lines, at most 400: find the second noun"
+    ])
+  })
+
+  it("that do not parse are reported with their line", () => {
+    const [only] = complaints(syntax, { "packages/api/src/A.ts": "const a = 1\nconst a b" })
+    expect(only).toMatch(/^packages\/api\/src\/A\.ts:2 \[syntax\]/)
+  })
+})
+
+describe("The outside world", () => {
+  const of = (code: string, rule: Rule = globals([])) => complaints(rule, { "packages/api/src/A.ts": code })
+
+  it.each([
+    "process.env.HOME",
+    "globalThis.process.env",
+    "const { env } = process",
+    'import { env } from "node:process"',
+    "Date.now()",
+    "const clock = Date.now",
+    "new Date()",
+    "setTimeout(() => {}, 1)",
+    "globalThis.setInterval(() => {}, 1)",
+    "const sleep = { sleep: setTimeout }",
+    'import { setTimeout as sleep } from "node:timers/promises"',
+    "Math.random()"
+  ])("is not touched by %s", (code) => {
+    expect(of(`\n${code}`)).toHaveLength(1)
+    expect(of(`\n${code}`)[0]).toContain("packages/api/src/A.ts:2 [outside world]")
+  })
+
+  it.each([
+    "new Date(0)",
+    "clearTimeout(1)",
+    "options.setTimeout(1)",
+    "const x = { setTimeout: 1 }",
+    "type T = ReturnType<typeof setTimeout>",
+    "// Date.now()",
+    'const text = "process.env"'
+  ])("is left alone by %s", (code) => {
+    expect(of(code)).toEqual([])
+  })
+
+  it("is free to tests, and to sources with an allowance, which must be used", () => {
+    const allow = globals([{ path: "packages/api/src/A.ts", globals: ["Date.now"], reason: "for this test" }])
+    expect(complaints(globals([]), { "packages/api/test/A.test.ts": "Date.now()" })).toEqual([])
+    expect(of("Date.now()", allow)).toEqual([])
+    expect(of("Date.now(); new Date()", allow)).toHaveLength(1)
+    expect(of("", allow)).toEqual([
+      "packages/api/src/A.ts:1 [outside world] does not use Date.now: take it from the allowances"
+    ])
+  })
+})
+
+describe("The build", () => {
+  const project = (...paths: ReadonlyArray<string>) => JSON.stringify({ references: paths.map((path) => ({ path })) })
+  const files = {
+    "package.json": JSON.stringify({ name: "svc", workspaces: ["packages/*", "test"] }),
+    "tsconfig.build.json": project("packages/auth"),
+    "packages/auth/package.json": manifest("@svc/auth", { dependencies: { "@svc/api": "0.1.0" } }),
+    "packages/auth/tsconfig.json": project("../api"),
+    "packages/api/tsconfig.json": project()
+  }
+  const of = (changes: Files) => {
+    const used = new Map(Object.entries({ ...packages, ...files, ...changes }))
+    for (const name of ["agents", "numbers", "webhooks", "providers"]) used.delete(`packages/${name}/package.json`)
+    return report(projectReferences(readHouse(used)))
+  }
+
+  it("follows the declared dependencies and reaches every package", () => {
+    expect(of({})).toEqual([])
+    expect(of({ "packages/auth/tsconfig.json": project() })).toEqual([
+      "packages/auth/tsconfig.json:1 [project references] lacks a reference to packages/api",
+      "tsconfig.build.json:1 [project references] does not reach packages/api"
+    ])
+    expect(of({ "packages/api/tsconfig.json": project("../auth") })).toHaveLength(1)
+    expect(of({ "packages/new/package.json": manifest("@svc/new") })).toHaveLength(2)
+  })
+})
+
+describe("Migrations", () => {
+  const folder = "packages/database/src/migrations"
+  const list = "packages/database/src/Migrations.ts"
+  const base = {
+    "packages/database/package.json": manifest("@svc/database"),
+    [`${folder}/0001_a.ts`]: "",
+    [`${folder}/0002_b.ts`]: ""
+  }
+  const of = (files: Files) => complaints(migrations, { ...base, ...files })
+
+  it("are listed once, in order and without gaps", () => {
+    const both = 'import a from "./migrations/0001_a.ts"\nimport b from "./migrations/0002_b.ts"'
+    expect(of({ [list]: both })).toEqual([])
+    expect(of({ [list]: 'import a from "./migrations/0001_a.ts"' })).toEqual([
+      `${folder}/0002_b.ts:1 [migrations] is in no list, so it never runs`
+    ])
+    expect(of({ [list]: both.split("\n").toReversed().join("\n") })).toEqual([
+      `${list}:2 [migrations] lists ${folder}/0001_a.ts out of order`
+    ])
+    expect(of({ [list]: `${both}\nimport c from "./migrations/0004_c.ts"`, [`${folder}/0004_c.ts`]: "" })).toEqual([
+      `${folder}/0004_c.ts:1 [migrations] is number 0004, expected 0003`
+    ])
+    expect(of({ [list]: both, "packages/database/src/Other.ts": both })).toHaveLength(1)
+  })
+})
+
+describe("The lockfile", () => {
+  const of = (locked: object) => {
+    const tree = new Map([
+      ["package.json", JSON.stringify({ name: "svc", devDependencies: { vite: "7.3.8" } })],
+      ["package-lock.json", JSON.stringify({ packages: locked }, null, 2)]
+    ])
+    return report(lockfile(readHouse(tree)))
+  }
+
+  it("agrees with the manifests, is complete for every platform, and names no private host", () => {
+    const whole = {
+      "": { devDependencies: { vite: "7.3.8" } },
+      "node_modules/vite": { optionalDependencies: { mac: "1.0.0" } }
+    }
+    expect(of({ ...whole, "node_modules/mac": { resolved: "https://registry.npmjs.org/mac.tgz" } })).toEqual([])
+    expect(of(whole)).toEqual([
+      "package-lock.json:8 [lockfile] lacks mac, which another platform needs: run `npm run lock`"
+    ])
+    expect(of({ ...whole, "": {}, "node_modules/mac": {} })).toEqual([
+      "package-lock.json:3 [lockfile] vite differs from the root's package.json: run `npm run lock`"
+    ])
+    expect(of({ ...whole, "node_modules/mac": { resolved: "http://10.0.0.1/mac.tgz" } })).toEqual([
+      "package-lock.json:13 [lockfile] http://10.0.0.1/mac.tgz is not on the public registry"
+    ])
+  })
+})

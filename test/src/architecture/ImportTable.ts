@@ -1,0 +1,95 @@
+import { type House, type HouseFile, packageOf, resolveFrom, type Workspace } from "./House.ts"
+import type { Import } from "./SourceFile.ts"
+import type { Violation } from "./Violation.ts"
+
+/** What a package may import of ours: whole packages, and packages of which only the service files are public. */
+interface Permission {
+  readonly packages: ReadonlyArray<string> | "everything"
+  readonly services?: ReadonlyArray<string>
+}
+
+const foundation = ["api", "providers", "database", "cluster"]
+
+// An agent's webhook is a managed subscription; nobody else needs `webhooks`, events go through the outbox.
+const table: Readonly<Record<string, Permission>> = {
+  "packages/api": { packages: [] },
+  "packages/providers": { packages: [] },
+  "packages/database": { packages: ["api"] },
+  "packages/cluster": { packages: ["api", "database"] },
+  "packages/auth": { packages: foundation },
+  "packages/billing": { packages: foundation, services: ["auth"] },
+  "packages/webhooks": { packages: foundation, services: ["auth", "billing"] },
+  "packages/agents": { packages: foundation, services: ["auth", "billing", "webhooks"] },
+  "packages/knowledge": { packages: foundation, services: ["auth", "billing", "agents"] },
+  "packages/numbers": { packages: foundation, services: ["auth", "billing", "agents"] },
+  "packages/call-engine": { packages: foundation, services: ["auth", "billing", "agents", "knowledge", "numbers"] },
+  "packages/bookings": { packages: ["api", "database", "cluster"], services: ["auth", "billing"] },
+  "plugins/*": { packages: ["providers"] },
+  "simulator/src/demo": { packages: ["api", "providers", "server"] },
+  simulator: { packages: ["api", "providers"] },
+  "apps/server": { packages: "everything" },
+  test: { packages: "everything" }
+}
+
+const permissionOf = (workspace: Workspace, file: HouseFile): Permission | undefined =>
+  workspace.folder === "simulator" && file.path.startsWith("simulator/src/demo/")
+    ? table["simulator/src/demo"]
+    : (table[workspace.folder] ?? table[workspace.folder.replace(/\/[^/]+$/, "/*")])
+
+const isService = (specifier: string) => !/(Repo|Http|Workers?)$/.test(specifier)
+
+const describe = ({ packages, services = [] }: Permission) => {
+  const whole = packages === "everything" ? ["everything"] : packages
+  const parts = [...whole, ...services.map((name) => `service files of ${name}`)]
+  return parts.length === 0 ? "nothing of ours" : parts.join(", ")
+}
+
+/** Checks every import of one workspace by another against the table in the architecture page. */
+export const importTable = (house: House): ReadonlyArray<Violation> => {
+  const folders = new Map(house.workspaces.map((workspace) => [workspace.manifest.name, workspace.folder]))
+  return house.workspaces.flatMap((workspace) =>
+    workspace.files.flatMap((file) =>
+      file.imports.flatMap((found) => {
+        const message = complaint(workspace, file, found, folders)
+        return message === undefined ? [] : [{ file: file.path, line: found.line, rule: "import table", message }]
+      })
+    )
+  )
+}
+
+const complaint = (
+  workspace: Workspace,
+  file: HouseFile,
+  { specifier }: Import,
+  folders: ReadonlyMap<string, string>
+): string | undefined => {
+  if (specifier.startsWith(".")) return relativeComplaint(workspace, file, specifier)
+  const target = packageOf(specifier) ?? ""
+  const folder = folders.get(target)
+  if (folder === undefined) {
+    return target.startsWith("@svc/") ? `${target} is not a workspace of this repository` : undefined
+  }
+  if (folder === workspace.folder) {
+    return file.area === "source" ? `write ${specifier} as a relative import: it is this package` : undefined
+  }
+  const permission = permissionOf(workspace, file)
+  if (permission === undefined) return `${workspace.folder} has no row in the import table`
+  const { packages, services = [] } = permission
+  const short = target.replace("@svc/", "")
+  if (packages === "everything" || packages.includes(short)) return undefined
+  // Tests wire layers as main does: repositories of the packages to the left, and plugins.
+  if (file.area === "test" && (services.includes(short) || folder.startsWith("plugins/"))) return undefined
+  if (!services.includes(short)) return `${specifier}: ${workspace.folder} may import ${describe(permission)}`
+  return isService(specifier)
+    ? undefined
+    : `${specifier} is private to ${folder}: of it ${workspace.folder} may import the service files only`
+}
+
+const relativeComplaint = (workspace: Workspace, file: HouseFile, specifier: string): string | undefined => {
+  const target = resolveFrom(file.path, specifier)
+  if (!target.startsWith(`${workspace.folder}/`)) {
+    return `${specifier} leaves ${workspace.folder}: import another package by its name`
+  }
+  const inner = target.slice(workspace.folder.length + 1)
+  return file.area === "source" && /^tests?\//.test(inner) ? `${specifier}: source does not import tests` : undefined
+}

@@ -1,0 +1,57 @@
+import { Schema } from "effect"
+import { type House, lineIn, type Manifest, Versions } from "./House.ts"
+import type { Violation } from "./Violation.ts"
+
+const Lock = Schema.Struct({
+  packages: Schema.Record({
+    key: Schema.String,
+    value: Schema.Struct({
+      resolved: Schema.optional(Schema.String),
+      dependencies: Versions,
+      devDependencies: Versions,
+      optionalDependencies: Versions,
+      peerDependencies: Versions
+    })
+  })
+})
+
+const file = "package-lock.json"
+const rule = "lockfile"
+const remedy = "run `npm run lock`"
+const decode = Schema.decodeUnknownSync(Schema.parseJson(Lock))
+
+const groups = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const
+
+/** `npm ci` works anywhere: the lockfile agrees with every package.json, has each platform's packages, and names no private host. */
+export const lockfile = (house: House): ReadonlyArray<Violation> => {
+  const text = house.tree.get(file)
+  if (text === undefined) return [{ file, line: 1, rule, message: "is missing" }]
+  const { packages } = decode(text)
+  const at = (needle: string, message: string): Violation => ({ file, line: lineIn(text, needle), rule, message })
+  const names = new Set(Object.keys(packages).map((path) => path.slice(path.lastIndexOf("node_modules/") + 13)))
+
+  const manifests: ReadonlyArray<readonly [string, Manifest]> = [
+    ["", house.root],
+    ...house.workspaces.map(({ folder, manifest }) => [folder, manifest] as const)
+  ]
+  const outdated = manifests.flatMap(([folder, manifest]) =>
+    groups.flatMap((group) => {
+      const locked = packages[folder]?.[group] ?? {}
+      const declared = manifest[group]
+      return [...new Set([...Object.keys(declared), ...Object.keys(locked)])]
+        .filter((name) => declared[name] !== locked[name])
+        .map((name) => at(`"${folder}": {`, `${name} differs from ${folder || "the root"}'s package.json: ${remedy}`))
+    })
+  )
+  const incomplete = Object.entries(packages).flatMap(([path, { optionalDependencies }]) =>
+    Object.keys(optionalDependencies)
+      .filter((name) => !names.has(name))
+      .map((name) => at(`"${path}": {`, `lacks ${name}, which another platform needs: ${remedy}`))
+  )
+  const foreign = Object.entries(packages).flatMap(([path, { resolved = "" }]) =>
+    /^[a-z+]+:/.test(resolved) && !resolved.startsWith("https://registry.npmjs.org/")
+      ? [at(`"${path}": {`, `${resolved} is not on the public registry`)]
+      : []
+  )
+  return [...outdated, ...incomplete, ...foreign]
+}

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** The repository as text: path from its root, with `/`, to content. The rules see nothing else. */
+export type SourceTree = ReadonlyMap<string, string>
+
+const skippedFolders = new Set(["node_modules", "dist", ".git", ".svc"])
+const wanted = (name: string) => /\.(ts|tsx)$/.test(name) || /^(package|package-lock|tsconfig.*)\.json$/.test(name)
+
+/** Reads the TypeScript files and manifests under `root`; nothing that is built or installed. */
+export const readSourceTree = (root: string): SourceTree => {
+  const tree = new Map<string, string>()
+  const visit = (folder: string) => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`
+      if (entry.isDirectory()) {
+        if (!skippedFolders.has(entry.name)) visit(path)
+      } else if (wanted(entry.name)) {
+        tree.set(path, readFileSync(join(root, path), "utf8"))
+      }
+    }
+  }
+  visit("")
+  return tree
+}

@@ -1,0 +1,13 @@
+/** A broken rule of the house, at the place where it is broken. `line` counts from 1. */
+export interface Violation {
+  readonly file: string
+  readonly line: number
+  readonly rule: string
+  readonly message: string
+}
+
+/** One line a reader can click: `packages/auth/src/Keys.ts:3 [import table] …`, in the order of files and lines. */
+export const report = (violations: ReadonlyArray<Violation>): ReadonlyArray<string> =>
+  violations
+    .toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.message.localeCompare(b.message))
+    .map(({ file, line, rule, message }) => `${file}:${line} [${rule}] ${message}`)
