@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 
 // Vitest hands these to Node in the test processes as well, where "import" or "module" would also apply to require().
@@ -17,6 +18,9 @@ export default defineConfig({
     globalSetup: ["packages/database/testing/globalSetup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    pool: "forks"
+    pool: "forks",
+    // One process per core up to two; beyond that, half of them, so that media clocks keep their time.
+    minWorkers: 1,
+    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2))
   }
 })
