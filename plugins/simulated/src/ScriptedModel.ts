@@ -1,0 +1,86 @@
+import { healthy } from "@svc/providers/Health"
+import { LanguageModel, LanguageModelError, type ModelDelta, type ModelRequest } from "@svc/providers/LanguageModel"
+import { Effect, Either, Layer } from "effect"
+import { readScript, type Script } from "./ScriptedModel/Script.ts"
+import { extractFrom, replyTo, type ScriptReply } from "./ScriptedModel/ScriptReply.ts"
+
+const withoutScript: Script = { rules: [] }
+
+/** Scripts that were read, by their prompt: a call asks with the same prompt every turn. */
+const scripts = new Map<string, Either.Either<Script, string>>()
+const mostScripts = 64
+
+const scriptOf = ({ messages }: ModelRequest): Either.Either<Script, string> => {
+  const prompt = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n")
+  const known = scripts.get(prompt)
+  if (known !== undefined) return known
+  const read = Either.map(readScript(prompt), (script) => script ?? withoutScript)
+  if (scripts.size >= mostScripts) scripts.clear()
+  scripts.set(prompt, read)
+  return read
+}
+
+const fail = (reason: string) => Effect.fail(new LanguageModelError({ reason, retryable: false }))
+
+/** Roughly how a real model counts. */
+const tokens = (text: string): number => Math.ceil(text.length / 4)
+
+const reply = (script: Script, request: ModelRequest): Effect.Effect<ScriptReply, LanguageModelError> =>
+  Effect.try({
+    try: () =>
+      script.fail === "empty"
+        ? { text: "", calls: [] }
+        : request.responseSchema === undefined
+          ? replyTo(script, request)
+          : { text: extractFrom(script, request), calls: [] },
+    catch: (error) =>
+      new LanguageModelError({ reason: error instanceof Error ? error.message : String(error), retryable: false })
+  })
+
+/** The text as it comes: at once, or word by word. */
+const speak = (text: string, perSecond: number, onDelta: (delta: ModelDelta) => void): Effect.Effect<void> => {
+  if (text === "") return Effect.void
+  if (perSecond === 0) return Effect.sync(() => onDelta({ _tag: "Text", text }))
+  return Effect.forEach(
+    text.match(/\s*\S+\s*|\s+/g) ?? [],
+    (word, index) =>
+      Effect.zipRight(
+        index === 0 ? Effect.void : Effect.sleep(1000 / perSecond),
+        Effect.sync(() => onDelta({ _tag: "Text", text: word }))
+      ),
+    { discard: true }
+  )
+}
+
+const finish = (request: ModelRequest, { calls, text }: ScriptReply, onDelta: (delta: ModelDelta) => void): void => {
+  // Ids are new in each turn, and the same when the same question is asked again.
+  for (const [index, call] of calls.entries()) {
+    onDelta({ _tag: "ToolCall", call: { id: `call_${request.messages.length}_${index + 1}`, ...call } })
+  }
+  const inputTokens = request.messages.reduce((sum, { content }) => sum + tokens(content), 0)
+  onDelta({ _tag: "Usage", inputTokens, outputTokens: tokens(text) })
+  onDelta({ _tag: "Done", reason: calls.length > 0 ? "tool_calls" : "stop" })
+}
+
+/**
+ * A language model that follows the script in its system prompt; see `ScriptedModel/Script`. It keeps nothing between turns:
+ * the same request gives the same answer. Tools that a rule names are called whether they were offered or not, as real models
+ * sometimes do. Without a script it answers `You said: …`.
+ */
+export const ScriptedModel: Layer.Layer<LanguageModel> = Layer.succeed(LanguageModel, {
+  id: "simulated",
+  models: ["scripted"],
+  health: Effect.succeed(healthy),
+  generate: Effect.fn("ScriptedModel.generate")(function* (request, onDelta) {
+    const read = scriptOf(request)
+    if (Either.isLeft(read)) return yield* fail(read.left)
+    const script = read.right
+    const wait = script.first_token_ms ?? 0
+    if (wait > 0) yield* Effect.sleep(wait)
+    if (script.fail === "error") return yield* fail("the script tells the model to fail")
+    if (script.fail === "hang") return yield* Effect.never
+    const answer = yield* reply(script, request)
+    yield* speak(answer.text, script.tokens_per_second ?? 0, onDelta)
+    yield* Effect.sync(() => finish(request, answer, onDelta))
+  })
+})

@@ -1,0 +1,81 @@
+import { Either, ParseResult, Schema } from "effect"
+
+const pattern = (flags: string) =>
+  Schema.String.pipe(
+    Schema.maxLength(2000),
+    Schema.filter((source) => {
+      try {
+        new RegExp(source, flags)
+        return true
+      } catch (error) {
+        return `not a regular expression: ${error instanceof Error ? error.message : String(error)}`
+      }
+    })
+  )
+
+const Arguments = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+
+const ScriptCall = Schema.Struct({ tool: Schema.NonEmptyString, arguments: Schema.optional(Arguments) })
+export type ScriptCall = typeof ScriptCall.Type
+
+/** What a rule does: says something, calls a tool or several, or says something and then calls. */
+const action = {
+  say: Schema.optional(Schema.String),
+  tool: Schema.optional(Schema.NonEmptyString),
+  arguments: Schema.optional(Arguments),
+  tools: Schema.optional(Schema.Array(ScriptCall))
+}
+
+/** Acts on the caller's last words. `once`: only the first time that they match in a call. */
+const UserRule = Schema.Struct({ user: pattern("i"), once: Schema.optional(Schema.Boolean), ...action })
+export type UserRule = typeof UserRule.Type
+
+/** Acts on the result of the tool of that name. */
+const ResultRule = Schema.Struct({ tool_result: Schema.NonEmptyString, ...action })
+export type ResultRule = typeof ResultRule.Type
+
+/** What a scripted model follows: the first fenced block tagged `script` in the system prompt, as JSON. */
+export const Script = Schema.Struct({
+  rules: Schema.optionalWith(Schema.Array(Schema.Union(UserRule, ResultRule)), { default: () => [] }),
+  /** Said when no rule acts. */
+  otherwise: Schema.optional(Schema.String),
+  /** Milliseconds before the first word. */
+  first_token_ms: Schema.optional(Schema.Number.pipe(Schema.between(0, 600_000))),
+  /** Words a second; absent or 0: all at once. */
+  tokens_per_second: Schema.optional(Schema.Number.pipe(Schema.between(0, 100_000))),
+  /** How the model fails: with an error, by never answering, or by saying nothing. */
+  fail: Schema.optional(Schema.Literal("error", "hang", "empty")),
+  /** Field name to the pattern whose first group is its value. */
+  extract: Schema.optional(Schema.Record({ key: Schema.String, value: pattern("im") }))
+})
+export type Script = typeof Script.Type
+
+const opening = /^[ \t]*(`{3,}|~{3,})[ \t]*script[ \t]*\r?$/m
+
+const decode = Schema.decodeUnknownEither(Script, { errors: "all" })
+
+/**
+ * Finds and reads the script in a system prompt. Undefined when there is none; Left is why it cannot be used, for the person who
+ * wrote it.
+ */
+export const readScript = (prompt: string): Either.Either<Script | undefined, string> => {
+  const start = opening.exec(prompt)
+  if (start === null) return Either.right(undefined)
+  const body = prompt.slice(start.index + start[0].length)
+  const end = body.search(new RegExp(`^[ \\t]*${start[1] ?? ""}[ \\t]*\\r?$`, "m"))
+  if (end < 0) return Either.left("the script block in the system prompt has no closing fence")
+  return Either.flatMap(parse(body.slice(0, end)), (json) => Either.mapLeft(decode(json), explain))
+}
+
+const parse = (text: string): Either.Either<unknown, string> =>
+  Either.try({
+    try: (): unknown => JSON.parse(text),
+    catch: (error) =>
+      `the script in the system prompt is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
+  })
+
+const explain = (error: ParseResult.ParseError): string => {
+  const issues = ParseResult.ArrayFormatter.formatErrorSync(error).slice(0, 3)
+  const lines = issues.map(({ message, path }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
+  return `the script in the system prompt is not right: ${lines.join("; ")}`
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto"
+import { mulaw8k } from "@svc/providers/Audio"
+import { healthy } from "@svc/providers/Health"
+import type { Route, RouteResponse } from "@svc/providers/Route"
+import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { Effect, Layer, Queue, Stream } from "effect"
+import { type CallRequest, CallRequests } from "./CallRequests.ts"
+import { NetworkClock } from "./Network/NetworkClock.ts"
+import { PhoneLine } from "./Network/PhoneLine.ts"
+
+const json = (status: number, body: unknown): RouteResponse => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(body)
+})
+
+const describe = (callId: string, request: CallRequest | undefined): RouteResponse => {
+  if (request !== undefined) return json(200, request)
+  const message = `the simulated network knows no call ${callId}`
+  return json(404, { code: "CALL_NOT_FOUND", message, error: message })
+}
+
+/**
+ * A telephone network in the process. Phones are WebSockets at its mount point (`/telephony/simulated`); their messages are in
+ * `@svc/providers/SimulatedNetwork`. `GET calls/<call_id>` tells what the speech providers were asked for in a call.
+ */
+export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | NetworkClock> = Layer.scoped(
+  Telephony,
+  Effect.gen(function* () {
+    const requests = yield* CallRequests
+    const clock = yield* NetworkClock
+    const calls = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
+    const lines = new Set<PhoneLine>()
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        for (const line of lines) line.shutDown()
+        lines.clear()
+      })
+    )
+    let dialled = 0
+    const routes: ReadonlyArray<Route> = [
+      {
+        _tag: "WebSocket",
+        path: "",
+        accept: (socket) => {
+          const line = new PhoneLine(socket, {
+            clock,
+            offer: (call) => Queue.unsafeOffer(calls, call),
+            named: (callId) => requests.record(callId, {}),
+            nextCall: () => ({ id: randomUUID(), seed: ++dialled }),
+            closed: () => lines.delete(line)
+          })
+          lines.add(line)
+          line.open()
+        }
+      },
+      {
+        _tag: "Http",
+        method: "GET",
+        path: "/calls/:call_id",
+        handle: ({ params }) =>
+          Effect.sync(() => {
+            const callId = params.call_id ?? ""
+            return describe(callId, requests.get(callId))
+          })
+      }
+    ]
+    return {
+      id: "simulated",
+      capabilities: {
+        formats: [mulaw8k],
+        dtmfIn: true,
+        dtmfOut: true,
+        transfer: "none",
+        earlyMedia: false,
+        playbackMarks: "exact"
+      },
+      incoming: Stream.fromQueue(calls),
+      health: Effect.succeed(healthy),
+      routes
+    }
+  })
+)

@@ -1,0 +1,95 @@
+import { healthy } from "@svc/providers/Health"
+import { type SynthesisRequest, TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
+import { Effect, Layer } from "effect"
+import { CallRequests } from "./CallRequests.ts"
+import { languages } from "./Languages.ts"
+import { ToneEncoder } from "./ToneSpeech/ToneEncoder.ts"
+import { renderFrame, sampleRates } from "./ToneSpeech/ToneFrames.ts"
+
+const voices: ReadonlyArray<Voice> = [
+  { name: "Sarah", languages: "*", gender: "female" },
+  { name: "Tom", languages: ["en-US"], gender: "male" },
+  { name: "Oliver", languages: ["en-GB"], gender: "male" },
+  { name: "Lucia", languages: ["es-ES"], gender: "female" },
+  { name: "Lotte", languages: ["nl-NL"], gender: "female" },
+  { name: "Daan", languages: ["nl-NL"], gender: "male" },
+  { name: "Jonas", languages: ["de-DE"], gender: "male" },
+  { name: "Camille", languages: ["fr-FR"], gender: "female" },
+  { name: "Matteo", languages: ["it-IT"], gender: "male" },
+  { name: "Ines", languages: ["pt-PT"], gender: "female" },
+  { name: "Zofia", languages: ["pl-PL"], gender: "female" },
+  { name: "Elsa", languages: ["sv-SE"], gender: "female" },
+  { name: "Mikkel", languages: ["da-DK"], gender: "male" },
+  { name: "Ingrid", languages: ["nb-NO"], gender: "female" },
+  { name: "Aino", languages: ["fi-FI"], gender: "female" }
+]
+
+/** Frames in one slice: two symbols, 120 ms, so that a slice ends between characters. */
+const sliceFrames = 6
+
+/** Slices written before other fibers have their turn. */
+const slicesAtOnce = 50
+
+const refuse = (reason: string) => Effect.fail(new TextToSpeechError({ reason, retryable: false }))
+
+const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void> => {
+  const encoder = new ToneEncoder(text)
+  const frameLength = sampleRate / 50
+  let left = encoder.frames
+  /** Writes until the sink is full, a turn is used up, or all is said. */
+  const write = (): "full" | "pause" | "said" => {
+    for (let slice = 0; slice < slicesAtOnce; slice++) {
+      if (left === 0) return "said"
+      const frames = Math.min(sliceFrames, left)
+      // The sink may keep what it is given.
+      const samples = new Int16Array(frames * frameLength)
+      for (let frame = 0; frame < frames; frame++) {
+        renderFrame(encoder.next(), sampleRate, samples, frame * frameLength)
+      }
+      left -= frames
+      const room = sink.write(samples)
+      sink.align(encoder.characters)
+      if (!room) return left === 0 ? "said" : "full"
+    }
+    return "pause"
+  }
+  const run: Effect.Effect<void> = Effect.suspend(() => {
+    switch (write()) {
+      case "said":
+        return Effect.void
+      case "full":
+        return Effect.zipRight(sink.drained, run)
+      case "pause":
+        return Effect.zipRight(Effect.yieldNow(), run)
+    }
+  })
+  return run
+}
+
+/**
+ * The simulated voice: speaks tone speech, about 16 characters a second. Its voices differ in name only; each is heard alike
+ * by the simulated ear. A blank text writes nothing.
+ */
+export const SimulatedTextToSpeech: Layer.Layer<TextToSpeech, never, CallRequests> = Layer.effect(
+  TextToSpeech,
+  Effect.gen(function* () {
+    const requests = yield* CallRequests
+    return {
+      id: "simulated",
+      voices,
+      sampleRates,
+      health: Effect.succeed(healthy),
+      synthesize: (request) => {
+        requests.record(request.callId, { tts: { language: request.language, voice: request.voice } })
+        const voice = voices.find(({ name }) => name === request.voice)
+        if (voice === undefined) return refuse(`there is no voice "${request.voice}"`)
+        if (!languages.includes(request.language)) return refuse(`the language "${request.language}" is not supported`)
+        if (voice.languages !== "*" && !voice.languages.includes(request.language)) {
+          return refuse(`the voice "${voice.name}" does not speak ${request.language}`)
+        }
+        if (!sampleRates.includes(request.sampleRate)) return refuse(`${request.sampleRate} Hz is not supported`)
+        return request.text.trim() === "" ? Effect.void : Effect.suspend(() => speak(request))
+      }
+    }
+  })
+)

@@ -1,0 +1,222 @@
+import { crc8, crcHigh, crcLow, crcStart, endOfText, highBin, lowBin, startOfText } from "./ToneCode.ts"
+
+/**
+ * How an utterance ended. `ok`: all of it was heard and its check is right. `bad`: it ended, but something in it was lost or
+ * changed. `cut`: it stopped in the middle; the text is the exact beginning that was heard.
+ */
+export type Outcome = "ok" | "bad" | "cut"
+
+/** What a decoder tells, synchronously and in order. */
+export interface ToneListener {
+  /** Somebody began to speak. */
+  readonly started: () => void
+  /** The first character, and then every finished word. `text` is the whole utterance so far. */
+  readonly progressed: (text: string) => void
+  readonly ended: (text: string, outcome: Outcome) => void
+}
+
+/** Frames without tone speech after which an utterance that did not end is `cut`: 200 ms. */
+export const hangFrames = 10
+
+/** A longer symbol than this is two equal ones with a lost one between them. */
+const longestSymbol = 4
+
+/** Mean square below which a frame is silence, times the 320 terms of the folded sum. */
+const quiet = 320 * 250 * 250
+
+/** Longest utterance kept, in bytes of UTF-8. */
+const longest = 65_536
+
+const space = 0x20
+const replacement = 0x3f
+
+const half = 80
+const sums = new Float64Array(half)
+const differences = new Float64Array(half)
+const cosines = Float64Array.from({ length: half }, (_, bin) => 2 * Math.cos((2 * Math.PI * bin) / 160))
+
+/** Goertzel's power of one bin over the folded half frame. Exact for even bins over sums, odd bins over differences. */
+const power = (folded: Float64Array, bin: number): number => {
+  const c = cosines[bin] ?? 0
+  let s1 = 0
+  let s2 = 0
+  for (let n = 0; n < half; n += 2) {
+    s2 = (folded[n] ?? 0) + c * s1 - s2
+    s1 = (folded[n + 1] ?? 0) + c * s2 - s1
+  }
+  return s1 * s1 + s2 * s2 - c * s1 * s2
+}
+
+type Phase = "idle" | "text" | "crc-high" | "crc-low" | "done"
+
+/**
+ * Hears tone speech: one 20 ms frame at a time, without an allocation per frame. A frame costs a fold; a held symbol two
+ * Goertzel filters of 80 samples more; a new symbol 32.
+ */
+export class ToneDecoder {
+  readonly #listener: ToneListener
+  #phase: Phase = "idle"
+  #last = -1
+  #lastParity = -1
+  #held = 0
+  #missing = 0
+  #bytes = Buffer.alloc(128)
+  #length = 0
+  #crc = crcStart
+  #crcHeard = 0
+  #bad = false
+  #begun = false
+
+  constructor(listener: ToneListener) {
+    this.#listener = listener
+  }
+
+  /** Takes one 20 ms frame of PCM16 that starts at `offset`. `step` is its sample rate / 8000 (a whole number). */
+  push(samples: Int16Array, offset = 0, step = 1): void {
+    let even = 0
+    let odd = 0
+    const middle = half * step
+    for (let n = 0, i = offset; n < half; n++, i += step) {
+      const a = samples[i] ?? 0
+      const b = samples[i + middle] ?? 0
+      const sum = a + b
+      const difference = a - b
+      sums[n] = sum
+      differences[n] = difference
+      even += sum * sum
+      odd += difference * difference
+    }
+    const energy = even + odd
+    const parity = odd > even ? 1 : 0
+    const own = parity === 1 ? odd : even
+    // A frame that straddles two symbols, or is not tone speech, has energy in bins of both parities.
+    if (energy < quiet || own < 0.8 * energy || !this.#recognize(parity, own)) this.#miss()
+    else this.#missing = 0
+  }
+
+  /** Ends an unfinished utterance as `cut`: the audio was dropped, or no more will come. */
+  cut(): void {
+    const unfinished = this.#phase !== "idle" && this.#phase !== "done"
+    this.#phase = "idle"
+    this.#forget()
+    if (unfinished) this.#listener.ended(this.#text(), "cut")
+  }
+
+  /** Forgets the last symbol, so that what follows is new. */
+  #forget(): void {
+    this.#last = -1
+    this.#lastParity = -1
+    this.#missing = 0
+  }
+
+  #miss(): void {
+    if (this.#phase !== "idle" && ++this.#missing >= hangFrames) this.cut()
+  }
+
+  #recognize(parity: number, own: number): boolean {
+    const folded = parity === 1 ? differences : sums
+    // The two tones of a perfect frame hold 40 times the folded energy.
+    const enough = 0.7 * 40 * own
+    if (
+      parity === this.#lastParity &&
+      power(folded, lowBin(this.#last, parity)) + power(folded, highBin(this.#last, parity)) > enough
+    ) {
+      if (++this.#held > longestSymbol) this.#bad = true
+      return true
+    }
+    let low = 0
+    let lowPower = -1
+    let high = 0
+    let highPower = -1
+    for (let nibble = 0; nibble < 16; nibble++) {
+      const l = power(folded, 8 + 2 * nibble + parity)
+      if (l > lowPower) {
+        lowPower = l
+        low = nibble
+      }
+      const h = power(folded, 40 + 2 * nibble + parity)
+      if (h > highPower) {
+        highPower = h
+        high = nibble
+      }
+    }
+    if (lowPower + highPower < enough || lowPower > 6 * highPower || highPower > 6 * lowPower) return false
+    this.#symbol((low << 4) | high, parity)
+    return true
+  }
+
+  #symbol(byte: number, parity: number): void {
+    // Two symbols of the same parity in a row: an odd number of symbols between them is missing.
+    const gap = parity === this.#lastParity
+    this.#last = byte
+    this.#lastParity = parity
+    this.#held = 1
+    if (byte === startOfText) {
+      this.#start(false)
+      return
+    }
+    if (this.#phase === "done") return
+    if (this.#phase === "idle") this.#start(true)
+    else if (gap) {
+      this.#bad = true
+      if (this.#phase === "text" && byte !== endOfText) this.#add(replacement)
+    }
+    switch (this.#phase) {
+      case "text":
+        if (byte === endOfText) this.#phase = "crc-high"
+        else this.#add(byte)
+        return
+      case "crc-high":
+        this.#crcHeard = byte
+        this.#phase = "crc-low"
+        return
+      case "crc-low": {
+        const ok = !this.#bad && this.#crcHeard === crcHigh(this.#crc) && byte === crcLow(this.#crc)
+        this.#phase = "done"
+        this.#listener.ended(this.#text(), ok ? "ok" : "bad")
+        return
+      }
+    }
+  }
+
+  /** A new utterance. `joined`: its beginning was not heard. */
+  #start(joined: boolean): void {
+    if (this.#phase !== "idle" && this.#phase !== "done") this.#listener.ended(this.#text(), "cut")
+    this.#phase = "text"
+    this.#length = 0
+    this.#crc = crcStart
+    this.#bad = joined
+    this.#begun = false
+    this.#listener.started()
+  }
+
+  #add(byte: number): void {
+    if (byte === space && this.#length > 0 && this.#bytes[this.#length - 1] !== space) {
+      this.#listener.progressed(this.#text())
+    }
+    if (this.#length === longest) {
+      this.#bad = true
+      return
+    }
+    if (this.#length === this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], this.#length * 2)
+    this.#bytes[this.#length++] = byte
+    this.#crc = crc8(this.#crc, byte)
+    if (!this.#begun && this.#complete() > 0) {
+      this.#begun = true
+      this.#listener.progressed(this.#text())
+    }
+  }
+
+  /** Bytes that make whole characters: all but the beginning of a character that was not heard to its end. */
+  #complete(): number {
+    let lead = this.#length - 1
+    while (lead >= 0 && this.#length - lead < 4 && ((this.#bytes[lead] ?? 0) & 0xc0) === 0x80) lead--
+    const byte = this.#bytes[lead] ?? 0
+    const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return this.#length - lead < size ? lead : this.#length
+  }
+
+  #text(): string {
+    return this.#length === 0 ? "" : this.#bytes.toString("utf8", 0, this.#complete())
+  }
+}

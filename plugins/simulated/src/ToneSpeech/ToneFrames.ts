@@ -1,0 +1,57 @@
+import { pcmToMulaw } from "@svc/providers/G711"
+import { highBin, lowBin } from "./ToneCode.ts"
+
+/** Which of the 512 different frames of tone speech: the symbol's byte, plus 256 for odd symbols. */
+export type FrameKey = number
+
+/** Hz at which tone speech can be rendered and heard. */
+export const sampleRates: ReadonlyArray<number> = [8000, 16_000, 24_000]
+
+/** Peak of each of the two tones, of 32767. */
+const amplitude = 7000
+
+/** Root mean square of tone speech: the level that noise is given in relation to. */
+export const speechLevel = amplitude
+
+/** Samples at 8 kHz in one 20 ms frame. */
+const frameLength = 160
+
+/** One period of each bin's sine, by sample rate: every bin has a whole number of periods in a frame. */
+const sines = new Map<number, ReadonlyArray<Int16Array>>()
+
+const sinesAt = (sampleRate: number): ReadonlyArray<Int16Array> => {
+  const known = sines.get(sampleRate)
+  if (known !== undefined) return known
+  const length = sampleRate / 50
+  const made = Array.from({ length: 80 }, (_, bin) =>
+    Int16Array.from({ length }, (_, n) =>
+      Math.round(amplitude * Math.sin((2 * Math.PI * ((bin * n) % length)) / length))
+    )
+  )
+  sines.set(sampleRate, made)
+  return made
+}
+
+const empty = new Int16Array(0)
+
+/** Writes the 20 ms frame `key` as PCM16 at `sampleRate` (one of {@link sampleRates}) from `offset` on. */
+export const renderFrame = (key: FrameKey, sampleRate: number, out: Int16Array, offset: number): void => {
+  const table = sinesAt(sampleRate)
+  const low = table[lowBin(key & 0xff, key >> 8)] ?? empty
+  const high = table[highBin(key & 0xff, key >> 8)] ?? empty
+  for (let n = 0; n < low.length; n++) out[offset + n] = (low[n] ?? 0) + (high[n] ?? 0)
+}
+
+const mulawFrames: Array<Uint8Array | undefined> = Array.from({ length: 512 }, () => undefined)
+
+/** The 20 ms frame `key` in mu-law at 8 kHz. It is shared: do not write to it. */
+export const mulawFrame = (key: FrameKey): Uint8Array => {
+  const known = mulawFrames[key]
+  if (known !== undefined) return known
+  const pcm = new Int16Array(frameLength)
+  const made = new Uint8Array(frameLength)
+  renderFrame(key, 8000, pcm, 0)
+  pcmToMulaw(pcm, 0, frameLength, made, 0)
+  mulawFrames[key] = made
+  return made
+}
