@@ -14,7 +14,7 @@ const setting = <A>(name: string, read: (value: string) => Either.Either<A, stri
       value === ""
         ? Either.right(Option.none<A>())
         : Either.mapBoth(read(value), {
-            onLeft: (message) => ConfigError.InvalidData([], message),
+            onLeft: (message) => ConfigError.InvalidData([name], message),
             onRight: Option.some
           })
     )
