@@ -123,6 +123,11 @@ export class CallMedia implements FrameSource {
     }
   }
 
+  /** Whether audio is on its way out. */
+  get busy(): boolean {
+    return this.playout.pending
+  }
+
   get overflowing(): boolean {
     return this.overflow.length > 0
   }

@@ -50,6 +50,10 @@ export class Playout {
     return this.ring.length - this.used
   }
 
+  get pending(): boolean {
+    return this.used > 0
+  }
+
   /** Whether a writer should wait: more than a second is on its way. */
   get full(): boolean {
     return this.used > this.ring.length / 2

@@ -1,0 +1,231 @@
+import { Agents, type CallAgent } from "@svc/agents/Agents"
+import { newCallId } from "@svc/api/Ids"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import type { NumberRoute } from "@svc/numbers/NumberRoute"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import { mulaw8k } from "@svc/providers/Audio"
+import { Providers } from "@svc/providers/Providers"
+import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { Cause, Clock, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
+import type { Callbacks } from "./Callbacks.ts"
+import { type CallOwner, CallsRepo } from "./CallsRepo.ts"
+import { Journal } from "./Journal.ts"
+import type { Ticker } from "./media/Ticker.ts"
+import { Recovery } from "./Recovery.ts"
+import { Settlement } from "./Settlement.ts"
+import * as CallSession from "./session/CallSession.ts"
+import { sessionServices } from "./session/SessionServices.ts"
+
+/** A call that is live in this process. */
+interface LiveCall {
+  readonly session: CallSession.CallSession
+  /** Completes when the call's record has been settled. */
+  readonly settled: Deferred.Deferred<void>
+}
+
+/** The longest that live calls are given to end when the process stops. */
+const graceMs = 9_000
+
+/** Takes the calls of all telephony plugins, and holds those that are live in this process. */
+export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
+  CallEngine,
+  {
+    /** How many calls are live here. */
+    readonly live: Effect.Effect<number>
+    /** Whether the call is live here and has been answered. */
+    readonly inProgress: (callId: string) => Effect.Effect<boolean>
+    /** Ends a call by the API and waits until its record is settled. False when it is not in progress here. */
+    readonly end: (callId: string) => Effect.Effect<boolean>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    CallEngine,
+    never,
+    Agents | PhoneNumbers | NodeLease | Providers | Callbacks | Journal | Ticker | CallsRepo | Settlement | Recovery
+  > = Layer.scoped(
+    CallEngine,
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const numbers = yield* PhoneNumbers
+      const lease = yield* NodeLease
+      const providers = yield* Providers
+      const repo = yield* CallsRepo
+      const settlement = yield* Settlement
+      const journal = yield* Journal
+      const recovery = yield* Recovery
+      const live = new Map<string, LiveCall>()
+      let closing = false
+
+      const calls = yield* FiberSet.make<void>()
+      const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+      const services = yield* sessionServices((effect) => void background(effect))
+
+      const admit = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall) =>
+        Effect.gen(function* () {
+          if (closing) return incoming.reject("unavailable", "shutting down")
+          const route = yield* numbers.route(incoming.to, telephony.id)
+          if (Option.isNone(route)) return incoming.reject("unavailable", "no such number")
+          const number = route.value
+          const agent =
+            number.agent_id === null ? Option.none<CallAgent>() : yield* Effect.option(agents.forCall(number.agent_id))
+          return Option.isNone(agent)
+            ? yield* refuse(telephony, incoming, number)
+            : yield* hold(telephony, incoming, agent.value)
+        }).pipe(
+          Effect.catchAllCause((cause) =>
+            Cause.isInterruptedOnly(cause)
+              ? Effect.failCause(cause)
+              : Effect.zipRight(
+                  Effect.logError(`Call ${incoming.id} of ${telephony.id} could not be taken`, cause),
+                  Effect.sync(() => incoming.reject("unavailable", "error"))
+                )
+          )
+        )
+
+      /** Records a call that gets no agent (spec 3.1, decisions §4.1). */
+      const refuse = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall, number: NumberRoute) =>
+        Effect.gen(function* () {
+          incoming.reject("unavailable", "the number has no agent")
+          const { id: node_id } = yield* lease.current
+          const owner = yield* recordNew(telephony, incoming, {
+            node_id,
+            org_id: number.org_id,
+            project_id: number.project_id,
+            agent: null,
+            status: "rejected"
+          })
+          yield* settlement.settleWithout(
+            owner,
+            { status: "rejected", disposition: "rejected", ended_reason: null },
+            owner.started_at
+          )
+        })
+
+      const recordNew = (
+        telephony: Context.Tag.Service<Telephony>,
+        incoming: IncomingCall,
+        of: {
+          readonly node_id: string
+          readonly org_id: number
+          readonly project_id: number
+          readonly agent: CallAgent | null
+          readonly status: "ringing" | "rejected"
+        }
+      ): Effect.Effect<CallOwner> =>
+        Effect.gen(function* () {
+          const started_at = new Date(yield* Clock.currentTimeMillis)
+          const public_id = yield* newCallId
+          const row = {
+            public_id,
+            org_id: of.org_id,
+            project_id: of.project_id,
+            agent_public_id: of.agent?.public_id ?? null,
+            node_id: of.node_id,
+            status: of.status,
+            from_number: incoming.from,
+            to_number: incoming.to,
+            started_at
+          }
+          const id = yield* repo.insert({ ...row, agent_id: of.agent?.id ?? null, telephony: telephony.id })
+          return { ...row, id }
+        })
+
+      /** A call from its record to its settlement. */
+      const hold = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall, agent: CallAgent) =>
+        Effect.gen(function* () {
+          const { id: node_id, lost } = yield* lease.current
+          const owner = yield* recordNew(telephony, incoming, {
+            node_id,
+            org_id: agent.org_id,
+            project_id: agent.project_id,
+            agent,
+            status: "ringing"
+          })
+          const settled = yield* Deferred.make<void>()
+          incoming.ringing(owner.public_id)
+          const finished = yield* Effect.scoped(
+            Effect.gen(function* () {
+              const session = yield* CallSession.make(services, {
+                id: owner.id,
+                incoming,
+                agent,
+                formats: [mulaw8k],
+                facts: {
+                  _tag: "Facts",
+                  call_id: owner.public_id,
+                  agent_id: agent.public_id,
+                  from: incoming.from,
+                  to: incoming.to,
+                  started_at: owner.started_at.getTime(),
+                  agent: {
+                    language: agent.language,
+                    voice: agent.voice,
+                    max_duration: agent.max_duration,
+                    end_call_enabled: agent.end_call_enabled
+                  },
+                  endpointing: services.recognizer.capabilities.endpointing
+                }
+              })
+              live.set(owner.public_id, { session, settled })
+              if (closing) session.end("shutdown")
+              yield* Effect.forkScoped(
+                Effect.zipRight(
+                  lost,
+                  Effect.sync(() => session.abandon())
+                )
+              )
+              return yield* session.over
+            })
+          )
+          // The conversation is over; its record must be, whatever happens to the database or to us meanwhile.
+          if (finished !== undefined) {
+            yield* Effect.zipRight(journal.flush, persistently(settlement.settle(owner, finished))).pipe(
+              Effect.uninterruptible
+            )
+          }
+          live.delete(owner.public_id)
+          yield* Deferred.succeed(settled, undefined)
+        })
+
+      for (const telephony of providers.telephony) {
+        yield* Stream.runForEach(telephony.incoming, (incoming) =>
+          FiberSet.run(calls, admit(telephony, incoming))
+        ).pipe(Effect.forkScoped)
+      }
+
+      yield* lease.onDeath("calls", (nodes) => recovery.settleCallsOf(nodes))
+
+      // Runs before the fibers of the calls are interrupted: says goodbye, and waits for the records.
+      yield* Effect.addFinalizer(() =>
+        Effect.suspend(() => {
+          closing = true
+          for (const { session } of live.values()) session.end("shutdown")
+          return Effect.forEach([...live.values()], ({ settled }) => Deferred.await(settled), {
+            concurrency: "unbounded",
+            discard: true
+          }).pipe(Effect.timeoutOption(graceMs), Effect.interruptible)
+        })
+      )
+
+      return {
+        live: Effect.sync(() => live.size),
+        inProgress: (callId) => Effect.sync(() => live.get(callId)?.session.inProgress() === true),
+        end: (callId) =>
+          Effect.suspend(() => {
+            const call = live.get(callId)
+            if (call === undefined || !call.session.inProgress()) return Effect.succeed(false)
+            call.session.end("api")
+            return Effect.as(Deferred.await(call.settled), true)
+          })
+      }
+    })
+  )
+}
+
+/** Tries until the database takes it: a call that is over must not stay open because of a moment's fault. */
+const persistently = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
+  Effect.sandbox(effect).pipe(
+    Effect.tapError((cause) => Effect.logWarning("A call could not be settled; trying again", cause)),
+    Effect.retry(Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("5 seconds"))),
+    Effect.orDie
+  )

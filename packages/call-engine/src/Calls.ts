@@ -1,0 +1,120 @@
+import { Agents } from "@svc/agents/Agents"
+import {
+  type Call,
+  CallNotFound,
+  CallNotInProgress,
+  type CallState,
+  type CallSummary,
+  NoControlChannel
+} from "@svc/api/calls/Call"
+import type { CallsQuery } from "@svc/api/calls/CallsApi"
+import { CallId, parseId } from "@svc/api/Ids"
+import type { PrincipalProject } from "@svc/api/Principal"
+import { ValidationError } from "@svc/api/VoiceError"
+import { Context, Effect, Layer, Option } from "effect"
+import { CallEngine } from "./CallEngine.ts"
+import { type CallRow, CallsRepo } from "./CallsRepo.ts"
+import { replay } from "./Replay.ts"
+
+const readId = parseId(CallId)
+
+/** The calls of a project: their records, and their end (spec 2.6, 4.3; decisions §4). */
+export class Calls extends Context.Tag("@svc/call-engine/Calls")<
+  Calls,
+  {
+    /** Newest first. An agent or a cursor of another project is a validation error. */
+    readonly list: (
+      project: PrincipalProject,
+      query: CallsQuery
+    ) => Effect.Effect<
+      { readonly calls: ReadonlyArray<CallSummary>; readonly next_cursor: string | null },
+      ValidationError
+    >
+    /** With transcript and latencies; those of a live call are as far as its journal. */
+    readonly get: (project: PrincipalProject, id: string) => Effect.Effect<Call, CallNotFound>
+    readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
+    /** Ends a call that is in progress; completes when it has ended and its record is settled. */
+    readonly end: (
+      project: PrincipalProject,
+      id: string
+    ) => Effect.Effect<CallId, CallNotFound | CallNotInProgress | NoControlChannel>
+  }
+>() {
+  static readonly layer: Layer.Layer<Calls, never, CallsRepo | CallEngine | Agents> = Layer.effect(
+    Calls,
+    Effect.gen(function* () {
+      const repo = yield* CallsRepo
+      const engine = yield* CallEngine
+      const agents = yield* Agents
+
+      const find = <A>(
+        project: PrincipalProject,
+        id: string,
+        look: (
+          project: number,
+          id: { readonly numeric: number } | { readonly public: string }
+        ) => Effect.Effect<Option.Option<A>>
+      ): Effect.Effect<A, CallNotFound> => {
+        const key = readId(id)
+        return key === undefined
+          ? Effect.fail(new CallNotFound())
+          : Effect.flatMap(look(project.id, key), (row) =>
+              Option.isNone(row) ? Effect.fail(new CallNotFound()) : Effect.succeed(row.value)
+            )
+      }
+
+      const list = Effect.fn("Calls.list")(function* (project: PrincipalProject, query: CallsQuery) {
+        const { after, agent_id, ...rest } = query
+        const agent =
+          agent_id === undefined
+            ? undefined
+            : yield* Effect.mapError(agents.get(project, agent_id), () =>
+                ValidationError.field("agent_id", "agent_id is not an agent of this project")
+              )
+        const cursor =
+          after === undefined
+            ? undefined
+            : yield* Effect.mapError(find(project, after, repo.get), () =>
+                ValidationError.field("after", "after is not a call of this project")
+              )
+        const rows = yield* repo.list({
+          ...rest,
+          project_id: project.id,
+          limit: query.limit + 1,
+          ...(agent === undefined ? {} : { agent_id: agent.id }),
+          ...(cursor === undefined ? {} : { before_id: cursor.id })
+        })
+        const page = rows.slice(0, query.limit)
+        return {
+          calls: page.map(({ id: _, ...call }) => call),
+          next_cursor: rows.length > query.limit ? (page.at(-1)?.call_id ?? null) : null
+        }
+      })
+
+      /** What the journal of a live call tells so far. */
+      const soFar = (row: CallRow) =>
+        Effect.map(repo.journal(row.id), (rows) => {
+          const state = replay(rows)?.state
+          return { transcript: state?.transcript ?? [], turns: state?.latencies ?? [] }
+        })
+
+      const get = Effect.fn("Calls.get")(function* (project: PrincipalProject, callId: string) {
+        const row = yield* find(project, callId, repo.get)
+        const { id: _, latency_turns, transcript, ...call } = row
+        const live = call.ended_at === null ? yield* soFar(row) : { transcript, turns: latency_turns }
+        return { ...call, transcript: live.transcript, latency_data: { turns: live.turns } }
+      })
+
+      const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
+        const { call_id, status } = yield* find(project, callId, repo.state)
+        if (yield* engine.end(call_id)) return call_id
+        if (status !== "in-progress") return yield* new CallNotInProgress()
+        // The record may be a moment older than the end.
+        const again = yield* find(project, callId, repo.state)
+        return yield* again.ended_at === null ? new NoControlChannel() : new CallNotInProgress()
+      })
+
+      return { list, get, state: (project, id) => find(project, id, repo.state), end }
+    })
+  )
+}

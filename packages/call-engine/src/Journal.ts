@@ -1,0 +1,175 @@
+import { SqlClient, SqlError } from "@effect/sql"
+import type { EventDraft } from "@svc/api/events/Event"
+import { jsonbText } from "@svc/database/Jsonb"
+import { Outbox } from "@svc/database/Outbox"
+import { Cause, Context, Data, Deferred, Effect, FiberId, Layer, Schedule } from "effect"
+import type { Facts, Input } from "./conversation/Input.ts"
+
+/** One row of a call's journal: an input, and a digest of the commands that it gave. */
+export interface JournalRow {
+  /** The call's numeric id. */
+  readonly call_id: number
+  /** From 0, without gaps; row 0 holds the call's facts. */
+  readonly seq: number
+  readonly input: Facts | Input
+  readonly commands: string
+}
+
+/** The call was answered. */
+export interface AnsweredCall {
+  readonly call_id: number
+  readonly answered_at: Date
+  readonly metadata: { readonly [key: string]: unknown }
+}
+
+/**
+ * Writes down what happens in the live calls: inputs, events, and that a call was answered. One writer serves all calls
+ * of the process with a few statements per flush, at most {@link idleMs} behind, {@link urgentMs} after a turn. While
+ * the database is away, everything is kept and written when it is back, in order.
+ */
+export class Journal extends Context.Tag("@svc/call-engine/Journal")<
+  Journal,
+  {
+    /** Synchronous: the media path must not wait. `urgent`: a turn is complete. */
+    readonly append: (row: JournalRow, urgent: boolean) => void
+    readonly emit: (event: EventDraft) => void
+    readonly answered: (call: AnsweredCall) => void
+    /** Completes when everything appended so far is stored. */
+    readonly flush: Effect.Effect<void>
+  }
+>() {
+  static readonly layer: Layer.Layer<Journal, never, SqlClient.SqlClient | Outbox> = Layer.scoped(
+    Journal,
+    Effect.gen(function* () {
+      const write = yield* writer
+      const work = Effect.unsafeMakeLatch()
+      const urgent = Effect.unsafeMakeLatch()
+      let batch = emptyBatch()
+
+      const flush = Effect.gen(function* () {
+        const taken = batch
+        batch = emptyBatch()
+        work.unsafeClose()
+        urgent.unsafeClose()
+        yield* write(taken)
+        for (const waiter of taken.waiters) yield* Deferred.succeed(waiter, undefined)
+      })
+      const loop = Effect.forever(
+        work.await.pipe(
+          Effect.zipRight(
+            Effect.raceFirst(Effect.sleep(idleMs), Effect.zipRight(urgent.await, Effect.sleep(urgentMs)))
+          ),
+          Effect.zipRight(Effect.uninterruptible(flush))
+        )
+      )
+      yield* Effect.forkScoped(loop)
+      // What came last is written before the database goes.
+      yield* Effect.addFinalizer(() =>
+        Effect.timeoutOption(Effect.interruptible(Effect.suspend(() => flush)), "5 seconds")
+      )
+
+      return {
+        append: (row, isUrgent) => {
+          batch.rows.push(row)
+          work.unsafeOpen()
+          if (isUrgent) urgent.unsafeOpen()
+        },
+        emit: (event) => {
+          batch.events.push(event)
+          work.unsafeOpen()
+        },
+        answered: (call) => {
+          batch.answered.push(call)
+          work.unsafeOpen()
+          urgent.unsafeOpen()
+        },
+        flush: Effect.suspend(() => {
+          const done = Deferred.unsafeMake<void>(FiberId.none)
+          batch.waiters.push(done)
+          work.unsafeOpen()
+          urgent.unsafeOpen()
+          return Deferred.await(done)
+        })
+      }
+    })
+  )
+}
+
+/** How far the journal may be behind, and how soon a finished turn is written. */
+const idleMs = 200
+const urgentMs = 10
+
+interface Batch {
+  readonly rows: Array<JournalRow>
+  readonly events: Array<EventDraft>
+  readonly answered: Array<AnsweredCall>
+  readonly waiters: Array<Deferred.Deferred<void>>
+}
+
+const emptyBatch = (): Batch => ({ rows: [], events: [], answered: [], waiters: [] })
+
+/** Stores a batch in one transaction, however long the database is away. */
+const writer = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const outbox = yield* Outbox
+
+  const rows = (batch: Batch) =>
+    batch.rows.length === 0
+      ? Effect.void
+      : sql`
+          insert into call_journal (call_id, seq, input, commands)
+          select * from unnest(
+            ${batch.rows.map((r) => r.call_id)}::bigint[],
+            ${batch.rows.map((r) => r.seq)}::int[],
+            ${batch.rows.map((r) => jsonbText(r.input))}::jsonb[],
+            ${batch.rows.map((r) => r.commands)}::text[])
+          on conflict do nothing`
+  const answered = (call: AnsweredCall) => sql`
+    update calls set status = 'in-progress', answered_at = ${call.answered_at}, metadata = ${jsonbText(call.metadata)}::jsonb
+    where id = ${call.call_id} and status = 'ringing'`
+
+  const store = (batch: Batch): Effect.Effect<void, Unwritten> =>
+    sql
+      .withTransaction(
+        Effect.gen(function* () {
+          yield* rows(batch)
+          yield* Effect.forEach(batch.answered, answered, { discard: true })
+          yield* outbox.appendAll(batch.events)
+        })
+      )
+      .pipe(Effect.catchAllCause((cause) => new Unwritten({ cause: Cause.squash(cause) })))
+
+  /** A row that the database refuses must not hold up the others: then each is written by itself. */
+  const storeEach = (batch: Batch): Effect.Effect<void, Unwritten> =>
+    Effect.forEach(
+      [
+        ...batch.rows.map((row) => ({ ...emptyBatch(), rows: [row] })),
+        ...batch.answered.map((call) => ({ ...emptyBatch(), answered: [call] })),
+        ...batch.events.map((event) => ({ ...emptyBatch(), events: [event] }))
+      ],
+      (one) =>
+        Effect.catchIf(store(one), isRefusal, ({ cause }) =>
+          Effect.logError("A journal row was refused by the database and is left out", cause)
+        ),
+      { discard: true }
+    )
+
+  const patience = Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("5 seconds"))
+
+  return (batch: Batch): Effect.Effect<void> =>
+    batch.rows.length + batch.events.length + batch.answered.length === 0
+      ? Effect.void
+      : Effect.catchIf(store(batch), isRefusal, () => storeEach(batch)).pipe(
+          Effect.tapError(({ cause }) => Effect.logWarning("The journal could not be written; trying again", cause)),
+          Effect.retry(patience),
+          Effect.orDie
+        )
+})
+
+class Unwritten extends Data.TaggedError("Unwritten")<{ readonly cause: unknown }> {}
+
+/** Whether the database refuses the data (SQLSTATE classes 22 and 23), so that trying again is no use. */
+const isRefusal = ({ cause }: Unwritten): boolean => {
+  const inner = cause instanceof SqlError.SqlError ? cause.cause : cause
+  return typeof inner === "object" && inner !== null && "code" in inner && /^2[23]/.test(String(inner.code))
+}

@@ -1,0 +1,341 @@
+import type { CallAgent } from "@svc/agents/Agents"
+import type { EventDraft } from "@svc/api/events/Event"
+import type { AudioFormat } from "@svc/providers/Audio"
+import type { SpeechEvent } from "@svc/providers/SpeechToText"
+import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
+import { Deferred, Effect, Either, FiberMap, Scope } from "effect"
+import { resolve } from "../conversation/CallConfig.ts"
+import type { Command, CommandOf } from "../conversation/Command.ts"
+import { type Conversation, heedsPartial, isoTime, start, step } from "../conversation/Conversation.ts"
+import type { Facts, Input } from "../conversation/Input.ts"
+import { CallMedia } from "../media/CallMedia.ts"
+import { digest } from "../Replay.ts"
+import * as Ears from "./Ears.ts"
+import type { SessionServices } from "./SessionServices.ts"
+import * as Speaker from "./Speaker.ts"
+import * as Thinker from "./Thinker.ts"
+import * as TranscriptTeller from "./TranscriptTeller.ts"
+import { wellFormed } from "./WellFormed.ts"
+
+/** An input without its time, which the session adds. */
+type Happening = Input extends infer I ? (I extends Input ? Omit<I, "at"> : never) : never
+
+/** A live call, as the rest of the engine sees it. */
+export interface CallSession {
+  /** Asks for the end; the call may first say its farewell. */
+  readonly end: (by: "api" | "shutdown") => void
+  /** Whether the call has been answered and is not over. */
+  readonly inProgress: () => boolean
+  /** Lets go of the call at once, without settling it: another node has taken it over. */
+  readonly abandon: () => void
+  /** The conversation when it is over, or undefined when it was abandoned. Never fails. */
+  readonly over: Effect.Effect<Conversation | undefined>
+}
+
+/** What a session needs to know of its call. */
+export interface SessionCall {
+  readonly id: number
+  readonly incoming: IncomingCall
+  readonly agent: CallAgent
+  readonly facts: Facts
+  readonly formats: ReadonlyArray<AudioFormat>
+}
+
+/**
+ * The shell around a conversation: tells it what happens and carries out what it commands, with the providers. The only
+ * place where the two worlds meet. Inputs are taken in synchronously, so a barge-in silences the agent within the very
+ * frame that shows it; everything that was started dies with the scope.
+ */
+export const make = (services: SessionServices, call: SessionCall): Effect.Effect<CallSession, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { agent, facts, incoming } = call
+    const { callbacks, journal, providers, ticker } = services
+    const clock = yield* Effect.clock
+    const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    const over = yield* Deferred.make<Conversation | undefined>()
+    const tasks = yield* FiberMap.make<string, void>()
+    const task = yield* FiberMap.runtime(tasks)<never>()
+    const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body), services.background)
+
+    const [firstState, firstCommands] = start(facts)
+    let state: Conversation = firstState
+    let seq = 0
+    let feeding = false
+    let leg: CallLeg | undefined
+    let media: CallMedia | undefined
+    let speaker: Speaker.Speaker | undefined
+    let ears: Ears.Ears | undefined
+    let lastPartial = ""
+    const pending: Array<Happening> = []
+
+    const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
+
+    const record = (input: Facts | Input, commands: ReadonlyArray<Command>): void => {
+      // A finished turn must survive whatever happens next; the rest may be written together a little later.
+      const urgent = commands.some((c) => c._tag === "TellTranscript" || c._tag === "InvokeTool")
+      journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, urgent)
+      for (const command of commands) perform(command)
+    }
+
+    /** Tells the conversation; inputs that come up while commands are carried out wait their turn. */
+    const feed = (happening: Happening): void => {
+      pending.push(happening)
+      if (feeding) return
+      feeding = true
+      try {
+        for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+          if (state.phase === "over") continue
+          const input = wellFormed({ ...next, at: now() } as Input)
+          const [after, commands] = step(state, input)
+          state = after
+          record(input, commands)
+          if (input._tag === "Answered") noteAnswered()
+        }
+      } catch (defect) {
+        crash(defect)
+      } finally {
+        feeding = false
+      }
+    }
+
+    const noteAnswered = (): void => {
+      if (state.answered_at === null) return
+      const answered_at = new Date(facts.started_at + state.answered_at)
+      journal.answered({ call_id: call.id, answered_at, metadata: state.config?.metadata ?? {} })
+    }
+
+    /** A fault of ours ends this call, and no other. */
+    const crash = (defect: unknown): void => {
+      services.report(`call ${facts.call_id} failed inside`, defect)
+      const input: Input = { _tag: "Crashed", at: now(), reason: String(defect) }
+      const [after] = step(state, input)
+      state = after
+      leg?.hangup("error")
+      if (leg === undefined) incoming.reject("unavailable", "error")
+      Deferred.unsafeDone(over, Effect.succeed(state))
+    }
+
+    const thinker = yield* Thinker.make({
+      callId: facts.call_id,
+      models: providers.languageModel,
+      variables: { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id },
+      listener: {
+        onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
+        onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),
+        onToolCalls: (turn, calls) => feed({ _tag: "ModelToolCalls", turn, calls: [...calls] }),
+        onDone: (turn) => feed({ _tag: "ModelDone", turn }),
+        onFailed: (turn, reason) => feed({ _tag: "ModelFailed", turn, reason })
+      }
+    })
+
+    const connect = (answered: CallLeg): Effect.Effect<void, never, Scope.Scope> =>
+      Effect.gen(function* () {
+        leg = answered
+        const { sampleRate } = answered.format
+        const audio = new CallMedia({
+          format: answered.format,
+          wheel: ticker.wheel,
+          now: ticker.now,
+          send: answered.send,
+          detector: services.detector(sampleRate),
+          listener: {
+            onFrame: (frame) => ears?.hear(frame),
+            onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
+            onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
+            onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
+          }
+        })
+        media = audio
+        yield* Effect.addFinalizer(() => Effect.sync(() => audio.stop()))
+        speaker = yield* Speaker.make({
+          callId: facts.call_id,
+          media: audio,
+          sampleRate,
+          voiceFor: services.voiceFor,
+          onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason })
+        })
+        ears = yield* Ears.make({
+          callId: facts.call_id,
+          recognizer: services.recognizer,
+          sampleRate,
+          onEvent: onSpeech,
+          onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason })
+        })
+        answered.listen(onLeg)
+        feed({ _tag: "Answered" })
+      })
+
+    const onSpeech = (event: SpeechEvent): void => {
+      switch (event._tag) {
+        case "SpeechStarted":
+          // The voice detector is sooner.
+          return
+        case "Partial":
+          lastPartial = event.text
+          if (heedsPartial(state)) feed({ _tag: "CallerPartial", text: lastPartial })
+          return
+        case "Final":
+          lastPartial = ""
+          feed({ _tag: "CallerFinal", text: event.text })
+          return
+        case "EndOfTurn":
+          feed({ _tag: "CallerEndOfTurn" })
+          media?.quiet()
+          return
+      }
+    }
+
+    const onLeg = (event: CallEvent): void => {
+      switch (event._tag) {
+        case "Audio":
+          media?.receive(event.payload)
+          return
+        case "Dtmf":
+          feed({ _tag: "Dtmf", digit: event.digit })
+          return
+        case "Ended":
+          gone(event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" })
+          return
+      }
+    }
+
+    /** The other side is gone: what it heard and said until now is told first. */
+    const gone = (how: Happening): void => {
+      if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
+      const cuts = speaker?.stop() ?? []
+      if (cuts.length > 0) feed({ _tag: "SpeechCleared", cuts: [...cuts] })
+      feed(how)
+    }
+
+    const fetchConfig = Effect.map(
+      Effect.either(
+        callbacks.callStarted(agent, {
+          event: "call.started",
+          call_id: facts.call_id,
+          from: facts.from,
+          to: facts.to,
+          agent_id: facts.agent_id,
+          gathered_digit: null,
+          gathered_input: null,
+          gather_status: null
+        })
+      ),
+      (answer) => {
+        const config = Either.flatMap(answer, (body) => resolve(body, facts.agent, services.speaks))
+        if (Either.isLeft(config)) return feed({ _tag: "ConfigFailed", reason: config.left.reason })
+        return feed({ _tag: "ConfigAnswered", config: config.right })
+      }
+    )
+
+    const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
+      onSuccess: connect,
+      onFailure: ({ reason }) => Effect.sync(() => feed({ _tag: "AnswerFailed", reason }))
+    })
+
+    const invokeTool = (command: CommandOf<"InvokeTool">): Effect.Effect<void> =>
+      Effect.match(
+        callbacks.toolCall(agent, {
+          event: "tool.call",
+          tool_call_id: command.id,
+          name: command.name,
+          arguments: command.arguments,
+          call_id: facts.call_id,
+          from: facts.from
+        }),
+        {
+          onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),
+          onFailure: ({ reason }) => feed({ _tag: "ToolFailed", id: command.id, reason })
+        }
+      )
+
+    const scope = yield* Effect.scope
+    const perform = (command: Command): void => {
+      switch (command._tag) {
+        case "FetchConfig":
+          task("config", fetchConfig)
+          return
+        case "Answer":
+          task("answer", Scope.extend(answer, scope))
+          return
+        case "Listen":
+          ears?.listen(command.language)
+          return
+        case "Speak":
+          speaker?.speak(command)
+          return
+        case "StopSpeaking": {
+          const cuts = speaker?.stop() ?? []
+          leg?.clear()
+          feed({ _tag: "SpeechCleared", cuts: [...cuts] })
+          return
+        }
+        case "AskModel":
+          thinker.ask(command)
+          return
+        case "CancelModel":
+          thinker.cancel()
+          return
+        case "InvokeTool":
+          task(`tool:${command.id}`, invokeTool(command))
+          return
+        case "CancelTool":
+          task(`tool:${command.id}`, Effect.void)
+          return
+        case "StartTimer":
+          task(
+            `timer:${command.timer}`,
+            Effect.map(Effect.sleep(command.ms), () => feed({ _tag: "TimerFired", timer: command.timer }))
+          )
+          return
+        case "StopTimer":
+          task(`timer:${command.timer}`, Effect.void)
+          return
+        case "Emit":
+          journal.emit(envelope(command))
+          return
+        case "TellTranscript":
+          teller.tell({
+            event: "transcript.updated",
+            call_id: facts.call_id,
+            role: command.role,
+            content: command.content,
+            timestamp: command.timestamp
+          })
+          return
+        case "Hangup":
+          if (leg !== undefined) leg.hangup(command.reason)
+          else incoming.reject("unavailable", command.reason)
+          return
+        case "Finish":
+          Deferred.unsafeDone(over, Effect.succeed(state))
+          return
+      }
+    }
+
+    const envelope = ({ at, data, event }: CommandOf<"Emit">): EventDraft =>
+      ({
+        event,
+        data,
+        org_id: agent.org_id,
+        project_id: agent.project_id,
+        agent_id: facts.agent_id,
+        call_id: facts.call_id,
+        timestamp: isoTime(state, at)
+      }) as EventDraft // event and data come from one member of the union
+
+    record(facts, firstCommands)
+    task(
+      "canceled",
+      Effect.map(incoming.canceled, () => feed({ _tag: "CallerHungUp" }))
+    )
+
+    return {
+      end: (by) => feed({ _tag: "EndRequested", by }),
+      inProgress: () => state.answered_at !== null && state.phase !== "over",
+      abandon: () => {
+        leg?.hangup("error")
+        Deferred.unsafeDone(over, Effect.succeed(undefined))
+      },
+      over: Deferred.await(over)
+    }
+  })

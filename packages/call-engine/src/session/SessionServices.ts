@@ -1,0 +1,58 @@
+import { Providers } from "@svc/providers/Providers"
+import type { SpeechToText } from "@svc/providers/SpeechToText"
+import type { TextToSpeech } from "@svc/providers/TextToSpeech"
+import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
+import { type Context, Effect, Runtime } from "effect"
+import { Callbacks } from "../Callbacks.ts"
+import { Journal } from "../Journal.ts"
+import { EnergyVoice } from "../media/EnergyVoice.ts"
+import { Ticker } from "../media/Ticker.ts"
+
+/** What every session of the process shares. */
+export interface SessionServices {
+  readonly callbacks: Context.Tag.Service<Callbacks>
+  readonly journal: Context.Tag.Service<Journal>
+  readonly providers: Context.Tag.Service<Providers>
+  readonly ticker: Context.Tag.Service<Ticker>
+  readonly recognizer: Context.Tag.Service<SpeechToText>
+  /** The synthesizer that has the voice, else the preferred one. */
+  readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
+  readonly speaks: (voice: string, language: string) => boolean
+  readonly detector: (sampleRate: number) => VoiceActivityDetector
+  /** Runs something that may outlive the call, but not the engine. */
+  readonly background: (effect: Effect.Effect<void>) => void
+  /** Reports a fault of ours. */
+  readonly report: (message: string, defect: unknown) => void
+}
+
+/** The shared services, from the loaded providers. `background` runs what may outlive a call. */
+export const sessionServices = (
+  background: (effect: Effect.Effect<void>) => void
+): Effect.Effect<SessionServices, never, Providers | Callbacks | Journal | Ticker> =>
+  Effect.gen(function* () {
+    const providers = yield* Providers
+    const runtime = yield* Effect.runtime<never>()
+    const [recognizer] = providers.speechToText
+    const [synthesizer] = providers.textToSpeech
+    if (recognizer === undefined || synthesizer === undefined || providers.languageModel.length === 0) {
+      return yield* Effect.dieMessage("calls need plugins for speech-to-text, text-to-speech and a language model")
+    }
+    const withVoice = (voice: string, language: string) =>
+      providers.textToSpeech.find((tts) =>
+        tts.voices.some((v) => v.name === voice && (v.languages === "*" || v.languages.includes(language)))
+      )
+    return {
+      callbacks: yield* Callbacks,
+      journal: yield* Journal,
+      providers,
+      ticker: yield* Ticker,
+      recognizer,
+      voiceFor: (voice, language) => withVoice(voice, language) ?? synthesizer,
+      speaks: (voice, language) => withVoice(voice, language) !== undefined,
+      detector: (sampleRate) => providers.voiceActivity?.open(sampleRate) ?? new EnergyVoice(),
+      background,
+      report: (message, defect) => {
+        Runtime.runFork(runtime)(Effect.logError(message, defect))
+      }
+    }
+  })
