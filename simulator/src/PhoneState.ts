@@ -1,0 +1,259 @@
+import type { Agent } from "@svc/api/agents/Agent"
+import type { Call } from "@svc/api/calls/Call"
+import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
+import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
+import { Data } from "effect"
+import * as Dialogue from "./Dialogue.ts"
+import type { PhoneEvent } from "./Phone.ts"
+
+/** What the reducer takes: the phone's events, what the person does, and what the voice API tells. */
+export type Input = PhoneEvent | Action | Knowledge
+
+/** What the person at the phone did. */
+export type Action = Data.TaggedEnum<{
+  Dialled: { readonly to: string; readonly from: string }
+  Said: { readonly text: string }
+  Pressed: { readonly digits: string }
+  HungUp: {}
+}>
+export const Action = Data.taggedEnum<Action>()
+
+/** What the voice API told, and the clock. */
+export type Knowledge = Data.TaggedEnum<{
+  NumbersListed: { readonly numbers: ReadonlyArray<PhoneNumber>; readonly agents: ReadonlyArray<Agent> }
+  RecordRead: { readonly call: Call }
+  ApiFailed: { readonly message: string }
+  Ticked: {}
+}>
+export const Knowledge = Data.taggedEnum<Knowledge>()
+
+/** One row of the events pane. */
+export interface LogEntry {
+  readonly id: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly kind: "info" | "good" | "bad" | "call" | "tool"
+  readonly text: string
+}
+
+export type Connection =
+  | { readonly status: "connecting" }
+  | { readonly status: "connected"; readonly again: boolean }
+  | { readonly status: "away"; readonly reason: string; readonly retry_at: number }
+
+/** A number as the list shows it. */
+export interface Listed {
+  readonly number: string
+  /** Name of the agent that answers it, or null: nobody does. */
+  readonly agent: string | null
+}
+
+/** One call as its caller sees it. Times are milliseconds since the epoch. */
+export interface CallView {
+  readonly phase: "dialling" | "ringing" | "live" | "ended"
+  readonly to: string
+  readonly from: string
+  /** Known once the call is answered. */
+  readonly call_id: string | null
+  readonly dialled_at: number
+  readonly answered_at: number | null
+  readonly ended_at: number | null
+  /** Why it ended, in the network's word; `you hung up` when it was us. */
+  readonly cause: string | null
+  /** Who ended it. */
+  readonly ended_by: "us" | "them" | "rejected" | "lost" | null
+  readonly dialogue: Dialogue.Dialogue
+  /** All digits pressed so far. */
+  readonly digits: string
+  readonly tools: ReadonlyArray<string>
+  readonly record: Call | null
+}
+
+/** Everything that the screen shows and the headless runner waits for. */
+export interface PhoneState {
+  readonly now: number
+  readonly connection: Connection
+  /** Whether the line has ever been up: the first connection is not a return. */
+  readonly was_connected: boolean
+  readonly numbers: ReadonlyArray<Listed>
+  readonly call: CallView | null
+  readonly log: ReadonlyArray<LogEntry>
+  readonly next_entry: number
+  /** Messages of the network that could not be read. */
+  readonly garbled: number
+}
+
+const keptEntries = 200
+
+export const initial = (now: number): PhoneState => ({
+  now,
+  connection: { status: "connecting" },
+  was_connected: false,
+  numbers: [],
+  call: null,
+  log: [],
+  next_entry: 0,
+  garbled: 0
+})
+
+/** Whether a call is under way. */
+export const inCall = (state: PhoneState): boolean => state.call !== null && state.call.phase !== "ended"
+
+const note = (state: PhoneState, kind: LogEntry["kind"], text: string): PhoneState => ({
+  ...state,
+  log: [...state.log, { id: state.next_entry, at: state.now, kind, text }].slice(-keptEntries),
+  next_entry: state.next_entry + 1
+})
+
+const onCall = (state: PhoneState, change: (call: CallView) => Partial<CallView>): PhoneState =>
+  state.call === null ? state : { ...state, call: { ...state.call, ...change(state.call) } }
+
+/** Changes a call that is under way; an ended one stays as it is. */
+const onLiveCall = (state: PhoneState, change: (call: CallView) => Partial<CallView>): PhoneState =>
+  inCall(state) ? onCall(state, change) : state
+
+const endCall = (state: PhoneState, ended_by: NonNullable<CallView["ended_by"]>, cause: string): PhoneState =>
+  onLiveCall(state, (call) => ({
+    phase: "ended",
+    ended_at: state.now,
+    ended_by,
+    cause,
+    dialogue: Dialogue.finished(call.dialogue)
+  }))
+
+/** The next state. `at` is the time of the input, in milliseconds since the epoch. Never throws, never does I/O. */
+export const reduce = (before: PhoneState, input: Input, at: number): PhoneState => {
+  const state: PhoneState = { ...before, now: Math.max(before.now, at) }
+  switch (input._tag) {
+    case "Connecting":
+      return state.connection.status === "away" ? state : { ...state, connection: { status: "connecting" } }
+    case "Connected": {
+      const again = state.was_connected || state.connection.status === "away"
+      const up: PhoneState = { ...state, connection: { status: "connected", again }, was_connected: true }
+      return note(up, "good", again ? "the server is back" : "connected to the server")
+    }
+    case "Away": {
+      const away: PhoneState = {
+        ...state,
+        connection: { status: "away", reason: input.reason, retry_at: state.now + input.retry_ms }
+      }
+      const told = before.connection.status === "away" ? away : note(away, "bad", `the server is away: ${input.reason}`)
+      return inCall(told) ? endCall(note(told, "bad", "the call is lost"), "lost", input.reason) : told
+    }
+    case "Garbled":
+      return note({ ...state, garbled: state.garbled + 1 }, "bad", `unreadable message, ${input.reason}`)
+    case "Received":
+      return receive(state, input.message)
+    case "Dialled":
+      return note(
+        {
+          ...state,
+          call: {
+            phase: "dialling",
+            to: input.to,
+            from: input.from,
+            call_id: null,
+            dialled_at: state.now,
+            answered_at: null,
+            ended_at: null,
+            cause: null,
+            ended_by: null,
+            dialogue: Dialogue.empty,
+            digits: "",
+            tools: [],
+            record: null
+          }
+        },
+        "call",
+        `dialling ${input.to}`
+      )
+    case "Said":
+      return onLiveCall(state, (call) => ({ dialogue: Dialogue.said(call.dialogue, input.text, state.now) }))
+    case "Pressed":
+      return note(
+        onLiveCall(state, (call) => ({ digits: call.digits + input.digits })),
+        "call",
+        `keys ${input.digits}`
+      )
+    case "HungUp":
+      return inCall(state) ? endCall(note(state, "call", "you hung up"), "us", "you hung up") : state
+    case "NumbersListed": {
+      const names = new Map<string, string>(input.agents.map((agent) => [agent.public_id, agent.name]))
+      return {
+        ...state,
+        numbers: input.numbers
+          .filter((number) => number.status === "active")
+          .map(({ agent_id, number }) => ({
+            number,
+            agent: agent_id === null ? null : (names.get(agent_id) ?? agent_id)
+          }))
+      }
+    }
+    case "RecordRead":
+      return recorded(state, input.call)
+    case "ApiFailed":
+      return note(state, "bad", input.message)
+    case "Ticked":
+      return state
+  }
+}
+
+const receive = (state: PhoneState, message: ServerMessage): PhoneState => {
+  switch (message.event) {
+    case "ringing":
+      return note(
+        onLiveCall(state, () => ({ phase: "ringing" })),
+        "call",
+        "ringing"
+      )
+    case "answered":
+      return note(
+        onLiveCall(state, () => ({ phase: "live", call_id: message.call_id, answered_at: state.now })),
+        "call",
+        `answered, ${message.call_id}`
+      )
+    case "heard":
+      return onLiveCall(state, (call) => ({
+        dialogue: Dialogue.heard(call.dialogue, message.text, message.final, state.now)
+      }))
+    case "clear": {
+      const speaking = state.call !== null && Dialogue.agentSpeaks(state.call.dialogue)
+      const cleared = onLiveCall(state, (call) => ({ dialogue: Dialogue.cleared(call.dialogue) }))
+      return speaking ? note(cleared, "call", "the agent stopped speaking") : cleared
+    }
+    case "dtmf":
+      return note(state, "call", `the agent pressed ${message.digits}`)
+    case "transferred":
+      return note(state, "call", `transferred to ${message.destination}`)
+    case "rejected":
+      return endCall(note(state, "bad", `rejected: ${message.cause}`), "rejected", message.cause)
+    case "hangup":
+      return endCall(note(state, "call", `the other side hung up: ${message.cause}`), "them", message.cause)
+    case "error":
+      return note(state, "bad", message.message)
+    case "sms":
+      return note(state, "info", `SMS ${message.from} → ${message.to}: ${message.message}`)
+    case "incoming":
+      return note(state, "info", `incoming call from ${message.from}`)
+    case "registered":
+      return note(state, "info", `registered ${message.numbers.join(", ")}`)
+    case "media":
+      return state
+  }
+}
+
+/** Takes over what the call record adds: tools that were called, latencies as the server measured them. */
+const recorded = (state: PhoneState, record: Call): PhoneState => {
+  const { call } = state
+  if (call === null) return state
+  // A call that never told its id is looked up after it has ended; until then any record is another call's.
+  if (call.call_id === null ? call.phase !== "ended" : call.call_id !== record.call_id) return state
+  const fresh = record.tools_called.slice(call.tools.length)
+  const noted = fresh.reduce((s, tool) => note(s, "tool", `tool ${tool}`), state)
+  return onCall(noted, () => ({
+    call_id: record.call_id,
+    record,
+    tools: record.tools_called,
+    dialogue: Dialogue.measured(call.dialogue, record.latency_data.turns)
+  }))
+}

@@ -1,0 +1,19 @@
+import { Context, type Redacted } from "effect"
+
+/** Where the server is and who asks it: the two things that every part of the simulator needs. */
+export class ServerAddress extends Context.Tag("@svc/simulator/ServerAddress")<
+  ServerAddress,
+  {
+    /** Base URL without a path, e.g. `http://127.0.0.1:8787`. */
+    readonly url: string
+    /** A project key, or an organization key; without one the network can be used, the API cannot. */
+    readonly key: Redacted.Redacted | null
+  }
+>() {}
+
+/** The address of the simulated phone network on a server. */
+export const networkUrl = (serverUrl: string): string => {
+  const url = new URL("/telephony/simulated", serverUrl)
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:"
+  return url.toString()
+}

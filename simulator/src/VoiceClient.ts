@@ -1,0 +1,125 @@
+import { HttpApiClient, HttpClient, HttpClientRequest } from "@effect/platform"
+import type { Agent } from "@svc/api/agents/Agent"
+import type { Call } from "@svc/api/calls/Call"
+import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
+import { VoiceApi } from "@svc/api/VoiceApi"
+import { Context, Data, Duration, Effect, Layer, Predicate, Redacted } from "effect"
+import { ServerAddress } from "./ServerAddress.ts"
+
+/** The voice API could not be asked, or refused. */
+export class ApiFailure extends Data.TaggedError("ApiFailure")<{
+  /** `unreachable`: nobody answered. `refused`: the key was not accepted. `failed`: any other answer. */
+  readonly kind: "unreachable" | "refused" | "failed"
+  readonly message: string
+}> {}
+
+/** What the simulator needs of the voice API. */
+export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
+  VoiceClient,
+  {
+    /** The first hundred numbers of the project. */
+    readonly numbers: Effect.Effect<ReadonlyArray<PhoneNumber>, ApiFailure>
+    readonly agents: Effect.Effect<ReadonlyArray<Agent>, ApiFailure>
+    /** A call's record; filled while the call runs. */
+    readonly call: (callId: string) => Effect.Effect<Call, ApiFailure>
+    /**
+     * The newest call between two numbers that started at `since` (milliseconds since the epoch) or, clocks differing,
+     * a few seconds before: how a call is found that ended before it had told us its id.
+     */
+    readonly newestCall: (from: string, to: string, since: number) => Effect.Effect<Call | null, ApiFailure>
+    readonly createAgent: (agent: {
+      readonly name: string
+      readonly server_url: string
+    }) => Effect.Effect<{ readonly agent: Agent; readonly server_secret: string }, ApiFailure>
+    readonly importNumber: (number: string) => Effect.Effect<PhoneNumber, ApiFailure>
+    readonly assignNumber: (numberId: number, agentId: string) => Effect.Effect<void, ApiFailure>
+  }
+>() {
+  static readonly layer: Layer.Layer<VoiceClient, never, ServerAddress | HttpClient.HttpClient> = Layer.effect(
+    VoiceClient,
+    Effect.gen(function* () {
+      const { url, key } = yield* ServerAddress
+      const client = yield* HttpApiClient.make(VoiceApi, {
+        baseUrl: url,
+        transformClient: HttpClient.mapRequest(
+          key === null ? (request) => request : HttpClientRequest.bearerToken(Redacted.value(key))
+        )
+      })
+
+      const ask = <A, E>(what: string, request: Effect.Effect<A, E>) =>
+        request.pipe(
+          Effect.timeout(Duration.seconds(10)),
+          Effect.mapError((error) => failure(what, error))
+        )
+
+      const call = (callId: string) => ask(`read call ${callId}`, client.calls.get({ path: { callId } }))
+
+      return {
+        numbers: Effect.map(
+          ask("list the phone numbers", client.phoneNumbers.list({ urlParams: { limit: 100 } })),
+          (page) => page.phone_numbers
+        ),
+        agents: Effect.map(
+          ask("list the agents", client.agents.list({ urlParams: { limit: 100 } })),
+          (page) => page.agents
+        ),
+        call: Effect.fn("VoiceClient.call")(call),
+        newestCall: Effect.fn("VoiceClient.newestCall")(function* (from, to, since) {
+          const page = yield* ask("list the calls", client.calls.list({ urlParams: { limit: 20 } }))
+          const found = page.calls.find(
+            (c) => c.from_number === from && c.to_number === to && Date.parse(c.started_at) > since - 5_000
+          )
+          return found === undefined ? null : yield* call(found.call_id)
+        }),
+        createAgent: Effect.fn("VoiceClient.createAgent")((agent) =>
+          ask(
+            "create the agent",
+            client.agents.create({
+              payload: {
+                language: "en-US",
+                voice: "Sarah",
+                max_duration: 1800,
+                recording: false,
+                end_call_enabled: true,
+                ...agent
+              }
+            })
+          )
+        ),
+        importNumber: Effect.fn("VoiceClient.importNumber")((number) =>
+          Effect.map(
+            ask("import the number", client.phoneNumbers.import({ payload: { number, telephony: "simulated" } })),
+            (answer) => answer.phone_number
+          )
+        ),
+        assignNumber: Effect.fn("VoiceClient.assignNumber")((numberId, agentId) =>
+          Effect.asVoid(
+            ask(
+              "assign the number",
+              client.phoneNumbers.assign({ path: { numberId: String(numberId) }, payload: { agent_id: agentId } })
+            )
+          )
+        )
+      }
+    })
+  )
+}
+
+/** Any error of the client as one that people can act on. */
+const failure = (what: string, error: unknown): ApiFailure => {
+  const say = (kind: ApiFailure["kind"], why: string) => new ApiFailure({ kind, message: `cannot ${what}: ${why}` })
+  if (Predicate.isTagged(error, "RequestError")) return say("unreachable", "the server does not answer")
+  if (Predicate.isTagged(error, "TimeoutException")) return say("unreachable", "no answer within 10 s")
+  if (Predicate.isTagged(error, "ParseError")) return say("failed", "the answer is not what the API promises")
+  if (Predicate.isTagged(error, "ResponseError") && Predicate.hasProperty(error, "response")) {
+    const { response } = error
+    const status = Predicate.hasProperty(response, "status") ? Number(response.status) : 0
+    return say(status === 401 || status === 403 ? "refused" : "failed", `the server answered ${status}`)
+  }
+  if (Predicate.hasProperty(error, "code") && Predicate.hasProperty(error, "message")) {
+    const code = String(error.code)
+    const refused = ["MISSING_API_KEY", "INVALID_API_KEY", "AUTH_RATE_LIMITED", "PROJECT_ID_REQUIRED"].includes(code)
+    return say(refused ? "refused" : "failed", `${String(error.message)} (${code})`)
+  }
+  return say("failed", "unexpected answer")
+}

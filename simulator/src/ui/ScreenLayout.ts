@@ -1,0 +1,76 @@
+/** A rectangle of the screen, in cells; frames included. Height 0: not shown. */
+export interface Area {
+  readonly width: number
+  readonly height: number
+}
+
+/** Where everything goes on a screen of a given size. */
+export interface ScreenLayout {
+  readonly columns: number
+  /** One row less than the terminal has: a frame that fills it makes Ink clear the screen each time. */
+  readonly rows: number
+  /** Panes side by side, or one above the other. */
+  readonly stacked: boolean
+  readonly numbers: Area
+  readonly keypad: Area
+  readonly transcript: Area
+  readonly events: Area
+  /** Whether events stand in a column of their own. */
+  readonly eventsBeside: boolean
+  /** 3 with a frame, 1 without. */
+  readonly inputHeight: number
+  readonly footer: boolean
+}
+
+const none: Area = { width: 0, height: 0 }
+const keypadHeight = 6
+
+/** Computes the layout. `calling`: a call is under way; `called`: there is one to show, under way or not. */
+export const layout = (columns: number, terminalRows: number, calling: boolean, called: boolean): ScreenLayout => {
+  const rows = Math.max(4, terminalRows - 1)
+  const inputHeight = rows >= 12 ? 3 : 1
+  const footer = rows >= 8
+  const body = Math.max(1, rows - 2 - inputHeight - (footer ? 1 : 0))
+  const base = { columns, rows, inputHeight, footer }
+
+  if (columns >= 72 && body >= 8) {
+    const left = columns >= 100 ? 30 : 26
+    const keypad = body >= 5 + keypadHeight ? { width: left, height: keypadHeight } : none
+    const numbers = { width: left, height: body - keypad.height }
+    if (columns >= 110) {
+      const right = Math.min(44, Math.floor(columns * 0.3))
+      return {
+        ...base,
+        stacked: false,
+        numbers,
+        keypad,
+        transcript: { width: columns - left - right, height: body },
+        events: { width: right, height: body },
+        eventsBeside: true
+      }
+    }
+    const eventsHeight = body >= 14 ? 6 : body >= 10 ? 4 : 0
+    return {
+      ...base,
+      stacked: false,
+      numbers,
+      keypad,
+      transcript: { width: columns - left, height: body - eventsHeight },
+      events: eventsHeight === 0 ? none : { width: columns - left, height: eventsHeight },
+      eventsBeside: false
+    }
+  }
+
+  const eventsHeight = body >= 12 ? 5 : body >= 9 ? 4 : 0
+  const rest = body - eventsHeight
+  const numbersHeight = calling ? 0 : called ? (rest >= 9 ? 4 : 0) : rest
+  return {
+    ...base,
+    stacked: true,
+    numbers: numbersHeight === 0 ? none : { width: columns, height: numbersHeight },
+    keypad: none,
+    transcript: rest - numbersHeight <= 0 ? none : { width: columns, height: rest - numbersHeight },
+    events: eventsHeight === 0 ? none : { width: columns, height: eventsHeight },
+    eventsBeside: false
+  }
+}

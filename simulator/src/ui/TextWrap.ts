@@ -1,0 +1,87 @@
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
+
+const wide =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f/u
+const nothing = /^[\p{M}\u200b-\u200d]+$/u
+
+/** What came over a line goes to a terminal: nothing in it may steer it. */
+export const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ")
+
+/** Columns that one grapheme takes in a terminal. */
+const columnsOf = (grapheme: string): number => (nothing.test(grapheme) ? 0 : wide.test(grapheme) ? 2 : 1)
+
+/** Columns that a text takes in a terminal. */
+export const width = (text: string): number => {
+  let columns = 0
+  for (const { segment } of graphemes.segment(text)) columns += columnsOf(segment)
+  return columns
+}
+
+/** Cuts a text to a width; what was cut shows as `…`. */
+export const crop = (text: string, columns: number): string => {
+  const clean = printable(text)
+  if (width(clean) <= columns) return clean
+  let out = ""
+  let used = 0
+  for (const { segment } of graphemes.segment(clean)) {
+    if (used + columnsOf(segment) > columns - 1) break
+    out += segment
+    used += columnsOf(segment)
+  }
+  return columns > 0 ? `${out}…` : ""
+}
+
+/** The end of a text, cut to a width; for a line that is being typed. */
+export const cropStart = (text: string, columns: number): string => {
+  const clean = printable(text)
+  if (width(clean) <= columns) return clean
+  const parts = [...graphemes.segment(clean)].map((s) => s.segment)
+  let out = ""
+  let used = 1
+  for (const part of parts.reverse()) {
+    if (used + columnsOf(part) > columns) break
+    out = part + out
+    used += columnsOf(part)
+  }
+  return columns > 0 ? `…${out}` : ""
+}
+
+/** Fills a text with spaces up to a width, or cuts it. */
+export const pad = (text: string, columns: number): string => {
+  const fitted = crop(text, columns)
+  return fitted + " ".repeat(Math.max(0, columns - width(fitted)))
+}
+
+/** Breaks a text between words into rows of at most `columns`; a longer word is broken anywhere. Never empty. */
+export const wrap = (text: string, columns: number): ReadonlyArray<string> => {
+  const limit = Math.max(2, columns)
+  const rows: Array<string> = []
+  let row = ""
+  let used = 0
+  const flush = () => {
+    rows.push(row)
+    row = ""
+    used = 0
+  }
+  for (const word of printable(text).split(/ +/u)) {
+    if (word === "") continue
+    const size = width(word)
+    if (used > 0 && used + 1 + size > limit) flush()
+    if (used > 0) {
+      row += " "
+      used += 1
+    }
+    if (size <= limit) {
+      row += word
+      used += size
+      continue
+    }
+    for (const { segment } of graphemes.segment(word)) {
+      if (used + columnsOf(segment) > limit) flush()
+      row += segment
+      used += columnsOf(segment)
+    }
+  }
+  if (row !== "" || rows.length === 0) rows.push(row)
+  return rows
+}
