@@ -5,6 +5,7 @@ import nodes from "./migrations/0002_nodes.ts"
 import accounts from "./migrations/0003_accounts.ts"
 import agents from "./migrations/0004_agents.ts"
 import numbers from "./migrations/0005_numbers.ts"
+import calls from "./migrations/0006_calls.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -18,7 +19,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0002_nodes": nodes,
   "0003_accounts": accounts,
   "0004_agents": agents,
-  "0005_numbers": numbers
+  "0005_numbers": numbers,
+  "0006_calls": calls
 }
 
 /** A migration failed; nothing of this run was kept. */
