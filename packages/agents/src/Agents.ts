@@ -111,10 +111,8 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
       const urls = yield* UrlSafety
       const voices = yield* Voices
 
-      const found = Option.match<AgentRow, Effect.Effect<AgentRow, AgentNotFound>>({
-        onNone: () => Effect.fail(new AgentNotFound()),
-        onSome: Effect.succeed
-      })
+      const found = (row: Option.Option<AgentRow>): Effect.Effect<AgentRow, AgentNotFound> =>
+        Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new AgentNotFound())
 
       return {
         list: Effect.fn("Agents.list")(function* (project, query) {

@@ -1,0 +1,51 @@
+import { expect, it } from "@effect/vitest"
+import { type AnyHandler, HandlerRegistry } from "@svc/api/Handlers"
+import { newOrgId, newProjectId } from "@svc/api/Ids"
+import { PhoneNumberInUse, PhoneNumberNotFound } from "@svc/api/numbers/PhoneNumber"
+import { CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
+import { Effect, Layer } from "effect"
+import { PhoneNumbers } from "../src/PhoneNumbers.ts"
+import { PhoneNumbersHttp } from "../src/PhoneNumbersHttp.ts"
+
+/** The dispatcher has decoded a request by the endpoint's schemas when it calls the handler; here the test has. */
+const call = (handler: AnyHandler | undefined, request: unknown) => handler?.(request as never) ?? Effect.die("missing")
+
+/** Says what it was asked. */
+const asked: Array<unknown> = []
+const note = (args: unknown) => Effect.sync(() => asked.push(args))
+const Spy = Layer.succeed(PhoneNumbers, {
+  list: (...args) => Effect.as(note(args), { phone_numbers: [], next_cursor: null }),
+  import: (...args) => Effect.zipRight(note(args), Effect.fail(new PhoneNumberInUse())),
+  assign: (...args) => Effect.zipRight(note(args), Effect.fail(new PhoneNumberNotFound())),
+  route: () => Effect.die("not asked")
+})
+
+it.effect("an org key with a project acts on that project", () =>
+  Effect.gen(function* () {
+    const registry = yield* HandlerRegistry
+    const [group] = yield* registry.all
+    expect(group?.group).toBe("phoneNumbers")
+    const project = { id: 3, public_id: yield* newProjectId }
+    const principal = {
+      kind: "org",
+      key_id: 1,
+      scope: "full",
+      org: { id: 2, public_id: yield* newOrgId, tier: "payg" },
+      project: null
+    } as const
+    const as = Effect.provide(
+      Layer.merge(Layer.succeed(CurrentPrincipal, principal), Layer.succeed(CurrentProject, project))
+    )
+    const body = { number: "+31201234567", telephony: "sip" }
+    expect(yield* as(call(group?.handlers["list"], { urlParams: { limit: 50 } }))).toMatchObject({ phone_numbers: [] })
+    const inUse = yield* Effect.flip(as(call(group?.handlers["import"], { payload: body })))
+    const assign = { path: { numberId: "7" }, payload: { agent_id: null } }
+    const notFound = yield* Effect.flip(as(call(group?.handlers["assign"], assign)))
+    expect([inUse.code, notFound.code]).toEqual(["PHONE_NUMBER_IN_USE", "PHONE_NUMBER_NOT_FOUND"])
+    expect(asked).toEqual([
+      [project, { limit: 50 }],
+      [{ ...principal, project }, body],
+      [project, "7", null]
+    ])
+  }).pipe(Effect.provide(PhoneNumbersHttp.pipe(Layer.provide(Spy), Layer.provideMerge(HandlerRegistry.layer))))
+)
