@@ -50,8 +50,10 @@ export class PhoneLine {
 
   /** The network ends: the call fails, the phone is told, its socket closed. */
   shutDown(): void {
-    this.#call?.fail("the network was shut down")
-    this.#close(1001, "the network was shut down")
+    const reason = "the network was shut down"
+    this.#call?.fail(reason)
+    this.#closed = true
+    this.#socket.close(1001, reason)
   }
 
   #receive(data: string | Uint8Array): void {
@@ -134,12 +136,8 @@ export class PhoneLine {
       return
     }
     const reason = "the phone does not read what it is sent"
-    this.#close(1013, reason)
-    this.#call?.fail(reason)
-  }
-
-  #close(code: number, reason: string): void {
     this.#closed = true
-    this.#socket.close(code, reason)
+    this.#call?.fail(reason)
+    this.#socket.close(1013, reason)
   }
 }

@@ -13,8 +13,9 @@ const longestMessage = 262_144
 const mediaHead = '{"event":"media","payload":"'
 const mediaTail = '"}'
 
-/** Audio of one message; valid until the next one is read. */
+/** Audio of one message; valid until the next one is read. Seen as plain bytes, because a Buffer's `slice` does not copy. */
 const scratch = Buffer.alloc(longestMessage)
+const plain = new Uint8Array(scratch.buffer, scratch.byteOffset, scratch.byteLength)
 
 const decodeMessage = Schema.decodeUnknownEither(ClientMessage)
 const known = ClientMessage.members.map((member) => member.fields.event.literals[0])
@@ -28,7 +29,7 @@ const decodeAudio = (payload: string): Uint8Array | undefined => {
   if (characters === 0 || characters % 4 === 1 || (padding > 0 && payload.length % 4 !== 0)) return undefined
   // Node skips what is not base64, so then there are fewer bytes than the characters stand for.
   const count = scratch.write(payload, "base64")
-  return count === Math.floor((characters * 3) / 4) ? scratch.subarray(0, count) : undefined
+  return count === Math.floor((characters * 3) / 4) ? plain.subarray(0, count) : undefined
 }
 
 const parse = (text: string): Either.Either<unknown, string> =>

@@ -33,8 +33,7 @@ export const crcHigh = (crc: number): number => 0x40 | (crc >> 4)
 export const crcLow = (crc: number): number => 0x50 | (crc & 0x0f)
 
 /** The text as it is spoken: control characters become spaces, halves of surrogate pairs become U+FFFD. */
-export const speakable = (text: string): string =>
-  text.replace(/[\u0000-\u001f]/g, " ").replace(/\p{Surrogate}/gu, "\uFFFD")
+export const speakable = (text: string): string => text.replace(/[\u0000-\u001f]/g, " ").toWellFormed()
 
 /** The symbols of an utterance, STX and CRC included. */
 export const symbolsOf = (text: string): Uint8Array => {

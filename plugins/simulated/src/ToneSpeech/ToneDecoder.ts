@@ -65,7 +65,8 @@ export class ToneDecoder {
   #crc = crcStart
   #crcHeard = 0
   #bad = false
-  #begun = false
+  /** Bytes of which the listener was told. */
+  #told = 0
 
   constructor(listener: ToneListener) {
     this.#listener = listener
@@ -186,14 +187,12 @@ export class ToneDecoder {
     this.#length = 0
     this.#crc = crcStart
     this.#bad = joined
-    this.#begun = false
+    this.#told = 0
     this.#listener.started()
   }
 
   #add(byte: number): void {
-    if (byte === space && this.#length > 0 && this.#bytes[this.#length - 1] !== space) {
-      this.#listener.progressed(this.#text())
-    }
+    if (byte === space) this.#progress()
     if (this.#length === longest) {
       this.#bad = true
       return
@@ -201,14 +200,20 @@ export class ToneDecoder {
     if (this.#length === this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], this.#length * 2)
     this.#bytes[this.#length++] = byte
     this.#crc = crc8(this.#crc, byte)
-    if (!this.#begun && this.#complete() > 0) {
-      this.#begun = true
-      this.#listener.progressed(this.#text())
-    }
+    if (this.#told === 0) this.#progress()
+  }
+
+  /** Tells the listener what it does not know yet; blanks at the end are no news. */
+  #progress(): void {
+    const complete = this.#complete()
+    if (complete <= this.#told || this.#bytes[complete - 1] === space) return
+    this.#told = complete
+    this.#listener.progressed(this.#text())
   }
 
   /** Bytes that make whole characters: all but the beginning of a character that was not heard to its end. */
   #complete(): number {
+    if (this.#length === 0) return 0
     let lead = this.#length - 1
     while (lead >= 0 && this.#length - lead < 4 && ((this.#bytes[lead] ?? 0) & 0xc0) === 0x80) lead--
     const byte = this.#bytes[lead] ?? 0
@@ -217,6 +222,6 @@ export class ToneDecoder {
   }
 
   #text(): string {
-    return this.#length === 0 ? "" : this.#bytes.toString("utf8", 0, this.#complete())
+    return this.#bytes.toString("utf8", 0, this.#complete())
   }
 }

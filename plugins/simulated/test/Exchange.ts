@@ -1,0 +1,145 @@
+import { mulaw8k } from "@svc/providers/Audio"
+import { mulawToPcm } from "@svc/providers/G711"
+import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
+import type { ClientMessage } from "@svc/providers/SimulatedNetwork"
+import { type CallEvent, type CallLeg, type IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { Context, Effect, Layer, type Scope, Stream } from "effect"
+import { CallRequests } from "../src/CallRequests.ts"
+import { ManualTime } from "../src/Network/ManualTime.ts"
+import { type MediaClock, NetworkClock } from "../src/Network/NetworkClock.ts"
+import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
+import { type Outcome, ToneDecoder } from "../src/ToneSpeech/ToneDecoder.ts"
+import { ToneEncoder } from "../src/ToneSpeech/ToneEncoder.ts"
+import { mulawFrame } from "../src/ToneSpeech/ToneFrames.ts"
+import { FakeSocket } from "./FakeSocket.ts"
+
+const request: RouteRequest = {
+  method: "GET",
+  path: "",
+  query: new URLSearchParams(),
+  headers: {},
+  body: new Uint8Array(),
+  params: {},
+  remoteAddress: "127.0.0.1"
+}
+
+/** An answered call as an engine sees it: all events, and what an ear makes of the audio. */
+export class AnsweredCall {
+  readonly events: Array<CallEvent> = []
+  readonly heard: Array<{ readonly text: string; readonly outcome: Outcome }> = []
+  /** 20 ms frames received. */
+  frames = 0
+  readonly leg: CallLeg
+  #onEvent: (event: CallEvent) => void = () => {}
+
+  constructor(leg: CallLeg) {
+    this.leg = leg
+    const pcm = new Int16Array(160)
+    const ear = new ToneDecoder({
+      started: () => {},
+      progressed: () => {},
+      ended: (text, outcome) => this.heard.push({ text, outcome })
+    })
+    leg.listen((event) => {
+      this.#onEvent(event)
+      if (event._tag !== "Audio") {
+        this.events.push(event)
+        return
+      }
+      for (let offset = 0; offset < event.payload.length; offset += 160) {
+        this.frames++
+        mulawToPcm(event.payload, offset, 160, pcm, 0)
+        ear.push(pcm)
+      }
+    })
+  }
+
+  onEvent(handler: (event: CallEvent) => void): void {
+    this.#onEvent = handler
+  }
+
+  /** The agent speaks: the first `frames` frames of the text, or all. */
+  speak(text: string, frames = Number.POSITIVE_INFINITY): void {
+    const encoder = new ToneEncoder(text)
+    for (let n = 0; n < Math.min(frames, encoder.frames); n++) this.leg.send(mulawFrame(encoder.next()))
+  }
+}
+
+/** The network, an engine's end of it, and time in our hands. */
+export interface Exchange {
+  readonly time: ManualTime
+  readonly clock: MediaClock
+  /** A new phone on the network. */
+  readonly phone: () => FakeSocket
+  /** The next call that the network offers. */
+  readonly nextCall: Effect.Effect<IncomingCall>
+  readonly answer: (call: IncomingCall, callId?: string) => Effect.Effect<AnsweredCall>
+  /** A phone that dials and is answered at once. */
+  readonly connect: (
+    dial?: Partial<Extract<ClientMessage, { readonly event: "dial" }>>,
+    callId?: string
+  ) => Effect.Effect<{ readonly phone: FakeSocket; readonly call: AnsweredCall }>
+  readonly get: (callId: string) => Effect.Effect<{ readonly status: number; readonly body: unknown }>
+  readonly requests: Context.Tag.Service<CallRequests>
+}
+
+const socketRoute = (routes: ReadonlyArray<Route>) => (socket: RouteSocket) => {
+  for (const route of routes) if (route._tag === "WebSocket" && route.path === "") route.accept(socket, request)
+}
+
+export const dialling: Extract<ClientMessage, { readonly event: "dial" }> = {
+  event: "dial",
+  to: "+31207654321",
+  from: "+31201234567"
+}
+
+export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.gen(function* () {
+  const time = new ManualTime()
+  const context = yield* Layer.build(
+    SimulatedTelephony.pipe(Layer.provideMerge(Layer.merge(CallRequests.layer, NetworkClock.layerOn(time))))
+  )
+  const telephony = Context.get(context, Telephony)
+  const pull = yield* Stream.toPull(telephony.incoming.pipe(Stream.rechunk(1)))
+  const nextCall = pull.pipe(
+    Effect.flatMap((chunk) => Effect.fromNullable([...chunk][0])),
+    Effect.orDieWith(() => new Error("the network offers no more calls"))
+  )
+  const accept = socketRoute(telephony.routes)
+  const phone = () => {
+    const socket = new FakeSocket()
+    accept(socket)
+    return socket
+  }
+  const answer = (call: IncomingCall, callId = "call_1") =>
+    call.answer({ callId, formats: [mulaw8k] }).pipe(
+      Effect.map((leg) => new AnsweredCall(leg)),
+      Effect.orDie
+    )
+  return {
+    time,
+    clock: Context.get(context, NetworkClock),
+    phone,
+    nextCall,
+    answer,
+    connect: (dial, callId) =>
+      Effect.gen(function* () {
+        const socket = phone()
+        socket.says({ ...dialling, ...dial })
+        const incoming = yield* nextCall
+        incoming.ringing(callId ?? "call_1")
+        const call = yield* answer(incoming, callId)
+        socket.take()
+        return { phone: socket, call }
+      }),
+    get: (callId) => {
+      for (const route of telephony.routes) {
+        if (route._tag !== "Http" || route.path !== "/calls/:call_id") continue
+        return route
+          .handle({ ...request, params: { call_id: callId } })
+          .pipe(Effect.map(({ body, status }) => ({ status, body: JSON.parse(String(body)) })))
+      }
+      return Effect.dieMessage("there is no such route")
+    },
+    requests: Context.get(context, CallRequests)
+  }
+})

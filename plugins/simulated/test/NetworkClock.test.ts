@@ -1,0 +1,114 @@
+import { describe, expect, it } from "@effect/vitest"
+import { ManualTime } from "../src/Network/ManualTime.ts"
+import { MediaClock } from "../src/Network/NetworkClock.ts"
+
+/** Ticks `times` times and notes when. */
+const ticker = (time: ManualTime, times = Number.POSITIVE_INFINITY) => {
+  const at: Array<number> = []
+  return { at, tick: () => at.push(time.now()) < times }
+}
+
+const make = () => {
+  const time = new ManualTime()
+  return { time, clock: new MediaClock(time) }
+}
+
+describe("the media clock", () => {
+  it("calls at once and then every 20 ms", () => {
+    const { clock, time } = make()
+    const one = ticker(time)
+    clock.start(one)
+    time.advance(100)
+    expect(one.at[0]).toBe(0)
+    expect(one.at.slice(1).map((at, i, all) => at - (all[i - 1] ?? at - 20))).toEqual([20, 20, 20, 20, 20])
+  })
+
+  it("spreads those that start at different times, and keeps each one's pace", () => {
+    const { clock, time } = make()
+    const many = Array.from({ length: 8 }, () => ticker(time))
+    for (const one of many) {
+      clock.start(one)
+      time.advance(5)
+    }
+    time.advance(1000)
+    for (const { at } of many) {
+      const gaps = at.map((t, i) => t - (at[i - 1] ?? t)).slice(2)
+      expect(new Set(gaps)).toEqual(new Set([20]))
+      expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(15)
+    }
+  })
+
+  it("stands still when nobody has anything to do", () => {
+    const { clock, time } = make()
+    const one = ticker(time, 3)
+    clock.start(one)
+    time.advance(1000)
+    expect([one.at.length, clock.size, time.waiting]).toEqual([3, 0, 0])
+    clock.start(one)
+    expect(one.at.length).toBe(4)
+    time.advance(1000)
+    expect([clock.size, time.waiting]).toEqual([0, 0])
+  })
+
+  it("catches up after a short stall, and skips after a long one", () => {
+    const { clock, time } = make()
+    const one = ticker(time)
+    clock.start(one)
+    time.advance(20)
+    time.stall(50)
+    time.advance(0)
+    expect(one.at.length).toBe(4)
+    time.advance(30)
+    const before = one.at.length
+    time.stall(10_000)
+    time.advance(0)
+    expect(one.at.length - before).toBeLessThanOrEqual(1)
+    time.advance(200)
+    expect(one.at.length - before).toBeLessThanOrEqual(12)
+  })
+
+  it("survives stopping oneself and others from within a call", () => {
+    const { clock, time } = make()
+    const other = ticker(time)
+    const one = {
+      tick: () => {
+        clock.stop(other)
+        clock.stop(one)
+        return true
+      }
+    }
+    clock.start(other)
+    clock.start(one)
+    time.advance(100)
+    expect([other.at.length, clock.size, time.waiting]).toEqual([1, 0, 0])
+  })
+
+  it("keeps one timer when the last one is replaced from within its call", () => {
+    const { clock, time } = make()
+    const next = ticker(time)
+    let calls = 0
+    const one = {
+      tick: () => {
+        if (++calls < 3) return true
+        clock.stop(one)
+        clock.start(next)
+        return false
+      }
+    }
+    clock.start(one)
+    time.advance(200)
+    expect([clock.size, time.waiting]).toEqual([1, 1])
+    expect(next.at.map((at, i) => at - (next.at[i - 1] ?? at)).slice(2)).toEqual(
+      Array.from({ length: next.at.length - 2 }, () => 20)
+    )
+  })
+
+  it("stops all at once", () => {
+    const { clock, time } = make()
+    const one = ticker(time)
+    clock.start(one)
+    clock.stopAll()
+    time.advance(100)
+    expect([one.at.length, clock.size, time.waiting]).toEqual([1, 0, 0])
+  })
+})

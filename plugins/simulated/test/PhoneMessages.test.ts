@@ -1,0 +1,132 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fc from "fast-check"
+import { readPhoneMessage } from "../src/Network/PhoneMessage.ts"
+import { dialling, makeExchange } from "./Exchange.ts"
+
+const malformed: ReadonlyArray<readonly [string, string, RegExp]> = [
+  ["no JSON", "hello", /not valid JSON/],
+  ["nothing", "", /not valid JSON/],
+  ["half a message", '{"event":"dial","to":', /not valid JSON/],
+  ["a number", "5", /JSON object with an "event"/],
+  ["null", "null", /JSON object with an "event"/],
+  ["a list", '["dial"]', /JSON object with an "event"/],
+  ["no event", '{"to":"+31"}', /JSON object with an "event"/],
+  ["an unknown event", '{"event":"fly"}', /unknown event "fly"; known are dial, media/],
+  ["an event that is no text", '{"event":5}', /unknown event 5/],
+  ["a dial without a number", '{"event":"dial","from":"+31"}', /^dial\.to: /],
+  ["a dial to nobody", '{"event":"dial","to":" ","from":"+31"}', /^dial\.to: there is no number/],
+  ["a loss above 1", '{"event":"dial","to":"+31","from":"+32","loss":1.5}', /^dial\.loss: /],
+  ["a negative jitter", '{"event":"dial","to":"+31","from":"+32","jitter_ms":-1}', /^dial\.jitter_ms: /],
+  ["noise that is no number", '{"event":"dial","to":"+31","from":"+32","noise_db":"loud"}', /^dial\.noise_db: /],
+  ["audio that is no boolean", '{"event":"dial","to":"+31","from":"+32","audio":"yes"}', /^dial\.audio: /],
+  ["a say without text", '{"event":"say"}', /^say\.text: /],
+  ["a blank say", '{"event":"say","text":"  "}', /nothing to say/],
+  ["a very long say", JSON.stringify({ event: "say", text: "x".repeat(5001) }), /at most 5000/],
+  ["keys that do not exist", '{"event":"dtmf","digits":"12a"}', /^dtmf\.digits: /],
+  ["no keys", '{"event":"dtmf","digits":""}', /^dtmf\.digits: /],
+  ["media without audio", '{"event":"media"}', /^media\.payload: /],
+  ["empty media", '{"event":"media","payload":""}', /^media\.payload: /],
+  ["media that is not base64", '{"event":"media","payload":"****"}', /^media\.payload: /],
+  ["media with half a byte", '{"event":"media","payload":"A"}', /^media\.payload: /],
+  ["media cut short", '{"event":"media","payload":"AAAA', /not valid JSON/],
+  ["too long a message", `"${"x".repeat(300_000)}"`, /longer than/],
+  ["numbers to register", '{"event":"register","numbers":["+31"],"behaviour":"answer"}', /does not ring phones/],
+  ["an answer to a call that does not ring", '{"event":"answer","call_ref":"x"}', /does not ring phones/]
+]
+
+describe("a malformed message", () => {
+  it.scoped.each(malformed)("%s: is answered with an error and changes nothing", ([, data, reason]) =>
+    Effect.gen(function* () {
+      const exchange = yield* makeExchange
+      const idle = exchange.phone()
+      idle.saysRaw(data)
+      expect(idle.take()).toEqual([{ event: "error", message: expect.stringMatching(reason) }])
+      idle.says(dialling)
+      yield* exchange.nextCall
+
+      const { call, phone } = yield* exchange.connect()
+      phone.saysRaw(data)
+      const [answer, ...more] = phone.take()
+      expect([answer?.event, more, phone.closedWith, call.events, call.frames]).toEqual(["error", [], undefined, [], 0])
+      phone.says({ event: "say", text: "Still here" })
+      exchange.time.advance(3000)
+      expect(call.heard).toEqual([{ text: "Still here", outcome: "ok" }])
+    })
+  )
+
+  it.scoped("out of place: is answered with an error and changes nothing", () =>
+    Effect.gen(function* () {
+      const exchange = yield* makeExchange
+      const phone = exchange.phone()
+      for (const message of [
+        { event: "say", text: "x" },
+        { event: "dtmf", digits: "1" },
+        { event: "hangup" }
+      ] as const) {
+        phone.says(message)
+        expect(phone.take()).toEqual([{ event: "error", message: `${message.event}: there is no call` }])
+      }
+      phone.says({ event: "media", payload: "AAAA" })
+      expect(phone.take()).toEqual([])
+      phone.says(dialling)
+      phone.says({ event: "say", text: "x" })
+      phone.says(dialling)
+      phone.says({ event: "media", payload: "AAAA" })
+      expect(phone.take()).toEqual([
+        { event: "error", message: "say: the call is not answered yet" },
+        { event: "error", message: "dial: this phone has a call already" }
+      ])
+      const call = yield* Effect.flatMap(exchange.nextCall, (incoming) => exchange.answer(incoming))
+      expect([call.frames, call.events]).toEqual([0, []])
+    })
+  )
+
+  it.scoped("more to say than anybody would listen to is refused", () =>
+    Effect.gen(function* () {
+      const exchange = yield* makeExchange
+      const { phone } = yield* exchange.connect()
+      for (let n = 0; n < 101; n++) phone.says({ event: "say", text: "x" })
+      expect(phone.take()).toEqual([{ event: "error", message: "say: too much waits to be said already" }])
+    })
+  )
+})
+
+describe("reading media", () => {
+  const bytes = fc.uint8Array({ minLength: 1, maxLength: 400 })
+  const audio = (data: string | Uint8Array) => {
+    const read = readPhoneMessage(data)
+    return read._tag === "Audio" ? [...read.bytes] : read
+  }
+
+  it("is the same however the JSON is written", () => {
+    fc.assert(
+      fc.property(bytes, (data) => {
+        const payload = Buffer.from(data).toString("base64")
+        const usual = JSON.stringify({ event: "media", payload })
+        expect(audio(usual)).toEqual([...data])
+        expect(audio(JSON.stringify({ payload, event: "media" }))).toEqual([...data])
+        expect(audio(JSON.stringify({ event: "media", payload, sequence: 4 }))).toEqual([...data])
+        expect(audio(usual.replaceAll("/", "\\/").replaceAll("+", "\\u002b"))).toEqual([...data])
+        expect(audio(`  ${JSON.stringify({ event: "media", payload }, null, 2)}\n`)).toEqual([...data])
+        expect(audio(Buffer.from(usual))).toEqual([...data])
+        expect(audio(`{"event":"media","payload":"AAAA","payload":"${payload}"}`)).toEqual([...data])
+      })
+    )
+  })
+
+  it("never throws, whatever comes", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.string().map((s) => `{"event":"media","payload":"${s}"}`)
+        ),
+        (data) => {
+          expect(["Audio", "Malformed", "Other"]).toContain(readPhoneMessage(data)._tag)
+        }
+      )
+    )
+  })
+})
