@@ -160,6 +160,33 @@ layer(Test)("Keys", (it) => {
     })
   )
 
+  it.effect("the last use of a key is written at most once a minute, whichever node asks", () =>
+    Effect.gen(function* () {
+      const repo = yield* KeysRepo
+      const sql = yield* SqlClient.SqlClient
+      const first = yield* projectKey
+      const second = yield* projectKey
+      const start = Date.UTC(2026, 10, 1, 12)
+      const seen = Effect.map(
+        sql<{ last_used_at: Date | null }>`
+          select last_used_at from api_keys where id in (${first.id}, ${second.id}) order by id`,
+        (rows) => rows.map((row) => (row.last_used_at === null ? null : row.last_used_at.getTime() - start))
+      )
+      yield* repo.recordUse([[first.id, start]])
+      expect(yield* seen).toEqual([0, null])
+      yield* repo.recordUse([
+        [first.id, start + 59_999],
+        [second.id, start + 59_999]
+      ])
+      expect(yield* seen).toEqual([0, 59_999])
+      yield* repo.recordUse([
+        [first.id, start + 60_000],
+        [second.id, start - 5]
+      ])
+      expect(yield* seen).toEqual([60_000, 59_999])
+    })
+  )
+
   it.effect("a project is found by public and by numeric id, inside its organization only", () =>
     Effect.gen(function* () {
       const keys = yield* Keys

@@ -8,8 +8,6 @@ import { candidatesOf, factsOf } from "./NumberPlan.ts"
 import type { NumberRoute } from "./NumberRoute.ts"
 import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
-export type { NumberRoute }
-
 const toPhoneNumber = (row: NumberRow): PhoneNumber => ({
   id: row.id,
   number: row.number,
