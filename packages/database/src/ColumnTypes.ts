@@ -1,7 +1,10 @@
 import { getTypeParser, type TypeFormat } from "pg-types"
 
 /** Object ids of PostgreSQL's own types, fixed for ever. */
-const oid = { int8: 20, int8Array: 1016, date: 1082, dateArray: 1182, textArray: 1009 } as const
+const oid = { int8: 20, int8Array: 1016, date: 1082, dateArray: 1182 } as const
+
+/** `text[]`. A plain number, because the list of types in pg-types' declarations lacks the arrays. */
+const textArrayOid: number = 1009
 
 /** Ids and counts are far below 2^53; should one not be, it stays text, and the row's schema refuses it. */
 const int8 = (text: string): number | string => {
@@ -9,7 +12,7 @@ const int8 = (text: string): number | string => {
   return Number.isSafeInteger(number) ? number : text
 }
 
-const textArray = (text: string): ReadonlyArray<string | null> => getTypeParser(oid.textArray)(text)
+const textArray = (text: string): ReadonlyArray<string | null> => getTypeParser(textArrayOid)(text)
 
 const ours: Readonly<Record<number, (text: string) => unknown>> = {
   [oid.int8]: int8,

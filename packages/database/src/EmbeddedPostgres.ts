@@ -110,7 +110,10 @@ const launch = (options: Required<Options>, account: Account, postgres: string, 
       (child) =>
         Effect.sync(() => child.stdin.end()).pipe(
           Effect.zipRight(Deferred.await(ended)),
-          Effect.zipRight(Effect.ignore(disk(() => fs.rmdir(socketDir))))
+          Effect.zipRight(Effect.ignore(disk(() => fs.rmdir(socketDir)))),
+          Effect.zipRight(
+            options.removeAtEnd ? Effect.ignore(disk(() => fs.rm(options.dir, { recursive: true }))) : Effect.void
+          )
         )
     )
     yield* Deferred.await(ready)
@@ -183,7 +186,8 @@ const url = (session: Session): string =>
  * Runs a server on the data directory, or uses the one that already runs there, until the scope closes. When the server
  * goes away meanwhile (killed, or its process ended), it is started again at the same address.
  *
- * As root PostgreSQL runs as the directory's owner, else as uid 65534, which needs no account. Nothing but the directory
+ * As root PostgreSQL runs as the directory's owner, else as uid 65534 (which, as initdb wants, has an account on any
+ * usual system). Nothing but the directory
  * is written, except the socket's folder in /tmp and, where the programs cannot run in place, a copy of them.
  */
 export const start = (options: Options): Effect.Effect<EmbeddedPostgres, EmbeddedPostgresError, Scope.Scope> =>

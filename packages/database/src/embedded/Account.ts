@@ -10,7 +10,7 @@ export class EmbeddedPostgresError extends Data.TaggedError("EmbeddedPostgresErr
   readonly cause?: unknown
 }> {}
 
-/** PostgreSQL refuses to run as root. This uid needs no entry in any password file. */
+/** PostgreSQL refuses to run as root. This is `nobody`, who owns nothing. */
 export const nobody = { uid: 65534, gid: 65534 } as const
 
 export const isRoot = (): boolean => process.getuid?.() === 0

@@ -8,7 +8,7 @@ import { type DiskError, disk, tolerate } from "./Disk.ts"
 /** The major version whose data directories the packaged programs can open. */
 const majorVersion = "18"
 
-const absent = Effect.succeed(undefined)
+const absent = Effect.void
 
 const refuse = (message: string) => new EmbeddedPostgresError({ message })
 

@@ -7,12 +7,11 @@ export default Effect.gen(function* () {
   yield* sql`
     create table nodes (
       id text primary key,
-      epoch bigint not null,
       address text,
       started_at timestamptz not null default now(),
       expires_at timestamptz not null,
       dead_at timestamptz,
-      settled_at timestamptz
+      settled text[] not null default array[]::text[]
     )`
-  yield* sql`create index nodes_open on nodes (expires_at) where settled_at is null`
+  yield* sql`create index nodes_expires_at on nodes (expires_at)`
 })

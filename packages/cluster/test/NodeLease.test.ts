@@ -1,0 +1,176 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, it } from "@effect/vitest"
+import { Database } from "@svc/database/Database"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { Context, Effect, Exit, Layer, Logger, LogLevel, Option, Ref, Scope, TestClock } from "effect"
+import { NodeLease } from "../src/NodeLease.ts"
+
+/** One node of its own on the database of the test; ends with its scope. */
+const node = (exclusive = false) =>
+  Layer.build(
+    Layer.fresh(NodeLease.layer).pipe(Layer.provide(Layer.succeed(Database, { exclusive, called: "a test database" })))
+  ).pipe(Effect.map(Context.get(NodeLease)))
+
+/** Lets a second pass on the nodes' clocks, and what they then do reach the database and come back. */
+const second = Effect.gen(function* () {
+  yield* TestClock.adjust("1 second")
+  const sql = yield* SqlClient.SqlClient
+  for (let round = 0; round < 5; round++) {
+    yield* Effect.ignore(sql`select pg_sleep(0.002)`)
+    yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+  }
+})
+
+const seconds = (count: number) => Effect.repeatN(second, count - 1)
+
+/** Lets seconds pass until there is an answer. */
+const eventually = <A, E, R>(look: Effect.Effect<Option.Option<A>, E, R>) =>
+  Effect.repeat(Effect.zipRight(second, look), { until: Option.isSome }).pipe(Effect.flatten)
+
+const addDeadNode = (id: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`insert into nodes (id, expires_at) values (${id}, now() - interval '1 second')`
+  )
+
+const nodeRow = (id: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly alive: boolean; readonly dead: boolean }>`
+      select expires_at > now() as alive, dead_at is not null as dead from nodes where id = ${id}`
+  ).pipe(Effect.map((rows) => rows[0]))
+
+/** Registers a settlement on the node; gives what it is handed, in order. */
+const settlements = (lease: Context.Tag.Service<typeof NodeLease>, name = "calls") =>
+  Effect.gen(function* () {
+    const settled = yield* Ref.make<ReadonlyArray<string>>([])
+    yield* lease.onDeath(name, (ids) => Ref.update(settled, (all) => [...all, ...ids]))
+    return { handed: Ref.get(settled) }
+  })
+
+const whenAny = ({ handed }: { readonly handed: Effect.Effect<ReadonlyArray<string>> }) =>
+  eventually(Effect.map(handed, (ids) => (ids.length > 0 ? Option.some(ids) : Option.none())))
+
+const test = (name: string, body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Scope.Scope>) =>
+  it.scoped(name, () => body().pipe(Effect.provide(TestDatabase.layer)))
+
+describe("NodeLease", () => {
+  test("a dead node is settled once, by one of the others", () =>
+    Effect.gen(function* () {
+      const one = yield* Effect.flatMap(node(), (lease) => settlements(lease))
+      const two = yield* Effect.flatMap(node(), (lease) => settlements(lease))
+      const handed = Effect.zipWith(one.handed, two.handed, (a, b) => [...a, ...b])
+      yield* Effect.forEach(["node_a", "node_b", "node_c"], addDeadNode)
+      yield* whenAny({ handed })
+      yield* seconds(3)
+      expect([...(yield* handed)].sort()).toEqual(["node_a", "node_b", "node_c"])
+      expect(yield* nodeRow("node_a")).toEqual({ alive: false, dead: true })
+    }))
+
+  test("each kind of leftover is settled on its own, also one that is registered later", () =>
+    Effect.gen(function* () {
+      const lease = yield* node(true)
+      yield* addDeadNode("node_a")
+      expect(yield* whenAny(yield* settlements(lease, "calls"))).toEqual(["node_a"])
+      expect(yield* whenAny(yield* settlements(lease, "exports"))).toEqual(["node_a"])
+    }))
+
+  test("a settlement that fails is undone and done again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lease = yield* node(true)
+      yield* sql`create table settled (id text)`
+      yield* addDeadNode("node_a")
+      const attempts = yield* Ref.make(0)
+      yield* lease.onDeath("calls", (ids) =>
+        Effect.gen(function* () {
+          yield* sql`insert into settled ${sql.insert(ids.map((id) => ({ id })))}`
+          if ((yield* Ref.updateAndGet(attempts, (n) => n + 1)) < 3) return yield* Effect.dieMessage("not now")
+        }).pipe(Effect.orDie)
+      )
+      yield* eventually(
+        Effect.map(sql`select id from settled`, (rows) => (rows.length > 0 ? Option.some(rows) : Option.none()))
+      )
+      yield* seconds(2)
+      expect(yield* sql`select id from settled`).toEqual([{ id: "node_a" }])
+      expect(yield* Ref.get(attempts)).toBe(3)
+    }).pipe(Logger.withMinimumLogLevel(LogLevel.None)))
+
+  test("a node that others took for dead learns it, and goes on as a new one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lease = yield* node()
+      const { id, lost } = yield* lease.current
+      yield* sql`update nodes set dead_at = now() where id = ${id}`
+      yield* Effect.raceFirst(lost, Effect.forever(second))
+      const next = yield* eventually(
+        Effect.map(lease.current, (now) => (now.id === id ? Option.none() : Option.some(now)))
+      )
+      expect(yield* nodeRow(next.id)).toEqual({ alive: true, dead: false })
+    }))
+
+  test("what a node left that ended in good order is settled without waiting for its lease", () =>
+    Effect.gen(function* () {
+      const settled = yield* Effect.flatMap(node(), (lease) => settlements(lease))
+      yield* seconds(8)
+      const scope = yield* Scope.make()
+      const { id } = yield* Effect.flatMap(Scope.extend(node(), scope), (lease) => lease.current)
+      expect(yield* nodeRow(id)).toEqual({ alive: true, dead: false })
+      yield* Scope.close(scope, Exit.void)
+      expect(yield* nodeRow(id)).toEqual({ alive: false, dead: false })
+      expect(yield* whenAny(settled)).toEqual([id])
+    }))
+
+  test("alone on the embedded database it settles what was left behind at once, even with a lease that still runs", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`insert into nodes (id, expires_at) values ('node_killed', now() + interval '1 hour')`
+      const lease = yield* node(true)
+      const settled = yield* settlements(lease)
+      expect(yield* whenAny(settled)).toEqual(["node_killed"])
+    }))
+
+  test("a node that has just started takes nobody for dead", () =>
+    Effect.gen(function* () {
+      yield* addDeadNode("node_a")
+      const settled = yield* Effect.flatMap(node(), (lease) => settlements(lease))
+      yield* seconds(4)
+      expect(yield* settled.handed).toEqual([])
+    }))
+
+  test("a pause of the database makes no false death: neither of the others nor of ourselves", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lease = yield* node()
+      const settled = yield* settlements(lease)
+      const other = yield* (yield* node()).current
+      const own = yield* lease.current
+      yield* seconds(8)
+      // The database is away for 20 seconds: nobody's beat arrives, and every lease runs out.
+      yield* sql`alter table nodes rename to nodes_away`
+      yield* seconds(20)
+      yield* sql`update nodes_away set expires_at = now() - interval '15 seconds'`
+      yield* sql`alter table nodes_away rename to nodes`
+      yield* seconds(10)
+      expect(yield* settled.handed).toEqual([])
+      expect((yield* lease.current).id).toBe(own.id)
+      expect(yield* nodeRow(own.id)).toEqual({ alive: true, dead: false })
+      expect(yield* nodeRow(other.id)).toEqual({ alive: true, dead: false })
+    }))
+
+  test("a node that cannot reach the database for half a minute gives up its lease, and has one again afterwards", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const lease = yield* node()
+      const { id, lost } = yield* lease.current
+      yield* seconds(2)
+      yield* sql`alter table nodes rename to nodes_away`
+      yield* Effect.raceFirst(lost, Effect.forever(second))
+      yield* sql`alter table nodes_away rename to nodes`
+      const next = yield* eventually(
+        Effect.map(lease.current, (now) => (now.id === id ? Option.none() : Option.some(now)))
+      )
+      expect(yield* nodeRow(next.id)).toEqual({ alive: true, dead: false })
+      expect(yield* nodeRow(id)).toEqual({ alive: false, dead: false })
+    }).pipe(Logger.withMinimumLogLevel(LogLevel.None)))
+})

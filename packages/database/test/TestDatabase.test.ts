@@ -1,0 +1,85 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { ConfigProvider, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { TestDatabase } from "../src/TestDatabase.ts"
+import * as TestServer from "../src/TestServer.ts"
+
+const databases = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ readonly datname: string }>`select datname from pg_database where datname ~ '^svc_test_'`
+  return rows.map((row) => row.datname)
+})
+
+const nameOf = (url: Redacted.Redacted) => new URL(Redacted.value(url)).pathname.slice(1)
+
+/** A further run of the suite on the server that this one uses. */
+const anotherRun = Effect.gen(function* () {
+  const { url } = yield* TestDatabase
+  const config = ConfigProvider.fromMap(new Map([["SVC_TEST_DATABASE_URL", Redacted.value(url)]]))
+  const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+  const run = yield* TestServer.start.pipe(Scope.extend(scope), Effect.withConfigProvider(config))
+  return { run, end: Scope.close(scope, Exit.void) }
+})
+
+layer(TestDatabase.layer)("TestDatabase", (it) => {
+  it.scoped("each database is migrated, empty and apart from the others, and gone at the end", () =>
+    Effect.gen(function* () {
+      const name = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const url = yield* TestDatabase.freshUrl
+          const insert = Effect.flatMap(
+            SqlClient.SqlClient,
+            (sql) => sql`insert into nodes (id, expires_at) values ('node_other', now())`
+          )
+          yield* Effect.provide(insert, TestServer.pool(Redacted.value(url), 1))
+          expect(yield* databases).toContain(nameOf(url))
+          return nameOf(url)
+        })
+      )
+      const sql = yield* SqlClient.SqlClient
+      expect(yield* sql`select id from nodes`).toEqual([])
+      expect(yield* databases).not.toContain(name)
+    })
+  )
+
+  it.scoped("a database that is still in use at the end goes all the same", () =>
+    Effect.gen(function* () {
+      const outer = yield* Effect.scope
+      const name = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const url = yield* TestDatabase.freshUrl
+          const pool = yield* Scope.extend(Layer.build(TestServer.pool(Redacted.value(url), 1)), outer)
+          yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select 1`).pipe(Effect.provide(pool))
+          return nameOf(url)
+        })
+      )
+      expect(yield* databases).not.toContain(name)
+    })
+  )
+
+  it.scoped("runs at once on one server leave each other alone, and each takes away what it made", () =>
+    Effect.gen(function* () {
+      const before = yield* databases
+      const first = yield* anotherRun
+      const second = yield* anotherRun
+      expect(first.run.run).not.toBe(second.run.run)
+      const during = yield* databases
+      expect(during).toEqual(expect.arrayContaining([...before, TestServer.templateOf(first.run.run)]))
+      yield* first.end
+      const after = yield* databases
+      expect(after).toContain(TestServer.templateOf(second.run.run))
+      expect(after).not.toContain(TestServer.templateOf(first.run.run))
+      yield* second.end
+      expect(yield* databases).toEqual(expect.arrayContaining(before))
+    })
+  )
+
+  it.scoped("what a killed run left behind is dropped by the next", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`create database svc_test_4294967290_0a1b2c3d`
+      yield* anotherRun
+      expect(yield* databases).not.toContain("svc_test_4294967290_0a1b2c3d")
+    })
+  )
+})
