@@ -3,6 +3,7 @@ import { type SynthesisRequest, TextToSpeech, TextToSpeechError, type Voice } fr
 import { Effect, Layer } from "effect"
 import { CallRequests } from "./CallRequests.ts"
 import { languages } from "./Languages.ts"
+import { framesPerSymbol } from "./ToneSpeech/ToneCode.ts"
 import { ToneEncoder } from "./ToneSpeech/ToneEncoder.ts"
 import { renderFrame, sampleRates } from "./ToneSpeech/ToneFrames.ts"
 
@@ -24,11 +25,15 @@ const voices: ReadonlyArray<Voice> = [
   { name: "Aino", languages: ["fi-FI"], gender: "female" }
 ]
 
-/** Frames in one slice: two symbols, 120 ms, so that a slice ends between characters. */
-const sliceFrames = 6
+/**
+ * Frames in the first slice, and in the others. A slice ends with the first frame of a symbol, which is when the symbol is
+ * heard: so what is aligned is to the character what a caller hears.
+ */
+const firstSlice = framesPerSymbol + 1
+const otherSlice = framesPerSymbol
 
 /** Slices written before other fibers have their turn. */
-const slicesAtOnce = 50
+const slicesAtOnce = 100
 
 const refuse = (reason: string) => Effect.fail(new TextToSpeechError({ reason, retryable: false }))
 
@@ -36,11 +41,13 @@ const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void
   const encoder = new ToneEncoder(text)
   const frameLength = sampleRate / 50
   let left = encoder.frames
+  let next = firstSlice
   /** Writes until the sink is full, a turn is used up, or all is said. */
   const write = (): "full" | "pause" | "said" => {
     for (let slice = 0; slice < slicesAtOnce; slice++) {
       if (left === 0) return "said"
-      const frames = Math.min(sliceFrames, left)
+      const frames = Math.min(next, left)
+      next = otherSlice
       // The sink may keep what it is given.
       const samples = new Int16Array(frames * frameLength)
       for (let frame = 0; frame < frames; frame++) {

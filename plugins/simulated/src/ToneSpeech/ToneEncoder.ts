@@ -16,7 +16,10 @@ export class ToneEncoder {
     return this.#symbols.length * framesPerSymbol
   }
 
-  /** How many characters (UTF-16 units of the text) the frames given so far speak completely. */
+  /**
+   * How many characters (UTF-16 units of the text) can be heard in the frames given so far. A symbol is heard with its first
+   * frame, so this is exactly what a decoder has.
+   */
   get characters(): number {
     return this.#characters
   }
@@ -26,8 +29,8 @@ export class ToneEncoder {
     const index = Math.floor(this.#frame / framesPerSymbol)
     const symbol = this.#symbols[index]
     if (symbol === undefined) return -1
-    this.#frame++
     if (this.#frame % framesPerSymbol === 0) this.#characters += this.#unitsEndingAt(index)
+    this.#frame++
     return symbol | ((index & 1) << 8)
   }
 

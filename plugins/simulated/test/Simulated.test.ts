@@ -1,0 +1,66 @@
+import { expect, layer } from "@effect/vitest"
+import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Providers } from "@svc/providers/Providers"
+import type { RouteRequest } from "@svc/providers/Route"
+import { ConfigProvider, Effect, Layer } from "effect"
+
+const Loaded = PluginLoader.layer({ directory: import.meta.dirname }).pipe(
+  Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]]))))
+)
+
+const request: RouteRequest = {
+  method: "GET",
+  path: "/calls/call_x",
+  query: new URLSearchParams(),
+  headers: {},
+  body: new Uint8Array(),
+  params: { call_id: "call_x" },
+  remoteAddress: "127.0.0.1"
+}
+
+layer(Loaded)("the simulated plugin", (it) => {
+  it.effect("is loaded by its name, with everything that a call needs", () =>
+    Effect.gen(function* () {
+      const providers = yield* Providers
+      expect(providers.plugins.map(({ capabilities, name }) => [name, [...capabilities].sort()])).toEqual([
+        ["simulated", ["languageModel", "speechToText", "telephony", "textToSpeech"]]
+      ])
+      expect(providers.telephony.map(({ id }) => id)).toEqual(["simulated"])
+    })
+  )
+
+  it.scoped("shows on its network what its ear and its voice were asked for", () =>
+    Effect.gen(function* () {
+      const { speechToText, telephony, textToSpeech } = yield* Providers
+      const sink = { write: () => true, align: () => {}, drained: Effect.void }
+      for (const stt of speechToText) {
+        yield* stt.open({
+          callId: "call_x",
+          language: "nl-NL",
+          sampleRate: 8000,
+          format: "raw",
+          keyterms: ["Svc"],
+          onEvent: () => {}
+        })
+      }
+      for (const tts of textToSpeech) {
+        yield* tts.synthesize({
+          callId: "call_x",
+          text: "Hallo",
+          voice: "Lotte",
+          language: "nl-NL",
+          sampleRate: 8000,
+          sink
+        })
+      }
+      const routes = telephony.flatMap((network) => network.routes)
+      const answers = yield* Effect.forEach(routes, (route) =>
+        route._tag === "Http" ? Effect.map(route.handle(request), ({ body }) => String(body)) : Effect.succeed("")
+      )
+      expect(JSON.parse(answers.join(""))).toEqual({
+        stt: { language: "nl-NL", format: "raw", keyterms: ["Svc"] },
+        tts: { language: "nl-NL", voice: "Lotte" }
+      })
+    })
+  )
+})
