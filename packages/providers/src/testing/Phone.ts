@@ -1,0 +1,34 @@
+import type { Effect, Scope } from "effect"
+import type { Telephony } from "../Telephony.ts"
+
+/**
+ * A phone on the network of the telephony under test, as the plugin's author builds it: on the plugin's routes with sockets in
+ * memory, or against a fake of the carrier.
+ */
+export interface Phone {
+  readonly dial: (options: {
+    readonly from: string
+    readonly to: string
+  }) => Effect.Effect<PhoneCall, never, Scope.Scope>
+}
+
+/** One call as the phone sees it. What it has seen so far is read synchronously. */
+export interface PhoneCall {
+  readonly state: () => "dialling" | "ringing" | "answered" | "rejected" | "ended"
+  /** Sends one 20 ms frame in the leg's format. */
+  readonly send: (frame: Uint8Array) => Effect.Effect<void>
+  /** All audio that the phone has played so far, in order, in the leg's format. */
+  readonly heard: () => Uint8Array
+  readonly hangup: Effect.Effect<void>
+  /** The connection breaks, without a goodbye. */
+  readonly drop: Effect.Effect<void>
+  /** Presses keys. Needed where the plugin declares `dtmfIn`. */
+  readonly press?: (digits: string) => Effect.Effect<void>
+  /** The keys that the phone has heard. Needed where the plugin declares `dtmfOut`. */
+  readonly keys?: () => string
+  /** Sends what the protocol does not allow. */
+  readonly garbage?: Effect.Effect<void>
+}
+
+/** Connects a phone to a telephony plugin that has just started. */
+export type ConnectPhone = (telephony: typeof Telephony.Service) => Effect.Effect<Phone, never, Scope.Scope>

@@ -1,0 +1,19 @@
+import { describe, it } from "@effect/vitest"
+import type { Check } from "./Check.ts"
+import { inVirtualTime } from "./VirtualTime.ts"
+
+export interface SuiteOptions {
+  /** Heading in vitest's report. */
+  readonly name: string
+  /** `virtual`: see {@link inVirtualTime}. `real` by default, as providers with sockets need it. */
+  readonly time?: "real" | "virtual"
+}
+
+/** Registers checks as vitest tests under one heading. */
+export const suite = (options: SuiteOptions, checks: ReadonlyArray<Check>): void => {
+  describe(options.name, () => {
+    for (const { effect, name } of checks) {
+      it.live(name, () => (options.time === "virtual" ? inVirtualTime(effect) : effect), 120_000)
+    }
+  })
+}

@@ -1,0 +1,123 @@
+import { expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { describe } from "vitest"
+import type { TelephonyCheckOptions } from "../../src/testing/TelephonyBench.ts"
+import { telephonyChecks } from "../../src/testing/TelephonyChecks.ts"
+import { telephonySuite } from "../../src/testing/TelephonySuite.ts"
+import { type Expected, failing, namesOf } from "./Failing.ts"
+import { connectPhone, referenceTelephony, type TelephonyBug } from "./ReferenceTelephony.ts"
+
+const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
+  layer: Layer.suspend(() => referenceTelephony(bug)),
+  phone: connectPhone,
+  sessions
+})
+
+telephonySuite({ name: "a correct telephone network", time: "virtual", ...options(undefined, 1000) })
+
+const expected: { readonly [B in TelephonyBug]: Expected } = {
+  "brings no calls": { allBut: ["declares what it can do"] },
+  "forgets the caller's number": ["brings a call in with its numbers, and rings"],
+  "never rings": ["brings a call in with its numbers, and rings"],
+  "hangs on answer": {
+    allBut: [
+      "declares what it can do",
+      "brings a call in with its numbers, and rings",
+      "tells the phone that a call was refused"
+    ]
+  },
+  "dies on answer": {
+    allBut: [
+      "declares what it can do",
+      "brings a call in with its numbers, and rings",
+      "tells the phone that a call was refused"
+    ]
+  },
+  "answers in one format": ["answers in each format that it declares"],
+  "keeps refusals to itself": ["tells the phone that a call was refused"],
+  "never notices a caller who gives up": [
+    "tells when the caller gives up before the answer, and fails the answer with CallGone"
+  ],
+  "cancels every call": ["tells when the caller gives up before the answer, and fails the answer with CallGone"],
+  "answers calls that are gone": [
+    "tells when the caller gives up before the answer, and fails the answer with CallGone"
+  ],
+  "reorders the caller's audio": [
+    "brings the caller's audio, whole and in order",
+    "keeps what came before listen, in order",
+    "keeps calls apart"
+  ],
+  "half frames": ["brings the caller's audio, whole and in order"],
+  "forgets what came before listen": ["keeps what came before listen, in order"],
+  "keeps frames": [
+    "plays our audio, in order, and copies the frames it is given",
+    "tells marks as played once the audio before them was",
+    "labels marks truly when audio is cleared: played only if all before them was heard",
+    "lets nothing be heard after clear that was sent before it",
+    "keeps calls apart"
+  ],
+  "reorders our audio": [
+    "plays our audio, in order, and copies the frames it is given",
+    "tells marks as played once the audio before them was",
+    "keeps calls apart"
+  ],
+  "mark played too early": [
+    "labels marks truly when audio is cleared: played only if all before them was heard",
+    "tells once that the caller hung up, and nothing after",
+    "tells once that the connection broke, and nothing after"
+  ],
+  "never marks": [
+    "tells marks as played once the audio before them was",
+    "labels marks truly when audio is cleared: played only if all before them was heard"
+  ],
+  "labels cleared marks as played": [
+    "labels marks truly when audio is cleared: played only if all before them was heard"
+  ],
+  "loses cleared marks": ["labels marks truly when audio is cleared: played only if all before them was heard"],
+  "plays after clear": ["lets nothing be heard after clear that was sent before it"],
+  "throws on clear": [
+    "labels marks truly when audio is cleared: played only if all before them was heard",
+    "lets nothing be heard after clear that was sent before it",
+    "ends the call when we hang up, once",
+    "tells once that the caller hung up, and nothing after",
+    "tells once that the connection broke, and nothing after"
+  ],
+  "hangup not told": ["ends the call when we hang up, once", "leaves nothing behind after many calls"],
+  "throws after the end": [
+    "ends the call when we hang up, once",
+    "tells once that the caller hung up, and nothing after",
+    "tells once that the connection broke, and nothing after"
+  ],
+  "audio after the end": [
+    "keeps what came before listen, in order",
+    "tells once that the caller hung up, and nothing after",
+    "tells once that the connection broke, and nothing after"
+  ],
+  "ends twice": [
+    "tells once that the caller hung up, and nothing after",
+    "tells once that the connection broke, and nothing after"
+  ],
+  "never ends": [
+    "keeps what came before listen, in order",
+    "tells once that the caller hung up, and nothing after",
+    "tells once that the connection broke, and nothing after",
+    "keeps calls apart"
+  ],
+  "never notices a broken connection": ["tells once that the connection broke, and nothing after"],
+  "reorders keys": ["brings keys that were pressed, in order, if it says that it does"],
+  "sends no keys": ["sends keys, in order, if it says that it does"],
+  "mixes calls": ["keeps calls apart"],
+  "garbage ends the network": ["survives a phone that sends garbage, and goes on taking calls"],
+  "leaks fibers": ["leaves nothing behind after many calls"]
+}
+
+describe("a telephone network that", () => {
+  for (const [bug, names] of Object.entries(expected) as ReadonlyArray<[TelephonyBug, Expected]>) {
+    it.effect(`"${bug}" is found out`, () =>
+      Effect.gen(function* () {
+        const checks = telephonyChecks(options(bug))
+        expect(yield* failing(checks)).toEqual(namesOf(names, checks))
+      })
+    )
+  }
+})
