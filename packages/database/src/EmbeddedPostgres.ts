@@ -215,9 +215,13 @@ export const start = (options: Options): Effect.Effect<EmbeddedPostgres, Embedde
       )
     )
 
+    const sayWhenSlow = Effect.logInfo(`Waiting for the embedded database in ${dir}`).pipe(
+      Effect.delay("2 seconds"),
+      Effect.zipRight(Effect.never)
+    )
     // The servers' own scope, so that the watch below ends before they do.
     const servers = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-    const claimed = Scope.extend(claim, servers)
+    const claimed = Effect.raceFirst(Scope.extend(claim, servers), sayWhenSlow)
     const first = yield* claimed
     const watch = (session: Session): Effect.Effect<never> =>
       session.ended.pipe(

