@@ -17,6 +17,8 @@ import * as Thinker from "./Thinker.ts"
 import * as TranscriptTeller from "./TranscriptTeller.ts"
 import { wellFormed } from "./WellFormed.ts"
 
+const nothing: Effect.Effect<undefined> = Effect.as(Effect.void, undefined)
+
 /** An input without its time, which the session adds. */
 type Happening = Input extends infer I ? (I extends Input ? Omit<I, "at"> : never) : never
 
@@ -334,7 +336,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       inProgress: () => state.answered_at !== null && state.phase !== "over",
       abandon: () => {
         leg?.hangup("error")
-        Deferred.unsafeDone(over, Effect.succeed(undefined))
+        Deferred.unsafeDone(over, nothing)
       },
       over: Deferred.await(over)
     }

@@ -1,0 +1,108 @@
+import { Agents } from "@svc/agents/Agents"
+import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { UrlSafety } from "@svc/agents/UrlSafety"
+import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { Voices } from "@svc/agents/Voices"
+import type { ProjectPrincipal } from "@svc/api/Principal"
+import { Accounts } from "@svc/auth/Accounts"
+import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { Outbox } from "@svc/database/Outbox"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
+import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Providers } from "@svc/providers/Providers"
+import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
+import { Callbacks } from "../src/Callbacks.ts"
+import { CallEngine } from "../src/CallEngine.ts"
+import { Calls } from "../src/Calls.ts"
+import { CallsRepo } from "../src/CallsRepo.ts"
+import { Journal } from "../src/Journal.ts"
+import { Ticker } from "../src/media/Ticker.ts"
+import { Recovery } from "../src/Recovery.ts"
+import { Settlement } from "../src/Settlement.ts"
+import * as CustomerServer from "./CustomerServer.ts"
+import { Phone } from "./Phone.ts"
+
+/** The engine with everything real but the socket of the phone: database, plugins, HTTP to the customer's server. */
+const settings = ConfigProvider.fromMap(
+  new Map([
+    ["SVC_ALLOW_PRIVATE_URLS", "true"],
+    ["SVC_PLUGINS", "@svc/plugin-simulated"]
+  ])
+)
+
+export const Base = Layer.mergeAll(
+  Agents.layer,
+  PhoneNumbers.layer,
+  Accounts.layer,
+  Outbox.layer,
+  NodeLease.layer
+).pipe(
+  Layer.provideMerge(Layer.mergeAll(Agents.layer, Accounts.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(AgentsRepo.layer, PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)
+  ),
+  Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),
+  Layer.provideMerge(TestDatabase.layer),
+  Layer.provide(Layer.setConfigProvider(ConfigProvider.orElse(settings, () => ConfigProvider.fromEnv())))
+)
+
+export const Engine = Calls.layer.pipe(
+  Layer.provideMerge(CallEngine.layer),
+  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Ticker.layer, Recovery.layer)),
+  Layer.provideMerge(Settlement.layer),
+  Layer.provideMerge(CallsRepo.layer)
+)
+
+let numbers = 0
+
+/** An agent with its server and a number that nobody else has. */
+export const line = (answer: (request: CustomerServer.Received) => CustomerServer.Answer) =>
+  Effect.gen(function* () {
+    const server = yield* CustomerServer.start(answer)
+    const accounts = yield* Accounts
+    const agents = yield* Agents
+    const phoneNumbers = yield* PhoneNumbers
+    const org = yield* accounts.createOrganization({
+      name: "Test",
+      tier: "enterprise",
+      balance_eur: BigDecimal.fromBigInt(0n)
+    })
+    const project = yield* accounts.createProject(org.id, { name: "Test", description: null })
+    const principal: ProjectPrincipal = {
+      kind: "project",
+      key_id: 1,
+      scope: "full",
+      org: { id: org.id, public_id: org.public_id, tier: "enterprise" },
+      project: { id: project.id, public_id: project.public_id }
+    }
+    const created = yield* agents.create(principal, {
+      name: "Test",
+      server_url: server.url,
+      language: "en-US",
+      voice: "Sarah",
+      max_duration: 1800,
+      recording: false,
+      end_call_enabled: true
+    })
+    const number = `+1555${String(1_000_000 + ++numbers + process.pid * 100).slice(-7)}`
+    const imported = yield* phoneNumbers.import(principal, { number, telephony: "simulated" })
+    yield* phoneNumbers.assign(principal.project, String(imported.id), created.agent.public_id)
+    return { server, number, project: principal.project, secret: created.server_secret, agent: created.agent }
+  })
+
+/** A phone on the simulated network. */
+export const phone = Effect.flatMap(Providers, ({ telephony }) =>
+  Phone.connect(telephony.find((t) => t.id === "simulated")?.routes ?? [])
+)
+
+/** A `call.started` answer whose model follows a script. */
+export const configuration = (script: unknown, more: Readonly<Record<string, unknown>> = {}) => ({
+  json: {
+    system_prompt: `You answer the phone.\n\`\`\`script\n${JSON.stringify(script)}\n\`\`\``,
+    first_message: "Hello.",
+    ...more
+  }
+})
