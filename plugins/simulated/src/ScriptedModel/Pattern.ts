@@ -29,12 +29,14 @@ const compile = (source: string, flags: string): RegExp => {
   return made
 }
 
+const count = (source: string, what: RegExp): number => source.match(what)?.length ?? 0
+
 /**
- * Whether matching may take more than quadratic time: a repeated group, a back-reference, or two open repetitions.
+ * Whether matching may take more than quadratic time: a repeated group, a back-reference, two repetitions, many options.
  * It may say so of a harmless pattern; that costs a tenth of a millisecond.
  */
 const risky = (source: string): boolean =>
-  /\)(?:[*+]|\{)|\\[1-9k]/.test(source) || (source.match(/[*+]|\{\d+,/g)?.length ?? 0) > 1
+  /\)(?:[*+]|\{)|\\[1-9k]/.test(source) || count(source, /[*+]|\{\d+,/g) > 1 || count(source, /\?/g) > 8
 
 const watch: { pattern: RegExp; input: string; result: RegExpExecArray | null } = {
   pattern: /^/,

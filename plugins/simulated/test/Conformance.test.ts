@@ -1,0 +1,136 @@
+import type { RouteRequest } from "@svc/providers/Route"
+import { languageModelSuite } from "@svc/providers/testing/LanguageModelSuite"
+import type { ConnectPhone } from "@svc/providers/testing/Phone"
+import { speechToTextSuite } from "@svc/providers/testing/SpeechToTextSuite"
+import { telephonySuite } from "@svc/providers/testing/TelephonySuite"
+import { textToSpeechSuite } from "@svc/providers/testing/TextToSpeechSuite"
+import { Effect, Layer } from "effect"
+import { CallRequests } from "../src/CallRequests.ts"
+import { NetworkClock } from "../src/Network/NetworkClock.ts"
+import { ScriptedModel } from "../src/ScriptedModel.ts"
+import { SimulatedSpeechToText } from "../src/SimulatedSpeechToText.ts"
+import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
+import { SimulatedTextToSpeech } from "../src/SimulatedTextToSpeech.ts"
+import { FakeSocket } from "./FakeSocket.ts"
+import { hear, toneFrames } from "./Tones.ts"
+
+const request: RouteRequest = {
+  method: "GET",
+  path: "",
+  query: new URLSearchParams(),
+  headers: {},
+  body: new Uint8Array(),
+  params: {},
+  remoteAddress: "127.0.0.1"
+}
+
+const states = {
+  ringing: "ringing",
+  answered: "answered",
+  rejected: "rejected",
+  hangup: "ended"
+} as const
+
+const connectPhone: ConnectPhone = (telephony) =>
+  Effect.succeed({
+    dial: ({ from, to }) =>
+      Effect.gen(function* () {
+        const socket = new FakeSocket()
+        for (const route of telephony.routes) if (route._tag === "WebSocket") route.accept(socket, request)
+        yield* Effect.addFinalizer(() => Effect.sync(() => socket.drops()))
+        socket.says({ event: "dial", from, to, audio: true })
+        const state = () =>
+          socket.received.reduce<"dialling" | (typeof states)[keyof typeof states]>(
+            (before, { event }) =>
+              event === "ringing" || event === "answered" || event === "rejected" || event === "hangup"
+                ? states[event]
+                : before,
+            "dialling"
+          )
+        return {
+          state,
+          send: (frame) =>
+            Effect.sync(() => socket.says({ event: "media", payload: Buffer.from(frame).toString("base64") })),
+          heard: () =>
+            Uint8Array.from(
+              socket.received.flatMap((message) =>
+                message.event === "media" ? [...Buffer.from(message.payload, "base64")] : []
+              )
+            ),
+          hangup: Effect.sync(() => socket.says({ event: "hangup" })),
+          drop: Effect.sync(() => socket.drops()),
+          press: (digits) => Effect.sync(() => socket.says({ event: "dtmf", digits })),
+          keys: () => socket.received.flatMap((message) => (message.event === "dtmf" ? [message.digits] : [])).join(""),
+          garbage: Effect.sync(() => {
+            socket.saysRaw("not even JSON")
+            socket.saysRaw('{"event":"media","payload":"*"}')
+            socket.saysRaw(new Uint8Array([0xff, 0x00, 0xfe]))
+          })
+        }
+      })
+  })
+
+telephonySuite({
+  name: "the simulated network",
+  time: "virtual",
+  layer: Layer.provide(SimulatedTelephony, [CallRequests.layer, NetworkClock.layer]),
+  phone: connectPhone
+})
+
+speechToTextSuite({
+  name: "the simulated ear",
+  time: "virtual",
+  layer: Layer.provide(SimulatedSpeechToText, CallRequests.layer),
+  speak: (text, sampleRate) => Effect.sync(() => toneFrames(text, sampleRate)),
+  pauseFrames: 10
+})
+
+textToSpeechSuite({
+  name: "the simulated voice",
+  time: "virtual",
+  layer: Layer.provide(SimulatedTextToSpeech, CallRequests.layer),
+  hear: (samples, sampleRate) =>
+    Effect.sync(() => {
+      const length = sampleRate / 50
+      const frames = Array.from({ length: samples.length / length }, (_, n) =>
+        samples.subarray(n * length, (n + 1) * length)
+      )
+      return hear(frames, sampleRate / 8000)
+        .ended.map(({ text }) => text)
+        .join(" ")
+    })
+})
+
+const script = JSON.stringify({
+  rules: [
+    {
+      user: "book",
+      say: "One moment",
+      tools: [
+        { tool: "find", arguments: { day: "Monday" } },
+        { tool: "book", arguments: { at: 10 } }
+      ]
+    }
+  ],
+  otherwise: "One two three four five six seven eight",
+  first_token_ms: 20,
+  tokens_per_second: 50
+})
+const system = { role: "system", content: `\`\`\`script\n${script}\n\`\`\`` } as const
+
+languageModelSuite({
+  name: "the scripted model",
+  time: "virtual",
+  layer: ScriptedModel,
+  text: {
+    prompt: { messages: [system, { role: "user", content: "Count" }] },
+    says: "One two three four five six seven eight"
+  },
+  tools: {
+    prompt: { messages: [system, { role: "user", content: "Please book" }] },
+    calls: [
+      { name: "find", arguments: { day: "Monday" } },
+      { name: "book", arguments: { at: 10 } }
+    ]
+  }
+})
