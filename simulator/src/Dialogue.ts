@@ -14,6 +14,8 @@ export interface Line {
   readonly at: number
   /** The agent: the utterance is over. The caller: always (the network does not tell when it has spoken). */
   readonly final: boolean
+  /** When it was over; the agent's lines only. */
+  readonly final_at: number | null
   /** The agent was stopped in mid-sentence; `text` is what was heard of it. */
   readonly cut: boolean
   /** On the first line of an answer. */
@@ -33,6 +35,14 @@ export const empty: Dialogue = { lines: [], speech_ends_at: null, cut_line: null
 
 const encoder = new TextEncoder()
 
+/** Milliseconds between two messages that tell of the same thing. */
+const sameMoment = 50
+
+/** Milliseconds of an utterance that pass before its first letter is understood: a start mark and the letter. */
+const firstLetter = 120
+
+const over = (final: boolean, at: number): Pick<Line, "final" | "final_at"> => ({ final, final_at: final ? at : null })
+
 /** How long the network speaks a text, in milliseconds: 60 a UTF-8 byte and four symbols around them. */
 export const speechMs = (text: string): number => 60 * (encoder.encode(text).length + 4)
 
@@ -49,7 +59,10 @@ export const agentSpeaks = (d: Dialogue): boolean => openLine(d) !== undefined
 /** We asked the network to speak. */
 export const said = (d: Dialogue, text: string, at: number): Dialogue => ({
   ...d,
-  lines: [...d.lines, { id: d.lines.length, who: "caller", text, at, final: true, cut: false, latency: null }],
+  lines: [
+    ...d.lines,
+    { id: d.lines.length, who: "caller", text, at, final: true, final_at: null, cut: false, latency: null }
+  ],
   speech_ends_at: Math.max(at, d.speech_ends_at ?? 0) + speechMs(text)
 })
 
@@ -64,30 +77,38 @@ export const heard = (d: Dialogue, text: string, final: boolean, at: number): Di
     return heard(known, text, final, at)
   }
   const open = openLine(d)
-  if (open !== undefined) return update(d, open.id, { text: text === "" ? open.text : text, final })
+  if (open !== undefined) return update(d, open.id, { text: text === "" ? open.text : text, ...over(final, at) })
   if (text === "") return d
   // Words that begin before we have finished are the rest of what the agent was saying, not an answer.
   const answers = d.speech_ends_at !== null && at >= d.speech_ends_at
   const latency: Latency | null =
-    answers && d.speech_ends_at !== null ? { ms: at - d.speech_ends_at, estimated: true } : null
+    answers && d.speech_ends_at !== null
+      ? { ms: Math.max(0, at - firstLetter - d.speech_ends_at), estimated: true }
+      : null
   return {
     ...d,
-    lines: [...d.lines, { id: d.lines.length, who: "agent", text, at, final, cut: false, latency }],
+    lines: [...d.lines, { id: d.lines.length, who: "agent", text, at, ...over(final, at), cut: false, latency }],
     speech_ends_at: answers ? null : d.speech_ends_at
   }
 }
 
-/** The network dropped the audio that the agent still had to play. */
-export const cleared = (d: Dialogue): Dialogue => {
+/**
+ * The network dropped the audio that the agent still had to play. The words that were heard of it come as a last final
+ * message, right before this or after it.
+ */
+export const cleared = (d: Dialogue, at: number): Dialogue => {
   const open = openLine(d)
-  return open === undefined ? d : { ...update(d, open.id, { final: true, cut: true }), cut_line: open.id }
+  if (open !== undefined) return { ...update(d, open.id, { ...over(true, at), cut: true }), cut_line: open.id }
+  const last = d.lines.findLast((line) => line.who === "agent")
+  const stopped = last !== undefined && last.final_at !== null && at - last.final_at <= sameMoment
+  return stopped ? update(d, last.id, { cut: true }) : d
 }
 
 /** The call is over: nothing more is said. A sentence that had not ended was cut by the end. */
-export const finished = (d: Dialogue): Dialogue => {
+export const finished = (d: Dialogue, at: number): Dialogue => {
   const open = openLine(d)
   return {
-    ...(open === undefined ? d : update(d, open.id, { final: true, cut: true })),
+    ...(open === undefined ? d : update(d, open.id, { ...over(true, at), cut: true })),
     speech_ends_at: null,
     cut_line: null
   }

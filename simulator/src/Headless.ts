@@ -1,15 +1,13 @@
 import { FileSystem } from "@effect/platform"
 import { E164 } from "@svc/api/Wire"
 import { Console, Duration, Effect, Fiber, Option, Schema, Stream } from "effect"
+import { exitCodes } from "./ExitCode.ts"
 import { defaultFrom, type Options } from "./Options.ts"
 import { document, LiveReport, type Outcome, recordRows } from "./Report.ts"
 import { BadScript, parse, type Script } from "./Script.ts"
 import { play, ServerAway } from "./ScriptRunner.ts"
 import { Session } from "./Session.ts"
 import { VoiceClient } from "./VoiceClient.ts"
-
-/** The exit codes of the headless runner. */
-export const exitCodes = { met: 0, failed: 1, usage: 2, server: 3, interrupted: 130 } as const
 
 const connectTimeout = Duration.seconds(6)
 const isNumber = Schema.is(E164)

@@ -118,7 +118,7 @@ const endCall = (state: PhoneState, ended_by: NonNullable<CallView["ended_by"]>,
     ended_at: state.now,
     ended_by,
     cause,
-    dialogue: Dialogue.finished(call.dialogue)
+    dialogue: Dialogue.finished(call.dialogue, state.now)
   }))
 
 /** The next state. `at` is the time of the input, in milliseconds since the epoch. Never throws, never does I/O. */
@@ -217,9 +217,10 @@ const receive = (state: PhoneState, message: ServerMessage): PhoneState => {
         dialogue: Dialogue.heard(call.dialogue, message.text, message.final, state.now)
       }))
     case "clear": {
-      const speaking = state.call !== null && Dialogue.agentSpeaks(state.call.dialogue)
-      const cleared = onLiveCall(state, (call) => ({ dialogue: Dialogue.cleared(call.dialogue) }))
-      return speaking ? note(cleared, "call", "the agent stopped speaking") : cleared
+      const cleared = onLiveCall(state, (call) => ({ dialogue: Dialogue.cleared(call.dialogue, state.now) }))
+      return cleared.call?.dialogue === state.call?.dialogue
+        ? cleared
+        : note(cleared, "call", "the agent stopped speaking")
     }
     case "dtmf":
       return note(state, "call", `the agent pressed ${message.digits}`)

@@ -24,7 +24,7 @@ export class LiveReport {
 
   /** The rows that a new state adds. */
   next(state: PhoneState): ReadonlyArray<string> {
-    const rows: Array<string> = []
+    const rows: Array<{ readonly at: number; readonly text: string }> = []
     const { call } = state
     if (call !== null && call.dialled_at !== this.#call) {
       this.#call = call.dialled_at
@@ -34,7 +34,7 @@ export class LiveReport {
     for (const entry of state.log) {
       if (entry.id < this.#entries) continue
       this.#entries = entry.id + 1
-      rows.push(`${since(start, entry.at)}  · ${entry.text}`)
+      rows.push({ at: entry.at, text: `${since(start, entry.at)}  · ${entry.text}` })
     }
     for (const line of call?.dialogue.lines.slice(this.#lines) ?? []) {
       // The words of an utterance that was stopped may still be on their way.
@@ -42,9 +42,12 @@ export class LiveReport {
       this.#lines = line.id + 1
       const who = line.who === "agent" ? "agent " : "caller"
       const latency = line.latency === null ? "" : `  [${latencyText(line.latency)}]`
-      rows.push(`${since(start, line.at)}  ${who}  ${line.text}${line.cut ? "  ✂ cut off" : ""}${latency}`)
+      rows.push({
+        at: line.at,
+        text: `${since(start, line.at)}  ${who}  ${line.text}${line.cut ? "  ✂ cut off" : ""}${latency}`
+      })
     }
-    return rows
+    return rows.toSorted((a, b) => a.at - b.at).map((row) => row.text)
   }
 }
 

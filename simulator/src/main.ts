@@ -1,11 +1,13 @@
-import { NodeContext, NodeHttpClient, NodeRuntime } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit, Layer, Logger } from "effect"
-import { exitCodes, run } from "./Headless.ts"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Console, Effect, Layer, Logger } from "effect"
+import { exitCodes, teardown } from "./ExitCode.ts"
+import { run } from "./Headless.ts"
 import { defaultFrom, parse, usage } from "./Options.ts"
 import { Phone } from "./Phone.ts"
 import { ServerAddress } from "./ServerAddress.ts"
 import { Session } from "./Session.ts"
-import { show } from "./ui/Terminal.tsx"
 import { VoiceClient } from "./VoiceClient.ts"
 
 /** The simulator: a telephone in the terminal, or a scripted call. See {@link usage}. */
@@ -27,7 +29,9 @@ const program = Effect.gen(function* () {
   )
   const main = Effect.gen(function* () {
     if (script !== undefined) return yield* run({ ...options, script })
-    yield* show(options.from ?? defaultFrom)
+    // A scripted call needs no screen, and starts faster without one.
+    const { show } = yield* Effect.promise(() => import("./ui/Terminal.tsx"))
+    yield* show({ from: options.from ?? defaultFrom })
     return exitCodes.met
   })
   return yield* Effect.provide(main, session)
@@ -40,15 +44,7 @@ const program = Effect.gen(function* () {
   Effect.provide(Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger)))
 )
 
-NodeRuntime.runMain(program, {
-  disableErrorReporting: true,
-  disablePrettyLogger: true,
-  // Always an exit: a server that hangs would hold the process by the closing handshake of the line.
-  teardown: (exit) => {
-    if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause))
-      process.stderr.write(`${Cause.pretty(exit.cause)}\n`)
-    process.exit(
-      Exit.isSuccess(exit) ? Number(exit.value) : Cause.isInterruptedOnly(exit.cause) ? exitCodes.interrupted : 1
-    )
-  }
-})
+// A terminal window that is closed ends us as Ctrl-C does: the call is hung up.
+process.once("SIGHUP", () => process.kill(process.pid, "SIGTERM"))
+
+NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true, teardown })

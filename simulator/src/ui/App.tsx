@@ -31,6 +31,7 @@ export const App = (props: {
   readonly store: Store
   readonly act: (command: Command) => void
   readonly url: string
+  readonly hint?: string
 }) => {
   const { act, store } = props
   const state = useSyncExternalStore(store.subscribe, store.get)
@@ -59,5 +60,14 @@ export const App = (props: {
     } else handle(input, key)
   })
 
-  return <Screen state={state} controls={controls} url={props.url} columns={size.columns} rows={size.rows} />
+  return (
+    <Screen
+      state={state}
+      controls={controls}
+      url={props.url}
+      {...(props.hint === undefined ? {} : { hint: props.hint })}
+      columns={size.columns}
+      rows={size.rows}
+    />
+  )
 }

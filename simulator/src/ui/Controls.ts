@@ -69,21 +69,23 @@ export const press = (controls: Controls, state: PhoneState, input: string, key:
   if (key.ctrl && input === "c") return stay({}, Command.Quit())
   if (key.pageUp) return stay({ scroll: controls.scroll + page })
   if (key.pageDown) return stay({ scroll: Math.max(0, controls.scroll - page) })
-  return inCall(state) ? onCall(controls, stay, input, key) : atRest(controls, state, stay, input, key)
+  return inCall(state) ? onCall(controls, state, stay, input, key) : atRest(controls, state, stay, input, key)
 }
 
 type Stay = (change: Partial<Controls>, command?: Command | null) => Pressed
 
-const onCall = (controls: Controls, stay: Stay, input: string, key: Key): Pressed => {
+const onCall = (controls: Controls, state: PhoneState, stay: Stay, input: string, key: Key): Pressed => {
   if (key.escape || (key.ctrl && input === "h")) return stay({ speech: "", keypad: false }, Command.HangUp())
   if (key.tab || (key.ctrl && input === "d")) return stay({ keypad: !controls.keypad })
+  // Before the answer nobody listens; what is typed stays until then.
+  const answered = state.call?.phase === "live"
   if (controls.keypad) {
     const digits = input.replace(/[^0-9*#]/g, "")
-    return digits === "" || key.ctrl ? stay({}) : stay({ lit: digits.slice(-1) }, Command.Dtmf({ digits }))
+    return digits === "" || key.ctrl || !answered ? stay({}) : stay({ lit: digits.slice(-1) }, Command.Dtmf({ digits }))
   }
   if (key.return) {
     const text = controls.speech.trim()
-    return text === "" ? stay({}) : stay({ speech: "", scroll: 0 }, Command.Say({ text }))
+    return text === "" || !answered ? stay({}) : stay({ speech: "", scroll: 0 }, Command.Say({ text }))
   }
   if (key.backspace || key.delete) return stay({ speech: [...controls.speech].slice(0, -1).join("") })
   if (key.ctrl && input === "u") return stay({ speech: "" })

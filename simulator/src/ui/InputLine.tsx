@@ -15,11 +15,14 @@ const prompts = {
 export const InputLine = (props: {
   readonly mode: InputMode
   readonly value: string
+  /** In place of the usual hint. */
+  readonly hint?: string
   readonly columns: number
   readonly height: number
 }) => {
   const { columns, height, mode, value } = props
-  const { color, hint, title } = prompts[mode]
+  const { color, title } = prompts[mode]
+  const hint = props.hint ?? prompts[mode].hint
   const room = columns - (height >= 3 ? 4 : 2) - (height >= 3 ? 3 : width(title) + 4)
   const line = (
     <Text wrap="truncate">

@@ -13,6 +13,8 @@ export const Screen = (props: {
   readonly state: PhoneState
   readonly controls: Controls
   readonly url: string
+  /** Stands where speech is typed, until something is. */
+  readonly hint?: string
   readonly columns: number
   readonly rows: number
 }) => {
@@ -49,7 +51,13 @@ export const Screen = (props: {
           {at.eventsBeside ? events : null}
         </Box>
       )}
-      <InputLine mode={mode} value={value} columns={columns} height={at.inputHeight} />
+      <InputLine
+        mode={mode}
+        value={value}
+        columns={columns}
+        height={at.inputHeight}
+        {...(mode === "speech" && props.hint !== undefined ? { hint: props.hint } : {})}
+      />
       {at.footer ? <Footer mode={mode} columns={columns} /> : null}
     </Box>
   )

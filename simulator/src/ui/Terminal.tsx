@@ -104,8 +104,8 @@ const perform = (command: Command, from: string) =>
     // The state says already that the server is away, or that it refused.
   }).pipe(Effect.ignore)
 
-/** Shows the simulator on this process's terminal until the person quits. Calls come from `from`. */
-export const show = (from: string) =>
+/** Shows the simulator on this process's terminal until the person quits. Calls come from `from`; `hint`: what to say. */
+export const show = ({ from, hint }: { readonly from: string; readonly hint?: string }) =>
   Effect.gen(function* () {
     const { url } = yield* ServerAddress
     const stdout = yield* fullScreen
@@ -118,7 +118,12 @@ export const show = (from: string) =>
       fiber.addObserver(() => running.delete(fiber))
     }
     yield* Effect.acquireUseRelease(
-      Effect.sync(() => render(<App store={store} act={act} url={url} />, { stdout, exitOnCtrlC: false })),
+      Effect.sync(() =>
+        render(<App store={store} act={act} url={url} {...(hint === undefined ? {} : { hint })} />, {
+          stdout,
+          exitOnCtrlC: false
+        })
+      ),
       (screen) =>
         Effect.tryPromise({ try: () => screen.waitUntilExit(), catch: (cause) => new ScreenCrashed({ cause }) }),
       (screen) => Effect.sync(() => screen.unmount())

@@ -1,0 +1,165 @@
+import { randomBytes } from "node:crypto"
+import { createServer } from "node:net"
+import { fileURLToPath } from "node:url"
+import { Command, FileSystem, HttpClient } from "@effect/platform"
+import type { CommandExecutor } from "@effect/platform/CommandExecutor"
+import {
+  Chunk,
+  Clock,
+  Config,
+  Console,
+  Context,
+  Data,
+  Duration,
+  Effect,
+  Layer,
+  Option,
+  Redacted,
+  Ref,
+  Schedule,
+  Stream
+} from "effect"
+
+/** The server did not come up; `output` is the end of what it printed. */
+export class ServerFailed extends Data.TaggedError("ServerFailed")<{
+  readonly reason: string
+  readonly output: string
+}> {
+  override get message(): string {
+    return this.output === "" ? this.reason : `${this.reason}; it said:\n${this.output}`
+  }
+}
+
+const startTimeout = Duration.seconds(60)
+/** The server gives live calls ten seconds when it is told to stop; after that it is killed. */
+const stopTimeout = Duration.seconds(13)
+const keptLines = 40
+
+/** A port that was free a moment ago. */
+const freePort: Effect.Effect<number> = Effect.async((resume) => {
+  const probe = createServer()
+  probe.once("error", (error) => resume(Effect.die(error)))
+  probe.listen(0, "127.0.0.1", () => {
+    const address = probe.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    probe.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** What the server's process takes over of ours; not our `SVC_…`, which are meant for another server. */
+const surroundings = Effect.map(
+  Effect.forEach(["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "NODE_OPTIONS"], (name) =>
+    Effect.map(Effect.orDie(Config.option(Config.string(name))), (value) => ({ [name]: Option.getOrUndefined(value) }))
+  ),
+  (parts): Record<string, string | undefined> => Object.assign({}, ...parts)
+)
+
+const newKey = (prefix: string): string => `${prefix}${randomBytes(24).toString("hex")}`
+
+const main = fileURLToPath(new URL("../../../apps/server/src/main.ts", import.meta.url))
+const root = fileURLToPath(new URL("../../../", import.meta.url))
+
+/** A whole server of our own, in development mode, with its data in a folder that goes away with the scope. */
+export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
+  DemoServer,
+  {
+    readonly url: string
+    /** Key of the first project. */
+    readonly key: Redacted.Redacted
+    /** Milliseconds until it was ready. */
+    readonly started_in: number
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    DemoServer,
+    ServerFailed,
+    FileSystem.FileSystem | CommandExecutor | HttpClient.HttpClient
+  > = Layer.scoped(
+    DemoServer,
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const client = yield* HttpClient.HttpClient
+      const begun = yield* Clock.currentTimeMillis
+      const folder = yield* fs.makeTempDirectoryScoped({ prefix: "svc-demo-" }).pipe(Effect.orDie)
+      const port = yield* freePort
+      const url = `http://127.0.0.1:${port}`
+      const key = newKey("svc_live_")
+
+      const command = Command.make(
+        process.execPath,
+        "--conditions=@svc/source",
+        "--import",
+        "tsx",
+        main,
+        "serve",
+        "--dev"
+      ).pipe(
+        Command.workingDirectory(root),
+        Command.env(
+          {
+            ...(yield* surroundings),
+            SVC_HOST: "127.0.0.1",
+            SVC_PORT: String(port),
+            SVC_BASE_URL: url,
+            SVC_DATA_DIR: folder,
+            SVC_PLUGINS: "@svc/plugin-simulated",
+            SVC_BOOTSTRAP_ORG_KEY: newKey("svc_org_"),
+            SVC_BOOTSTRAP_PROJECT_KEY: key,
+            SVC_BOOTSTRAP_WORKSPACE_KEY: newKey("svc_wsp_live_")
+          },
+          { extendEnv: false }
+        )
+      )
+      const output = yield* Ref.make(Chunk.empty<string>())
+      const failed = (reason: string) =>
+        Effect.flatMap(Ref.get(output), (lines) =>
+          Effect.fail(new ServerFailed({ reason, output: Chunk.join(lines, "\n") }))
+        )
+      const child = yield* Command.start(command).pipe(
+        Effect.mapError((error) => new ServerFailed({ reason: `cannot start node: ${error.message}`, output: "" }))
+      )
+      yield* Effect.addFinalizer(() =>
+        Effect.gen(function* () {
+          if (!(yield* child.isRunning)) return
+          // To the server alone: its database must outlive it.
+          process.kill(child.pid, "SIGTERM")
+          yield* child.exitCode.pipe(
+            Effect.timeout(stopTimeout),
+            Effect.catchTag("TimeoutException", () => child.kill("SIGKILL"))
+          )
+        }).pipe(Effect.ignore)
+      )
+      yield* Stream.merge(child.stdout, child.stderr).pipe(
+        Stream.decodeText(),
+        Stream.splitLines,
+        Stream.runForEach((line) =>
+          Ref.update(output, (lines) => Chunk.takeRight(Chunk.append(lines, line), keptLines))
+        ),
+        Effect.ignore,
+        Effect.forkScoped
+      )
+
+      const ready = client.get(`${url}/readyz`).pipe(
+        Effect.map((response) => response.status === 200),
+        Effect.orElseSucceed(() => false),
+        Effect.scoped,
+        Effect.repeat({ until: (ok) => ok, schedule: Schedule.spaced(Duration.millis(50)) }),
+        Effect.asVoid
+      )
+      const died = child.exitCode.pipe(
+        Effect.orElseSucceed(() => "a signal"),
+        Effect.flatMap((code) => failed(`the server stopped while it started (${code})`))
+      )
+      const progress = Console.error("  … still starting").pipe(Effect.delay(Duration.seconds(2)), Effect.forever)
+      yield* Effect.raceFirst(Effect.raceFirst(ready, died), progress).pipe(
+        Effect.timeoutOption(startTimeout),
+        Effect.flatMap((done) =>
+          done._tag === "Some"
+            ? Effect.void
+            : failed(`the server was not ready within ${Duration.toSeconds(startTimeout)} s`)
+        )
+      )
+      return { url, key: Redacted.make(key), started_in: (yield* Clock.currentTimeMillis) - begun }
+    })
+  )
+}

@@ -1,0 +1,256 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Call } from "@svc/api/calls/Call"
+import { ClientMessage, type ServerMessage } from "@svc/providers/SimulatedNetwork"
+import { Effect, Schema, type Scope } from "effect"
+import { type WebSocket, WebSocketServer } from "ws"
+
+/** What the fake server's agent does with a call, by the number that was dialled. */
+export const numbers = {
+  /** Greets, repeats what is said, names the keys pressed, says goodbye to "bye". */
+  friendly: "+15550000001",
+  /** Answers and never says a word. */
+  silent: "+15550000002",
+  busy: "+15550000003",
+  /** Greets and hangs up. */
+  brief: "+15550000004",
+  /** The server dies when it is spoken to. */
+  fatal: "+15550000005",
+  /** Sends garbage between its words. */
+  garbled: "+15550000006",
+  /** Does not stop speaking until it is interrupted. */
+  endless: "+15550000007",
+  /** Never answers. */
+  ringing: "+15550000008"
+} as const
+
+export const key = "svc_live_0123456789abcdef0123456789abcdef0123456789abcdef"
+const agentId = "agent_aaaaaaaaaaaaaaaaaaaaaaaa"
+const time = "2026-11-01T09:30:00.000Z"
+
+export const greeting = "Good morning, this is the test agent."
+
+const decode = Schema.decodeUnknownSync(Schema.parseJson(ClientMessage))
+
+const newRecord = (callId: string, from: string, to: string): Call => ({
+  call_id: Schema.decodeSync(Schema.String)(callId) as Call["call_id"], // a brand, and the fake makes the ids
+  agent_id: null,
+  from_number: from,
+  to_number: to,
+  status: "in-progress",
+  disposition: null,
+  ended_reason: null,
+  duration_seconds: 0,
+  minutes_used: 0,
+  rate_per_minute: 0.1,
+  total_cost: 0,
+  call_cost: 0,
+  recording_cost: 0,
+  llm_discount: 0,
+  transfer_cost: 0,
+  transfer_duration_seconds: 0,
+  transferred_to: null,
+  has_recording: false,
+  recording_enabled: false,
+  turn_count: 0,
+  tool_call_count: 0,
+  tools_called: [],
+  metadata: {},
+  ws_unavailable: false,
+  extracted_data: {},
+  started_at: new Date().toISOString(),
+  ended_at: null,
+  transcript: [],
+  latency_data: { turns: [] }
+})
+
+const agent = {
+  id: 1,
+  public_id: agentId,
+  name: "Test agent",
+  language: "en-US",
+  voice: "Sarah",
+  max_duration: 1800,
+  recording: false,
+  end_call_enabled: true,
+  server_url: "https://customer.example/",
+  server_secret_hint: "...00000000",
+  webhook_url: null,
+  webhook_secret_hint: null,
+  webhook_events: null,
+  knowledge_base_ids: [],
+  created_at: time,
+  updated_at: time
+}
+
+const listed = (number: string, id: number) => ({
+  id,
+  number,
+  country: "US",
+  type: "local",
+  agent_id: agentId,
+  address_id: null,
+  monthly_cost_eur: 0,
+  telephony: "simulated",
+  status: "active",
+  purchased_at: time
+})
+
+/** A server that speaks the phone network's protocol and answers the API's questions, with an agent of a few words. */
+export class FakeServer {
+  readonly calls = new Map<string, Call>()
+  /** Everything that phones sent. */
+  readonly received: Array<ClientMessage> = []
+  #port = 0
+  #stop: (() => void) | undefined
+  #nextCall = 1
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Listens; again on the same port after it died. */
+  start(): Promise<void> {
+    const http = createServer((request, response) => this.#answer(request, response))
+    const network = new WebSocketServer({ server: http, path: "/telephony/simulated" })
+    network.on("connection", (socket) => this.#phone(socket))
+    this.#stop = () => {
+      for (const socket of network.clients) socket.terminate()
+      network.close()
+      http.close()
+      http.closeAllConnections()
+    }
+    return new Promise((resolve) => {
+      http.listen(this.#port, "127.0.0.1", () => {
+        this.#port = (http.address() as AddressInfo).port
+        resolve()
+      })
+    })
+  }
+
+  /** Dies as a killed process does: every connection is cut. */
+  die(): void {
+    this.#stop?.()
+    this.#stop = undefined
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const send = (status: number, body: unknown) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+    const path = new URL(request.url ?? "/", this.url).pathname
+    if (request.headers.authorization !== `Bearer ${key}`) {
+      const message = "API key is invalid"
+      return void send(401, { code: "INVALID_API_KEY", message, error: message })
+    }
+    if (path === "/v1/phone-numbers") {
+      return void send(200, { phone_numbers: Object.values(numbers).map(listed), next_cursor: null })
+    }
+    if (path === "/v1/agents") return void send(200, { agents: [agent], next_cursor: null })
+    if (path === "/v1/calls") return void send(200, { calls: [...this.calls.values()].reverse(), next_cursor: null })
+    const call = this.calls.get(path.replace("/v1/calls/", ""))
+    if (call !== undefined) return void send(200, call)
+    send(404, { code: "CALL_NOT_FOUND", message: "call not found", error: "call not found" })
+  }
+
+  #phone(socket: WebSocket): void {
+    const tell = (message: ServerMessage) => socket.send(JSON.stringify(message))
+    let callId: string | undefined
+    let to = ""
+    let open: string | undefined
+
+    const change = (edit: (call: Call) => Partial<Call>) => {
+      const call = callId === undefined ? undefined : this.calls.get(callId)
+      if (call !== undefined && callId !== undefined) this.calls.set(callId, { ...call, ...edit(call) })
+    }
+    const turn = (role: "assistant" | "user", content: string) =>
+      change((call) => ({
+        transcript: [...call.transcript, { role, content, timestamp: call.transcript.length }],
+        turn_count: call.turn_count + 1
+      }))
+    const speak = (text: string) => {
+      const words = text.split(" ")
+      for (let n = 1; n < words.length; n++) tell({ event: "heard", text: words.slice(0, n).join(" "), final: false })
+      tell({ event: "heard", text, final: true })
+      turn("assistant", text)
+    }
+    const answerTo = (text: string, answer: string, tool?: string) => {
+      turn("user", text)
+      change((call) => ({
+        ...(tool === undefined ? {} : { tools_called: [...call.tools_called, tool] }),
+        latency_data: {
+          turns: [
+            ...call.latency_data.turns,
+            { turn: call.turn_count, ts: 1, llm_ttfb_ms: 1, tts_start_ms: 2, tts_ttfb_ms: 3, response_ms: 42 }
+          ]
+        }
+      }))
+      speak(answer)
+    }
+    const over = (ended_reason: Call["ended_reason"]) => {
+      change(() => ({ status: "completed", disposition: "answered", ended_reason, ended_at: new Date().toISOString() }))
+      callId = undefined
+    }
+    const dial = (from: string) => {
+      if (to === numbers.busy) return tell({ event: "rejected", cause: "busy" })
+      tell({ event: "ringing" })
+      if (to === numbers.ringing) return
+      callId = `call_${String(this.#nextCall++).padStart(24, "0")}`
+      this.calls.set(callId, newRecord(callId, from, to))
+      tell({ event: "answered", call_id: callId })
+      if (to === numbers.silent) return
+      if (to === numbers.garbled) {
+        socket.send("this is not JSON")
+        socket.send('{"event":"fireworks"}')
+        socket.send('{"event":"heard","text":5}')
+        socket.send(Buffer.from([0, 255, 254]))
+      }
+      if (to === numbers.endless) {
+        open = "One moment please while"
+        return tell({ event: "heard", text: open, final: false })
+      }
+      speak(greeting)
+      if (to === numbers.brief) {
+        over("agent-hangup")
+        tell({ event: "hangup", cause: "agent-hangup" })
+      }
+    }
+
+    socket.on("message", (data) => {
+      const message = decode(data.toString())
+      this.received.push(message)
+      if (message.event === "dial") {
+        to = message.to
+        dial(message.from)
+      } else if (message.event === "say") {
+        if (to === numbers.fatal) return this.die()
+        if (to === numbers.silent) return
+        if (open !== undefined) {
+          tell({ event: "heard", text: `${open} I`, final: true })
+          tell({ event: "clear" })
+          open = undefined
+        }
+        answerTo(message.text, `You said: ${message.text}`, /book/.test(message.text) ? "book_appointment" : undefined)
+        if (/bye/.test(message.text)) {
+          over("agent-hangup")
+          tell({ event: "hangup", cause: "agent-hangup" })
+        }
+      } else if (message.event === "dtmf") {
+        speak(`You pressed ${message.digits}`)
+      } else if (message.event === "hangup") {
+        over("caller-hangup")
+      }
+    })
+    socket.on("close", () => over("caller-hangup"))
+    socket.on("error", () => {})
+  }
+}
+
+/** A fake server that listens as long as the scope is open. */
+export const fakeServer: Effect.Effect<FakeServer, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = new FakeServer()
+    await server.start()
+    return server
+  }),
+  (server) => Effect.sync(() => server.die())
+)
