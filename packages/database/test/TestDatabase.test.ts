@@ -59,27 +59,28 @@ layer(TestDatabase.layer)("TestDatabase", (it) => {
 
   it.scoped("runs at once on one server leave each other alone, and each takes away what it made", () =>
     Effect.gen(function* () {
-      const before = yield* databases
+      const own = nameOf((yield* TestDatabase).url)
       const first = yield* anotherRun
       const second = yield* anotherRun
-      expect(first.run.run).not.toBe(second.run.run)
-      const during = yield* databases
-      expect(during).toEqual(expect.arrayContaining([...before, TestServer.templateOf(first.run.run)]))
+      const [one, two] = [TestServer.templateOf(first.run.run), TestServer.templateOf(second.run.run)]
+      expect(yield* databases).toEqual(expect.arrayContaining([own, one, two]))
       yield* first.end
       const after = yield* databases
-      expect(after).toContain(TestServer.templateOf(second.run.run))
-      expect(after).not.toContain(TestServer.templateOf(first.run.run))
+      expect(after).toEqual(expect.arrayContaining([own, two]))
+      expect(after).not.toContain(one)
       yield* second.end
-      expect(yield* databases).toEqual(expect.arrayContaining(before))
+      expect(yield* databases).not.toContain(two)
+      expect(yield* databases).toContain(own)
     })
   )
 
   it.scoped("what a killed run left behind is dropped by the next", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`create database svc_test_4294967290_0a1b2c3d`
+      const left = `svc_test_4294967290_${crypto.randomUUID().slice(0, 8)}`
+      yield* sql`create database ${sql(left)}`
       yield* anotherRun
-      expect(yield* databases).not.toContain("svc_test_4294967290_0a1b2c3d")
+      expect(yield* databases).not.toContain(left)
     })
   )
 })

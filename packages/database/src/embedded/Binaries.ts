@@ -67,17 +67,19 @@ const isOurs = (folder: string) =>
     Effect.map((found) => found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0)
   )
 
-/** Lets everybody read the folder and what is in it, and run what can be run, whatever our umask is. */
+/** Lets everybody read the folder and what is in it, run what can be run, and us write, whatever it was copied from. */
 const open = (folder: string) =>
   Effect.gen(function* () {
     const entries = yield* disk(() => fs.readdir(folder, { recursive: true, withFileTypes: true }))
-    const paths = entries.filter((entry) => !entry.isSymbolicLink()).map((entry) => path.join(entry.path, entry.name))
-    const add = (target: string) =>
+    const paths = entries
+      .filter((entry) => !entry.isSymbolicLink())
+      .map((entry) => path.join(entry.parentPath, entry.name))
+    const openOne = (target: string) =>
       Effect.flatMap(
         disk(() => fs.stat(target)),
-        ({ mode }) => disk(() => fs.chmod(target, (mode & 0o755) | ((mode & 0o100) === 0 ? 0o444 : 0o555)))
+        ({ mode }) => disk(() => fs.chmod(target, (mode & 0o100) === 0 ? 0o644 : 0o755))
       )
-    yield* Effect.forEach([folder, ...paths], add, { concurrency: 8, discard: true })
+    yield* Effect.forEach([folder, ...paths], openOne, { concurrency: 8, discard: true })
   })
 
 /** Copies the programs to `target`, whole or not at all; two processes that do so at once end with one copy. */
