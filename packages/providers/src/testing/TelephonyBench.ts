@@ -80,7 +80,8 @@ export const listen = (leg: CallLeg): Effect.Effect<ReadonlyArray<CallEvent>, Ch
   const events: Array<CallEvent> = []
   return mustNotThrow("listen", () => {
     leg.listen((event) => {
-      events.push(event._tag === "Audio" ? { ...event, payload: event.payload.slice() } : event)
+      // Not `slice`, which of a Buffer is no copy.
+      events.push(event._tag === "Audio" ? { ...event, payload: new Uint8Array(event.payload) } : event)
     })
     return events
   })

@@ -14,6 +14,13 @@ export interface TextToSpeechCheckOptions extends CheckOptions<TextToSpeech> {
   readonly hear?: (samples: Int16Array, sampleRate: number) => Effect.Effect<string>
 }
 
+/** What is asked for, where it is not the first rate and voice, and English. */
+interface Wanted {
+  readonly rate?: number
+  readonly voice?: string
+  readonly language?: string
+}
+
 /** A sink that remembers what was written; `room` decides whether it is full after each write. */
 const recorder = (room: () => boolean, drained: Effect.Effect<void>) => {
   const chunks: Array<Int16Array> = []
@@ -53,18 +60,18 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
   const [first, second] = options.texts ?? ["The quick brown fox jumps over the lazy dog.", "Pack my box with jugs."]
 
   const rateOf = (service: Service) => service.sampleRates[0] ?? 8000
-  const speak = (service: Service, text: string, to: Recorder, more: { rate?: number; voice?: string } = {}) =>
+  const speak = (service: Service, text: string, to: Recorder, more: Wanted = {}) =>
     Effect.suspend(() =>
       service.synthesize({
         callId: "call_conformance",
         text,
         voice: more.voice ?? service.voices[0]?.name ?? "Sarah",
-        language: "en-US",
+        language: more.language ?? "en-US",
         sampleRate: more.rate ?? rateOf(service),
         sink: to.sink
       })
     )
-  const spoken = (service: Service, text: string, to: Recorder, more: { rate?: number; voice?: string } = {}) =>
+  const spoken = (service: Service, text: string, to: Recorder, more: Wanted = {}) =>
     within("synthesize", speak(service, text, to, more)).pipe(noError("synthesize"))
 
   /** Fails unless the audio says the text; without ears, unless there is audio. */
@@ -116,10 +123,13 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
       })
     ),
     check("speaks with its voices", (service) =>
-      Effect.forEach(service.voices.slice(0, 5), ({ name }) =>
+      Effect.forEach(service.voices.slice(0, 5), ({ languages, name }) =>
         Effect.gen(function* () {
           const recording = endless()
-          yield* spoken(service, second, recording, { voice: name })
+          yield* spoken(service, second, recording, {
+            voice: name,
+            language: languages === "*" ? "en-US" : (languages[0] ?? "en-US")
+          })
           yield* must(recording.length() > 0, `the voice ${name} wrote no audio`)
         })
       )
