@@ -32,8 +32,8 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
   {
     /** How many calls are live here. */
     readonly live: Effect.Effect<number>
-    /** Whether the call is live here and has been answered. */
-    readonly inProgress: (callId: string) => Effect.Effect<boolean>
+    /** Takes no more calls, says goodbye to those that are live, and waits (at most 9 s) until they are settled. */
+    readonly drain: Effect.Effect<void>
     /** Ends a call by the API and waits until its record is settled. False when it is not in progress here. */
     readonly end: (callId: string) => Effect.Effect<boolean>
   }
@@ -195,21 +195,22 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
 
       yield* lease.onDeath("calls", (nodes) => recovery.settleCallsOf(nodes))
 
-      // Runs before the fibers of the calls are interrupted: says goodbye, and waits for the records.
-      yield* Effect.addFinalizer(() =>
+      const drain = yield* Effect.cached(
         Effect.suspend(() => {
           closing = true
           for (const { session } of live.values()) session.end("shutdown")
           return Effect.forEach([...live.values()], ({ settled }) => Deferred.await(settled), {
             concurrency: "unbounded",
             discard: true
-          }).pipe(Effect.timeoutOption(graceMs), Effect.interruptible)
+          }).pipe(Effect.timeoutOption(graceMs), Effect.interruptible, Effect.asVoid)
         })
       )
+      // Runs before the fibers of the calls are interrupted.
+      yield* Effect.addFinalizer(() => drain)
 
       return {
         live: Effect.sync(() => live.size),
-        inProgress: (callId) => Effect.sync(() => live.get(callId)?.session.inProgress() === true),
+        drain,
         end: (callId) =>
           Effect.suspend(() => {
             const call = live.get(callId)

@@ -1,0 +1,86 @@
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { FrameWheel } from "./FrameWheel.ts"
+import { Ticker } from "./Ticker.ts"
+
+interface Sleeper {
+  readonly at: number
+  readonly order: number
+  readonly wake: () => void
+}
+
+/** Lets everything that is ready run, microtasks included, before time goes on. */
+const settle = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+/**
+ * Time that is moved by hand, for the clock and for the media alike: a call of half an hour passes in seconds, with the
+ * same frames, timers and events each time. Only what goes by `Clock` and `Ticker` moves with it; providers and servers
+ * that take real time do not.
+ */
+export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
+  VirtualTime,
+  {
+    /** Milliseconds since the beginning. */
+    readonly now: () => number
+    /** Moves on, through every timer and frame that falls due on the way, in order. */
+    readonly advance: (duration: Duration.DurationInput) => Effect.Effect<void>
+  }
+>() {
+  /** Replaces the clock and the ticker of whatever it is provided to. Time begins at `start` (Unix milliseconds). */
+  static readonly layer = (start: number): Layer.Layer<VirtualTime | Ticker> =>
+    Layer.unwrapEffect(
+      Effect.sync(() => {
+        let now = 0
+        let orders = 0
+        let sleepers: Array<Sleeper> = []
+        const wheel = new FrameWheel(() => {})
+
+        const sleep = (duration: Duration.Duration): Effect.Effect<void> =>
+          Effect.async<void>((resume) => {
+            const sleeper = { at: now + Duration.toMillis(duration), order: orders++, wake: () => resume(Effect.void) }
+            sleepers.push(sleeper)
+            return Effect.sync(() => {
+              sleepers = sleepers.filter((s) => s !== sleeper)
+            })
+          })
+        const clock: Clock.Clock = {
+          [Clock.ClockTypeId]: Clock.ClockTypeId,
+          unsafeCurrentTimeMillis: () => start + now,
+          unsafeCurrentTimeNanos: () => BigInt(Math.round((start + now) * 1e6)),
+          currentTimeMillis: Effect.sync(() => start + now),
+          currentTimeNanos: Effect.sync(() => BigInt(Math.round((start + now) * 1e6))),
+          sleep
+        }
+
+        const nextDue = (): number =>
+          Math.min(wheel.idle ? Number.POSITIVE_INFINITY : wheel.nextDue, ...sleepers.map((s) => s.at))
+
+        /** One instant: its timers in the order in which they were set, then its frames. */
+        const instant = Effect.sync(() => {
+          const due = sleepers.filter((s) => s.at <= now).sort((a, b) => a.at - b.at || a.order - b.order)
+          sleepers = sleepers.filter((s) => s.at > now)
+          for (const sleeper of due) sleeper.wake()
+          wheel.pulse(now, () => now)
+        })
+
+        const advance = (duration: Duration.DurationInput): Effect.Effect<void> =>
+          Effect.gen(function* () {
+            const until = now + Duration.toMillis(duration)
+            yield* settle
+            for (let next = nextDue(); next <= until; next = nextDue()) {
+              now = Math.max(now, next)
+              yield* instant
+              yield* settle
+            }
+            now = until
+          })
+
+        return Layer.mergeAll(
+          Layer.succeed(VirtualTime, { now: () => now, advance }),
+          Layer.succeed(Ticker, { wheel, now: () => now }),
+          Layer.setClock(clock)
+        )
+      })
+    )
+}
