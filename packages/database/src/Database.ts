@@ -47,7 +47,7 @@ export class Database extends Context.Tag("@svc/database/Database")<
   > = Layer.unwrapScoped(
     Effect.gen(function* () {
       const url = yield* Config.option(Config.redacted("SVC_DATABASE_URL"))
-      const dataDir = yield* Config.string("SVC_DATA_DIR").pipe(Config.withDefault(".svc"))
+      const dataDir = yield* Config.nonEmptyString("SVC_DATA_DIR").pipe(Config.withDefault(".svc"))
       const connections = yield* Config.integer("SVC_DATABASE_POOL").pipe(
         Config.validate({ message: "must be from 1 to 1000", validation: (n) => n >= 1 && n <= 1000 }),
         Config.withDefault(10)
