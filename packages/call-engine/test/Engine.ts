@@ -33,13 +33,7 @@ const settings = ConfigProvider.fromMap(
   ])
 )
 
-export const Base = Layer.mergeAll(
-  Agents.layer,
-  PhoneNumbers.layer,
-  Accounts.layer,
-  Outbox.layer,
-  NodeLease.layer
-).pipe(
+export const Base = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Agents.layer, Accounts.layer)),
   Layer.provideMerge(
     Layer.mergeAll(AgentsRepo.layer, PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)
