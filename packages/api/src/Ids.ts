@@ -47,7 +47,7 @@ const randomPart = (): string => {
 
 /** A new public id of the given kind, e.g. `yield* generate(AgentId, "agent")`. */
 export const generate = <A extends string>(schema: Schema.Schema<A, string>, prefix: string): Effect.Effect<A> =>
-  Effect.sync(() => Schema.decodeSync(schema)(`${prefix}_${randomPart()}`))
+  Effect.orDie(Effect.suspend(() => Schema.decode(schema)(`${prefix}_${randomPart()}`)))
 
 export const newAgentId: Effect.Effect<AgentId> = generate(AgentId, "agent")
 export const newCallId: Effect.Effect<CallId> = generate(CallId, "call")
