@@ -1,0 +1,143 @@
+import type { IncomingHttpHeaders } from "node:http"
+import { HttpApi, HttpApiSchema } from "@effect/platform"
+import type { AnyHandler, RequestServices } from "@svc/api/Handlers"
+import { type Access, AccessRule } from "@svc/api/Principal"
+import type { ValidationError, VoiceErrorLike } from "@svc/api/VoiceError"
+import { Context, type Effect, Either, type Option, Schema } from "effect"
+import type { PathParams } from "./RouteTable.ts"
+import { orInvalid } from "./ValidationIssues.ts"
+
+/** What a request brings beside its body. */
+export interface RequestParts {
+  readonly params: PathParams
+  /** The query without its question mark. */
+  readonly search: string
+  readonly headers: IncomingHttpHeaders
+}
+
+/** The decoded parts; only those that the endpoint declares are there. */
+export interface DecodedRequest {
+  readonly path?: unknown
+  readonly urlParams?: unknown
+  readonly headers?: unknown
+  readonly payload?: unknown
+}
+
+/** An endpoint of a contract, ready to serve: its schemas compiled to functions. */
+export interface Endpoint {
+  /** `agents.list` */
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly access: Access
+  /** Whether the request's body is read. */
+  readonly takesBody: boolean
+  /** Status of a success. */
+  readonly status: number
+  /** Whether a success has no body. */
+  readonly empty: boolean
+  /** Decodes all but the body. */
+  readonly decode: (parts: RequestParts) => Either.Either<DecodedRequest, ValidationError>
+  readonly decodeBody: (body: unknown) => Either.Either<unknown, ValidationError>
+  /** Whether a response body, as it went through JSON, is what the contract says; with nothing beyond it. */
+  readonly checkSuccess: (body: unknown) => Either.Either<unknown, unknown>
+}
+
+/** A handler that can be called: the dispatcher decodes each request by the schemas that gave the handler its type. */
+export const callable = (
+  handler: AnyHandler
+): ((request: DecodedRequest) => Effect.Effect<unknown, VoiceErrorLike, RequestServices>) =>
+  // `Handlers.group` lets in only handlers whose request is what these schemas decode to.
+  handler as (request: DecodedRequest) => Effect.Effect<unknown, VoiceErrorLike, RequestServices>
+
+type Decode = (input: unknown) => Either.Either<unknown, ValidationError>
+
+const decoder = (schema: Schema.Schema.All): Decode => {
+  // The contract's schemas need no services: they describe plain JSON.
+  const decode = Schema.decodeUnknownEither(schema as Schema.Schema<unknown, unknown>, { errors: "all" })
+  return (input) => orInvalid(decode(input))
+}
+
+const optional = (schema: Option.Option<Schema.Schema.All>): Decode | undefined =>
+  schema._tag === "None" ? undefined : decoder(schema.value)
+
+/** A query as an object; a parameter that comes several times is an array. */
+const queryOf = (search: string): { readonly [name: string]: string | ReadonlyArray<string> } => {
+  const query: Record<string, string | ReadonlyArray<string>> = Object.create(null)
+  if (search === "") return query
+  for (const [name, value] of new URLSearchParams(search)) {
+    const before = query[name]
+    query[name] = before === undefined ? value : [...(typeof before === "string" ? [before] : before), value]
+  }
+  return query
+}
+
+const hasBody = (method: string): boolean => method === "POST" || method === "PUT" || method === "PATCH"
+
+/** What the dispatcher cannot serve, as a line for whoever wrote the contract. */
+const unsupported = (name: string, what: string): Either.Either<never, string> =>
+  Either.left(`${name}: ${what} is not supported`)
+
+/** The endpoints of a contract by group, or lines that say which ones cannot be served. */
+export const endpointsOf = (
+  api: HttpApi.HttpApi.Any
+): ReadonlyArray<{
+  readonly group: string
+  readonly key: string
+  readonly endpoint: Either.Either<Endpoint, string>
+}> => {
+  const all: Array<{ group: string; key: string; endpoint: Either.Either<Endpoint, string> }> = []
+  // `Any` is the type of every contract; `reflect` asks for the full one and reads only what each has.
+  HttpApi.reflect(api as HttpApi.HttpApi.AnyWithProps, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, group, mergedAnnotations, payloads, successes }) => {
+      const name = `${group.identifier}.${endpoint.name}`
+      const make = (): Either.Either<Endpoint, string> => {
+        const [status, ...others] = successes.keys()
+        if (status === undefined || others.length > 0) return unsupported(name, "anything but one success status")
+        const encodings = [...payloads.values()].map(({ encoding }) => encoding.kind)
+        if (encodings.some((kind) => kind !== "Json")) return unsupported(name, "a body that is not JSON")
+        const decodeBody = optional(endpoint.payloadSchema)
+        if (decodeBody !== undefined && !hasBody(endpoint.method)) return unsupported(name, `a ${endpoint.method} body`)
+        const path = optional(endpoint.pathSchema)
+        const urlParams = optional(endpoint.urlParamsSchema)
+        const headers = optional(endpoint.headersSchema)
+        const success = endpoint.successSchema as Schema.Schema<unknown, unknown>
+        return Either.right({
+          name,
+          method: endpoint.method,
+          path: endpoint.path,
+          access: Context.getOption(mergedAnnotations, AccessRule).pipe((rule) =>
+            rule._tag === "Some" ? rule.value : AccessRule.standard
+          ),
+          takesBody: decodeBody !== undefined,
+          status,
+          empty: HttpApiSchema.isVoid(success.ast),
+          decode: (parts) => {
+            const request: { path?: unknown; urlParams?: unknown; headers?: unknown } = {}
+            if (path !== undefined) {
+              const decoded = path(parts.params)
+              if (Either.isLeft(decoded)) return Either.left(decoded.left)
+              request.path = decoded.right
+            }
+            if (urlParams !== undefined) {
+              const decoded = urlParams(queryOf(parts.search))
+              if (Either.isLeft(decoded)) return Either.left(decoded.left)
+              request.urlParams = decoded.right
+            }
+            if (headers !== undefined) {
+              const decoded = headers(parts.headers)
+              if (Either.isLeft(decoded)) return Either.left(decoded.left)
+              request.headers = decoded.right
+            }
+            return Either.right(request)
+          },
+          decodeBody: decodeBody ?? Either.right,
+          checkSuccess: Schema.decodeUnknownEither(success, { onExcessProperty: "error" })
+        })
+      }
+      all.push({ group: group.identifier, key: endpoint.name, endpoint: make() })
+    }
+  })
+  return all
+}

@@ -1,0 +1,129 @@
+import type { IncomingMessage } from "node:http"
+import type { Duplex } from "node:stream"
+import type { RouteSocket } from "@svc/providers/Route"
+import { Context, Effect, Layer, Runtime, Schedule } from "effect"
+import { type RawData, WebSocket, WebSocketServer } from "ws"
+
+/** Largest message that a peer may send. */
+const maxMessage = 1024 * 1024
+
+/** A peer that lets two of these pass without a sign of life is dead, so it is noticed after 20 to 40 seconds. */
+const pingEvery = "20 seconds"
+
+/** How long peers get to answer our goodbye when the server stops. */
+const goodbye = "1 second"
+
+const toMessage = (data: RawData, isBinary: boolean): string | Uint8Array => {
+  const bytes = Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data
+  return isBinary ? bytes : bytes.toString("utf8")
+}
+
+/** The part of a socket's life that plugins see; `report` gets what their handlers throw. */
+const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): RouteSocket => {
+  // Messages may come before the plugin listens; nothing may get lost or out of order.
+  const early: Array<string | Uint8Array> = []
+  let onMessage: ((data: string | Uint8Array) => void) | undefined
+  let onClose: (() => void) | undefined
+  let closed = false
+  const guarded = (run: () => void) => {
+    try {
+      run()
+    } catch (defect) {
+      report(defect)
+      socket.close(1011, "internal error")
+    }
+  }
+  socket.on("message", (data, isBinary) => {
+    const message = toMessage(data, isBinary)
+    if (onMessage === undefined) early.push(message)
+    else guarded(() => onMessage?.(message))
+  })
+  socket.on("close", () => {
+    closed = true
+    guarded(() => onClose?.())
+  })
+  return {
+    send: (data) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(data, () => {})
+    },
+    bufferedBytes: () => socket.bufferedAmount,
+    close: (code, reason) => socket.close(code, reason),
+    onMessage: (handler) => {
+      onMessage = handler
+      for (const message of early.splice(0)) guarded(() => handler(message))
+    },
+    onClose: (handler) => {
+      onClose = handler
+      if (closed) guarded(handler)
+    }
+  }
+}
+
+/**
+ * The WebSockets of plugins. They outlive the HTTP server, so that calls whose media they carry can be ended in
+ * good order; build this before whatever ends those calls.
+ */
+export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
+  PluginSockets,
+  {
+    /** Completes the upgrade and hands the socket to `accept`. `name` is the route's, for the log. */
+    readonly upgrade: (
+      request: IncomingMessage,
+      stream: Duplex,
+      head: Buffer,
+      name: string,
+      accept: (socket: RouteSocket) => void
+    ) => void
+    /** How many are open. */
+    readonly open: () => number
+  }
+>() {
+  static readonly layer: Layer.Layer<PluginSockets> = Layer.scoped(
+    PluginSockets,
+    Effect.gen(function* () {
+      const log = Runtime.runFork(yield* Effect.runtime())
+      const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: maxMessage })
+      const quiet = new Set<WebSocket>()
+
+      const checkLife = Effect.sync(() => {
+        for (const socket of server.clients) {
+          if (quiet.has(socket)) socket.terminate()
+          else {
+            quiet.add(socket)
+            socket.ping()
+          }
+        }
+      })
+      const allClosed = Effect.sync(() => server.clients.size === 0).pipe(
+        Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (done) => done })
+      )
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          for (const socket of server.clients) socket.close(1001, "server stops")
+        }).pipe(
+          Effect.zipRight(Effect.timeoutOption(allClosed, goodbye)),
+          Effect.zipRight(
+            Effect.sync(() => {
+              for (const socket of server.clients) socket.terminate()
+              server.close()
+            })
+          )
+        )
+      )
+      yield* Effect.forkScoped(Effect.repeat(checkLife, Schedule.spaced(pingEvery)))
+
+      return {
+        open: () => server.clients.size,
+        upgrade: (request, stream, head, name, accept) =>
+          server.handleUpgrade(request, stream, head, (socket) => {
+            const alive = () => quiet.delete(socket)
+            socket.on("pong", alive).on("message", alive).on("close", alive)
+            // "close" follows, and is all that anybody needs to know.
+            socket.on("error", () => {})
+            const report = (defect: unknown) => void log(Effect.logError(`${name} failed`, defect))
+            accept(routeSocket(socket, report))
+          })
+      }
+    })
+  )
+}

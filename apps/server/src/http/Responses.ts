@@ -1,0 +1,45 @@
+import { toBody, type VoiceErrorLike } from "@svc/api/VoiceError"
+import type { Exchange } from "./Exchange.ts"
+import { endAfterDiscarding, isEndless } from "./UnreadBody.ts"
+
+/** Response headers. Names are in the case in which they are sent. */
+export interface ResponseHeaders {
+  readonly [name: string]: string
+}
+
+/** Sends a whole response. Does nothing when the exchange has been answered or the client is gone. */
+export const send = (
+  exchange: Exchange,
+  status: number,
+  headers: ResponseHeaders,
+  body: string | Uint8Array | undefined
+): void => {
+  const { response } = exchange
+  if (response.headersSent || response.destroyed) return
+  const bytes = typeof body === "string" ? Buffer.from(body) : body
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (bytes !== undefined) response.setHeader("Content-Length", bytes.byteLength)
+  if (!isEndless(exchange)) {
+    response.writeHead(status)
+    response.end(bytes)
+    return
+  }
+  response.setHeader("Connection", "close")
+  response.writeHead(status)
+  if (bytes === undefined) response.flushHeaders()
+  else response.write(bytes)
+  endAfterDiscarding(exchange)
+}
+
+/** Sends JSON that is text already. */
+export const sendJson = (exchange: Exchange, status: number, json: string, headers: ResponseHeaders = {}): void =>
+  send(exchange, status, { ...headers, "Content-Type": "application/json" }, json)
+
+const errorHeaders = (error: VoiceErrorLike): ResponseHeaders => {
+  if (error.retryAfter !== undefined) return { "Retry-After": String(error.retryAfter) }
+  return error.status === 401 ? { "WWW-Authenticate": "Bearer" } : {}
+}
+
+/** Sends an error of the voice API (decisions §1.1). */
+export const sendError = (exchange: Exchange, error: VoiceErrorLike, headers: ResponseHeaders = {}): void =>
+  sendJson(exchange, error.status, JSON.stringify(toBody(error)), { ...errorHeaders(error), ...headers })
