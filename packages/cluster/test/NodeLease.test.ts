@@ -144,6 +144,8 @@ describe("NodeLease", () => {
       const lease = yield* node()
       const settled = yield* settlements(lease)
       const other = yield* (yield* node()).current
+      // One more, whose connections come back some seconds later than ours.
+      yield* sql`insert into nodes (id, expires_at) values ('node_late', now() + interval '1 hour')`
       const own = yield* lease.current
       yield* seconds(8)
       // The database is away for 20 seconds: nobody's beat arrives, and every lease runs out.
@@ -151,7 +153,9 @@ describe("NodeLease", () => {
       yield* seconds(20)
       yield* sql`update nodes_away set expires_at = now() - interval '15 seconds'`
       yield* sql`alter table nodes_away rename to nodes`
-      yield* seconds(10)
+      yield* seconds(4)
+      yield* sql`update nodes set expires_at = now() + interval '1 hour' where id = 'node_late' and dead_at is null`
+      yield* seconds(6)
       expect(yield* settled.handed).toEqual([])
       expect((yield* lease.current).id).toBe(own.id)
       expect(yield* nodeRow(own.id)).toEqual({ alive: true, dead: false })
