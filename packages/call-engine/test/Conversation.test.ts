@@ -135,6 +135,15 @@ describe("barge-in", () => {
     expect(s.events).not.toContain("barge_in")
   })
 
+  it("says a word again that a false alarm had cut in two", () => {
+    const s = Script.live()
+    s.input({ _tag: "SpeechStarted", id: "u0" }).input({ _tag: "CallerSpeechStarted" }).fire("barge_in")
+    s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hello th" }] }).fire("resume")
+    expect(s.take()).toContain("Speak u1 there.")
+    s.play("u1")
+    expect(s.transcript).toEqual(["assistant: Hello there."])
+  })
+
   it("is not a short noise", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" }).take()

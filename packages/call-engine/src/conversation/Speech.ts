@@ -24,8 +24,8 @@ import {
  * | queued | SpeechStarted | playing |
  * | queued, playing | SpeechPlayed | played |
  * | queued, playing | SpeechFailed | cut |
- * | queued, playing | stop | held, split at what was played once SpeechCleared tells |
- * | held | resume | queued again, under a new id |
+ * | queued, playing | stop | held; SpeechCleared tells how much of it was played |
+ * | held | resume | played as far as it was, and the rest queued under a new id |
  * | held | drop | cut |
  *
  * An entry closes, and its played words enter the transcript, when none of its utterances waits and the model is done.
@@ -128,15 +128,22 @@ export const stop = (d: Draft): void => {
   command(d, { _tag: "StopSpeaking" })
 }
 
-/** Speaks on where an interruption that was none had stopped it. */
-export const resume = (d: Draft): void => {
+/** Speaks on where an interruption that was none had stopped it; a word that was cut in two is said again. */
+export const resume = (d: Draft): void =>
   mapUtterances(d, (u) => {
     if (u.state !== "held") return [u]
     const id = nextId(d)
-    speak(d, id, u.text)
-    return [{ ...u, id, state: "queued" }]
+    const at = wordEnd(u)
+    const rest = u.text.slice(at).trimStart()
+    speak(d, id, rest)
+    const spoken = u.text.slice(0, at)
+    const again: Utterance = { id, text: rest, state: "queued", played: "" }
+    return at === 0 ? [again] : [{ ...u, text: spoken, played: spoken, state: "played" }, again]
   })
-}
+
+/** The end of the last whole word of what was played. */
+const wordEnd = ({ played, text }: Utterance): number =>
+  text.charAt(played.length) === " " ? played.length : played.lastIndexOf(" ") + 1
 
 /** Gives up what is held. */
 export const dropHeld = (d: Draft): void => {
@@ -151,17 +158,13 @@ export const dropHeld = (d: Draft): void => {
   }
 }
 
-/** Splits what was stopped at what the caller had heard of it. */
+/** Notes what the caller had heard of what was stopped. */
 export const onCleared = (d: Draft, input: InputOf<"SpeechCleared">): void => {
   const played = new Map(input.cuts.map((cut) => [cut.id, cut.played]))
   mapUtterances(d, (u) => {
     const heard = u.state === "held" ? (played.get(u.id) ?? "") : ""
     if (heard === "" || !u.text.startsWith(heard)) return [u]
-    if (heard.length === u.text.length) return [{ ...u, state: "played", played: u.text }]
-    return [
-      { ...u, text: heard, played: heard, state: "played" },
-      { ...u, text: u.text.slice(heard.length).trimStart() }
-    ]
+    return [heard.length === u.text.length ? { ...u, state: "played", played: heard } : { ...u, played: heard }]
   })
 }
 
