@@ -45,5 +45,12 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
       )
     })
 
-  return { ...model, health: circuit.health(model.health), generate } satisfies Service
+  // Field by field, because a service may be an instance of a class, whose methods a spread would lose.
+  return {
+    id: model.id,
+    models: model.models,
+    ...(model.discount === undefined ? {} : { discount: model.discount }),
+    health: circuit.health(Effect.suspend(() => model.health)),
+    generate
+  } satisfies Service
 })

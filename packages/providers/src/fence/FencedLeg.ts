@@ -43,7 +43,6 @@ export const fencedLeg =
         }
       }
 
-    const { sendDtmf, transferBlind } = leg
     return {
       format: leg.format,
       listen: (installed) => {
@@ -66,7 +65,9 @@ export const fencedLeg =
       mark: guard((name: string) => leg.mark(name)),
       clear: guard(() => leg.clear()),
       hangup,
-      ...(sendDtmf === undefined ? {} : { sendDtmf: guard((digits: string) => sendDtmf(digits)) }),
-      ...(transferBlind === undefined ? {} : { transferBlind: guard((target: string) => transferBlind(target)) })
+      ...(leg.sendDtmf === undefined ? {} : { sendDtmf: guard((digits: string) => leg.sendDtmf?.(digits)) }),
+      ...(leg.transferBlind === undefined
+        ? {}
+        : { transferBlind: guard((target: string) => leg.transferBlind?.(target)) })
     }
   }

@@ -81,5 +81,10 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
       return guarded
     })
 
-  return { ...speech, health: circuit.health(speech.health), open } satisfies Service
+  return {
+    id: speech.id,
+    capabilities: speech.capabilities,
+    health: circuit.health(Effect.suspend(() => speech.health)),
+    open
+  } satisfies Service
 })

@@ -24,13 +24,18 @@ const attempt = (call: () => void, onThrow: () => void = () => {}): void => {
 }
 
 const fencedCall = (id: string, call: IncomingCall): IncomingCall => ({
-  ...call,
+  id: call.id,
+  from: call.from,
+  to: call.to,
+  headers: call.headers,
   ringing: (callId) => attempt(() => call.ringing(callId)),
   reject: (cause, reason) => attempt(() => call.reject(cause, reason)),
   answer: (options) =>
     apart(
       () => call.answer(options),
-      (reason) => new CallGone({ reason: `${id}: ${reason}` })
+      (reason) => new CallGone({ reason: `${id}: ${reason}` }),
+      // Connected when nobody waits for it any more.
+      (leg) => attempt(() => leg.hangup("answered too late"))
     ).pipe(
       Effect.timeoutFail({
         duration: answerDeadline,
@@ -48,7 +53,8 @@ const fencedCall = (id: string, call: IncomingCall): IncomingCall => ({
 const fencedRoute = (id: string, route: Route): Route =>
   route._tag === "WebSocket"
     ? {
-        ...route,
+        _tag: "WebSocket",
+        path: route.path,
         accept: (socket, request) =>
           attempt(
             () => route.accept(socket, request),
@@ -56,7 +62,9 @@ const fencedRoute = (id: string, route: Route): Route =>
           )
       }
     : {
-        ...route,
+        _tag: "Http",
+        method: route.method,
+        path: route.path,
         handle: (request) =>
           apart<RouteResponse, string>(
             () => route.handle(request),
@@ -84,8 +92,11 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
     let stopped: Health | undefined
 
     return {
-      ...telephony,
-      health: Effect.suspend(() => (stopped === undefined ? safeHealth(telephony.health) : Effect.succeed(stopped))),
+      id,
+      capabilities: telephony.capabilities,
+      health: Effect.suspend(() =>
+        stopped === undefined ? safeHealth(Effect.suspend(() => telephony.health)) : Effect.succeed(stopped)
+      ),
       incoming: telephony.incoming.pipe(
         Stream.map((call) => fencedCall(id, call)),
         Stream.catchAllCause((cause) => {

@@ -62,5 +62,11 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
       )
     })
 
-  return { ...speech, health: circuit.health(speech.health), synthesize } satisfies Service
+  return {
+    id: speech.id,
+    voices: speech.voices,
+    sampleRates: speech.sampleRates,
+    health: circuit.health(Effect.suspend(() => speech.health)),
+    synthesize
+  } satisfies Service
 })

@@ -240,10 +240,10 @@ export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<C
         if (!telephony.capabilities.dtmfOut) return
         const { leg, phone } = yield* connect
         const { keys } = phone
-        const { sendDtmf } = leg
         if (keys === undefined) return yield* new CheckFailed({ reason: "dtmfOut is declared; give the phone `keys`" })
-        if (sendDtmf === undefined) return yield* new CheckFailed({ reason: "dtmfOut is declared, but legs cannot" })
-        yield* mustNotThrow("sendDtmf", () => sendDtmf("98*"))
+        if (leg.sendDtmf === undefined)
+          return yield* new CheckFailed({ reason: "dtmfOut is declared, but legs cannot" })
+        yield* mustNotThrow("sendDtmf", () => leg.sendDtmf?.("98*"))
         yield* eventually("three keys", () => keys().length >= 3)
         yield* must(keys() === "98*", `of the keys 98* the phone heard ${keys()}`)
       })
