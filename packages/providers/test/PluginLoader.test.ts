@@ -154,6 +154,22 @@ describe("PluginLoader", () => {
       })
     )
 
+    it.scoped("follows the conditions that Node was started with, by flag or by NODE_OPTIONS", () =>
+      Effect.gen(function* () {
+        const root = yield* temporary
+        const manifest = { exports: { ".": { special: "./special.js", default: "./usual.js" } } }
+        install(root, "acme", manifest, "special.js", "special")
+        install(root, "acme", manifest, "usual.js", "usual")
+        const name = (flags: Record<string, string>) =>
+          load(["acme"], { directory: root, variables: flags }).pipe(
+            Effect.map((providers) => providers.plugins.map((plugin) => plugin.name))
+          )
+        expect(yield* name({})).toEqual(["usual"])
+        expect(yield* name({ NODE_OPTIONS: "--enable-source-maps --conditions=special" })).toEqual(["special"])
+        expect(yield* name({ NODE_OPTIONS: "-C special" })).toEqual(["special"])
+      })
+    )
+
     it.scoped("takes the folder of a package as a path", () =>
       Effect.gen(function* () {
         const root = yield* temporary

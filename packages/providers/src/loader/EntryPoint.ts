@@ -14,56 +14,59 @@ const Manifest = Schema.parseJson(
 )
 const decodeManifest = Schema.decodeUnknownOption(Manifest)
 
-/** The conditions under which this process imports: Node's, and those given with `--conditions` or `-C`. */
-const conditions: ReadonlySet<string> = new Set([
-  "node",
-  "import",
-  "module-sync",
-  "default",
-  ...process.execArgv.flatMap((argument, index) => {
-    const given = /^(?:--conditions|-C)(?:=(.*))?$/.exec(argument)
-    return given === null ? [] : [given[1] ?? process.execArgv[index + 1] ?? ""]
-  })
-])
+/** The conditions under which a process imports: Node's, and those given with `--conditions` or `-C`. */
+const conditionsIn = (flags: ReadonlyArray<string>): ReadonlySet<string> =>
+  new Set([
+    "node",
+    "import",
+    "module-sync",
+    "default",
+    ...flags.flatMap((flag, index) => {
+      const given = /^(?:--conditions|-C)(?:=(.*))?$/.exec(flag)
+      return given === null ? [] : [given[1] ?? flags[index + 1] ?? ""]
+    })
+  ])
 
 const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 /** The target of an `exports` entry: the first condition that holds wins, as in Node's algorithm. */
-const target = (entry: unknown): string | undefined => {
+const target = (entry: unknown, conditions: ReadonlySet<string>): string | undefined => {
   if (typeof entry === "string") return entry
-  if (Array.isArray(entry)) return entry.map(target).find((found) => found !== undefined)
+  if (Array.isArray(entry)) {
+    return entry.map((one) => target(one, conditions)).find((found) => found !== undefined)
+  }
   if (typeof entry !== "object" || entry === null) return undefined
   for (const [condition, value] of Object.entries(entry)) {
     if (!conditions.has(condition)) continue
-    const found = target(value)
+    const found = target(value, conditions)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-const subpathTarget = (exports: unknown, subpath: string): string | undefined => {
+const subpathTarget = (exports: unknown, subpath: string, conditions: ReadonlySet<string>): string | undefined => {
   const named =
     typeof exports === "object" && exports !== null && !Array.isArray(exports) ? Object.entries(exports) : []
-  if (!named.some(([key]) => key.startsWith("."))) return subpath === "." ? target(exports) : undefined
+  if (!named.some(([key]) => key.startsWith("."))) return subpath === "." ? target(exports, conditions) : undefined
   const exact = named.find(([key]) => key === subpath)
-  if (exact !== undefined) return target(exact[1])
+  if (exact !== undefined) return target(exact[1], conditions)
   for (const [key, value] of named) {
     const star = key.indexOf("*")
     if (star < 0) continue
     const [before, after] = [key.slice(0, star), key.slice(star + 1)]
     if (subpath.length < key.length || !subpath.startsWith(before) || !subpath.endsWith(after)) continue
-    return target(value)?.replaceAll("*", subpath.slice(before.length, subpath.length - after.length))
+    return target(value, conditions)?.replaceAll("*", subpath.slice(before.length, subpath.length - after.length))
   }
   return undefined
 }
 
 /** The file of a package in `directory`; `subpath` is `.` or starts with `./`. */
-const packageEntry = (directory: string, subpath: string): string | undefined => {
+const packageEntry = (directory: string, subpath: string, conditions: ReadonlySet<string>): string | undefined => {
   const path = join(directory, "package.json")
   const manifest = isFile(path) ? Option.getOrUndefined(decodeManifest(readFileSync(path, "utf8"))) : undefined
   if (manifest?.exports !== undefined) {
-    const found = subpathTarget(manifest.exports, subpath)
+    const found = subpathTarget(manifest.exports, subpath, conditions)
     return found === undefined ? undefined : join(directory, found)
   }
   const file = join(directory, subpath === "." ? (manifest?.main ?? "index.js") : subpath)
@@ -84,13 +87,17 @@ const found = (path: string): EntryPoint =>
 
 const isPath = (source: string): boolean => source.startsWith(".") || source.startsWith("file:") || isAbsolute(source)
 
-/** Finds a plugin's entry. Paths are relative to `directory`, and may be a file or a package's folder. */
-export const entryPoint = (source: string, directory: string): EntryPoint => {
+/**
+ * Finds a plugin's entry. Paths are relative to `directory`, and may be a file or a package's folder. `flags` are Node's, of
+ * this process.
+ */
+export const entryPoint = (source: string, directory: string, flags: ReadonlyArray<string>): EntryPoint => {
+  const conditions = conditionsIn(flags)
   if (isPath(source)) {
     const path = source.startsWith("file:") ? fileURLToPath(source) : resolve(directory, source)
     if (isFile(path)) return found(path)
     if (!isDirectory(path)) return { missing: `there is no file or folder ${path}` }
-    const entry = packageEntry(path, ".")
+    const entry = packageEntry(path, ".", conditions)
     return entry === undefined ? { missing: `the package in ${path} has no entry that can be imported` } : found(entry)
   }
   const parts = source.split("/")
@@ -100,7 +107,7 @@ export const entryPoint = (source: string, directory: string): EntryPoint => {
     for (const folder of upwards(start)) {
       const path = join(folder, "node_modules", name)
       if (!isDirectory(path)) continue
-      const entry = packageEntry(path, rest === "" ? "." : `./${rest}`)
+      const entry = packageEntry(path, rest === "" ? "." : `./${rest}`, conditions)
       return entry === undefined
         ? { missing: `the package in ${path} has no entry that can be imported` }
         : found(entry)

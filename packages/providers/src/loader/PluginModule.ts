@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { Duration, Effect } from "effect"
+import { Config, Duration, Effect } from "effect"
 import satisfies from "semver/functions/satisfies.js"
 import validRange from "semver/ranges/valid.js"
 import { contractVersion, isPlugin, type Plugin, PluginError } from "../Plugin.ts"
@@ -38,8 +38,9 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   deadline: Duration.Duration
 ) {
   const fail = (reason: string) => new PluginError({ plugin: source, reason })
+  const nodeOptions = yield* Effect.orElseSucceed(Config.string("NODE_OPTIONS"), () => "")
   const entry = yield* Effect.try({
-    try: () => entryPoint(source, directory),
+    try: () => entryPoint(source, directory, [...nodeOptions.split(/\s+/), ...process.execArgv]),
     catch: (cause) => fail(`cannot be looked up: ${oneLine(cause)}`)
   })
   if ("missing" in entry) return yield* fail(`not found: ${entry.missing}`)
