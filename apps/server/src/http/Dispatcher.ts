@@ -94,10 +94,10 @@ const compile = (endpoint: Endpoint, anyHandler: AnyHandler, { run, security, st
       ? Effect.flatMap(RequestBody.json(exchange), endpoint.decodeBody)
       : RequestBody.checkDeclared(exchange)
 
-  const answer = (exchange: Exchange, exit: Exit.Exit<string | void, VoiceErrorLike>): void => {
+  const answer = (exchange: Exchange, exit: Exit.Exit<string, VoiceErrorLike>): void => {
     if (exit._tag === "Failure") answerFailure(exchange, endpoint.name, exit.cause, run)
-    else if (typeof exit.value === "string") sendJson(exchange, endpoint.status, exit.value)
-    else send(exchange, endpoint.status, {}, undefined)
+    else if (endpoint.empty) send(exchange, endpoint.status, {}, undefined)
+    else sendJson(exchange, endpoint.status, exit.value)
   }
 
   return (exchange, params, search) => {
@@ -108,7 +108,7 @@ const compile = (endpoint: Endpoint, anyHandler: AnyHandler, { run, security, st
         Effect.flatMap(payloadOf(exchange), (payload) =>
           Effect.flatMap(
             Effect.provide(handler(endpoint.takesBody ? { ...decoded, payload } : decoded), servicesOf(principal)),
-            (body) => (endpoint.empty ? Effect.void : encode(body))
+            (body) => (endpoint.empty ? Effect.succeed("") : encode(body))
           )
         )
       )

@@ -1,0 +1,87 @@
+import { Agents } from "@svc/agents/Agents"
+import { AgentsHttp } from "@svc/agents/AgentsHttp"
+import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { UrlSafety } from "@svc/agents/UrlSafety"
+import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { Voices } from "@svc/agents/Voices"
+import { HandlerRegistry } from "@svc/api/Handlers"
+import { Accounts } from "@svc/auth/Accounts"
+import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { Bootstrap } from "@svc/auth/Bootstrap"
+import { Keys } from "@svc/auth/Keys"
+import { KeysRepo } from "@svc/auth/KeysRepo"
+import { KeyUse } from "@svc/auth/KeyUse"
+import { Callbacks } from "@svc/call-engine/Callbacks"
+import { CallEngine } from "@svc/call-engine/CallEngine"
+import { Calls } from "@svc/call-engine/Calls"
+import { CallsHttp } from "@svc/call-engine/CallsHttp"
+import { CallsRepo } from "@svc/call-engine/CallsRepo"
+import { Journal } from "@svc/call-engine/Journal"
+import { Ticker } from "@svc/call-engine/media/Ticker"
+import { Recovery } from "@svc/call-engine/Recovery"
+import { Settlement } from "@svc/call-engine/Settlement"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { Database } from "@svc/database/Database"
+import { Outbox } from "@svc/database/Outbox"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import { PhoneNumbersHttp } from "@svc/numbers/PhoneNumbersHttp"
+import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
+import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Layer } from "effect"
+import { FirstStart } from "./FirstStart.ts"
+import { HealthHttp } from "./HealthHttp.ts"
+import { HttpServer } from "./http/HttpServer.ts"
+import { PluginSockets } from "./http/PluginSockets.ts"
+import { Readiness } from "./http/Readiness.ts"
+import { Security } from "./http/Security.ts"
+
+/** What everything stands on. It ends last: the database stays open, and sockets carry media, until calls are settled. */
+const Ground = Layer.mergeAll(
+  Database.layer,
+  PluginLoader.layer(),
+  PluginSockets.layer,
+  HandlerRegistry.layer,
+  Resolver.layer,
+  Ticker.layer
+)
+
+const Repositories = Layer.mergeAll(
+  AccountsRepo.layer,
+  KeysRepo.layer,
+  AgentsRepo.layer,
+  PhoneNumbersRepo.layer,
+  CallsRepo.layer,
+  Outbox.layer
+)
+
+const Accounting = Bootstrap.layer.pipe(
+  Layer.provideMerge(Keys.layer),
+  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer))
+)
+
+const Agency = PhoneNumbers.layer.pipe(
+  Layer.provideMerge(Agents.layer),
+  Layer.provideMerge(Layer.mergeAll(UrlSafety.layer, Voices.layer))
+)
+
+/** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
+const Calling = Calls.layer.pipe(
+  Layer.provideMerge(CallEngine.layer),
+  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Recovery.layer, NodeLease.layer)),
+  Layer.provideMerge(Settlement.layer)
+)
+
+const Routes = Layer.mergeAll(AgentsHttp, PhoneNumbersHttp, CallsHttp, HealthHttp)
+
+/**
+ * The whole server, from the bottom up (read from the end): ground, repositories, accounts, agents and numbers, calls,
+ * routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
+ */
+export const Server = HttpServer.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Routes, Security.layer, Readiness.layer, FirstStart.layer)),
+  Layer.provideMerge(Calling),
+  Layer.provideMerge(Agency),
+  Layer.provideMerge(Accounting),
+  Layer.provideMerge(Repositories),
+  Layer.provideMerge(Ground)
+)

@@ -1,0 +1,33 @@
+import { Cause, ConfigError, Console, Effect, LogLevel } from "effect"
+import { logLevel } from "./Logging.ts"
+import { describe } from "./Settings.ts"
+
+const lineOf = (error: unknown): string => {
+  if (ConfigError.isConfigError(error)) return describe(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return message.trim().replace(/\s*\n\s*/g, "; ")
+}
+
+/** Why a command ended, in one line for the operator. */
+export const describeCause = (cause: Cause.Cause<unknown>): string => lineOf(Cause.squash(cause))
+
+/** A command that failed and has said why; the process ends with exit code 1. */
+export class Reported extends Error {
+  override readonly name = "Reported"
+}
+
+/**
+ * Prints one line on standard error for whatever ended a command, with `SVC_LOG_LEVEL=debug` also where it came from.
+ * Being told to stop is no failure.
+ */
+export const report = (cause: Cause.Cause<unknown>): Effect.Effect<never, Reported> =>
+  Effect.gen(function* () {
+    if (Cause.isInterruptedOnly(cause)) return yield* Effect.interrupt
+    if (Cause.squash(cause) instanceof Reported) return yield* Effect.fail(new Reported())
+    yield* Console.error(`svc: ${describeCause(cause)}`)
+    const level = yield* Effect.orElseSucceed(logLevel, () => LogLevel.Info)
+    if (LogLevel.lessThanEqual(level, LogLevel.Debug)) {
+      yield* Console.error(Cause.pretty(cause, { renderErrorCause: true }))
+    }
+    return yield* Effect.fail(new Reported())
+  })

@@ -1,0 +1,91 @@
+import * as Http from "node:http"
+import { UrlSafety } from "@svc/agents/UrlSafety"
+import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { Database } from "@svc/database/Database"
+import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Providers } from "@svc/providers/Providers"
+import { Console, Effect, Layer } from "effect"
+import { type HttpSettings, httpSettings } from "../http/HttpSettings.ts"
+import { Readiness } from "../http/Readiness.ts"
+import * as Logging from "../Logging.ts"
+import { describeCause, Reported } from "../StartFailure.ts"
+
+/** One thing that was looked at. `detail` is for people: what was found, or what is wrong. */
+interface Finding {
+  readonly check: string
+  readonly ok: boolean
+  readonly detail: string
+}
+
+/** Runs a check; whatever it fails with is a finding and not the end of the command. */
+const finding = <E, R>(check: string, look: Effect.Effect<string, E, R>): Effect.Effect<Finding, never, R> =>
+  look.pipe(
+    Effect.map((detail) => ({ check, ok: true, detail })),
+    Effect.catchAllCause((cause) => Effect.succeed({ check, ok: false, detail: describeCause(cause) }))
+  )
+
+const configuration = Effect.all([
+  httpSettings,
+  Layer.build(Logging.layer),
+  Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
+]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)
+
+const database = Database.pipe(
+  Effect.map(({ called }) => `${called} answers, its schema is up to date`),
+  Effect.provide(Database.layer)
+)
+
+const plugins = Effect.gen(function* () {
+  const loaded = yield* Providers
+  const parts = yield* Effect.flatMap(Readiness, ({ check }) => check)
+  const ill = parts.flatMap(({ health, part }) => (health.healthy ? [] : [`${part}: ${health.reason}`]))
+  if (ill.length > 0) return yield* Effect.fail(new Error(ill.join("; ")))
+  return `${loaded.plugins.map(({ name }) => name).join(", ")}: loaded and healthy`
+}).pipe(Effect.provide(Readiness.layer.pipe(Layer.provideMerge(PluginLoader.layer()), Layer.provide(Database.layer))))
+
+/** Whether a server of ours answers there. */
+const answers = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
+  Effect.async<boolean>((resume) => {
+    const request = Http.get({ host, port, path: "/healthz", timeout: 2000 }, (response) => {
+      response.resume()
+      resume(Effect.succeed(response.statusCode === 200 && response.headers["x-request-id"] !== undefined))
+    })
+    request.on("timeout", () => request.destroy()).on("error", () => resume(Effect.succeed(false)))
+    return Effect.sync(() => request.destroy())
+  })
+
+const canListen = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
+  Effect.async<boolean>((resume) => {
+    const server = Http.createServer()
+    server.once("error", () => resume(Effect.succeed(false)))
+    server.listen(port, host, () => server.close(() => resume(Effect.succeed(true))))
+  })
+
+const port = Effect.gen(function* () {
+  const settings = yield* httpSettings
+  const place = `port ${settings.port} on ${settings.host}`
+  if (yield* canListen(settings)) return settings.port === 0 ? "any free port" : `${place} is free`
+  if (yield* answers(settings)) return `${place} is held by a running server`
+  return yield* Effect.fail(new Error(`${place} cannot be listened on; set SVC_HOST or SVC_PORT`))
+})
+
+const show = ({ check, detail, ok }: Finding): string => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(13)} ${detail}`
+
+/** `svc doctor`: looks at what a server needs, one thing after the other, and says what is wrong with each. */
+export const doctor = (options: { readonly json: boolean }) =>
+  Effect.gen(function* () {
+    const findings: Array<Finding> = []
+    for (const check of [
+      finding("configuration", configuration),
+      finding("database", database),
+      finding("plugins", plugins),
+      finding("port", port)
+    ]) {
+      const found = yield* check
+      findings.push(found)
+      if (!options.json) yield* Console.log(show(found))
+    }
+    const ok = findings.every((found) => found.ok)
+    if (options.json) yield* Console.log(JSON.stringify({ ok, checks: findings }))
+    if (!ok) return yield* Effect.fail(new Reported())
+  })

@@ -1,0 +1,45 @@
+import { CallEngine } from "@svc/call-engine/CallEngine"
+import { Console, Context, Effect, Fiber, Layer } from "effect"
+import { FirstStart } from "../FirstStart.ts"
+import { HttpServer } from "../http/HttpServer.ts"
+import { Server } from "../Server.ts"
+
+/** What to try next; on the first start only, later starts keep to one line. */
+const firstSteps = (url: string, dev: boolean): string =>
+  [
+    "Try it, with the project key in SVC_KEY:",
+    "",
+    `  curl -H "Authorization: Bearer $SVC_KEY" ${url}/v1/health`,
+    `  curl -H "Authorization: Bearer $SVC_KEY" -H "Content-Type: application/json" \\`,
+    `       -d '{"name":"Reception","server_url":"${dev ? "http://localhost:3000/" : "https://example.com/"}"}' ${url}/v1/agents`,
+    `  curl -H "Authorization: Bearer $SVC_KEY" ${url}/v1/calls`,
+    ...(dev ? ["", "The simulated phone network is loaded: with `npm run simulate` you can place a call."] : []),
+    ""
+  ].join("\n")
+
+const announce = (context: Context.Context<HttpServer | FirstStart>, dev: boolean): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { host, port, url } = Context.get(context, HttpServer)
+    const listens = url.endsWith(`:${port}`) ? url : `${url} (on ${host} port ${port})`
+    yield* Console.log(`Svc listens at ${listens}`)
+    if (Context.get(context, FirstStart).created) yield* Console.log(firstSteps(url, dev))
+  })
+
+/** Tells, when the start takes long, that it is still under way. */
+const patience = Effect.sleep("2 seconds").pipe(Effect.zipRight(Console.log("Starting the database and the plugins…")))
+
+/** `svc serve`: runs the server until it is told to stop, and then ends it in good order. */
+export const serve = (options: { readonly dev: boolean }) =>
+  Effect.gen(function* () {
+    const waiting = yield* Effect.fork(patience)
+    const context = yield* Layer.build(Server)
+    yield* Fiber.interrupt(waiting)
+    // Calls say goodbye while requests finish, so that the one does not wait for the other.
+    yield* Effect.addFinalizer(() =>
+      Effect.logInfo("Stopping: requests and calls under way are ended in good order").pipe(
+        Effect.zipRight(Effect.forkDaemon(Context.get(context, CallEngine).drain))
+      )
+    )
+    yield* announce(context, options.dev)
+    return yield* Effect.never
+  }).pipe(Effect.scoped, Effect.withTracerEnabled(false))

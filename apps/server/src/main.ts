@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Effect, Schema } from "effect"
+import * as Logging from "./Logging.ts"
+import * as Settings from "./Settings.ts"
+import { report } from "./StartFailure.ts"
+
+// Each command's own code is imported when it runs: the server's is large, and `svc --help` should not wait for it.
+
+const dev = Options.boolean("dev").pipe(
+  Options.withDescription("Development mode: the simulated phone network is loaded, and private URLs are allowed")
+)
+const json = Options.boolean("json").pipe(Options.withDescription("Print JSON, for machines"))
+
+const serve = Command.make("serve", { dev }, (options) =>
+  Effect.promise(() => import("./commands/Serve.ts")).pipe(
+    Effect.flatMap((command) => command.serve(options)),
+    Effect.provide(Logging.layer),
+    Effect.withConfigProvider(Settings.provider(options.dev))
+  )
+).pipe(Command.withDescription("Run the server until it gets SIGINT or SIGTERM; a second signal ends it at once"))
+
+const migrate = Command.make("migrate", { json }, (options) =>
+  Effect.promise(() => import("./commands/Migrate.ts")).pipe(
+    Effect.flatMap((command) => command.migrate(options)),
+    Effect.provide(Logging.layer),
+    Effect.withConfigProvider(Settings.provider(false))
+  )
+).pipe(Command.withDescription("Bring the database's schema up to date"))
+
+const doctor = Command.make("doctor", { dev, json }, (options) =>
+  Effect.promise(() => import("./commands/Doctor.ts")).pipe(
+    Effect.flatMap((command) => command.doctor(options)),
+    Effect.withConfigProvider(Settings.provider(options.dev))
+  )
+).pipe(Command.withDescription("Check configuration, database (whose schema it brings up to date), plugins and port"))
+
+const { version } = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ version: Schema.String })))(
+  readFileSync(new URL("../package.json", import.meta.url), "utf8")
+)
+
+const svc = Command.make("svc").pipe(
+  Command.withDescription("Self-hosted platform on which AI voice agents answer phone calls"),
+  Command.withSubcommands([serve, migrate, doctor])
+)
+
+Command.run(svc, { name: "svc", version })(process.argv).pipe(
+  Effect.provide(NodeContext.layer),
+  Effect.catchAllCause(report),
+  Effect.withConfigProvider(Settings.provider(false)),
+  NodeRuntime.runMain({ disableErrorReporting: true, disablePrettyLogger: true })
+)
