@@ -1,15 +1,17 @@
 import { readFileSync } from "node:fs"
 import { createServer, type RequestListener } from "node:http"
+import { fileURLToPath } from "node:url"
 import { expect, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Redacted } from "effect"
 import { describe } from "vitest"
-import { layer } from "../../../docs/examples/HouseModel.ts"
 import type { LanguageModel } from "../src/LanguageModel.ts"
 import * as PluginLoader from "../src/PluginLoader.ts"
 import { Providers } from "../src/Providers.ts"
 import { languageModelSuite } from "../src/testing/LanguageModelSuite.ts"
+import { layer } from "./fixtures/HouseModel.ts"
 
-const docs = new URL("../../../docs/", import.meta.url)
+const guide = new URL("../../../docs/plugins.md", import.meta.url)
+const example = new URL("./fixtures/HouseModel.ts", import.meta.url)
 
 /** A server on a free port for as long as the scope lives. */
 const serve = (listener: RequestListener) =>
@@ -40,22 +42,23 @@ const answers: RequestListener = (request, response) => {
 }
 
 describe("docs/plugins.md", () => {
-  it("shows the example as it is in docs/examples", () => {
-    const text = readFileSync(new URL("plugins.md", docs), "utf8")
-    expect(text).toContain(`\`\`\`ts\n${readFileSync(new URL("examples/HouseModel.ts", docs), "utf8")}\`\`\``)
+  it("shows the example as it is loaded and checked here", () => {
+    const text = readFileSync(guide, "utf8")
+    expect(text).toContain(`\`\`\`ts\n${readFileSync(example, "utf8")}\`\`\``)
   })
 
   it.scoped("has an example that loads and answers", () =>
     Effect.gen(function* () {
       const url = yield* serve(answers)
       const variables = new Map([
-        ["SVC_PLUGINS", "./examples/HouseModel.ts"],
+        ["SVC_PLUGINS", fileURLToPath(example)],
         ["SVC_HOUSE_URL", url],
         ["SVC_HOUSE_API_KEY", "secret"]
       ])
-      const providers = yield* Layer.build(
-        PluginLoader.layer({ directory: new URL(".", docs).pathname, required: ["languageModel"] })
-      ).pipe(Effect.map(Context.get(Providers)), Effect.withConfigProvider(ConfigProvider.fromMap(variables)))
+      const providers = yield* Layer.build(PluginLoader.layer({ required: ["languageModel"] })).pipe(
+        Effect.map(Context.get(Providers)),
+        Effect.withConfigProvider(ConfigProvider.fromMap(variables))
+      )
       let text = ""
       yield* providers.languageModel[0]?.generate(
         { callId: "call_1", messages: [], tools: [], variables: {} },
