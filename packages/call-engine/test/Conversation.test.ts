@@ -387,6 +387,14 @@ describe("the end", () => {
     expect(s.take().at(-1)).toBe("Finish completed answered caller-hangup")
   })
 
+  it("keeps what the caller had heard of what was being said", () => {
+    const s = Script.live()
+    s.input({ _tag: "SpeechStarted", id: "u0" })
+    s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hello" }] }).input({ _tag: "CallerHungUp" })
+    expect(s.transcript).toEqual(["assistant: Hello"])
+    expect(s.events).toContain("ai.speech.ended")
+  })
+
   it("gives up tools that still run", () => {
     const s = Script.greeted()
     s.say("Go")

@@ -158,11 +158,11 @@ export const dropHeld = (d: Draft): void => {
   }
 }
 
-/** Notes what the caller had heard of what was stopped. */
+/** Notes what the caller had heard of what was stopped, by us or because the caller is gone. */
 export const onCleared = (d: Draft, input: InputOf<"SpeechCleared">): void => {
   const played = new Map(input.cuts.map((cut) => [cut.id, cut.played]))
   mapUtterances(d, (u) => {
-    const heard = u.state === "held" ? (played.get(u.id) ?? "") : ""
+    const heard = u.state === "held" || isActive(u) ? (played.get(u.id) ?? "") : ""
     if (heard === "" || !u.text.startsWith(heard)) return [u]
     return [heard.length === u.text.length ? { ...u, state: "played", played: heard } : { ...u, played: heard }]
   })

@@ -4,6 +4,9 @@ import { type Codec, codecOf } from "./Codec.ts"
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 import { Playout } from "./Playout.ts"
 
+/** Frames for which a detector may linger on speech that the recognizer knows to be over: 300 ms. */
+const lingerFrames = 15
+
 /** Called synchronously from the media path. */
 export interface MediaListener {
   /** One 20 ms frame of the caller; valid only during the call. */
@@ -21,6 +24,8 @@ export class CallMedia implements FrameSource {
   private readonly heard: Int16Array
   private heardCount = 0
   private voice = false
+  /** Frames in which the detector's "speech" still means what is over already. */
+  private lingering = 0
   private stopped = false
   /** PCM that did not fit: a writer that does not wait. */
   private overflow: Array<Int16Array> = []
@@ -66,14 +71,25 @@ export class CallMedia implements FrameSource {
       this.heardCount += count
       if (this.heardCount < this.heard.length) return
       this.heardCount = 0
-      this.setVoice(this.detector.push(this.heard) === "speech")
+      this.setVoice(this.detects(this.heard))
       this.listener.onFrame(this.heard)
     }
   }
 
   /** The recognizer says that the caller has finished; a line that goes silent without frames would not tell. */
   quiet(): void {
+    this.lingering = lingerFrames
     this.setVoice(false)
+  }
+
+  private detects(frame: Int16Array): boolean {
+    const speech = this.detector.push(frame) === "speech"
+    if (!speech) this.lingering = 0
+    else if (this.lingering > 0) {
+      this.lingering--
+      return false
+    }
+    return speech
   }
 
   private setVoice(on: boolean): void {
