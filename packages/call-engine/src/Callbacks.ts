@@ -50,7 +50,7 @@ export class Callbacks extends Context.Tag("@svc/call-engine/Callbacks")<
         callStarted: (to, body) => within(callStartedMs, Effect.flatMap(post(to, body), json)),
         toolCall: (to, body) =>
           Effect.flatMap(Effect.flatMap(post(to, body), json), (answer) =>
-            Effect.mapBoth(Schema.decodeUnknown(ToolCallAnswer)(answer), {
+            Effect.mapBoth(Schema.decodeUnknown(ToolCallAnswer)(answer, { exact: true }), {
               onFailure: () => new CallbackFailed({ reason: "the answer to tool.call has no result" }),
               onSuccess: ({ result }) => result
             })
@@ -92,6 +92,7 @@ const exchange = (
       return
     }
     let controller: Dispatcher.DispatchController | undefined
+    let unwanted: Error | undefined
     const chunks: Array<Buffer> = []
     let size = 0
     let status = 0
@@ -113,6 +114,8 @@ const exchange = (
       {
         onRequestStart: (c) => {
           controller = c
+          // It was given up while the connection was being made.
+          if (unwanted !== undefined) c.abort(unwanted)
         },
         onResponseStart: (_, code) => {
           status = code
@@ -131,7 +134,10 @@ const exchange = (
         onResponseError: (_, error) => fail(`the server could not be reached: ${error.message}`)
       }
     )
-    return Effect.sync(() => controller?.abort(new Error("not wanted any more")))
+    return Effect.sync(() => {
+      unwanted = new Error("not wanted any more")
+      controller?.abort(unwanted)
+    })
   })
 
 const json = (answer: Answer): Effect.Effect<unknown, CallbackFailed> =>
