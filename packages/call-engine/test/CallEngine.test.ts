@@ -6,7 +6,7 @@ import { Calls } from "../src/Calls.ts"
 import { CallsRepo } from "../src/CallsRepo.ts"
 import { replay } from "../src/Replay.ts"
 import * as CustomerServer from "./CustomerServer.ts"
-import { Base, configuration, Engine, line, phone } from "./Engine.ts"
+import { Base, configuration, Engine, line, phone, until } from "./Engine.ts"
 
 const lookup = {
   name: "lookup",
@@ -49,7 +49,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       expect(hangup).toEqual({ event: "hangup", cause: "agent-hangup" })
 
       const engine = yield* CallEngine
-      yield* Effect.repeat(engine.live, { until: (n) => n === 0 })
+      yield* until(engine.live, (n) => n === 0)
       const call = yield* calls.get(project, callId)
       expect(call).toMatchObject({
         status: "completed",

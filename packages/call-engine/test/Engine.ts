@@ -25,7 +25,6 @@ import { Settlement } from "../src/Settlement.ts"
 import * as CustomerServer from "./CustomerServer.ts"
 import { Phone } from "./Phone.ts"
 
-/** The engine with everything real but the socket of the phone: database, plugins, HTTP to the customer's server. */
 const settings = ConfigProvider.fromMap(
   new Map([
     ["SVC_ALLOW_PRIVATE_URLS", "true"],
@@ -33,15 +32,18 @@ const settings = ConfigProvider.fromMap(
   ])
 )
 
-export const Base = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer).pipe(
+/** Everything under the engine that one node has for itself, on a database that is given. */
+export const Services = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Agents.layer, Accounts.layer)),
   Layer.provideMerge(
     Layer.mergeAll(AgentsRepo.layer, PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)
   ),
   Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),
-  Layer.provideMerge(TestDatabase.layer),
   Layer.provide(Layer.setConfigProvider(ConfigProvider.orElse(settings, () => ConfigProvider.fromEnv())))
 )
+
+/** The same on a database of its own: everything is real but the socket of the phone. */
+export const Base = Services.pipe(Layer.provideMerge(TestDatabase.layer))
 
 export const Engine = Calls.layer.pipe(
   Layer.provideMerge(CallEngine.layer),
@@ -50,10 +52,16 @@ export const Engine = Calls.layer.pipe(
   Layer.provideMerge(CallsRepo.layer)
 )
 
+/** A node of its own on the given database, with its own plugins; it ends with its scope. */
+export const node = Effect.suspend(() => Layer.build(Layer.fresh(Layer.provideMerge(Engine, Services))))
+
 let numbers = 0
 
 /** An agent with its server and a number that nobody else has. */
-export const line = (answer: (request: CustomerServer.Received) => CustomerServer.Answer) =>
+export const line = (
+  answer: (request: CustomerServer.Received) => CustomerServer.Answer,
+  options: { readonly serverUrl?: string } = {}
+) =>
   Effect.gen(function* () {
     const server = yield* CustomerServer.start(answer)
     const accounts = yield* Accounts
@@ -74,7 +82,7 @@ export const line = (answer: (request: CustomerServer.Received) => CustomerServe
     }
     const created = yield* agents.create(principal, {
       name: "Test",
-      server_url: server.url,
+      server_url: options.serverUrl ?? server.url,
       language: "en-US",
       voice: "Sarah",
       max_duration: 1800,
@@ -91,6 +99,21 @@ export const line = (answer: (request: CustomerServer.Received) => CustomerServe
 export const phone = Effect.flatMap(Providers, ({ telephony }) =>
   Phone.connect(telephony.find((t) => t.id === "simulated")?.routes ?? [])
 )
+
+/** A phone that has dialled. */
+export const dial = (to: string, options: Readonly<Record<string, unknown>> = {}) =>
+  Effect.tap(phone, (caller) => Effect.sync(() => caller.send({ event: "dial", to, from: "+15550000001", ...options })))
+
+/** Looks again and again, every few milliseconds, until it is so. */
+export const until = <A, E, R>(look: Effect.Effect<A, E, R>, isSo: (found: A) => boolean): Effect.Effect<A, E, R> =>
+  Effect.flatMap(look, (found) =>
+    isSo(found)
+      ? Effect.succeed(found)
+      : Effect.zipRight(
+          Effect.sleep("10 millis"),
+          Effect.suspend(() => until(look, isSo))
+        )
+  )
 
 /** A `call.started` answer whose model follows a script. */
 export const configuration = (script: unknown, more: Readonly<Record<string, unknown>> = {}) => ({
