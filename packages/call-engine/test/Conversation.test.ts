@@ -82,6 +82,15 @@ describe("a turn", () => {
     ])
   })
 
+  it("counts the caller's wait through the tools, until the agent speaks", () => {
+    const s = Script.greeted()
+    s.wait(1000).say("Look it up")
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: {} }] })
+    s.input({ _tag: "ModelDone", turn: 1 }).wait(400).input({ _tag: "ToolAnswered", id: "t", result: 1 })
+    s.wait(100).input({ _tag: "ModelSentence", turn: 2, text: "Found it." }).input({ _tag: "SpeechStarted", id: "u1" })
+    expect(s.state.latencies.map((l) => [l.turn, l.llm_ttfb_ms, l.response_ms])).toEqual([[2, 100, 500]])
+  })
+
   it("ends half a second after the last words when the recognizer does not tell", () => {
     const s = Script.greeted({}, { endpointing: "none" })
     s.input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerSpeechStopped" })

@@ -9,18 +9,18 @@ export const modelMs = 10_000
 export const maxRounds = 5
 
 /** Asks the model, unless tools are still running: then it is asked when they are done. */
-export const respond = (d: Draft, heard_at: number | null): void => {
+export const respond = (d: Draft): void => {
   if (pendingTools(d)) patch(d, { owed: true })
-  else ask(d, heard_at)
+  else ask(d)
 }
 
 const pendingTools = (d: Draft): boolean =>
   d.state.entries.some((e) => e.kind === "agent" && e.tools.some((t) => t.pending))
 
-const ask = (d: Draft, heard_at: number | null): void => {
+const ask = (d: Draft): void => {
   if (d.state.model !== null) cancel(d)
   const turn = d.state.next_turn
-  const model = { turn, asked_at: d.at, heard_at, started_at: null, sentence_at: null }
+  const model = { turn, asked_at: d.at, heard_at: d.state.unanswered, started_at: null, sentence_at: null }
   patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
   command(d, {
     _tag: "AskModel",
@@ -103,5 +103,5 @@ export const onTimer = (d: Draft): string | null => {
 
 /** Once all tools have answered and the model is done with their turn, it goes on with their results. */
 export const continueAfterTools = (d: Draft): void => {
-  if (d.state.phase === "live" && d.state.owed && d.state.model === null && !pendingTools(d)) ask(d, null)
+  if (d.state.phase === "live" && d.state.owed && d.state.model === null && !pendingTools(d)) ask(d)
 }

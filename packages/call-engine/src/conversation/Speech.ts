@@ -191,6 +191,7 @@ const noteLatency = (d: Draft, turn: number): void => {
   const since = (from: number | null, to: number | null): number | null =>
     from === null || to === null ? null : Math.round((to - from) * 10) / 10
   patch(d, {
+    unanswered: null,
     waiting: d.state.waiting.filter((w) => w.turn > turn),
     latencies: [
       ...d.state.latencies,

@@ -48,7 +48,7 @@ export type Entry = AgentEntry | CallerEntry
 export interface ModelTurn {
   readonly turn: number
   readonly asked_at: number
-  /** When we noticed that the caller had finished; null for a turn that answers a tool. */
+  /** When we noticed that the caller had finished what this turn answers; null when that was answered already. */
   readonly heard_at: number | null
   readonly started_at: number | null
   readonly sentence_at: number | null
@@ -78,6 +78,8 @@ export interface Conversation {
   readonly model: ModelTurn | null
   /** Timings of turns whose first audio has not been played yet, by turn. */
   readonly waiting: ReadonlyArray<ModelTurn>
+  /** When the caller finished a turn that no agent speech has answered yet. */
+  readonly unanswered: number | null
   /** The model owes an answer: its tools were called, or the caller spoke while they ran. */
   readonly owed: boolean
   /** Model turns since the caller last spoke; bounds the tool rounds. */
@@ -104,6 +106,7 @@ export const initial = (facts: Facts): Conversation => ({
   interruption: null,
   model: null,
   waiting: [],
+  unanswered: null,
   owed: false,
   rounds: 0,
   next_turn: 0,

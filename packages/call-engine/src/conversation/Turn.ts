@@ -135,8 +135,8 @@ export const onEndOfTurn = (d: Draft): void => {
     confirm(d)
   }
   if (!commit(d, text) || d.state.phase !== "live") return
-  patch(d, { rounds: 0 })
-  Model.respond(d, d.at)
+  patch(d, { rounds: 0, unanswered: d.at })
+  Model.respond(d)
 }
 
 /** Closes the caller's speech and writes its words down. Returns whether there were any. */
