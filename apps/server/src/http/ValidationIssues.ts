@@ -84,10 +84,13 @@ const collect = (issue: ParseResult.ParseIssue, path: string): ReadonlyArray<Iss
       return [{ path, message: mustBe(path, issue.ast) }]
     case "Composite": {
       const parts = isList(issue.issues) ? issue.issues : [issue.issues]
-      const inner = parts.flatMap((part) => collect(part, path))
-      // None of a union's members fits: that is one thing to say, unless the value got as far as into one of them.
-      if (issue.ast._tag !== "Union" || inner.some((one) => one.path !== path)) return inner
-      return [{ path, message: mustBe(path, issue.ast) }]
+      const tried = parts.filter((part) => !(part._tag === "Type" && part.ast._tag === "UndefinedKeyword"))
+      const inner = tried.flatMap((part) => collect(part, path))
+      // A field that is merely optional has one kind of value, which speaks for itself.
+      if (issue.ast._tag !== "Union" || tried.length === 1) return inner
+      // None of several kinds fits: that is one thing to say, unless the value got as far as into one of them.
+      const deeper = inner.filter((one) => one.path !== path)
+      return deeper.length > 0 ? deeper : [{ path, message: mustBe(path, issue.ast) }]
     }
     case "Refinement":
       return issue.kind === "From" ? collect(issue.issue, path) : refused(issue, path)
