@@ -26,7 +26,7 @@ const service = <I, S>(
   scope: Scope.Scope
 ): Effect.Effect<S | undefined, PluginError> =>
   layer === undefined
-    ? Effect.succeed(undefined)
+    ? Effect.as(Effect.void, undefined)
     : Layer.buildWithMemoMap(layer, memoMap, scope).pipe(Effect.map((context) => Context.get(context, tag)))
 
 const build = (capabilities: Capabilities, scope: Scope.Scope): Effect.Effect<BuiltPlugin, PluginError> =>

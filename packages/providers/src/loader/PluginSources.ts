@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Config, Effect, Option, ParseResult, Schema } from "effect"
+import { Config, Data, Effect, Option, ParseResult, Schema } from "effect"
 import { PluginError } from "../Plugin.ts"
 
 /** The file that names the plugins when `SVC_PLUGINS` is not set. */
@@ -15,15 +15,20 @@ const decodeFile = Schema.decode(ConfigFile)
 const readConfigFile = (path: string): Effect.Effect<Option.Option<string>, PluginError> =>
   Effect.tryPromise({
     try: () => readFile(path, "utf8"),
-    catch: (cause) => (cause instanceof Error ? cause : new Error(String(cause)))
+    catch: (cause) => new Unreadable({ code: codeOf(cause), reason: String(cause) })
   }).pipe(
     Effect.map(Option.some),
-    Effect.catchAll((cause) =>
-      "code" in cause && cause.code === "ENOENT"
+    Effect.catchAll(({ code, reason }) =>
+      code === "ENOENT"
         ? Effect.succeed(Option.none())
-        : Effect.fail(new PluginError({ plugin: configFile, reason: `cannot be read: ${cause.message}` }))
+        : Effect.fail(new PluginError({ plugin: configFile, reason: `cannot be read: ${reason}` }))
     )
   )
+
+class Unreadable extends Data.TaggedError("Unreadable")<{ readonly code: string; readonly reason: string }> {}
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
 
 /** The first thing that is wrong with the file, in one line. */
 const fileProblem = (error: ParseResult.ParseError): string => {

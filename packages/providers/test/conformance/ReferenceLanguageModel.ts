@@ -65,7 +65,7 @@ export const referenceLanguageModel = (bug?: LanguageModelBug, peer: Peer = "wel
           if (is("completes without Done", "tells Done first")) return
           yield* tell({ _tag: "Done", reason })
           if (is("tells Done twice")) yield* tell({ _tag: "Done", reason })
-          if (is("never completes after Done")) yield* Effect.never
+          if (is("never completes after Done")) return yield* Effect.never
           if (is("tells after completion")) yield* Effect.forkDaemon(tell({ _tag: "Text", text: "!" }))
         })
       const answer = Effect.gen(function* () {

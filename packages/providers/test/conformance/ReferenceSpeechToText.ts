@@ -60,8 +60,8 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "well"
     open: (options) => {
       if (is("throws on open")) throw new Error("no such language")
       return Effect.gen(function* () {
-        if (is("open ignores interruption")) yield* Effect.uninterruptible(Effect.never)
-        if (is("hangs on open") || peer === "hangs") yield* Effect.never
+        if (is("open ignores interruption")) return yield* Effect.uninterruptible(Effect.never)
+        if (is("hangs on open") || peer === "hangs") return yield* Effect.never
         if (peer === "refuses") {
           return yield* new SpeechToTextError({ reason: "wrong key", retryable: false })
         }
