@@ -1,0 +1,66 @@
+import { FetchHttpClient, HttpApiClient, HttpClient, HttpClientRequest } from "@effect/platform"
+import type { TurnLatency } from "@svc/api/calls/Call"
+import { VoiceApi } from "@svc/api/VoiceApi"
+import { Effect } from "effect"
+import { BenchFailed } from "./Child.ts"
+
+/** The bench as a customer of the server: what it sets up and reads through the API. */
+export interface Account {
+  /** Makes an agent with a number. Gives the number. */
+  readonly open: (customerUrl: string) => Effect.Effect<string, BenchFailed>
+  /** The turns' latencies of calls that are over, by the servers' own records. */
+  readonly latencies: (callIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TurnLatency>, BenchFailed>
+}
+
+const number = "+15550100100"
+
+export const make = (url: string, key: string): Effect.Effect<Account> =>
+  Effect.gen(function* () {
+    const client = yield* HttpApiClient.make(VoiceApi, {
+      baseUrl: url,
+      transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(key))
+    })
+    const ask = <A, E>(what: string, request: Effect.Effect<A, E>) =>
+      Effect.mapError(request, (error) => new BenchFailed({ message: `cannot ${what}: ${String(error)}` }))
+
+    const open = Effect.fn("Account.open")(function* (customerUrl: string) {
+      const { agent } = yield* ask(
+        "create the agent",
+        client.agents.create({
+          payload: {
+            name: "Bench",
+            server_url: customerUrl,
+            language: "en-US",
+            voice: "Sarah",
+            max_duration: 7200,
+            recording: false,
+            end_call_enabled: false
+          }
+        })
+      )
+      const { phone_number } = yield* ask(
+        "import the number",
+        client.phoneNumbers.import({ payload: { number, telephony: "simulated" } })
+      )
+      yield* ask(
+        "assign the number",
+        client.phoneNumbers.assign({
+          path: { numberId: String(phone_number.id) },
+          payload: { agent_id: agent.public_id }
+        })
+      )
+      return number
+    })
+
+    const account: Account = {
+      open,
+      latencies: (callIds) =>
+        Effect.map(
+          Effect.forEach(callIds, (callId) => ask(`read call ${callId}`, client.calls.get({ path: { callId } })), {
+            concurrency: 10
+          }),
+          (calls) => calls.flatMap((call) => call.latency_data.turns)
+        )
+    }
+    return account
+  }).pipe(Effect.provide(FetchHttpClient.layer))

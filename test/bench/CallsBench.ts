@@ -1,0 +1,83 @@
+import { parseArgs } from "node:util"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Console, Effect } from "effect"
+import { BenchFailed } from "./Child.ts"
+import { run } from "./Run.ts"
+import { table } from "./Table.ts"
+import { isHeld, type Line, linesOf, medianOf, verdictOf } from "./Verdict.ts"
+
+/**
+ * `npm run bench:calls`: N simulated calls at once in one server process, against the budgets. It judges nothing by its
+ * exit code, because a busy machine would: 0 unless it could not run.
+ */
+
+const usage = `npm run bench:calls -- [options]
+  --calls N      calls at once (200)
+  --seconds N    length of the measurement (20)
+  --runs N       runs of which the medians are shown (1)
+  --find         100, 200, … 500 calls, until a must is missed
+  --continuous   phones send silence too, all the time
+  --profile DIR  writes a CPU profile of the server
+  --json         prints JSON`
+
+const steps = [100, 200, 300, 400, 500]
+
+const options = Effect.try({
+  try: () => {
+    const { values } = parseArgs({
+      options: {
+        calls: { type: "string", default: "200" },
+        seconds: { type: "string", default: "20" },
+        runs: { type: "string", default: "1" },
+        find: { type: "boolean", default: false },
+        continuous: { type: "boolean", default: false },
+        profile: { type: "string" },
+        json: { type: "boolean", default: false }
+      }
+    })
+    const count = (name: "calls" | "seconds" | "runs") => {
+      const value = Number(values[name])
+      if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is not a whole number above 0`)
+      return value
+    }
+    return { ...values, calls: count("calls"), seconds: count("seconds"), runs: count("runs") }
+  },
+  catch: (error) => new BenchFailed({ message: `${error instanceof Error ? error.message : error}\n\n${usage}` })
+})
+
+const program = Effect.gen(function* () {
+  const { calls, continuous, find, json, profile, runs, seconds } = yield* options
+  const print = (count: number, lines: ReadonlyArray<Line>) =>
+    Console.log(
+      json
+        ? JSON.stringify({
+            calls: count,
+            seconds,
+            runs,
+            lines: lines.map((line) => ({ ...line, verdict: verdictOf(line) ?? null }))
+          })
+        : `${table(`${count} simulated calls at once, ${seconds} s, ${runs === 1 ? "one run" : `medians of ${runs} runs`}`, lines)}\n`
+    )
+  const measure = (count: number) =>
+    Effect.gen(function* () {
+      const all = yield* Effect.replicateEffect(run({ calls: count, seconds, continuous, profile }), runs)
+      const lines = medianOf(all.map(linesOf))
+      yield* print(count, lines)
+      return isHeld(lines, count)
+    })
+  if (!find) {
+    yield* measure(calls)
+    return
+  }
+  let held = 0
+  for (const count of steps) {
+    if (!(yield* measure(count))) break
+    held = count
+  }
+  yield* json ? Console.log(JSON.stringify({ held })) : Console.log(`Held with every must met: ${held} calls at once`)
+})
+
+program.pipe(
+  Effect.tapErrorTag("BenchFailed", ({ message }) => Console.error(message)),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)

@@ -1,0 +1,29 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks"
+import type * as Messages from "./Messages.ts"
+
+const resolutionMs = 5
+
+/** What a process spends, and how late its event loop is, from `begin` on. */
+export class EffortMeter {
+  private readonly loop: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs })
+  private cpu = process.cpuUsage()
+  private since = performance.now()
+
+  begin(): void {
+    this.loop.enable()
+    this.loop.reset()
+    this.cpu = process.cpuUsage()
+    this.since = performance.now()
+  }
+
+  read(): Messages.Effort {
+    const { system, user } = process.cpuUsage(this.cpu)
+    // The histogram holds the time between two looks at the clock, which is at least the resolution.
+    const late = (ns: number) => Math.max(0, ns / 1e6 - resolutionMs)
+    return {
+      cpuMs: (user + system) / 1000,
+      wallMs: performance.now() - this.since,
+      loop: { p50: late(this.loop.percentile(50)), p99: late(this.loop.percentile(99)), max: late(this.loop.max) }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { TurnLatency } from "@svc/api/calls/Call"
+import { Console, Effect, Schedule, type Scope } from "effect"
+import * as Account from "./Account.ts"
+import * as Child from "./Child.ts"
+import type { LoadAsks, LoadFigures, Memory, ServerAsks, ServerFigures } from "./Messages.ts"
+
+/** What one run is asked to do. */
+export interface RunOptions {
+  readonly calls: number
+  /** Length of the measurement. */
+  readonly seconds: number
+  /** Phones send silence too. */
+  readonly continuous: boolean
+  /** Folder for a CPU profile of the server. */
+  readonly profile: string | undefined
+}
+
+/** What one run gave, as it was read. */
+export interface RunFigures {
+  readonly calls: number
+  readonly server: ServerFigures
+  readonly load: LoadFigures
+  /** Of the server: warm but idle, and with all calls up. */
+  readonly idle: Memory
+  readonly busy: Memory
+  /** Every turn of every call, warm-up included. */
+  readonly turns: ReadonlyArray<TurnLatency>
+}
+
+/** Calls dialled a second. */
+const rate = 60
+/** Calls with which the server is warmed up before its memory is read, and how long they talk. */
+const warmUpCalls = 20
+const warmUp = "5 seconds"
+/** From the last answer to the first measurement. */
+const settling = "3 seconds"
+
+const folder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-bench-"))),
+  (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
+)
+
+/** One server from its start to its end, with N calls at once. */
+export const run = ({
+  calls,
+  continuous,
+  profile,
+  seconds
+}: RunOptions): Effect.Effect<RunFigures, Child.BenchFailed> =>
+  Effect.gen(function* () {
+    const data = yield* folder
+    const key = `svc_live_${randomBytes(24).toString("hex")}`
+    yield* Console.error(`${calls} calls: starting a server …`)
+    const load = yield* Child.start<LoadAsks>("LoadProcess.ts")
+    const server = yield* Child.start<ServerAsks>("ServerProcess.ts", {
+      flags: ["--expose-gc", ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
+      env: {
+        SVC_HOST: "127.0.0.1",
+        SVC_PORT: "0",
+        SVC_BASE_URL: "",
+        SVC_DATABASE_URL: "",
+        SVC_DATA_DIR: data,
+        SVC_PLUGINS: "@svc/plugin-simulated",
+        SVC_ALLOW_PRIVATE_URLS: "true",
+        SVC_BOOTSTRAP_PROJECT_KEY: key,
+        SVC_LOG_LEVEL: "warn"
+      }
+    })
+    const { url } = yield* server.ask("address")
+    const account = yield* Account.make(url, key)
+    const to = yield* account.open((yield* load.ask("customer")).url)
+    const dial = (count: number) =>
+      load.ask("dial", {
+        url: `${url.replace(/^http/, "ws")}/telephony/simulated`,
+        to,
+        calls: count,
+        rampMs: (count / rate) * 1000,
+        continuous
+      })
+    const allOver = server.ask("live").pipe(
+      Effect.repeat({ until: (live) => live === 0, schedule: Schedule.spaced("100 millis") }),
+      Effect.timeoutFail({
+        duration: "60 seconds",
+        onTimeout: () => new Child.BenchFailed({ message: "calls were not settled within 60 s after their end" })
+      })
+    )
+
+    yield* dial(warmUpCalls)
+    yield* Effect.sleep(warmUp)
+    yield* load.ask("hangUp")
+    yield* allOver
+    const idle = yield* server.ask("memory")
+
+    yield* dial(calls)
+    yield* Effect.sleep(settling)
+    yield* Console.error(`${calls} calls: measuring for ${seconds} s …`)
+    yield* Effect.all([server.ask("measure"), load.ask("measure")], { concurrency: 2 })
+    yield* Effect.sleep(seconds * 1000)
+    const [serverFigures, loadFigures] = yield* Effect.all([server.ask("figures"), load.ask("figures")], {
+      concurrency: 2
+    })
+    const busy = yield* server.ask("memory")
+    const callIds = yield* load.ask("hangUp")
+    yield* allOver
+    return {
+      calls,
+      server: serverFigures,
+      load: loadFigures,
+      idle,
+      busy,
+      turns: yield* account.latencies(callIds)
+    }
+  }).pipe(Effect.scoped)

@@ -1,0 +1,59 @@
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { CallEngine } from "@svc/call-engine/CallEngine"
+import { Ticker } from "@svc/call-engine/media/Ticker"
+import { HttpServer } from "@svc/server/http/HttpServer"
+import * as Logging from "@svc/server/Logging"
+import { Server } from "@svc/server/Server"
+import * as Settings from "@svc/server/Settings"
+import { Effect } from "effect"
+import { attend } from "./Duties.ts"
+import { EffortMeter } from "./Effort.ts"
+import type { ServerAsks } from "./Messages.ts"
+
+/** The server under load: the real one, whole, with instruments that the parent reads. Its settings are in its environment. */
+
+const collect = (): void => {
+  globalThis.gc?.()
+  globalThis.gc?.()
+}
+
+const program = Effect.gen(function* () {
+  const engine = yield* CallEngine
+  const { wheel } = yield* Ticker
+  const { port } = yield* HttpServer
+  const effort = new EffortMeter()
+  let skippedBefore = 0
+
+  yield* attend<ServerAsks>({
+    address: () => Effect.succeed({ url: `http://127.0.0.1:${port}` }),
+    measure: () =>
+      Effect.sync(() => {
+        wheel.lateness.reset()
+        skippedBefore = wheel.skipped
+        effort.begin()
+        return undefined
+      }),
+    figures: () =>
+      Effect.map(engine.live, (live) => ({
+        ...effort.read(),
+        ticker: { p50: wheel.lateness.quantile(0.5), p99: wheel.lateness.quantile(0.99) },
+        skipped: wheel.skipped - skippedBefore,
+        live
+      })),
+    memory: () =>
+      Effect.sync(() => {
+        collect()
+        const { external, heapUsed, rss } = process.memoryUsage()
+        return { rss, held: heapUsed + external }
+      }),
+    live: () => engine.live
+  })
+})
+
+program.pipe(
+  Effect.provide(Server),
+  Effect.provide(Logging.layer),
+  Effect.withConfigProvider(Settings.provider(true)),
+  Effect.withTracerEnabled(false),
+  NodeRuntime.runMain
+)
