@@ -177,11 +177,10 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
               return yield* session.over
             })
           )
-          // The conversation is over; its record must be, whatever happens to the database or to us meanwhile.
+          // The conversation is over; its record must be, however long the database is away. Should we stop first, the
+          // journal tells the outcome to whoever settles what we left.
           if (finished !== undefined) {
-            yield* Effect.zipRight(journal.flush, persistently(settlement.settle(owner, finished))).pipe(
-              Effect.uninterruptible
-            )
+            yield* Effect.zipRight(journal.flush, persistently(settlement.settle(owner, finished)))
           }
           live.delete(owner.public_id)
           yield* Deferred.succeed(settled, undefined)

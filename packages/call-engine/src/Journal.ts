@@ -59,14 +59,19 @@ export class Journal extends Context.Tag("@svc/call-engine/Journal")<
           Effect.zipRight(
             Effect.raceFirst(Effect.sleep(idleMs), Effect.zipRight(urgent.await, Effect.sleep(urgentMs)))
           ),
-          Effect.zipRight(Effect.uninterruptible(flush))
+          Effect.zipRight(flush)
         )
       )
+      const flushed = Effect.suspend(() => {
+        const done = Deferred.unsafeMake<void>(FiberId.none)
+        batch.waiters.push(done)
+        work.unsafeOpen()
+        urgent.unsafeOpen()
+        return Deferred.await(done)
+      })
       yield* Effect.forkScoped(loop)
-      // What came last is written before the database goes.
-      yield* Effect.addFinalizer(() =>
-        Effect.timeoutOption(Effect.interruptible(Effect.suspend(() => flush)), "5 seconds")
-      )
+      // What came last is written before the database goes; a database that is away does not hold up the end.
+      yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(flushed), "5 seconds"))
 
       return {
         append: (row, isUrgent) => {
@@ -83,13 +88,7 @@ export class Journal extends Context.Tag("@svc/call-engine/Journal")<
           work.unsafeOpen()
           urgent.unsafeOpen()
         },
-        flush: Effect.suspend(() => {
-          const done = Deferred.unsafeMake<void>(FiberId.none)
-          batch.waiters.push(done)
-          work.unsafeOpen()
-          urgent.unsafeOpen()
-          return Deferred.await(done)
-        })
+        flush: flushed
       }
     })
   )
@@ -168,8 +167,9 @@ const writer = Effect.gen(function* () {
 
 class Unwritten extends Data.TaggedError("Unwritten")<{ readonly cause: unknown }> {}
 
-/** Whether the database refuses the data (SQLSTATE classes 22 and 23), so that trying again is no use. */
+/** Whether it is the data's fault (SQLSTATE classes 22 and 23, or no fault of the database), so that trying again is no use. */
 const isRefusal = ({ cause }: Unwritten): boolean => {
-  const inner = cause instanceof SqlError.SqlError ? cause.cause : cause
+  if (!(cause instanceof SqlError.SqlError)) return true
+  const inner = cause.cause
   return typeof inner === "object" && inner !== null && "code" in inner && /^2[23]/.test(String(inner.code))
 }

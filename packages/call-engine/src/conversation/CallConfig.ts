@@ -36,12 +36,15 @@ export type CallConfig = typeof CallConfig.Type
 /** Names of the tools that the platform runs itself (spec 2.8): listed in `tools` to enable them, never sent to the server. */
 export const platformTools: ReadonlySet<string> = new Set(["end_call", "svc_send_sms", "transfer_call"])
 
-/** Most characters of a metadata object's JSON, and its deepest nesting (spec 8). */
+/** Most bytes of a metadata object's JSON, and its deepest nesting (spec 8). */
 const metadataBytes = 65_536
 const metadataDepth = 5
 
-const depth = (value: unknown): number =>
-  typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0
+/** Whether objects and arrays are nested in more than so many levels. Looks no deeper than that. */
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
 const oneLine = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
@@ -113,12 +116,11 @@ export const resolve = (
   }
 
   const wantedMetadata = read("metadata", callStartedFields.metadata) ?? {}
-  const metadata =
-    new TextEncoder().encode(JSON.stringify(wantedMetadata)).length > metadataBytes
+  const metadata = isDeeper(wantedMetadata, metadataDepth)
+    ? (warn("metadata", `metadata must not exceed ${metadataDepth} levels`) ?? {})
+    : new TextEncoder().encode(JSON.stringify(wantedMetadata)).length > metadataBytes
       ? (warn("metadata", `metadata must not exceed ${metadataBytes} bytes`) ?? {})
-      : depth(wantedMetadata) > metadataDepth
-        ? (warn("metadata", `metadata must not exceed ${metadataDepth} levels`) ?? {})
-        : wantedMetadata
+      : wantedMetadata
 
   return Either.right({
     system_prompt: append === null ? prompt : `${prompt}\n\n${append}`,

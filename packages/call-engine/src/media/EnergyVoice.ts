@@ -10,6 +10,9 @@ const quietFrames = 8
 const minimum = 200 * 200
 /** Speech is this much (in power) over the noise. */
 const ratio = 8
+/** How fast the floor follows: in quiet frames, and in loud ones, so that a steady hiss stops being speech after some 5 s. */
+const followQuiet = 0.05
+const followLoud = 0.0005
 
 export class EnergyVoice implements VoiceActivityDetector {
   private floor = minimum / ratio
@@ -25,18 +28,11 @@ export class EnergyVoice implements VoiceActivityDetector {
     }
     const energy = frame.length === 0 ? 0 : sum / frame.length
     const isLoud = energy > minimum && energy > this.floor * ratio
-    if (!isLoud) this.floor += (energy - this.floor) * 0.05
+    this.floor += (energy - this.floor) * (isLoud ? followLoud : followQuiet)
     this.loud = isLoud ? this.loud + 1 : 0
     this.quiet = isLoud ? 0 : this.quiet + 1
     if (!this.speech && this.loud >= loudFrames) this.speech = true
     else if (this.speech && this.quiet >= quietFrames) this.speech = false
     return this.speech ? "speech" : "silence"
-  }
-
-  /** The line went silent without silent frames (silence suppression): counts as quiet from now on. */
-  reset(): void {
-    this.loud = 0
-    this.quiet = 0
-    this.speech = false
   }
 }

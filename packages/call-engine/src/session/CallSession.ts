@@ -56,13 +56,21 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const over = yield* Deferred.make<Conversation | undefined>()
     const tasks = yield* FiberMap.make<string, void>()
-    const task = yield* FiberMap.runtime(tasks)<never>()
+    const run = yield* FiberMap.runtime(tasks)<never>()
+    /** Starts something that belongs to the call, in place of what has the same name. */
+    const task = (name: string, effect: Effect.Effect<void>): void => {
+      run(
+        name,
+        Effect.catchAllDefect(effect, (defect) => Effect.sync(() => crash(defect)))
+      )
+    }
     const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body), services.background)
 
     const [firstState, firstCommands] = start(facts)
     let state: Conversation = firstState
     let seq = 0
     let feeding = false
+    let abandoned = false
     let leg: CallLeg | undefined
     let media: CallMedia | undefined
     let speaker: Speaker.Speaker | undefined
@@ -86,7 +94,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       feeding = true
       try {
         for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-          if (state.phase === "over") continue
+          if (state.phase === "over" || abandoned) continue
           const input = wellFormed({ ...next, at: now() } as Input)
           const [after, commands] = step(state, input)
           state = after
@@ -335,7 +343,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       end: (by) => feed({ _tag: "EndRequested", by }),
       inProgress: () => state.answered_at !== null && state.phase !== "over",
       abandon: () => {
-        leg?.hangup("error")
+        abandoned = true
+        if (leg !== undefined) leg.hangup("error")
+        else incoming.reject("unavailable", "error")
         Deferred.unsafeDone(over, nothing)
       },
       over: Deferred.await(over)

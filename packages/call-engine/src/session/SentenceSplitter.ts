@@ -27,11 +27,11 @@ export class SentenceSplitter {
 
   /** Adds text; gives the sentences that are complete now. */
   push(text: string): ReadonlyArray<string> {
-    this.buffer += text
+    this.buffer = (this.buffer + text).trimStart()
     const sentences: Array<string> = []
     for (let end = this.boundary(); end > 0; end = this.boundary()) {
       const sentence = this.buffer.slice(0, end).trim()
-      this.buffer = this.buffer.slice(end)
+      this.buffer = this.buffer.slice(end).trimStart()
       if (sentence !== "") sentences.push(sentence)
     }
     return sentences
@@ -49,13 +49,15 @@ export class SentenceSplitter {
     const ends = /[.!?…]+["'”’»)\]]*(?=\s)|\n+/gu
     for (let match = ends.exec(this.buffer); match !== null; match = ends.exec(this.buffer)) {
       const end = match.index + match[0].length
+      // However the text comes in pieces, the same sentences must come out: one this long has been cut by then.
+      if (end > longest) break
       const sentence = this.buffer.slice(0, end)
       if (sentence.trim().length < shortest) continue
       if (match[0] === "." && isAbbreviation(sentence)) continue
       return end
     }
     if (this.buffer.length <= longest) return 0
-    const comma = this.buffer.lastIndexOf(", ", longest)
+    const comma = this.buffer.lastIndexOf(", ", longest - 1)
     if (comma > shortest) return comma + 1
     const space = this.buffer.lastIndexOf(" ", longest)
     return space > shortest ? space + 1 : longest
