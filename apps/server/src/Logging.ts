@@ -22,7 +22,6 @@ const isFormat = (text: string): text is keyof typeof formats => Object.hasOwn(f
 
 /** `SVC_LOG_LEVEL`: trace, debug, info (the default), warn, error or none. */
 export const logLevel: Config.Config<LogLevel.LogLevel> = Config.string("SVC_LOG_LEVEL").pipe(
-  Config.map((text) => text.toLowerCase()),
   Config.validate({ message: "must be trace, debug, info, warn, error or none", validation: isLevel }),
   Config.withDefault("info" as const),
   Config.map((level) => levels[level])

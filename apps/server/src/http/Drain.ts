@@ -45,7 +45,8 @@ export const make = (server: Server): Drain => {
       stopping = true
       for (const response of underWay) response.shouldKeepAlive = false
       server.close()
-      return Effect.timeoutOption(idle, grace)
+      // Finalizers are uninterruptible, and then so would be the wait, for ever.
+      return Effect.timeoutOption(Effect.interruptible(idle), grace)
     }).pipe(Effect.zipRight(Effect.sync(() => server.closeAllConnections())))
   }
 }

@@ -94,14 +94,16 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
           }
         }
       })
-      const allClosed = Effect.sync(() => server.clients.size === 0).pipe(
-        Effect.repeat({ schedule: Schedule.spaced("20 millis"), until: (done) => done })
-      )
+      let onEmpty = () => {}
+      const allClosed = Effect.async<void>((resume) => {
+        onEmpty = () => resume(Effect.void)
+        if (server.clients.size === 0) onEmpty()
+      })
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
           for (const socket of server.clients) socket.close(1001, "server stops")
         }).pipe(
-          Effect.zipRight(Effect.timeoutOption(allClosed, goodbye)),
+          Effect.zipRight(Effect.timeoutOption(Effect.interruptible(allClosed), goodbye)),
           Effect.zipRight(
             Effect.sync(() => {
               for (const socket of server.clients) socket.terminate()
@@ -117,7 +119,11 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
         upgrade: (request, stream, head, name, accept) =>
           server.handleUpgrade(request, stream, head, (socket) => {
             const alive = () => quiet.delete(socket)
-            socket.on("pong", alive).on("message", alive).on("close", alive)
+            socket.on("pong", alive).on("message", alive)
+            socket.on("close", () => {
+              alive()
+              if (server.clients.size === 0) onEmpty()
+            })
             // "close" follows, and is all that anybody needs to know.
             socket.on("error", () => {})
             const report = (defect: unknown) => void log(Effect.logError(`${name} failed`, defect))
