@@ -21,9 +21,12 @@ const Pattern = Schema.transformOrFail(Schema.NonEmptyString, Schema.instanceOf(
   encode: (pattern) => ParseResult.succeed(pattern.source)
 })
 
+/** A field that may be left out. Exact: else each error of it would also say that it might have been `undefined`. */
+const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
+
 /** Seconds that a step may wait. */
 const Within = Schema.Number.pipe(Schema.between(0.05, 3600))
-const within = Schema.optional(Within)
+const within = optional(Within)
 const Text = Schema.String.pipe(Schema.trimmed(), Schema.minLength(1))
 const Digits = Schema.String.pipe(
   Schema.pattern(/^[0-9*#]+$/, { message: () => 'digits are 0-9, * and #, in quotes: dtmf: "123"' })
@@ -34,26 +37,22 @@ const Expect = Schema.Struct({ expect: Pattern, within })
 /** Said once the agent is silent. */
 const Say = Schema.Struct({ say: Text, within })
 /** Said while the agent speaks; with `after`, once it has said that. */
-const Interrupt = Schema.Struct({ interrupt: Text, after: Schema.optional(Pattern), within })
+const Interrupt = Schema.Struct({ interrupt: Text, after: optional(Pattern), within })
 const Dtmf = Schema.Struct({ dtmf: Digits })
 const Wait = Schema.Struct({ wait_ms: Schema.Number.pipe(Schema.between(0, 600_000)) })
 const Hangup = Schema.Struct({ hangup: Schema.NullOr(Schema.Literal(true)) })
 /** The other side ends or refuses the call. */
 const ExpectHangup = Schema.Struct({
-  expect_hangup: Schema.NullOr(
-    Schema.Union(Schema.Literal(true), Schema.Struct({ cause: Schema.optional(Schema.String) }))
-  ),
+  expect_hangup: Schema.NullOr(Schema.Union(Schema.Literal(true), Schema.Struct({ cause: optional(Schema.String) }))),
   within
 })
 /** What the record of the ended call says. `transcript` turns must occur in this order, others may stand between. */
 const ExpectCall = Schema.Struct({
   expect_call: Schema.Struct({
-    status: Schema.optional(CallStatus),
-    ended_reason: Schema.optional(Schema.NullOr(EndedReason)),
-    transcript: Schema.optional(
-      Schema.Array(Schema.Struct({ role: Schema.Literal("assistant", "user"), content: Pattern }))
-    ),
-    tools_called: Schema.optional(Schema.Array(Schema.String))
+    status: optional(CallStatus),
+    ended_reason: optional(Schema.NullOr(EndedReason)),
+    transcript: optional(Schema.Array(Schema.Struct({ role: Schema.Literal("assistant", "user"), content: Pattern }))),
+    tools_called: optional(Schema.Array(Schema.String))
   }),
   within
 })
@@ -96,9 +95,9 @@ export interface Script {
 }
 
 const Head = Schema.Struct({
-  name: Schema.optional(Schema.String),
-  to: Schema.optional(Schema.String),
-  from: Schema.optional(Schema.String),
+  name: optional(Schema.String),
+  to: optional(Schema.String),
+  from: optional(Schema.String),
   timeout: Schema.optionalWith(Within, { default: () => 20 }),
   steps: Schema.Array(Schema.Unknown).pipe(Schema.minItems(1, { message: () => "a script has at least one step" }))
 }).annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
@@ -109,11 +108,21 @@ const place = (path: ReadonlyArray<PropertyKey>): string =>
     ""
   )
 
-const problemsOf = (prefix: ReadonlyArray<PropertyKey>, error: ParseResult.ParseError): ReadonlyArray<string> =>
-  ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) => {
+/** One problem a place: where a choice of values was not met, all of them in one line. */
+const problemsOf = (prefix: ReadonlyArray<PropertyKey>, error: ParseResult.ParseError): ReadonlyArray<string> => {
+  const byPlace = new Map<string, Array<string>>()
+  for (const { message, path } of ParseResult.ArrayFormatter.formatErrorSync(error)) {
     const at = place([...prefix, ...path])
-    return at === "" ? message : `${at}: ${message}`
+    byPlace.set(at, [...(byPlace.get(at) ?? []), message])
+  }
+  return [...byPlace].map(([at, messages]) => {
+    const choices = messages.map((message) => /^Expected (.+), actual (.+)$/s.exec(message))
+    const all = choices.every((choice) => choice !== null)
+      ? `Expected ${choices.map((choice) => choice[1]).join(" or ")}, actual ${choices[0]?.[2]}`
+      : messages.join("; ")
+    return at === "" ? all : `${at}: ${all}`
   })
+}
 
 const isKind = (key: string): key is Kind => Object.hasOwn(kinds, key)
 const names = Object.keys(kinds).join(", ")
@@ -140,7 +149,11 @@ export const parse = (text: string): Effect.Effect<Script, BadScript> =>
     if (document.errors.length > 0) {
       return yield* new BadScript({ problems: document.errors.map((e) => `YAML: ${e.message.split("\n")[0] ?? ""}`) })
     }
-    const head = yield* Schema.decodeUnknown(Head)(document.toJS()).pipe(
+    const content: unknown = document.toJS()
+    if (typeof content !== "object" || content === null || Array.isArray(content)) {
+      return yield* new BadScript({ problems: ["a script is an object with steps"] })
+    }
+    const head = yield* Schema.decodeUnknown(Head)(content).pipe(
       Effect.mapError((error) => new BadScript({ problems: problemsOf([], error) }))
     )
     const steps: Array<Step> = []

@@ -81,11 +81,13 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
           const before = yield* SubscriptionRef.get(ref)
           const after = yield* put(input)
           if (inCall(before) && after.call?.phase === "ended" && after.call.ended_by !== "lost") {
-            settling = yield* Effect.forkIn(settle(after.call), scope)
+            // A hang-up may come from a finalizer, whose children would be uninterruptible and this never end.
+            settling = yield* Effect.forkIn(Effect.interruptible(settle(after.call)), scope)
           } else if (input._tag === "Received" && input.message.event === "heard") yield* pokes.offer(undefined)
           if (input._tag === "Connected") {
             yield* refreshNumbers.pipe(
               Effect.catchAll((error) => put(Knowledge.ApiFailed({ message: error.message }))),
+              Effect.interruptible,
               Effect.forkIn(scope)
             )
           }

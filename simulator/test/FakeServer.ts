@@ -4,6 +4,7 @@ import type { Call } from "@svc/api/calls/Call"
 import { ClientMessage, type ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Effect, Schema, type Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
+import { record } from "./Records.ts"
 
 /** What the fake server's agent does with a call, by the number that was dialled. */
 export const numbers = {
@@ -31,38 +32,6 @@ const time = "2026-11-01T09:30:00.000Z"
 export const greeting = "Good morning, this is the test agent."
 
 const decode = Schema.decodeUnknownSync(Schema.parseJson(ClientMessage))
-
-const newRecord = (callId: string, from: string, to: string): Call => ({
-  call_id: Schema.decodeSync(Schema.String)(callId) as Call["call_id"], // a brand, and the fake makes the ids
-  agent_id: null,
-  from_number: from,
-  to_number: to,
-  status: "in-progress",
-  disposition: null,
-  ended_reason: null,
-  duration_seconds: 0,
-  minutes_used: 0,
-  rate_per_minute: 0.1,
-  total_cost: 0,
-  call_cost: 0,
-  recording_cost: 0,
-  llm_discount: 0,
-  transfer_cost: 0,
-  transfer_duration_seconds: 0,
-  transferred_to: null,
-  has_recording: false,
-  recording_enabled: false,
-  turn_count: 0,
-  tool_call_count: 0,
-  tools_called: [],
-  metadata: {},
-  ws_unavailable: false,
-  extracted_data: {},
-  started_at: new Date().toISOString(),
-  ended_at: null,
-  transcript: [],
-  latency_data: { turns: [] }
-})
 
 const agent = {
   id: 1,
@@ -195,7 +164,7 @@ export class FakeServer {
       tell({ event: "ringing" })
       if (to === numbers.ringing) return
       callId = `call_${String(this.#nextCall++).padStart(24, "0")}`
-      this.calls.set(callId, newRecord(callId, from, to))
+      this.calls.set(callId, record(callId, from, to))
       tell({ event: "answered", call_id: callId })
       if (to === numbers.silent) return
       if (to === numbers.garbled) {

@@ -1,0 +1,35 @@
+import type { Call } from "@svc/api/calls/Call"
+
+/** A call record as a running call has it; tests change what matters to them. */
+export const record = (callId: string, from = "+15550000002", to = "+15550000001"): Call => ({
+  // A brand: tests make ids that are easy to read.
+  call_id: callId as Call["call_id"],
+  agent_id: null,
+  from_number: from,
+  to_number: to,
+  status: "in-progress",
+  disposition: null,
+  ended_reason: null,
+  duration_seconds: 0,
+  minutes_used: 0,
+  rate_per_minute: 0.1,
+  total_cost: 0,
+  call_cost: 0,
+  recording_cost: 0,
+  llm_discount: 0,
+  transfer_cost: 0,
+  transfer_duration_seconds: 0,
+  transferred_to: null,
+  has_recording: false,
+  recording_enabled: false,
+  turn_count: 0,
+  tool_call_count: 0,
+  tools_called: [],
+  metadata: {},
+  ws_unavailable: false,
+  extracted_data: {},
+  started_at: new Date().toISOString(),
+  ended_at: null,
+  transcript: [],
+  latency_data: { turns: [] }
+})
