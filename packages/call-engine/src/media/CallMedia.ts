@@ -110,7 +110,10 @@ export class CallMedia implements FrameSource {
   end(): boolean {
     this.spill()
     const spoken = this.playout.end()
-    if (spoken) this.wheel.join(this, this.now())
+    if (!spoken || this.stopped) return spoken
+    if (this.playout.pending) this.wheel.join(this, this.now())
+    // A slow synthesis ends when all of it has left already.
+    else this.playout.progress()
     return spoken
   }
 
