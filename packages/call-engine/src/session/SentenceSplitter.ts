@@ -60,6 +60,8 @@ export class SentenceSplitter {
     const comma = this.buffer.lastIndexOf(", ", longest - 1)
     if (comma > shortest) return comma + 1
     const space = this.buffer.lastIndexOf(" ", longest)
-    return space > shortest ? space + 1 : longest
+    if (space > shortest) return space + 1
+    // Not between the halves of a surrogate pair.
+    return /[\uD800-\uDBFF]/.test(this.buffer.charAt(longest - 1)) ? longest - 1 : longest
   }
 }
