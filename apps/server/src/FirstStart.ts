@@ -24,7 +24,9 @@ export class FirstStart extends Context.Tag("@svc/server/FirstStart")<FirstStart
     FirstStart,
     Effect.gen(function* () {
       const result = yield* (yield* Bootstrap).run
-      if (result.created) yield* Console.log(announcement(result))
+      if (result.created && Object.values(result.keys).some(({ generated }) => generated)) {
+        yield* Console.log(announcement(result))
+      }
       return result
     })
   )

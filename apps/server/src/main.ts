@@ -2,12 +2,13 @@
 import { readFileSync } from "node:fs"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
+import { isValidationError } from "@effect/cli/ValidationError"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Schema } from "effect"
 import * as Logging from "./Logging.ts"
 import * as Settings from "./Settings.ts"
-import { report } from "./StartFailure.ts"
+import { Reported, report } from "./StartFailure.ts"
 
 // Each command's own code is imported when it runs: the server's is large, and `svc --help` should not wait for it.
 
@@ -50,6 +51,8 @@ const svc = Command.make("svc").pipe(
 
 Command.run(svc, { name: "svc", version })(process.argv).pipe(
   Effect.provide(NodeContext.layer),
+  // The library has printed what is wrong with the command line.
+  Effect.catchIf(isValidationError, () => Effect.fail(new Reported())),
   Effect.catchAllCause(report),
   Effect.withConfigProvider(Settings.provider(false)),
   NodeRuntime.runMain({ disableErrorReporting: true, disablePrettyLogger: true })
