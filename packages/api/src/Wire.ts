@@ -12,8 +12,10 @@ export const E164 = Schema.String.pipe(
 
 /** `limit` of a list: a decimal integer from 1 to `max`; above it is a validation error, not a clamp (decisions §1.5). */
 export const Limit = (max: number) =>
-  Schema.NumberFromString.pipe(
-    Schema.int({ message: () => "limit must be an integer" }),
+  // The digits come first: `NumberFromString` alone also takes `1e1`, `0x10` and spaces.
+  Schema.String.pipe(
+    Schema.pattern(/^-?[0-9]{1,15}$/, { message: () => "limit must be an integer" }),
+    Schema.compose(Schema.NumberFromString),
     Schema.between(1, max, { message: () => `limit must be between 1 and ${max}` })
   ).annotations({ jsonSchema: { type: "integer", minimum: 1, maximum: max } })
 
