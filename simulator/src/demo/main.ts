@@ -38,6 +38,9 @@ const setUp = Effect.gen(function* () {
 /** A person at the terminal. */
 const interactive = Effect.gen(function* () {
   const { show } = yield* Effect.promise(() => import("../ui/Terminal.tsx"))
+  // The phone was connected before the number was there.
+  const session = yield* Session
+  yield* session.refreshNumbers
   yield* show({ from: defaultFrom, hint })
   return exitCodes.met
 })
