@@ -4,7 +4,7 @@ import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { Database } from "@svc/database/Database"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
-import { Console, Effect, Layer } from "effect"
+import { Console, Data, Effect, Layer } from "effect"
 import { type HttpSettings, httpSettings } from "../http/HttpSettings.ts"
 import { Readiness } from "../http/Readiness.ts"
 import * as Logging from "../Logging.ts"
@@ -16,6 +16,9 @@ interface Finding {
   readonly ok: boolean
   readonly detail: string
 }
+
+/** What a check found wrong, in one line. */
+class Wrong extends Data.TaggedError("Wrong")<{ readonly message: string }> {}
 
 /** Runs a check; whatever it fails with is a finding and not the end of the command. */
 const finding = <E, R>(check: string, look: Effect.Effect<string, E, R>): Effect.Effect<Finding, never, R> =>
@@ -39,7 +42,7 @@ const plugins = Effect.gen(function* () {
   const loaded = yield* Providers
   const parts = yield* Effect.flatMap(Readiness, ({ check }) => check)
   const ill = parts.flatMap(({ health, part }) => (health.healthy ? [] : [`${part}: ${health.reason}`]))
-  if (ill.length > 0) return yield* Effect.fail(new Error(ill.join("; ")))
+  if (ill.length > 0) return yield* new Wrong({ message: ill.join("; ") })
   return `${loaded.plugins.map(({ name }) => name).join(", ")}: loaded and healthy`
 }).pipe(Effect.provide(Readiness.layer.pipe(Layer.provideMerge(PluginLoader.layer()), Layer.provide(Database.layer))))
 
@@ -66,7 +69,7 @@ const port = Effect.gen(function* () {
   const place = `port ${settings.port} on ${settings.host}`
   if (yield* canListen(settings)) return settings.port === 0 ? "any free port" : `${place} is free`
   if (yield* answers(settings)) return `${place} is held by a running server`
-  return yield* Effect.fail(new Error(`${place} cannot be listened on; set SVC_HOST or SVC_PORT`))
+  return yield* new Wrong({ message: `${place} cannot be listened on; set SVC_HOST or SVC_PORT` })
 })
 
 const show = ({ check, detail, ok }: Finding): string => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(13)} ${detail}`
