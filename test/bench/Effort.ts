@@ -1,18 +1,30 @@
+import { readFileSync } from "node:fs"
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks"
 import type * as Messages from "./Messages.ts"
 
 const resolutionMs = 5
 
+/** How long our main thread has been ready to run while others had the cores, in milliseconds; 0 where the system does not tell. */
+const waited = (): number => {
+  try {
+    return Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")[1] ?? 0) / 1e6
+  } catch {
+    return 0
+  }
+}
+
 /** What a process spends, and how late its event loop is, from `begin` on. */
 export class EffortMeter {
   private readonly loop: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs })
   private cpu = process.cpuUsage()
+  private waited = waited()
   private since = performance.now()
 
   begin(): void {
     this.loop.enable()
     this.loop.reset()
     this.cpu = process.cpuUsage()
+    this.waited = waited()
     this.since = performance.now()
   }
 
@@ -23,6 +35,7 @@ export class EffortMeter {
     return {
       cpuMs: (user + system) / 1000,
       wallMs: performance.now() - this.since,
+      waitedMs: waited() - this.waited,
       loop: { p50: late(this.loop.percentile(50)), p99: late(this.loop.percentile(99)), max: late(this.loop.max) }
     }
   }

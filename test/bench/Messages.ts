@@ -19,6 +19,8 @@ export interface Quantiles {
 export interface Effort {
   readonly cpuMs: number
   readonly wallMs: number
+  /** Its main thread could have run, but others had the cores. */
+  readonly waitedMs: number
   /** How late its event loop was. */
   readonly loop: Quantiles
 }
