@@ -103,7 +103,8 @@ export class CallMedia implements FrameSource {
   }
 
   align(characters: number): void {
-    this.playout.align(characters)
+    const waiting = this.overflow.reduce((sum, pcm) => sum + pcm.length, 0)
+    this.playout.align(characters, waiting * this.codec.bytesPerSample)
   }
 
   /** The utterance is complete. Returns whether it had any audio. */

@@ -71,9 +71,9 @@ export class Playout {
     this.segments.push({ id, text, start: this.written, end: -1, started: false, aligned: [] })
   }
 
-  /** The audio written so far speaks the first `characters` of the current text. */
-  align(characters: number): void {
-    this.segments.at(-1)?.aligned.push(this.written, characters)
+  /** The audio written so far, and `ahead` bytes that wait to be, speaks the first `characters` of the current text. */
+  align(characters: number, ahead: number): void {
+    this.segments.at(-1)?.aligned.push(this.written + ahead, characters)
   }
 
   /** The current utterance is complete. Returns whether it had any audio. */
@@ -103,8 +103,10 @@ export class Playout {
   read(frame: Uint8Array): boolean {
     const count = Math.min(frame.length, this.used)
     if (count < frame.length) {
-      const synthesizing = this.segments.at(-1)?.end === -1
-      if (count === 0 || synthesizing) return false
+      const last = this.segments.at(-1)
+      // The rest of the frame is still being synthesized; an utterance that has given nothing yet is not waited for.
+      const growing = last !== undefined && last.end === -1 && last.start < this.written
+      if (count === 0 || growing) return false
       frame.fill(this.silence, count)
     }
     const first = Math.min(count, this.ring.length - this.head)
