@@ -1,0 +1,229 @@
+import { Either } from "effect"
+import { describe, expect, it } from "vitest"
+import { type AgentDefaults, type CallConfig, resolve } from "../src/conversation/CallConfig.ts"
+
+const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 1800, end_call_enabled: false }
+
+/** Sarah speaks everything, Lotte only Dutch. */
+const speaks = (voice: string, language: string): boolean =>
+  voice === "Sarah" || (voice === "Lotte" && language === "nl-NL")
+
+const read = (answer: unknown, defaults: AgentDefaults = agent) => resolve(answer, defaults, speaks)
+
+const config = (fields: Readonly<Record<string, unknown>>, defaults: AgentDefaults = agent): CallConfig =>
+  Either.getOrThrowWith(read({ system_prompt: "Hi", ...fields }, defaults), ({ reason }) => new Error(reason))
+
+const fields = (c: CallConfig): ReadonlyArray<string> => c.warnings.map((w) => w.field)
+
+describe("an answer to call.started", () => {
+  it.each([
+    ["null", null],
+    ["text", "Hi"],
+    ["a number", 1],
+    ["an array", [{ system_prompt: "Hi" }]],
+    ["an empty object", {}],
+    ["an empty prompt", { system_prompt: "" }],
+    ["a prompt that is null", { system_prompt: null }],
+    ["a prompt that is no text", { system_prompt: { text: "Hi" } }]
+  ])("that is %s cannot be used", (_, answer) => {
+    expect(Either.isLeft(read(answer))).toBe(true)
+  })
+
+  it("with a prompt alone takes everything else from the agent", () => {
+    expect(config({})).toEqual({
+      system_prompt: "Hi",
+      first_message: null,
+      end_session_message: null,
+      language: "en-US",
+      voice: "Sarah",
+      max_duration: 1800,
+      inactivity_timeout: null,
+      tools: [],
+      end_call: false,
+      dtmf_actions: {},
+      metadata: {},
+      warnings: []
+    })
+  })
+
+  it("that gives everything is taken as it is", () => {
+    const given = {
+      system_prompt_append: "Be kind.",
+      first_message: "Hello.",
+      end_session_message: "Bye.",
+      language: "nl-NL",
+      voice: "Lotte",
+      max_duration: 90,
+      inactivity_timeout: 7.5,
+      tools: [{ name: "lookup", timeout_seconds: 2, usage_instructions: "Rarely." }, { name: "end_call" }],
+      dtmf_actions: { "1": "sales" },
+      metadata: { a: { b: [1] } },
+      something_else: true
+    }
+    expect(config(given)).toEqual({
+      system_prompt: "Hi\n\nBe kind.",
+      first_message: "Hello.",
+      end_session_message: "Bye.",
+      language: "nl-NL",
+      voice: "Lotte",
+      max_duration: 90,
+      inactivity_timeout: 7.5,
+      tools: [
+        {
+          name: "lookup",
+          description: "",
+          parameters: { type: "object", properties: {} },
+          timeout_seconds: 2,
+          usage_instructions: "Rarely."
+        }
+      ],
+      end_call: true,
+      dtmf_actions: { "1": "sales" },
+      metadata: { a: { b: [1] } },
+      warnings: []
+    })
+  })
+
+  const optional = [
+    "system_prompt_append",
+    "first_message",
+    "end_session_message",
+    "language",
+    "voice",
+    "max_duration",
+    "inactivity_timeout",
+    "tools",
+    "dtmf_actions",
+    "metadata"
+  ]
+  it.each(optional)("may have %s null: as if it were not there", (field) => {
+    expect(config({ [field]: null })).toEqual(config({}))
+  })
+
+  const bad: ReadonlyArray<readonly [string, unknown]> = [
+    ["system_prompt_append", 1],
+    ["first_message", 7],
+    ["first_message", { text: "Hi" }],
+    ["end_session_message", ["Bye"]],
+    ["language", 5],
+    ["language", "xx-XX"],
+    ["language", ""],
+    ["language", "en-us"],
+    ["voice", true],
+    ["voice", "Nobody"],
+    ["voice", "Lotte"],
+    ["max_duration", "600"],
+    ["max_duration", 90.5],
+    ["max_duration", Number.NaN],
+    ["inactivity_timeout", 0],
+    ["inactivity_timeout", -1],
+    ["inactivity_timeout", "10"],
+    ["tools", {}],
+    ["tools", "lookup"],
+    ["dtmf_actions", []],
+    ["dtmf_actions", { "1": 1 }],
+    ["metadata", "crm"],
+    ["metadata", [1]]
+  ]
+  it.each(bad)("with a bad %s (%j) is used without it, and the warning names it", (field, value) => {
+    const { warnings, ...rest } = config({ [field]: value })
+    const { warnings: _, ...plain } = config({})
+    expect(rest).toEqual(plain)
+    expect(warnings.map((w) => w.field)).toEqual([field])
+    expect(warnings[0]?.reason).toMatch(/^[^\n]+$/)
+  })
+
+  it("has one warning for each bad field", () => {
+    expect([...fields(config(Object.fromEntries(bad.map(([field, value]) => [field, value]))))].sort()).toEqual(
+      [...new Set(bad.map(([field]) => field))].sort()
+    )
+  })
+
+  it.each([
+    [1, 60],
+    [59, 60],
+    [60, 60],
+    [7200, 7200],
+    [7201, 7200],
+    [-5, 60]
+  ])("with a max_duration of %i lasts at most %i seconds", (given, taken) => {
+    expect(config({ max_duration: given })).toMatchObject({ max_duration: taken, warnings: [] })
+  })
+
+  it("is judged by the voice that fits the language of the call, not of the agent", () => {
+    expect(config({ voice: "Lotte", language: "nl-NL" })).toMatchObject({ voice: "Lotte", warnings: [] })
+    expect(config({ voice: "Lotte" }, { ...agent, language: "nl-NL" })).toMatchObject({ voice: "Lotte", warnings: [] })
+  })
+
+  it("takes empty messages for none", () => {
+    expect(config({ first_message: "", end_session_message: "" })).toMatchObject({
+      first_message: null,
+      end_session_message: null,
+      warnings: []
+    })
+  })
+})
+
+describe("metadata", () => {
+  const sized = (bytes: number): unknown => ({ a: "x".repeat(bytes - JSON.stringify({ a: "" }).length) })
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
+
+  it("of 65,536 bytes and 5 levels is stored", () => {
+    expect(fields(config({ metadata: sized(65_536) }))).toEqual([])
+    expect(fields(config({ metadata: nested(5) }))).toEqual([])
+  })
+
+  it("of a byte or a level more is left out", () => {
+    expect(config({ metadata: sized(65_537) })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
+    expect(config({ metadata: nested(6) })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
+    expect(config({ metadata: { a: [[[[[]]]]] } })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
+  })
+
+  it("is measured in bytes, not in characters", () => {
+    expect(fields(config({ metadata: { a: "é".repeat(40_000) } }))).toEqual(["metadata"])
+  })
+
+  it("nested without end is left out, and breaks nothing", () => {
+    const deep: unknown = JSON.parse(`{"a":${"[".repeat(300_000)}${"]".repeat(300_000)}}`)
+    expect(fields(config({ metadata: deep }))).toEqual(["metadata"])
+  })
+})
+
+describe("tools", () => {
+  it("that are no tools are left out one by one", () => {
+    const c = config({
+      tools: [
+        null,
+        "lookup",
+        {},
+        { name: "" },
+        { name: "has space" },
+        { name: "x".repeat(65) },
+        { name: "a", timeout_seconds: 0 },
+        { name: "b", timeout_seconds: 121 },
+        { name: "c", parameters: "none" },
+        { name: "good" }
+      ]
+    })
+    expect(c.tools.map((t) => t.name)).toEqual(["good"])
+    expect(fields(c)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => `tools.${i}`))
+  })
+
+  it("of the same name count once: the first", () => {
+    const c = config({
+      tools: [
+        { name: "a", description: "first" },
+        { name: "a", description: "second" }
+      ]
+    })
+    expect(c.tools.map((t) => t.description)).toEqual(["first"])
+    expect(c.warnings).toEqual([{ field: "tools.1", reason: "the tool a is defined twice" }])
+  })
+
+  it("of the platform are never the server's: end_call is enabled, others that are not available are named", () => {
+    const c = config({ tools: [{ name: "end_call" }, { name: "svc_send_sms" }, { name: "transfer_call" }] })
+    expect(c).toMatchObject({ end_call: true, tools: [] })
+    expect(fields(c)).toEqual(["tools.1", "tools.2"])
+    expect(config({}, { ...agent, end_call_enabled: true }).end_call).toBe(true)
+  })
+})
