@@ -184,12 +184,13 @@ export const onStarted = (d: Draft, input: InputOf<"SpeechStarted">): void => {
   noteLatency(d, entry.turn)
 }
 
-/** The turn's first audio is out: its latencies are known now. */
+/** The turn's first audio is out: its latencies are known now. A text of our own (a farewell, say) was not asked of the model. */
 const noteLatency = (d: Draft, turn: number): void => {
   const asked = d.state.waiting.find((w) => w.turn === turn)
-  if (asked === undefined) return
-  const since = (from: number | null, to: number | null): number | null =>
-    from === null || to === null ? null : Math.round((to - from) * 10) / 10
+  const heard_at = asked === undefined ? d.state.unanswered : asked.heard_at
+  if (asked === undefined && heard_at === null) return
+  const since = (from: number | null | undefined, to: number | null | undefined): number | null =>
+    typeof from !== "number" || typeof to !== "number" ? null : Math.round((to - from) * 10) / 10
   patch(d, {
     unanswered: null,
     waiting: d.state.waiting.filter((w) => w.turn > turn),
@@ -197,11 +198,11 @@ const noteLatency = (d: Draft, turn: number): void => {
       ...d.state.latencies,
       {
         turn,
-        ts: seconds(asked.asked_at),
-        llm_ttfb_ms: since(asked.asked_at, asked.started_at),
-        tts_start_ms: since(asked.asked_at, asked.sentence_at),
-        tts_ttfb_ms: since(asked.sentence_at, d.at),
-        response_ms: since(asked.heard_at, d.at)
+        ts: seconds(asked?.asked_at ?? d.at),
+        llm_ttfb_ms: since(asked?.asked_at, asked?.started_at),
+        tts_start_ms: since(asked?.asked_at, asked?.sentence_at),
+        tts_ttfb_ms: since(asked?.sentence_at, d.at),
+        response_ms: since(heard_at, d.at)
       }
     ]
   })
