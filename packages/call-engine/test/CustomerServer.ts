@@ -6,6 +6,8 @@ import { Effect, type Scope } from "effect"
 /** A request that the customer's server got. */
 export interface Received {
   readonly event: string
+  readonly method: string | undefined
+  readonly url: string | undefined
   readonly body: Readonly<Record<string, unknown>>
   readonly raw: string
   readonly headers: http.IncomingHttpHeaders
@@ -31,7 +33,8 @@ export const start = (answer: (request: Received) => Answer): Effect.Effect<Cust
       req.on("end", () => {
         const raw = Buffer.concat(chunks).toString("utf8")
         const body: Record<string, unknown> = JSON.parse(raw)
-        const request = { event: String(body["event"]), body, raw, headers: req.headers }
+        const { headers, method, url } = req
+        const request = { event: String(body["event"]), method, url, body, raw, headers }
         received.push(request)
         const reply = answer(request)
         if (reply === undefined) return

@@ -1,0 +1,215 @@
+import { SqlClient } from "@effect/sql"
+import { expect, it, layer } from "@effect/vitest"
+import type { EventDraft } from "@svc/api/events/Event"
+import { Outbox } from "@svc/database/Outbox"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { Context, Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
+import type { Input } from "../src/conversation/Input.ts"
+import { Journal } from "../src/Journal.ts"
+import { until } from "./Engine.ts"
+import { fastClock } from "./FastClock.ts"
+import { facts } from "./Script.ts"
+
+const OnDatabase = Journal.layer.pipe(Layer.provideMerge(Outbox.layer))
+
+const newCall = (publicId: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql<{ readonly id: number }>`
+        insert into calls (public_id, org_id, project_id, telephony, status, started_at)
+        values (${publicId}, 1, 1, 'simulated', 'ringing', now()) returning id`,
+      (rows) => rows[0]?.id ?? 0
+    )
+  )
+
+const input = (n: number): Input => ({ _tag: "Dtmf", at: n, digit: String(n) })
+const event = (digit: string): EventDraft => ({
+  event: "call.dtmf.received",
+  org_id: 1,
+  project_id: 1,
+  agent_id: facts.agent_id,
+  call_id: facts.call_id,
+  timestamp: "2026-01-01T00:00:00.000Z",
+  data: { call_id: facts.call_id, agent_id: facts.agent_id, digit, action: "unmapped" }
+})
+
+const seqs = (id: number) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(sql<{ readonly seq: number }>`select seq from call_journal where call_id = ${id} order by seq`, (rows) =>
+      rows.map((r) => r.seq)
+    )
+  )
+
+const digits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ readonly digit: string }>`select data->>'digit' as digit from events order by seq`, (rows) =>
+    rows.map((r) => r.digit)
+  )
+)
+
+/** Takes the journal's tables away and gives them back. */
+const away = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`alter table call_journal rename to call_journal_away`)
+const back = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`alter table call_journal_away rename to call_journal`)
+
+/** A journal on a database of its own. */
+const test = (
+  name: string,
+  body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Outbox | Journal | Scope.Scope>
+) =>
+  it.scopedLive(name, () =>
+    body().pipe(
+      Effect.provide(Layer.provideMerge(OnDatabase, TestDatabase.layer)),
+      Logger.withMinimumLogLevel(LogLevel.None)
+    )
+  )
+
+test("inputs and events of many calls are written in the order in which they happened", () =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const ids = [yield* newCall("call_a"), yield* newCall("call_b")]
+    for (let n = 0; n < 500; n++) {
+      for (const id of ids) journal.append({ call_id: id, seq: n, input: input(n), commands: `c${n}` }, n % 50 === 0)
+      journal.emit(event(String(n)))
+      if (n % 100 === 0) yield* Effect.sleep("5 millis")
+    }
+    yield* journal.flush
+    const wanted = Array.from({ length: 500 }, (_, n) => n)
+    for (const id of ids) expect(yield* seqs(id)).toEqual(wanted)
+    expect(yield* digits).toEqual(wanted.map(String))
+  }))
+
+test("nobody has to ask: a turn is written at once, the rest soon", () =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const id = yield* newCall("call_a")
+    journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, false)
+    yield* until(seqs(id), (found) => found.length === 1)
+    journal.append({ call_id: id, seq: 1, input: input(1), commands: "" }, true)
+    yield* until(seqs(id), (found) => found.length === 2)
+  }))
+
+test("an answered call is marked so once, and never when it is over already", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const journal = yield* Journal
+    const [ringing, over] = [yield* newCall("call_a"), yield* newCall("call_b")]
+    yield* sql`update calls set status = 'failed', ended_at = now() where id = ${over}`
+    const answered_at = new Date("2026-01-01T00:00:01.500Z")
+    for (const call_id of [ringing, over]) journal.answered({ call_id, answered_at, metadata: { a: "x\0y" } })
+    yield* journal.flush
+    const rows = yield* sql`select status, answered_at, metadata from calls order by id`
+    expect(rows).toEqual([
+      { status: "in-progress", answered_at, metadata: { a: "xy" } },
+      { status: "failed", answered_at: null, metadata: {} }
+    ])
+  }))
+
+test("a row that the database refuses is left out, and holds up nothing else", () =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const id = yield* newCall("call_a")
+    journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, false)
+    // No such call.
+    journal.append({ call_id: 999_999, seq: 0, input: facts, commands: "" }, false)
+    journal.append({ call_id: id, seq: 1, input: input(1), commands: "" }, false)
+    journal.emit(event("1"))
+    journal.emit({ ...event("2"), timestamp: "no time" })
+    journal.emit(event("3"))
+    yield* journal.flush
+    expect(yield* seqs(id)).toEqual([0, 1])
+    expect(yield* digits).toEqual(["1", "3"])
+  }))
+
+test("a row that cannot even be written as JSON is left out, and holds up nothing else", () =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const id = yield* newCall("call_a")
+    const endless: Record<string, unknown> = {}
+    endless["self"] = endless
+    journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, false)
+    journal.append(
+      { call_id: id, seq: 1, input: { _tag: "ToolAnswered", at: 1, id: "t", result: endless }, commands: "" },
+      false
+    )
+    journal.append({ call_id: id, seq: 2, input: input(2), commands: "" }, false)
+    yield* journal.flush
+    expect(yield* seqs(id)).toEqual([0, 2])
+  }))
+
+test("a row that was written before is not written again", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const journal = yield* Journal
+    const id = yield* newCall("call_a")
+    journal.append({ call_id: id, seq: 0, input: facts, commands: "first" }, false)
+    yield* journal.flush
+    journal.append({ call_id: id, seq: 0, input: facts, commands: "second" }, false)
+    yield* journal.flush
+    expect(yield* sql`select commands from call_journal`).toEqual([{ commands: "first" }])
+  }))
+
+test("while the database is away everything is kept, and written in order when it is back", () =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const id = yield* newCall("call_a")
+    yield* away
+    for (let n = 0; n < 50; n++) {
+      journal.append({ call_id: id, seq: n, input: input(n), commands: "" }, true)
+      journal.emit(event(String(n)))
+      yield* Effect.sleep("4 millis")
+    }
+    expect(yield* digits).toEqual([])
+    yield* back
+    yield* journal.flush
+    const wanted = Array.from({ length: 50 }, (_, n) => n)
+    expect(yield* seqs(id)).toEqual(wanted)
+    expect(yield* digits).toEqual(wanted.map(String))
+  }))
+
+test("connections that break are made again", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const journal = yield* Journal
+    const id = yield* newCall("call_a")
+    for (let n = 0; n < 20; n++) {
+      journal.append({ call_id: id, seq: n, input: input(n), commands: "" }, true)
+      yield* Effect.ignore(
+        sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
+      )
+      yield* Effect.sleep("5 millis")
+    }
+    yield* journal.flush
+    expect(yield* Effect.retry(seqs(id), { times: 10 })).toEqual(Array.from({ length: 20 }, (_, n) => n))
+  }))
+
+layer(TestDatabase.layer, { excludeTestServices: true })("at the end of the process", (it) => {
+  const fresh = (times: number) =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const built = Layer.build(Layer.fresh(OnDatabase.pipe(Layer.provide(Layer.setClock(fastClock(times))))))
+      return { scope, journal: Context.get(yield* Scope.extend(built, scope), Journal) }
+    })
+
+  it.scoped("what came last is written", () =>
+    Effect.gen(function* () {
+      const { journal, scope } = yield* fresh(1)
+      const id = yield* newCall("call_a")
+      journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, false)
+      yield* Scope.close(scope, Exit.void)
+      expect(yield* seqs(id)).toEqual([0])
+    })
+  )
+
+  it.scoped("a database that is away is waited for, but not for ever", () =>
+    Effect.gen(function* () {
+      const { journal, scope } = yield* fresh(20)
+      const id = yield* newCall("call_b")
+      yield* away
+      journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, true)
+      yield* Effect.sleep("50 millis")
+      journal.append({ call_id: id, seq: 1, input: input(1), commands: "" }, true)
+      yield* Scope.close(scope, Exit.void)
+      yield* back
+      expect(yield* seqs(id)).toEqual([])
+    }).pipe(Logger.withMinimumLogLevel(LogLevel.None))
+  )
+})
