@@ -11,6 +11,7 @@ import { Bootstrap } from "@svc/auth/Bootstrap"
 import { Keys } from "@svc/auth/Keys"
 import { KeysRepo } from "@svc/auth/KeysRepo"
 import { KeyUse } from "@svc/auth/KeyUse"
+import { TierLimits } from "@svc/auth/TierLimits"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Calls } from "@svc/call-engine/Calls"
@@ -56,7 +57,7 @@ const Repositories = Layer.mergeAll(
 
 const Accounting = Bootstrap.layer.pipe(
   Layer.provideMerge(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer))
+  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer))
 )
 
 const Agency = PhoneNumbers.layer.pipe(

@@ -1,0 +1,100 @@
+import type { Tier } from "@svc/api/Principal"
+import { Config, ConfigError, Context, Effect, Either, Layer } from "effect"
+
+/** What an organization of a tier may do at most (spec 8; decisions §2.4, §2.6). */
+export interface LimitsOfTier {
+  /** Requests to the voice API per organization and minute. Null: no limit, and no header that tells one. */
+  readonly requestsPerMinute: number | null
+  /** Calls at once; the value of `concurrent_call_limit` and `X-Concurrent-Call-Limit`, which every tier has. */
+  readonly concurrentCalls: number
+  /** Whether a call above `concurrentCalls` is rejected. Enterprise's cap is only told, unless it was configured. */
+  readonly concurrentCallsEnforced: boolean
+  /** Chat completions per organization and minute. Null: no limit. */
+  readonly chatPerMinute: number | null
+  /** Chat completions at once. */
+  readonly chatConcurrent: number
+}
+
+type Defaults = Omit<LimitsOfTier, "concurrentCallsEnforced">
+
+/** What holds where no variable says otherwise. */
+const defaults: { readonly [T in Tier]: Defaults } = {
+  payg: { requestsPerMinute: 300, concurrentCalls: 10, chatPerMinute: 60, chatConcurrent: 5 },
+  starter: { requestsPerMinute: 600, concurrentCalls: 50, chatPerMinute: 120, chatConcurrent: 10 },
+  growth: { requestsPerMinute: 1200, concurrentCalls: 100, chatPerMinute: 300, chatConcurrent: 20 },
+  scale: { requestsPerMinute: 2400, concurrentCalls: 250, chatPerMinute: 600, chatConcurrent: 40 },
+  enterprise: { requestsPerMinute: null, concurrentCalls: 1000, chatPerMinute: null, chatConcurrent: 100 }
+}
+
+/** The value of a variable, or undefined where it is unset or empty. */
+const setting = <A>(name: string, message: string, read: (value: string) => A | undefined) =>
+  Config.string(name).pipe(
+    Config.withDefault(""),
+    Config.mapOrFail((value): Either.Either<A | undefined, ConfigError.ConfigError> => {
+      if (value.trim() === "") return Either.right(undefined)
+      const parsed = read(value.trim())
+      return parsed === undefined ? Either.left(ConfigError.InvalidData([name], message)) : Either.right(parsed)
+    })
+  )
+
+const digits = /^[1-9][0-9]{0,8}$/
+
+const count = (name: string) =>
+  setting(name, "must be a whole number from 1 to 999999999", (value) =>
+    digits.test(value) ? Number(value) : undefined
+  )
+
+/** A count, or the word `unlimited`, which is null in `value`. */
+const rate = (name: string) =>
+  setting(name, "must be a whole number from 1 to 999999999, or unlimited", (value) => {
+    if (value === "unlimited") return { value: null }
+    return digits.test(value) ? { value: Number(value) } : undefined
+  })
+
+const limitsOf = (tier: Tier): Config.Config<LimitsOfTier> => {
+  const name = (what: string) => `SVC_LIMIT_${what}_${tier.toUpperCase()}`
+  return Config.all({
+    requests: rate(name("REQUESTS_PER_MINUTE")),
+    calls: count(name("CONCURRENT_CALLS")),
+    chat: rate(name("CHAT_PER_MINUTE")),
+    chatConcurrent: count(name("CHAT_CONCURRENT"))
+  }).pipe(
+    Config.map(({ calls, chat, chatConcurrent, requests }) => ({
+      requestsPerMinute: requests === undefined ? defaults[tier].requestsPerMinute : requests.value,
+      concurrentCalls: calls ?? defaults[tier].concurrentCalls,
+      concurrentCallsEnforced: tier !== "enterprise" || calls !== undefined,
+      chatPerMinute: chat === undefined ? defaults[tier].chatPerMinute : chat.value,
+      chatConcurrent: chatConcurrent ?? defaults[tier].chatConcurrent
+    }))
+  )
+}
+
+/**
+ * The limits of each tier. Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`, `GROWTH`, `SCALE` or
+ * `ENTERPRISE`; one that cannot be read fails the layer with an error that names it.
+ *
+ * | variable | PAYG | STARTER | GROWTH | SCALE | ENTERPRISE |
+ * |---|---|---|---|---|---|
+ * | `SVC_LIMIT_REQUESTS_PER_MINUTE_<TIER>` | 300 | 600 | 1200 | 2400 | unlimited |
+ * | `SVC_LIMIT_CONCURRENT_CALLS_<TIER>` | 10 | 50 | 100 | 250 | 1000, enforced only when set |
+ * | `SVC_LIMIT_CHAT_PER_MINUTE_<TIER>` | 60 | 120 | 300 | 600 | unlimited |
+ * | `SVC_LIMIT_CHAT_CONCURRENT_<TIER>` | 5 | 10 | 20 | 40 | 100 |
+ */
+export class TierLimits extends Context.Tag("@svc/auth/TierLimits")<
+  TierLimits,
+  { readonly of: (tier: Tier) => LimitsOfTier }
+>() {
+  static readonly layer: Layer.Layer<TierLimits, ConfigError.ConfigError> = Layer.effect(
+    TierLimits,
+    Effect.map(
+      Config.all({
+        payg: limitsOf("payg"),
+        starter: limitsOf("starter"),
+        growth: limitsOf("growth"),
+        scale: limitsOf("scale"),
+        enterprise: limitsOf("enterprise")
+      }),
+      (limits) => ({ of: (tier) => limits[tier] })
+    )
+  )
+}
