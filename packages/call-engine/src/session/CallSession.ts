@@ -14,6 +14,7 @@ import * as Ears from "./Ears.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as Speaker from "./Speaker.ts"
 import * as Thinker from "./Thinker.ts"
+import * as Timers from "./Timers.ts"
 import * as TranscriptTeller from "./TranscriptTeller.ts"
 import { wellFormed } from "./WellFormed.ts"
 
@@ -125,6 +126,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       Deferred.unsafeDone(over, Effect.succeed(state))
     }
 
+    const timers = yield* Timers.make({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
     const thinker = yield* Thinker.make({
       callId: facts.call_id,
       models: providers.languageModel,
@@ -292,13 +294,10 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task(`tool:${command.id}`, Effect.void)
           return
         case "StartTimer":
-          task(
-            `timer:${command.timer}`,
-            Effect.map(Effect.sleep(command.ms), () => feed({ _tag: "TimerFired", timer: command.timer }))
-          )
+          timers.start(command.timer, command.ms)
           return
         case "StopTimer":
-          task(`timer:${command.timer}`, Effect.void)
+          timers.stop(command.timer)
           return
         case "Emit":
           journal.emit(envelope(command))

@@ -1,0 +1,67 @@
+import { Effect, FiberHandle, type Scope } from "effect"
+
+/** Timers that are due within this time of each other fire together, in milliseconds. */
+const together = 0.5
+
+/**
+ * The timers of a call, by name. A turn sets and stops many and nearly none fires, so there is one fiber for all of them: it
+ * sleeps until the first is due, and looks again when that one was stopped or put off meanwhile.
+ */
+export interface Timers {
+  /** Sets a timer, in place of the one of the same name. */
+  readonly start: (timer: string, ms: number) => void
+  readonly stop: (timer: string) => void
+}
+
+/** `now` is the call's time in milliseconds; `onFired` is called outside of any `start` and `stop`. */
+export const make = (options: {
+  readonly now: () => number
+  readonly onFired: (timer: string) => void
+}): Effect.Effect<Timers, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { now, onFired } = options
+    const handle = yield* FiberHandle.make<void>()
+    const run = yield* FiberHandle.runtime(handle)<never>()
+    const due = new Map<string, number>()
+    /** When the fiber wakes up. */
+    let wakesAt = Number.POSITIVE_INFINITY
+    let firing = false
+
+    const fire = (): void => {
+      const at = now() + together
+      const ready = [...due].filter(([, when]) => when <= at).sort(([, a], [, b]) => a - b)
+      firing = true
+      for (const [timer, when] of ready) {
+        // One that fired may have stopped or put off the next.
+        if (due.get(timer) !== when) continue
+        due.delete(timer)
+        onFired(timer)
+      }
+      firing = false
+      wakesAt = Math.min(...due.values())
+    }
+    const watch: Effect.Effect<void> = Effect.suspend(() =>
+      wakesAt === Number.POSITIVE_INFINITY
+        ? Effect.void
+        : Effect.zipRight(
+            Effect.sleep(Math.max(0, Math.ceil(wakesAt - now() - together))),
+            Effect.suspend(() => {
+              fire()
+              return watch
+            })
+          )
+    )
+
+    return {
+      start: (timer, ms) => {
+        const at = now() + ms
+        due.set(timer, at)
+        if (firing || at >= wakesAt) return
+        wakesAt = at
+        run(watch)
+      },
+      stop: (timer) => {
+        due.delete(timer)
+      }
+    }
+  })
