@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { Command } from "./conversation/Command.ts"
 import { type Conversation, start, step } from "./conversation/Conversation.ts"
 import type { Facts, Input } from "./conversation/Input.ts"
@@ -12,7 +12,7 @@ export interface RecordedInput {
 
 /** A short digest of the commands that a step gave; equal commands, equal digest. */
 export const digest = (commands: ReadonlyArray<Command>): string =>
-  commands.length === 0 ? "" : createHash("sha1").update(JSON.stringify(commands)).digest("base64url").slice(0, 10)
+  commands.length === 0 ? "" : hash("sha1", JSON.stringify(commands), "base64url").slice(0, 10)
 
 /** What a journal gives when it is played again. */
 export interface Replayed {
