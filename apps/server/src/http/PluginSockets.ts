@@ -44,7 +44,8 @@ const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): Rout
   })
   return {
     send: (data) => {
-      if (socket.readyState === WebSocket.OPEN) socket.send(data, () => {})
+      // Without a callback, which would cost a tick per frame: a failed write is told by "error" and "close".
+      if (socket.readyState === WebSocket.OPEN) socket.send(data)
     },
     bufferedBytes: () => socket.bufferedAmount,
     close: (code, reason) => socket.close(code, reason),
