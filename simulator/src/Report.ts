@@ -12,7 +12,7 @@ const since = (start: number, at: number): string => {
 
 /** `612 ms`, `~640 ms` when estimated. */
 export const latencyText = (latency: Latency): string => {
-  const ms = latency.ms < 10 ? latency.ms.toFixed(1) : String(Math.round(latency.ms))
+  const ms = latency.ms < 10 && !latency.estimated ? latency.ms.toFixed(1) : String(Math.round(latency.ms))
   return `${latency.estimated ? "~" : ""}${ms} ms`
 }
 

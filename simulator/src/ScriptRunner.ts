@@ -17,7 +17,7 @@ export class StepFailed extends Data.TaggedError("StepFailed")<{
 export class ServerAway extends Data.TaggedError("ServerAway")<{ readonly message: string }> {}
 
 /** An agent that ends a sentence goes on with the next one within this time, or it is the caller's turn. */
-const turnPause = Duration.millis(350)
+const turnPause = Duration.millis(250)
 
 /** Waits longer than its own limit by what we still have to say. */
 const speechLeft = (state: PhoneState): number => Math.max(0, (state.call?.dialogue.speech_ends_at ?? 0) - state.now)

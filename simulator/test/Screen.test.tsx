@@ -186,12 +186,13 @@ describe("the app", () => {
     expect(app.text()).toContain("in call with +15550100100")
   })
 
-  it("takes text and Enter that come in one piece", async () => {
+  it("takes keys that come in one piece as if they came one by one", async () => {
     const app = start(live)
-    await act(() => app.screen.stdin.write("Hello there\rBye\r"))
+    await act(() => app.screen.stdin.write("Hello theer\u007f\u007fre\rBye\r\t5"))
     expect(app.commands).toEqual([
       { _tag: "Say", text: "Hello there" },
-      { _tag: "Say", text: "Bye" }
+      { _tag: "Say", text: "Bye" },
+      { _tag: "Dtmf", digits: "5" }
     ])
   })
 

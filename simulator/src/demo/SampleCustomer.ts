@@ -40,7 +40,7 @@ const text = { type: "string" }
 /** The answer to `call.started`: everything about this one call. */
 const configuration = {
   system_prompt: systemPrompt,
-  first_message: "Bright Smile Dental, hello!",
+  first_message: "Bright Smile, hello!",
   end_session_message: "Goodbye!",
   inactivity_timeout: 60,
   tools: [

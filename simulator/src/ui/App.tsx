@@ -26,6 +26,16 @@ const useTerminalSize = (): { readonly columns: number; readonly rows: number } 
   return size
 }
 
+/** The key that a control character in a chunk of text stands for. */
+const keyOf = (part: string): Key =>
+  /^[\r\n]/.test(part)
+    ? { return: true }
+    : part === "\t"
+      ? { tab: true }
+      : part === "\b" || part === "\u007f"
+        ? { backspace: true }
+        : {}
+
 /** Joins keyboard, state and screen. `act` carries out what keys ask for; `Quit` also ends the app. */
 export const App = (props: {
   readonly store: Store
@@ -51,13 +61,10 @@ export const App = (props: {
   }
 
   useInput((input, key) => {
-    // Text and Enter in one chunk: a paste, or a program that types.
-    if (input.length > 1 && !key.ctrl && !key.meta && /[\r\n]/.test(input)) {
-      for (const part of input.split(/(\r\n|\r|\n)/)) {
-        if (/^[\r\n]/.test(part)) handle("", { return: true })
-        else if (part !== "") handle(part, {})
-      }
-    } else handle(input, key)
+    // Keys that come faster than they are read, or a paste, are one chunk; a key that Ink knows is always alone.
+    if (input.length > 1 && !key.ctrl && !key.meta) {
+      for (const [part] of input.matchAll(/\r\n|[\r\n\t\b\u007f]|[^\r\n\t\b\u007f]+/g)) handle(part, keyOf(part))
+    } else handle(input, input === "\n" ? { return: true } : key)
   })
 
   return (

@@ -33,13 +33,20 @@ const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
     process.exit(1)
   }
+  // Ink's exit hook kills the process at a signal when no one else listens for it, and the runtime stops to listen at the
+  // first: nothing would be cleaned up. So somebody else always listens.
+  const stay = () => {}
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
   const wipe = () => stdout.write(clear)
   yield* Effect.acquireRelease(
     Effect.sync(() => {
+      // From the first frame on: Ink sets this a moment after it, and a key in between would be echoed.
+      if (process.stdin.isTTY) process.stdin.setRawMode(true)
       stdout.write(enter)
       process.on("exit", restore)
       process.on("uncaughtException", crash)
       process.on("unhandledRejection", crash)
+      for (const signal of signals) process.on(signal, stay)
       // Before Ink's own listener: what the terminal made of the old picture must not stay.
       stdout.on("resize", wipe)
     }),
@@ -49,6 +56,7 @@ const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect
         process.off("exit", restore)
         process.off("uncaughtException", crash)
         process.off("unhandledRejection", crash)
+        for (const signal of signals) process.off(signal, stay)
         stdout.off("resize", wipe)
       })
   )
@@ -112,7 +120,9 @@ export const show = ({ from, hint }: { readonly from: string; readonly hint?: st
     const store = yield* makeStore
     const runtime = yield* Effect.runtime<Session>()
     const running = new Set<Fiber.RuntimeFiber<void>>()
+    let quit = false
     const act = (command: Command) => {
+      if (command._tag === "Quit") quit = true
       const fiber = Runtime.runFork(runtime)(perform(command, from))
       running.add(fiber)
       fiber.addObserver(() => running.delete(fiber))
@@ -128,6 +138,8 @@ export const show = ({ from, hint }: { readonly from: string; readonly hint?: st
         Effect.tryPromise({ try: () => screen.waitUntilExit(), catch: (cause) => new ScreenCrashed({ cause }) }),
       (screen) => Effect.sync(() => screen.unmount())
     )
+    // Ink also unmounts at signals: that is no way of quitting, the process is being ended.
+    if (!quit) return yield* Effect.interrupt
     // What the last key asked for, the hang-up, goes out before the line is closed.
     yield* Effect.forEach([...running], Fiber.await, { discard: true })
   }).pipe(Effect.scoped)

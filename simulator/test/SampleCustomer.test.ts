@@ -1,0 +1,116 @@
+import { createHmac } from "node:crypto"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { type Activity, isSigned, SampleCustomer } from "../src/demo/SampleCustomer.ts"
+
+const secret = "5e".repeat(32)
+const sign = (body: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
+
+const post = (body: string, signature: string | null = sign(body)) =>
+  Effect.gen(function* () {
+    const { url } = yield* SampleCustomer
+    const response = yield* Effect.promise(() =>
+      fetch(url, { method: "POST", body, headers: signature === null ? {} : { "x-svc-signature": signature } })
+    )
+    const answer: unknown = yield* Effect.promise(() => response.json())
+    return { status: response.status, answer }
+  })
+
+const started = JSON.stringify({
+  event: "call.started",
+  call_id: "call_1",
+  from: "+15550100200",
+  to: "+15550100100",
+  agent_id: "agent_1",
+  gathered_digit: null,
+  gathered_input: null,
+  gather_status: null
+})
+const toolCall = (name: string, args: unknown) =>
+  JSON.stringify({ event: "tool.call", tool_call_id: "t1", name, arguments: args, call_id: "call_1", from: null })
+const result = (name: string, args: unknown) => Effect.map(post(toolCall(name, args)), ({ answer }) => answer)
+
+const trusted = Effect.flatMap(SampleCustomer, (customer) => customer.trust(Redacted.make(secret)))
+
+describe("the sample customer's server", () => {
+  it.scopedLive("tells the agent how to conduct the call", () =>
+    Effect.gen(function* () {
+      yield* trusted
+      const { answer, status } = yield* post(started)
+      expect(status).toBe(200)
+      expect(answer).toMatchObject({
+        first_message: "Bright Smile, hello!",
+        tools: [{ name: "find_free_slots" }, { name: "book_appointment" }],
+        system_prompt: expect.stringMatching(/^```script$/m)
+      })
+    }).pipe(Effect.provide(SampleCustomer.layer))
+  )
+
+  it.scopedLive("finds slots and books each once", () =>
+    Effect.gen(function* () {
+      yield* trusted
+      expect(yield* result("find_free_slots", { day: "Friday" })).toEqual({
+        result: { slots: ["9:00", "10:30"], summary: "Friday: 9:00 or 10:30." }
+      })
+      const booking = { day: "Friday", time: "10:30", name: "Ada" }
+      expect(yield* result("book_appointment", booking)).toEqual({
+        result: { booked: true, summary: "Booked: Friday 10:30, Ada." }
+      })
+      expect(yield* result("book_appointment", booking)).toEqual({
+        result: { booked: false, summary: "Friday 10:30 is taken." }
+      })
+      expect(yield* result("find_free_slots", { day: "friday" })).toMatchObject({ result: { slots: ["9:00"] } })
+      expect(yield* result("find_free_slots", { day: "Sunday" })).toMatchObject({
+        result: { summary: "Sunday is full." }
+      })
+    }).pipe(Effect.provide(SampleCustomer.layer))
+  )
+
+  it.scopedLive("tells in the result what is wrong with a tool call", () =>
+    Effect.gen(function* () {
+      yield* trusted
+      expect(yield* result("launch_rocket", {})).toEqual({
+        result: { error: "no tool launch_rocket with such arguments" }
+      })
+      expect(yield* result("find_free_slots", { day: 5 })).toMatchObject({ result: { error: expect.any(String) } })
+    }).pipe(Effect.provide(SampleCustomer.layer))
+  )
+
+  it.scopedLive("refuses what is not signed with the agent's secret, or before it knows that", () =>
+    Effect.gen(function* () {
+      const seen: Array<Activity["_tag"]> = []
+      const customer = yield* SampleCustomer
+      yield* customer.watch((activity) => void seen.push(activity._tag))
+      expect((yield* post(started)).status).toBe(401)
+      yield* trusted
+      for (const signature of [
+        null,
+        "",
+        "sha256=",
+        sign(`${started} `),
+        sign(started).slice(0, -1),
+        sign(started).toUpperCase()
+      ]) {
+        expect((yield* post(started, signature)).status).toBe(401)
+      }
+      expect((yield* post(started)).status).toBe(200)
+      expect(seen).toEqual([...Array.from({ length: 7 }, () => "Refused"), "Started"])
+    }).pipe(Effect.provide(SampleCustomer.layer))
+  )
+
+  it.scopedLive("refuses what is signed but is no request that it knows", () =>
+    Effect.gen(function* () {
+      yield* trusted
+      for (const body of ["", "{", "[]", '{"event":"call.started"}', '{"event":"unknown"}']) {
+        expect((yield* post(body)).status, body).toBe(400)
+      }
+    }).pipe(Effect.provide(SampleCustomer.layer))
+  )
+
+  it("signs over the raw bytes", () => {
+    const body = Buffer.from([0xff, 0xfe, 0x00])
+    const header = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
+    expect(isSigned(secret, body, header)).toBe(true)
+    expect(isSigned(secret, Buffer.from([0xff]), header)).toBe(false)
+  })
+})
