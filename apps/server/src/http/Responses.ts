@@ -16,18 +16,18 @@ export const send = (
 ): void => {
   const { response } = exchange
   if (response.headersSent || response.destroyed) return
-  const bytes = typeof body === "string" ? Buffer.from(body) : body
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-  if (bytes !== undefined) response.setHeader("Content-Length", bytes.byteLength)
+  // A string stays one: Node then sends head and body in one write.
+  if (body !== undefined) response.setHeader("Content-Length", Buffer.byteLength(body))
   if (!isEndless(exchange)) {
     response.writeHead(status)
-    response.end(bytes)
+    response.end(body)
     return
   }
   response.setHeader("Connection", "close")
   response.writeHead(status)
-  if (bytes === undefined) response.flushHeaders()
-  else response.write(bytes)
+  if (body === undefined) response.flushHeaders()
+  else response.write(body)
   endAfterDiscarding(exchange)
 }
 
