@@ -182,7 +182,7 @@ describe("PluginLoader", () => {
     it.scoped("says where it looked for what is not there", () =>
       Effect.gen(function* () {
         expect(yield* refusal(["@svc/plugin-nowhere"])).toMatch(
-          /^plugin @svc\/plugin-nowhere: not found: no such package is installed \(looked from .*fixtures upwards\)/
+          /^plugin @svc\/plugin-nowhere: not found: no such package is installed \(looked from .*fixtures upwards\).* SVC_PLUGINS /
         )
         expect(yield* refusal(["./nowhere.ts"])).toMatch(
           /^plugin .\/nowhere.ts: not found: there is no file or folder .*nowhere.ts$/

@@ -114,6 +114,6 @@ export const entryPoint = (source: string, directory: string, flags: ReadonlyArr
     }
   }
   return {
-    missing: `no such package is installed (looked from ${directory} upwards); is the name right, and has it been installed?`
+    missing: `no such package is installed (looked from ${directory} upwards); is its name in SVC_PLUGINS right, and has it been installed?`
   }
 }
