@@ -1,0 +1,342 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { at } from "../src/blackbox/ApiClient.ts"
+import { BlackBox } from "../src/blackbox/BlackBox.ts"
+import * as CallRecords from "../src/blackbox/CallRecords.ts"
+import * as CustomerServer from "../src/blackbox/CustomerServer.ts"
+import { eventually } from "../src/blackbox/Inbox.ts"
+import * as Line from "../src/blackbox/Line.ts"
+import { misfits } from "../src/blackbox/Shape.ts"
+import * as SpecShapes from "../src/blackbox/SpecShapes.ts"
+
+const concurrent = { concurrent: true, timeout: 60_000 }
+const echo = { otherwise: "Ok {{user}}." }
+
+layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A call", (it) => {
+  it.scoped(
+    "is answered, talks, runs tools side by side, hangs up, and leaves its record, its events and its journal",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const waiting: Array<() => void> = []
+        const line = yield* Line.open(box, (request) => {
+          if (request.event === "call.started") {
+            return Line.configuration(
+              {
+                rules: [
+                  { user: "^go (\\w+)$", tools: [{ tool: "fast", arguments: { what: "$1" } }, { tool: "slow" }] },
+                  { tool_result: "fast", say: "Got {{result.v}}." },
+                  { user: "^bye$", say: "Bye.", tool: "end_call", arguments: { disposition: "resolved" } }
+                ],
+                ...echo
+              },
+              {
+                tools: [
+                  { name: "fast", description: "F", parameters: { type: "object", properties: {} } },
+                  { name: "slow", description: "S", timeout_seconds: 1 },
+                  { name: "end_call" }
+                ],
+                end_session_message: "So long.",
+                metadata: { crm: { id: 7 } }
+              }
+            )
+          }
+          if (request.event === "transcript.updated") return { json: {} }
+          // The fast tool answers only once the slow one was called as well; the slow one never does.
+          if (request.body["name"] === "slow") {
+            for (const answer of waiting.splice(0)) answer()
+            return undefined
+          }
+          return {
+            write: (response) => {
+              waiting.push(() => CustomerServer.reply(response, { result: { v: 5 } }))
+            }
+          }
+        })
+        const phone = yield* line.phone
+        phone.send({ event: "dial", to: line.number, from: Line.caller })
+        yield* phone.until("ringing")
+        const { call_id: callId } = yield* phone.until("answered")
+        yield* phone.hears("Hello.")
+        phone.say("Hi")
+        yield* phone.hears("Ok Hi.")
+
+        const live = yield* box.api.get(`/v1/calls/${callId}/status`)
+        expect(live.status).toBe(200)
+        expect(misfits(SpecShapes.callState, live.body)).toEqual([])
+        expect(live.body).toMatchObject({
+          status: "in-progress",
+          disposition: null,
+          ended_reason: null,
+          ended_at: null
+        })
+        const soFar = yield* eventually("the transcript so far", box.api.get(`/v1/calls/${callId}`), ({ body }) =>
+          CallRecords.spoken(body).includes("assistant: Ok Hi.")
+        )
+        expect(CallRecords.spoken(soFar.body)).toEqual(["assistant: Hello.", "user: Hi", "assistant: Ok Hi."])
+        expect(misfits(SpecShapes.call, soFar.body)).toEqual([])
+
+        phone.say("go gold")
+        yield* phone.hears("Got 5.")
+        phone.say("bye")
+        yield* phone.hears("Bye.")
+        yield* phone.hears("So long.")
+        yield* phone.until("hangup")
+
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(misfits(SpecShapes.call, call)).toEqual([])
+        expect(call).toMatchObject({
+          call_id: callId,
+          agent_id: line.agentId,
+          from_number: Line.caller,
+          to_number: line.number,
+          status: "completed",
+          disposition: "answered",
+          ended_reason: "agent-hangup",
+          tool_call_count: 3,
+          tools_called: ["fast", "slow", "end_call"],
+          metadata: { crm: { id: 7 } },
+          transferred_to: null,
+          has_recording: false,
+          recording_enabled: false
+        })
+        expect(call["turn_count"]).toBe(8)
+        expect(call["duration_seconds"]).toBeGreaterThanOrEqual(4)
+        expect(at(call, "transcript.0") && misfits(SpecShapes.transcriptTurn, at(call, "transcript.0"))).toEqual([])
+        expect(misfits(SpecShapes.turnLatency, at(call, "latency_data.turns.0"))).toEqual([])
+        const said = [
+          "assistant: Hello.",
+          "user: Hi",
+          "assistant: Ok Hi.",
+          "user: go gold",
+          "assistant: Got 5.",
+          "user: bye",
+          "assistant: Bye.",
+          "assistant: So long."
+        ]
+        expect(CallRecords.spoken(call)).toEqual(said)
+
+        const listed = yield* box.api.get(`/v1/calls?agent_id=${line.agentId}`)
+        expect(at(listed.body, "calls.0") && misfits(SpecShapes.callSummary, at(listed.body, "calls.0"))).toEqual([])
+        const { latency_data: _, transcript: __, ...summary } = call
+        expect(listed.body).toEqual({ calls: [summary], next_cursor: null })
+        const over = yield* box.api.get(`/v1/calls/${callId}/status`)
+        expect(misfits(SpecShapes.callState, over.body)).toEqual([])
+        expect(over.body).toEqual(Object.fromEntries(Object.keys(SpecShapes.callState).map((key) => [key, call[key]])))
+
+        // The customer's server heard of it all, each request signed with the agent's secret.
+        yield* line.customer.inbox.find("the last turn", ({ body }) => body["content"] === "So long.")
+        const received = line.customer.inbox.all
+        expect(received.flatMap((request) => CustomerServer.distrust(request, line.secret))).toEqual([])
+        expect(line.customer.of("call.started").map(({ body }) => body)).toEqual([
+          {
+            event: "call.started",
+            call_id: callId,
+            from: Line.caller,
+            to: line.number,
+            agent_id: line.agentId,
+            gathered_digit: null,
+            gathered_input: null,
+            gather_status: null
+          }
+        ])
+        const tools = line.customer.of("tool.call").map(({ body }) => body)
+        expect(tools.map(({ name }) => name).sort()).toEqual(["fast", "slow"])
+        expect(tools.find(({ name }) => name === "fast")).toEqual({
+          event: "tool.call",
+          tool_call_id: expect.any(String),
+          name: "fast",
+          arguments: { what: "gold" },
+          call_id: callId,
+          from: Line.caller
+        })
+        const told = line.customer.of("transcript.updated").map(({ body }) => body)
+        expect(told.map(({ content, role }) => `${role}: ${content}`)).toEqual(said)
+        expect(told[0]).toEqual({
+          event: "transcript.updated",
+          call_id: callId,
+          role: "assistant",
+          content: "Hello.",
+          timestamp: expect.any(Number)
+        })
+        expect(told.map(({ timestamp }) => timestamp)).toEqual(
+          Array.from({ length: 8 }, (_, index) => at(call, `transcript.${index}.timestamp`))
+        )
+
+        // What webhooks will deliver.
+        const events = yield* CallRecords.eventsOf(callId)
+        expect(CallRecords.misfitsOf(events)).toEqual([])
+        expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect(events[0]?.event).toBe("call.ringing")
+        expect(events.at(-1)?.event).toBe("call.ended")
+        const turns = CallRecords.dataOf(events, "transcript.updated")
+        expect(turns.map(({ turn_index }) => turn_index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+        expect(turns.map(({ turn }) => `${at(turn, "role")}: ${at(turn, "content")}`)).toEqual(said)
+        expect(CallRecords.dataOf(events, "tool.invoked").map(({ tool_name }) => tool_name)).toEqual([
+          "fast",
+          "slow",
+          "end_call"
+        ])
+        expect(CallRecords.dataOf(events, "tool.timeout")).toMatchObject([{ tool_name: "slow", timeout_seconds: 1 }])
+        expect(CallRecords.dataOf(events, "tool.completed")).toMatchObject([
+          { tool_name: "fast", result: { v: 5 } },
+          { tool_name: "end_call" }
+        ])
+        expect(CallRecords.namesOf(events, "speech.")).toEqual(
+          Array.from({ length: 3 }, () => ["speech.started", "speech.ended"]).flat()
+        )
+        expect(CallRecords.namesOf(events, "ai.speech.")).toEqual(
+          Array.from({ length: 5 }, () => ["ai.speech.started", "ai.speech.ended"]).flat()
+        )
+        const { latency_data: ___, ...shown } = call
+        const [ended] = CallRecords.dataOf(events, "call.ended")
+        expect(ended).toMatchObject({ from: Line.caller, to: line.number, language: "en-US" })
+        const shared = Object.keys(shown).filter((field) => ended !== undefined && field in ended)
+        expect(shared).toHaveLength(22)
+        expect(ended).toMatchObject(Object.fromEntries(shared.map((field) => [field, shown[field]])))
+
+        const replayed = yield* CallRecords.replayOf(callId)
+        expect(replayed.differing).toEqual([])
+        expect(replayed.state.transcript).toEqual(call["transcript"])
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "ends when the caller hangs up",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, () => Line.configuration(echo))
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        phone.say("Hi")
+        yield* phone.hears("Ok Hi.")
+        phone.hangup()
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(call).toMatchObject({ status: "completed", disposition: "answered", ended_reason: "caller-hangup" })
+        expect(CallRecords.spoken(call)).toEqual(["assistant: Hello.", "user: Hi", "assistant: Ok Hi."])
+        const events = yield* CallRecords.eventsOf(callId)
+        expect(CallRecords.misfitsOf(events)).toEqual([])
+        expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect((yield* CallRecords.replayOf(callId)).differing).toEqual([])
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "is ended by the API after its farewell; a second end is a conflict, and so is the end of one that never was live",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, () => Line.configuration(echo, { end_session_message: "Ciao." }))
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        const [reply] = yield* Effect.all([box.api.post(`/v1/calls/${callId}/end`), phone.hears("Ciao.")], {
+          concurrency: "unbounded"
+        })
+        expect([reply.status, reply.body]).toEqual([200, { success: true, call_id: callId }])
+        yield* phone.until("hangup")
+        const state = yield* box.api.get(`/v1/calls/${callId}/status`)
+        expect(state.body).toMatchObject({ status: "completed", disposition: "answered", ended_reason: "api" })
+        const again = yield* box.api.post(`/v1/calls/${callId}/end`)
+        expect([again.status, again.body]).toEqual([
+          409,
+          { code: "CALL_NOT_IN_PROGRESS", message: "call is not in-progress", error: "call is not in-progress" }
+        ])
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(CallRecords.spoken(call)).toEqual(["assistant: Hello.", "assistant: Ciao."])
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "is ended for silence after inactivity_timeout, with a farewell",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, () =>
+          Line.configuration(echo, { inactivity_timeout: 1, end_session_message: "Ciao." })
+        )
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        phone.say("Hi")
+        yield* phone.hears("Ok Hi.")
+        yield* phone.hears("Ciao.")
+        yield* phone.until("hangup")
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(call).toMatchObject({ status: "completed", disposition: "answered", ended_reason: "silence-timeout" })
+        expect(CallRecords.spoken(call).at(-1)).toBe("assistant: Ciao.")
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "waits for the caller when there is no first_message, knows keys by their names, and takes callers without a number",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, () =>
+          Line.configuration(echo, { first_message: undefined, dtmf_actions: { "1": "sales" } })
+        )
+        const phone = yield* line.phone
+        phone.send({ event: "dial", to: line.number, from: "anonymous" })
+        const { call_id: callId } = yield* phone.until("answered")
+        phone.send({ event: "dtmf", digits: "1#" })
+        phone.say("Hi")
+        yield* phone.hears("Ok Hi.")
+        phone.hangup()
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(CallRecords.spoken(call)).toEqual(["user: Hi", "assistant: Ok Hi."])
+        expect(call["from_number"]).toBeNull()
+        expect(line.customer.of("call.started")[0]?.body).toMatchObject({ from: null })
+        const events = yield* CallRecords.eventsOf(callId)
+        expect(CallRecords.misfitsOf(events)).toEqual([])
+        expect(CallRecords.dataOf(events, "call.dtmf.received")).toMatchObject([
+          { digit: "1", action: "sales" },
+          { digit: "#", action: "unmapped" }
+        ])
+        expect(
+          events.flatMap(({ data }) => ("from" in data ? [data["from"]] : [])).every((from) => from === null)
+        ).toBe(true)
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "is found by its filters, page by page, newest first",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, () => ({ json: {} }))
+        const ids: Array<string> = []
+        for (let n = 0; n < 3; n++) {
+          const phone = yield* line.phone
+          phone.send({ event: "dial", to: line.number, from: Line.caller })
+          const { body } = yield* Effect.tap(line.customer.until("call.started"), () => phone.until("hangup"))
+          ids.unshift(String(body["call_id"]))
+        }
+        yield* CallRecords.settled(box.api, ids[0] ?? "")
+        const path = `/v1/calls?agent_id=${line.agentId}&limit=2`
+        const idsOf = (body: unknown) => [at(body, "calls.0.call_id"), at(body, "calls.1.call_id")]
+        const first = yield* box.api.get(path)
+        expect(idsOf(first.body)).toEqual([ids[0], ids[1]])
+        expect(first.body["next_cursor"]).toBe(ids[1])
+        const second = yield* box.api.get(`${path}&after=${first.body["next_cursor"]}`)
+        expect(idsOf(second.body)).toEqual([ids[2], undefined])
+        expect(second.body["next_cursor"]).toBeNull()
+        const count = (query: string) =>
+          Effect.map(box.api.get(`/v1/calls?agent_id=${line.agentId}&${query}`), ({ body }) => {
+            const { calls } = body
+            return Array.isArray(calls) ? calls.length : -1
+          })
+        const today = String(at(first.body, "calls.0.started_at")).slice(0, 10)
+        expect(yield* count("status=failed")).toBe(3)
+        expect(yield* count("status=completed")).toBe(0)
+        expect(yield* count("disposition=failed")).toBe(3)
+        expect(yield* count(`from_date=2020-01-01&to_date=${today}`)).toBe(3)
+        expect(yield* count("to_date=2020-01-01")).toBe(0)
+      }),
+    concurrent
+  )
+})

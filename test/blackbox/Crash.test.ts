@@ -1,0 +1,94 @@
+import { expect, it } from "@effect/vitest"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { pool } from "@svc/database/TestServer"
+import { Effect, Redacted } from "effect"
+import * as CallRecords from "../src/blackbox/CallRecords.ts"
+import { eventually } from "../src/blackbox/Inbox.ts"
+import * as Line from "../src/blackbox/Line.ts"
+import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
+
+const echo = { otherwise: "Ok {{user}}." }
+
+it.scopedLive(
+  "the calls of a server that was killed are ended by the next one, once, with every turn that was finished",
+  () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.freshUrl
+      const keys = yield* ServerProcess.newKeys
+      const options = { data: { url: database }, keys }
+      const server = yield* ServerProcess.start(options)
+      const read = Effect.provide(pool(Redacted.value(database), 1))
+
+      const talking = yield* Line.open(server, ({ event }) =>
+        event === "call.started" ? Line.configuration(echo, { metadata: { crm: 7 } }) : { json: {} }
+      )
+      const { callId, phone } = yield* talking.call
+      yield* phone.hears("Hello.")
+      phone.say("Hi")
+      yield* phone.hears("Ok Hi.")
+      const ended = yield* talking.call
+      ended.phone.hangup()
+      const before = yield* CallRecords.settled(server.api, ended.callId)
+      const ringing = yield* Line.open(server, () => undefined)
+      const other = yield* ringing.phone
+      other.send({ event: "dial", to: ringing.number, from: Line.caller })
+      const ringingId = String((yield* ringing.customer.until("call.started")).body["call_id"])
+      const said = ["assistant: Hello.", "user: Hi", "assistant: Ok Hi."]
+      yield* eventually("the turns", server.api.get(`/v1/calls/${callId}`), ({ body }) => {
+        return CallRecords.spoken(body).length === said.length
+      })
+      yield* eventually("the ringing", read(CallRecords.eventsOf(ringingId)), (events) => events.length === 1)
+      phone.say("This is never finished")
+
+      yield* server.signal("SIGKILL")
+      expect((yield* server.exit).signal).toBe("SIGKILL")
+      yield* phone.inbox.closed
+
+      const next = yield* ServerProcess.start(options)
+      const call = yield* CallRecords.settled(next.api, callId)
+      expect(call).toMatchObject({
+        status: "failed",
+        disposition: "failed",
+        ended_reason: "error",
+        from_number: Line.caller,
+        to_number: talking.number,
+        metadata: { crm: 7 }
+      })
+      expect(CallRecords.spoken(call).slice(0, 3)).toEqual(said)
+      const never = yield* CallRecords.settled(next.api, ringingId)
+      expect(never).toMatchObject({ status: "failed", disposition: "failed", ended_reason: "error", transcript: [] })
+      const conflict = yield* next.api.post(`/v1/calls/${callId}/end`)
+      expect([conflict.status, conflict.body["code"]]).toEqual([409, "CALL_NOT_IN_PROGRESS"])
+      // A call that was over before stays as it was.
+      expect((yield* next.api.get(`/v1/calls/${ended.callId}`)).body).toEqual(before)
+
+      yield* read(
+        Effect.gen(function* () {
+          const events = yield* CallRecords.eventsOf(callId)
+          expect(CallRecords.misfitsOf(events)).toEqual([])
+          expect(CallRecords.namesOf(events, "call.")).toEqual([
+            "call.ringing",
+            "call.started",
+            "call.ended",
+            "call.failed"
+          ])
+          expect(CallRecords.dataOf(events, "call.ended")).toMatchObject([
+            { transcript: call["transcript"], ended_reason: "error" }
+          ])
+          expect(CallRecords.namesOf(events).slice(-2)).toEqual(["call.ended", "call.failed"])
+          const others = yield* CallRecords.eventsOf(ringingId)
+          expect(CallRecords.misfitsOf(others)).toEqual([])
+          expect(CallRecords.namesOf(others)).toEqual(["call.ringing", "call.failed"])
+          expect((yield* CallRecords.replayOf(callId)).differing).toEqual([])
+        })
+      )
+
+      // The new server takes calls.
+      const again = yield* Line.open(next, () => Line.configuration(echo))
+      const second = yield* again.call
+      yield* second.phone.hears("Hello.")
+      second.phone.hangup()
+      expect(yield* CallRecords.settled(next.api, second.callId)).toMatchObject({ status: "completed" })
+    }),
+  90_000
+)

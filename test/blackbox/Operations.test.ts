@@ -1,0 +1,177 @@
+import * as net from "node:net"
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { pool } from "@svc/database/TestServer"
+import { Effect, Redacted } from "effect"
+import { at, call } from "../src/blackbox/ApiClient.ts"
+import { BlackBox } from "../src/blackbox/BlackBox.ts"
+import * as CallRecords from "../src/blackbox/CallRecords.ts"
+import { eventually } from "../src/blackbox/Inbox.ts"
+import * as Line from "../src/blackbox/Line.ts"
+import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
+import * as SvcProcess from "../src/blackbox/SvcProcess.ts"
+
+const echo = { otherwise: "Ok {{user}}." }
+const slow = { timeout: 60_000 }
+
+/** Lines on standard error, without the log. */
+const lines = (errors: string): ReadonlyArray<string> =>
+  errors.split("\n").filter((line) => line.trim() !== "" && !/^timestamp=\S+ level=INFO /.test(line))
+
+/** Somebody else on a port. */
+const occupied = Effect.map(
+  Effect.acquireRelease(
+    Effect.async<net.Server>((resume) => {
+      const server = net.createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.sync(() => void server.close())
+  ),
+  (server) => {
+    const address = server.address()
+    return typeof address === "object" && address !== null ? address.port : 0
+  }
+)
+
+layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Running the server", (it) => {
+  it.scoped(
+    "/readyz names the database while it is away, the API answers 503, a live call goes on, and all is well when it is back",
+    () =>
+      Effect.gen(function* () {
+        const { api, database, url } = yield* BlackBox
+        expect((yield* call(`${url}/healthz`, "GET")).body).toMatchObject({ status: "ok" })
+        expect((yield* call(`${url}/readyz`, "GET")).status).toBe(200)
+        const line = yield* Line.open({ api, url }, ({ event }) =>
+          event === "call.started" ? Line.configuration(echo) : { json: {} }
+        )
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        yield* eventually("the first turn", api.get(`/v1/calls/${callId}`), ({ body }) => {
+          return CallRecords.spoken(body).length === 1
+        })
+
+        const here = new URL(Redacted.value(database))
+        const name = here.pathname.slice(1)
+        here.pathname = "/postgres"
+        const admin = Effect.provide(pool(here.href, 1))
+        const allow = (connections: boolean) =>
+          Effect.gen(function* () {
+            const sql = yield* SqlClient.SqlClient
+            yield* sql`alter database ${sql(name)} allow_connections ${sql.literal(String(connections))}`
+            if (!connections) yield* sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+          }).pipe(admin, Effect.orDie)
+        // Whatever happens here, the other tests have a database.
+        yield* Effect.addFinalizer(() => allow(true))
+
+        yield* allow(false)
+        const away = yield* eventually("readyz without a database", call(`${url}/readyz`, "GET"), ({ status }) => {
+          return status === 503
+        })
+        expect(at(away.body, "details.database")).toEqual(expect.any(String))
+        expect(away.body).toMatchObject({ code: "UNAVAILABLE", error: away.body["message"] })
+        expect(away.body["message"]).toMatch(/database/)
+        expect(away.text).not.toContain(Redacted.value(database))
+        expect((yield* call(`${url}/healthz`, "GET")).status).toBe(200)
+        const refused = yield* api.get("/v1/agents")
+        expect([refused.status, refused.body["code"]]).toEqual([503, "UNAVAILABLE"])
+        phone.say("Hi")
+        yield* phone.hears("Ok Hi.")
+
+        yield* allow(true)
+        yield* eventually("readyz with a database", call(`${url}/readyz`, "GET"), ({ status }) => status === 200)
+        phone.hangup()
+        const ended = yield* CallRecords.settled(api, callId)
+        expect(ended).toMatchObject({ status: "completed", disposition: "answered", ended_reason: "caller-hangup" })
+        expect(CallRecords.spoken(ended)).toEqual(["assistant: Hello.", "user: Hi", "assistant: Ok Hi."])
+        const events = yield* CallRecords.eventsOf(callId)
+        expect(CallRecords.misfitsOf(events)).toEqual([])
+        expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect(CallRecords.dataOf(events, "transcript.updated").map(({ turn_index }) => turn_index)).toEqual([0, 1, 2])
+      }),
+    slow
+  )
+
+  it.effect(
+    "migrate and doctor work beside it",
+    () =>
+      Effect.gen(function* () {
+        const { database, url } = yield* BlackBox
+        const env = ServerProcess.environmentOf({
+          data: { url: database },
+          env: { SVC_PORT: new URL(url).port }
+        })
+        const [migrate, doctor] = yield* Effect.all(
+          [SvcProcess.run(["migrate", "--json"], env), SvcProcess.run(["doctor", "--dev", "--json"], env)],
+          { concurrency: 2 }
+        )
+        expect([migrate.code, JSON.parse(migrate.output)]).toMatchObject([0, { up_to_date: true }])
+        expect([doctor.code, JSON.parse(doctor.output)]).toMatchObject([0, { ok: true }])
+        for (const word of ["configuration", "database", "plugins", "port"]) expect(doctor.output).toContain(word)
+        for (const { output } of [migrate, doctor]) {
+          expect(output).not.toContain(Redacted.value(database))
+        }
+      }),
+    slow
+  )
+
+  it.effect(
+    "the keys that were given are not printed",
+    () =>
+      Effect.gen(function* () {
+        const { keys, output } = yield* BlackBox
+        for (const key of Object.values(keys)) expect(output()).not.toContain(Redacted.value(key))
+        expect(output()).not.toMatch(/svc_(live|org|wsp_live)_[0-9a-f]{48}/)
+      }),
+    slow
+  )
+
+  const wrong: ReadonlyArray<readonly [string, SvcProcess.Environment]> = [
+    ["SVC_PORT", { SVC_PORT: "eighty" }],
+    ["SVC_DATABASE_URL", { SVC_DATABASE_URL: "mysql://localhost/svc" }],
+    ["SVC_PLUGINS", { SVC_PLUGINS: "@svc/plugin-nope" }],
+    ["SVC_BOOTSTRAP_PROJECT_KEY", { SVC_BOOTSTRAP_PROJECT_KEY: "svc_live_short" }],
+    ["SVC_ALLOW_PRIVATE_URLS", { SVC_ALLOW_PRIVATE_URLS: "perhaps" }]
+  ]
+  it.effect(
+    "a wrong variable stops the start with one line that names it",
+    () =>
+      Effect.gen(function* () {
+        const { database } = yield* BlackBox
+        yield* Effect.forEach(
+          wrong,
+          ([variable, env]) =>
+            Effect.gen(function* () {
+              const options = ServerProcess.environmentOf({ data: { url: database }, env })
+              const { code, errors } = yield* SvcProcess.run(["serve", "--dev"], options)
+              const named = expect.stringMatching(new RegExp(`\\b${variable}\\b`))
+              expect([variable, code, lines(errors)]).toEqual([variable, 1, [named]])
+            }),
+          { concurrency: 2 }
+        )
+      }),
+    slow
+  )
+
+  it.scoped(
+    "a port that is taken, and a database that is not there, stop the start with one line",
+    () =>
+      Effect.gen(function* () {
+        const { database } = yield* BlackBox
+        const port = String(yield* occupied)
+        const taken = ServerProcess.environmentOf({ data: { url: database }, env: { SVC_PORT: port } })
+        const secret = "s3cret"
+        const nowhere = new URL(Redacted.value(database))
+        nowhere.password = secret
+        nowhere.pathname = "/svc_no_such_database"
+        const gone = ServerProcess.environmentOf({ data: { url: Redacted.make(nowhere.href) } })
+        const [busy, missing] = yield* Effect.all(
+          [SvcProcess.run(["serve", "--dev"], taken), SvcProcess.run(["serve", "--dev"], gone)],
+          { concurrency: 2 }
+        )
+        expect([busy.code, lines(busy.errors)]).toEqual([1, [expect.stringContaining(port)]])
+        expect(busy.output).toMatch(/SVC_PORT/)
+        expect([missing.code, lines(missing.errors)]).toEqual([1, [expect.stringMatching(/database/i)]])
+        expect(missing.output).not.toContain(secret)
+      }),
+    slow
+  )
+})

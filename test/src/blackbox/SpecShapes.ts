@@ -1,0 +1,153 @@
+import type { Shape } from "./Shape.ts"
+
+/** Shapes written down from the specification alone, so that the product's own schemas are not their judge. */
+
+/** Spec 2.6 without transcript and latency_data, as lists show it. */
+export const callSummary: Shape = {
+  call_id: "text",
+  agent_id: "text?",
+  from_number: "text?",
+  to_number: "text?",
+  status: "text",
+  disposition: "text?",
+  ended_reason: "text?",
+  duration_seconds: "integer",
+  minutes_used: "number",
+  rate_per_minute: "number",
+  total_cost: "number",
+  call_cost: "number",
+  recording_cost: "number",
+  llm_discount: "number",
+  transfer_cost: "number",
+  transfer_duration_seconds: "integer",
+  transferred_to: "text?",
+  has_recording: "boolean",
+  recording_enabled: "boolean",
+  turn_count: "integer",
+  tool_call_count: "integer",
+  tools_called: "texts",
+  metadata: "object",
+  ws_unavailable: "boolean",
+  extracted_data: "object",
+  started_at: "time",
+  ended_at: "time?"
+}
+
+/** Spec 2.6. */
+export const call: Shape = { ...callSummary, transcript: "list", latency_data: "object" }
+
+export const transcriptTurn: Shape = { role: "text", content: "text", timestamp: "number" }
+
+/** Spec 2.6; `response_ms` is our extension. */
+export const turnLatency: Shape = {
+  turn: "integer",
+  ts: "number",
+  llm_ttfb_ms: "number?",
+  tts_start_ms: "number?",
+  tts_ttfb_ms: "number?",
+  response_ms: "number?"
+}
+
+/** Decisions §4.5. */
+export const callState: Shape = {
+  call_id: "text",
+  status: "text",
+  disposition: "text?",
+  ended_reason: "text?",
+  duration_seconds: "integer",
+  started_at: "time",
+  ended_at: "time?"
+}
+
+/** Spec 2.4, decisions §3.1. */
+export const agent: Shape = {
+  id: "integer",
+  public_id: "text",
+  name: "text",
+  language: "text",
+  voice: "text",
+  max_duration: "integer",
+  recording: "boolean",
+  end_call_enabled: "boolean",
+  server_url: "text",
+  server_secret_hint: "text",
+  webhook_url: "text?",
+  webhook_secret_hint: "text?",
+  webhook_events: "texts?",
+  knowledge_base_ids: "list",
+  created_at: "time",
+  updated_at: "time"
+}
+
+/** Decisions §6.2. */
+export const phoneNumber: Shape = {
+  id: "integer",
+  number: "text",
+  country: "text",
+  type: "text",
+  agent_id: "text?",
+  address_id: "integer?",
+  monthly_cost_eur: "number",
+  telephony: "text",
+  status: "text",
+  purchased_at: "time"
+}
+
+/** Spec 6.2. */
+export const envelope: Shape = {
+  id: "text",
+  event: "text",
+  timestamp: "time",
+  api_version: "text",
+  org_id: "integer",
+  project_id: "integer",
+  agent_id: "text?",
+  data: "object"
+}
+
+const call_ = { call_id: "text", agent_id: "text?" } as const
+const from = { from: "text?" } as const
+const parties = { from: "text?", to: "text?" } as const
+const tool = { ...call_, tool_name: "text", tool_call_id: "text" } as const
+
+/** Spec 6.3, by event name: the events of a call's own path. */
+export const eventData: { readonly [event: string]: Shape } = {
+  "call.ringing": { ...call_, ...parties },
+  "call.started": { ...call_, ...parties },
+  "call.ended": {
+    ...call_,
+    ...parties,
+    started_at: "time",
+    ended_at: "time",
+    duration_seconds: "integer",
+    minutes_used: "number",
+    call_cost: "number",
+    recording_cost: "number",
+    transfer_cost: "number",
+    llm_discount: "number",
+    total_cost: "number",
+    rate_per_minute: "number",
+    disposition: "text",
+    ended_reason: "text?",
+    ws_unavailable: "boolean",
+    transferred_to: "text?",
+    metadata: "object",
+    language: "text",
+    turn_count: "integer",
+    tool_call_count: "integer",
+    tools_called: "texts",
+    extracted_data: "object",
+    transcript: "list"
+  },
+  "call.failed": { ...call_, ...parties, ended_reason: "text?" },
+  "call.dtmf.received": { ...call_, digit: "text", action: "text" },
+  "transcript.updated": { ...call_, ...from, turn: "object", turn_index: "integer" },
+  "speech.started": { ...call_, ...from, timestamp: "time" },
+  "speech.ended": { ...call_, ...from, timestamp: "time", transcript: "text?" },
+  "ai.speech.started": { ...call_, text: "text?", timestamp: "time" },
+  "ai.speech.ended": { ...call_, text: "text?", timestamp: "time", duration_ms: "integer?" },
+  barge_in: { ...call_, ...from, user_text: "text?", interrupted_text: "text?", timestamp: "time" },
+  "tool.invoked": { ...tool, arguments: "object" },
+  "tool.completed": { ...tool, result: "any" },
+  "tool.timeout": { ...tool, timeout_seconds: "number" }
+}

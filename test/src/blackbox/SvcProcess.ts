@@ -1,0 +1,124 @@
+import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { Config, Deferred, Effect, Exit, Option, type Scope } from "effect"
+import { Inbox, patience } from "./Inbox.ts"
+
+const root = fileURLToPath(new URL("../../../", import.meta.url))
+
+/** How a process ended. */
+export interface ProcessExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** A running `svc …` of its own, with nothing of our environment but what any program needs. */
+export interface SvcProcess {
+  readonly pid: number
+  /** All that it has printed, both streams, in order. */
+  readonly output: () => string
+  /** What it has printed on standard error. */
+  readonly errors: () => string
+  /** Lines as they come. */
+  readonly lines: Inbox<string>
+  readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
+  /** Waits for its end, at most 20 s. */
+  readonly exit: Effect.Effect<ProcessExit>
+  readonly hasExited: () => boolean
+}
+
+/** Variables of the process; `SVC_…` of ours are not passed on. */
+export interface Environment {
+  readonly [name: string]: string
+}
+
+const surroundings = Effect.map(
+  Effect.forEach(["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH"], (name) =>
+    Effect.map(Effect.orDie(Config.option(Config.string(name))), (value) =>
+      Option.match(value, { onNone: () => ({}), onSome: (text) => ({ [name]: text }) })
+    )
+  ),
+  (parts): Environment => Object.assign({}, ...parts)
+)
+
+/** Starts `svc` with these arguments, from its sources. The scope ends it, by force if need be. */
+export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Effect<SvcProcess, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const around = yield* surroundings
+    const ended = yield* Deferred.make<ProcessExit>()
+    const lines = new Inbox<string>(`svc ${args.join(" ")}`)
+    let printed = ""
+    let errors = ""
+    let exited = false
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const flags = ["--conditions=@svc/source", "--import", "tsx", "apps/server/src/main.ts"]
+        const started = spawn(process.execPath, [...flags, ...args], {
+          cwd: root,
+          env: { ...around, ...env },
+          stdio: ["ignore", "pipe", "pipe"]
+        })
+        for (const stream of [started.stdout, started.stderr]) {
+          let rest = ""
+          stream.setEncoding("utf8").on("data", (text: string) => {
+            printed += text
+            if (stream === started.stderr) errors += text
+            const parts = (rest + text).split("\n")
+            rest = parts.pop() ?? ""
+            for (const line of parts) lines.push(line)
+          })
+        }
+        started.once("exit", () => {
+          exited = true
+        })
+        // "close" comes after the last output.
+        started.once("close", (code, signal) => {
+          lines.close(`the process ended with ${signal ?? code}`)
+          Deferred.unsafeDone(ended, Exit.succeed({ code, signal }))
+        })
+        return started
+      }),
+      (started) =>
+        Effect.suspend(() => {
+          if (exited) return Effect.void
+          started.kill("SIGTERM")
+          return Deferred.await(ended).pipe(
+            Effect.timeout("12 seconds"),
+            Effect.catchAll(() =>
+              Effect.zipRight(
+                Effect.sync(() => started.kill("SIGKILL")),
+                Deferred.await(ended)
+              )
+            ),
+            Effect.asVoid
+          )
+        })
+    )
+    return {
+      pid: child.pid ?? 0,
+      output: () => printed,
+      errors: () => errors,
+      lines,
+      signal: (signal) => Effect.sync(() => void child.kill(signal)),
+      exit: Deferred.await(ended).pipe(
+        Effect.timeoutFail({
+          duration: patience,
+          onTimeout: () => new Error(`svc ${args.join(" ")} did not end; it printed:\n${printed}`)
+        }),
+        Effect.orDie
+      ),
+      hasExited: () => exited
+    }
+  })
+
+/** Runs a command to its end. */
+export const run = (
+  args: ReadonlyArray<string>,
+  env: Environment
+): Effect.Effect<ProcessExit & { readonly output: string; readonly errors: string }> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const child = yield* start(args, env)
+      const exit = yield* child.exit
+      return { ...exit, output: child.output(), errors: child.errors() }
+    })
+  )
