@@ -38,7 +38,11 @@ const doctor = Command.make("doctor", { dev, json }, (options) =>
     Effect.flatMap((command) => command.doctor(options)),
     Effect.withConfigProvider(Settings.provider(options.dev))
   )
-).pipe(Command.withDescription("Check configuration, database (whose schema it brings up to date), plugins and port"))
+).pipe(
+  Command.withDescription(
+    "Check configuration, database (whose schema it brings up to date), plugins, media (a loopback call) and port"
+  )
+)
 
 const { version } = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ version: Schema.String })))(
   readFileSync(new URL("../package.json", import.meta.url), "utf8")

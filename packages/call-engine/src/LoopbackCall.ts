@@ -12,7 +12,11 @@ const text = "Testing, one two three."
 const patience = "20 seconds"
 
 /** The loopback call failed; `reason` is one plain sentence. */
-export class LoopbackFailed extends Data.TaggedError("LoopbackFailed")<{ readonly reason: string }> {}
+export class LoopbackFailed extends Data.TaggedError("LoopbackFailed")<{ readonly reason: string }> {
+  override get message(): string {
+    return this.reason
+  }
+}
 
 /**
  * A call of the agent with itself, through the whole media path: the preferred voice speaks, its frames are paced,

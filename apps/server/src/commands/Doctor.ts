@@ -1,6 +1,8 @@
 import * as Http from "node:http"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { loopbackCall } from "@svc/call-engine/LoopbackCall"
+import { Ticker } from "@svc/call-engine/media/Ticker"
 import { Database } from "@svc/database/Database"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
@@ -46,6 +48,15 @@ const plugins = Effect.gen(function* () {
   return `${loaded.plugins.map(({ name }) => name).join(", ")}: loaded and healthy`
 }).pipe(Effect.provide(Readiness.layer.pipe(Layer.provideMerge(PluginLoader.layer()), Layer.provide(Database.layer))))
 
+const media = loopbackCall.pipe(
+  Effect.flatMap(({ heard, said }) =>
+    heard === ""
+      ? Effect.fail(new Wrong({ message: "the recognizer heard nothing of what the voice said" }))
+      : Effect.succeed(heard === said ? "a loopback call was heard word for word" : `said "${said}", heard "${heard}"`)
+  ),
+  Effect.provide(Layer.merge(PluginLoader.layer(), Ticker.layer))
+)
+
 /** Whether a server of ours answers there. */
 const answers = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
   Effect.async<boolean>((resume) => {
@@ -78,16 +89,17 @@ const show = ({ check, detail, ok }: Finding): string => `${ok ? "ok  " : "FAIL"
 export const doctor = (options: { readonly json: boolean }) =>
   Effect.gen(function* () {
     const findings: Array<Finding> = []
-    for (const check of [
-      finding("configuration", configuration),
-      finding("database", database),
-      finding("plugins", plugins),
-      finding("port", port)
-    ]) {
-      const found = yield* check
-      findings.push(found)
-      if (!options.json) yield* Console.log(show(found))
-    }
+    const look = (check: Effect.Effect<Finding>) =>
+      Effect.tap(check, (found) => {
+        findings.push(found)
+        return options.json ? Effect.void : Console.log(show(found))
+      })
+    yield* look(finding("configuration", configuration))
+    yield* look(finding("database", database))
+    const { ok: loaded } = yield* look(finding("plugins", plugins))
+    // Without plugins there is nothing that could speak or hear.
+    if (loaded) yield* look(finding("media", media))
+    yield* look(finding("port", port))
     const ok = findings.every((found) => found.ok)
     if (options.json) yield* Console.log(JSON.stringify({ ok, checks: findings }))
     if (!ok) return yield* Effect.fail(new Reported())
