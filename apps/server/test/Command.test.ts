@@ -153,9 +153,12 @@ describe("svc", () => {
       expect(JSON.parse(well.stdout)).toMatchObject({ ok: true })
       expect(ill.code).toBe(1)
       const { checks } = JSON.parse(ill.stdout)
-      expect(
-        checks.filter((check: { ok: boolean }) => !check.ok).map((check: { check: string }) => check.check)
-      ).toEqual(["plugins", "port"])
+      const failing = checks
+        .filter((check: { ok: boolean }) => !check.ok)
+        .map((check: { check: string }) => check.check)
+      // What needs the plugins may fail with them; the rest must not.
+      expect(failing).toEqual(expect.arrayContaining(["plugins", "port"]))
+      expect(failing).not.toContain("database")
     })
   )
 
