@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { at } from "../src/blackbox/ApiClient.ts"
+import { at, call as get } from "../src/blackbox/ApiClient.ts"
 import { BlackBox } from "../src/blackbox/BlackBox.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
 import * as CustomerServer from "../src/blackbox/CustomerServer.ts"
@@ -232,6 +232,14 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         const line = yield* Line.open(box, () => Line.configuration(echo, { end_session_message: "Ciao." }))
         const { callId, phone } = yield* line.call
         yield* phone.hears("Hello.")
+        const unanswered = yield* Line.open(box, () => undefined)
+        const early = yield* unanswered.phone
+        early.send({ event: "dial", to: unanswered.number, from: Line.caller })
+        const { body } = yield* unanswered.customer.until("call.started")
+        const ringing = yield* box.api.get(`/v1/calls/${body["call_id"]}/status`)
+        expect(ringing.body).toMatchObject({ status: "ringing", duration_seconds: 0, ended_at: null })
+        const tooEarly = yield* box.api.post(`/v1/calls/${body["call_id"]}/end`)
+        expect([tooEarly.status, tooEarly.body["code"]]).toEqual([409, "CALL_NOT_IN_PROGRESS"])
         const [reply] = yield* Effect.all([box.api.post(`/v1/calls/${callId}/end`), phone.hears("Ciao.")], {
           concurrency: "unbounded"
         })
@@ -299,6 +307,61 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         expect(
           events.flatMap(({ data }) => ("from" in data ? [data["from"]] : [])).every((from) => from === null)
         ).toBe(true)
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "may be hung up by an agent that is allowed to, and speaks the language and voice of its configuration",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const script = { rules: [{ user: "^bye$", tool: "end_call" }] }
+        const line = yield* Line.open(box, () => Line.configuration(script, { language: "nl-NL" }), {
+          end_call_enabled: true,
+          language: "de-DE"
+        })
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        phone.say("bye")
+        yield* phone.until("hangup")
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(call).toMatchObject({ ended_reason: "agent-hangup", tools_called: ["end_call"] })
+        const events = yield* CallRecords.eventsOf(callId)
+        expect(CallRecords.misfitsOf(events)).toEqual([])
+        expect(CallRecords.dataOf(events, "call.ended")).toMatchObject([{ language: "nl-NL" }])
+        const asked = yield* get(`${box.url}/telephony/simulated/calls/${callId}`, "GET")
+        expect(asked.body).toMatchObject({ stt: { language: "nl-NL" }, tts: { language: "nl-NL", voice: "Sarah" } })
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "is one of many: ten at once on one number keep apart, and a phone may call again on its line",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, () => Line.configuration(echo, { first_message: undefined }))
+        const talk = (word: string) =>
+          Effect.gen(function* () {
+            const { callId, phone } = yield* line.call
+            phone.say(word)
+            yield* phone.hears(`Ok ${word}.`)
+            phone.hangup()
+            return { call: yield* CallRecords.settled(box.api, callId), phone }
+          })
+        const words = Array.from({ length: 10 }, (_, n) => `W${n}`)
+        const talks = yield* Effect.forEach(words, talk, { concurrency: "unbounded" })
+        expect(talks.map(({ call }) => CallRecords.spoken(call))).toEqual(
+          words.map((word) => [`user: ${word}`, `assistant: Ok ${word}.`])
+        )
+        expect(new Set(talks.map(({ call }) => call["call_id"])).size).toBe(10)
+        const phone = talks[0]?.phone
+        if (phone === undefined) return expect.unreachable("there is no phone")
+        phone.send({ event: "dial", to: line.number, from: Line.caller })
+        yield* phone.until("answered")
+        phone.say("Hi")
+        yield* phone.hears("Ok Hi.")
       }),
     concurrent
   )

@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { at } from "../src/blackbox/ApiClient.ts"
 import { BlackBox } from "../src/blackbox/BlackBox.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
@@ -269,6 +269,65 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
         const replayed = yield* CallRecords.replayOf(callId)
         expect(replayed.differing).toEqual([])
         expect(replayed.state.transcript).toEqual(call["transcript"])
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "a caller who talks while a tool runs is answered once the tool is done",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const held: Array<() => void> = []
+        const line = yield* Line.open(box, ({ event }) => {
+          if (event === "transcript.updated") return { json: {} }
+          if (event === "tool.call") {
+            return byHand((response) => held.push(() => CustomerServer.reply(response, { result: "R" })))
+          }
+          const rules = [{ user: "^go$", tool: "slow", once: true }]
+          return Line.configuration({ rules, ...echo }, { tools: [{ name: "slow", timeout_seconds: 30 }] })
+        })
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        phone.say("go")
+        yield* line.customer.until("tool.call")
+        phone.say("Hi")
+        yield* line.customer.inbox.find("the caller's words", ({ body }) => body["content"] === "Hi")
+        for (const release of held) release()
+        yield* phone.hears("Ok Hi.")
+        phone.hangup()
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(CallRecords.spoken(call)).toEqual(["assistant: Hello.", "user: go", "user: Hi", "assistant: Ok Hi."])
+        const events = yield* CallRecords.eventsOf(callId)
+        expect(CallRecords.namesOf(events, "tool.")).toEqual(["tool.invoked", "tool.completed"])
+        expect(CallRecords.namesOf(events, "barge_in")).toEqual([])
+        expect((yield* CallRecords.replayOf(callId)).differing).toEqual([])
+      }),
+    concurrent
+  )
+
+  it.scoped(
+    "a caller who talks over the farewell does not stop it",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const farewell = "We must end here, goodbye."
+        const line = yield* Line.open(box, () => Line.configuration(echo, { end_session_message: farewell }))
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        const end = yield* Effect.fork(box.api.post(`/v1/calls/${callId}/end`))
+        yield* phone.catches("We must")
+        phone.say("No")
+        yield* phone.hears(farewell)
+        yield* phone.until("hangup")
+        expect((yield* Fiber.join(end)).status).toBe(200)
+        const call = yield* CallRecords.settled(box.api, callId)
+        expect(call).toMatchObject({ status: "completed", ended_reason: "api" })
+        expect([...CallRecords.spoken(call)].sort()).toEqual([
+          "assistant: Hello.",
+          `assistant: ${farewell}`,
+          "user: No"
+        ])
       }),
     concurrent
   )

@@ -38,7 +38,12 @@ it.scopedLive(
         return CallRecords.spoken(body).length === said.length
       })
       yield* eventually("the ringing", read(CallRecords.eventsOf(ringingId)), (events) => events.length === 1)
-      phone.say("This is never finished")
+      phone.say("This is a sentence that is never finished")
+      yield* eventually(
+        "the caller's speech",
+        read(CallRecords.eventsOf(callId)),
+        (events) => CallRecords.namesOf(events, "speech.started").length === 2
+      )
 
       yield* server.signal("SIGKILL")
       expect((yield* server.exit).signal).toBe("SIGKILL")
@@ -90,5 +95,46 @@ it.scopedLive(
       second.phone.hangup()
       expect(yield* CallRecords.settled(next.api, second.callId)).toMatchObject({ status: "completed" })
     }),
-  90_000
+  { concurrent: true, timeout: 90_000 }
+)
+
+it.scopedLive(
+  "the calls of a server that was killed are ended by another one that runs beside it",
+  () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.freshUrl
+      const keys = yield* ServerProcess.newKeys
+      const options = { data: { url: database }, keys }
+      const [one, other] = yield* Effect.all([ServerProcess.start(options), ServerProcess.start(options)], {
+        concurrency: 2
+      })
+      const lines = yield* Effect.forEach([one, other], (server) => Line.open(server, () => Line.configuration(echo)))
+      const calls = yield* Effect.forEach(lines, ({ call }) => call)
+      const [first, second] = calls
+      if (first === undefined || second === undefined) return expect.unreachable("there are no calls")
+      for (const { callId, phone } of calls) {
+        yield* phone.hears("Hello.")
+        yield* eventually("the greeting", other.api.get(`/v1/calls/${callId}`), ({ body }) => {
+          return CallRecords.spoken(body).length === 1
+        })
+      }
+      // Both servers tell of either call; only the one that holds it can end it, for the time being.
+      const foreign = yield* other.api.post(`/v1/calls/${first.callId}/end`)
+      expect([foreign.status, foreign.body["code"]]).toEqual([409, "NO_CONTROL_CHANNEL"])
+
+      yield* one.signal("SIGKILL")
+      yield* one.exit
+      const call = yield* CallRecords.settled(other.api, first.callId)
+      expect(call).toMatchObject({ status: "failed", disposition: "failed", ended_reason: "error" })
+      expect(CallRecords.spoken(call)).toEqual(["assistant: Hello."])
+      const events = yield* CallRecords.eventsOf(first.callId).pipe(Effect.provide(pool(Redacted.value(database), 1)))
+      expect(CallRecords.namesOf(events).slice(-2)).toEqual(["call.ended", "call.failed"])
+      expect(CallRecords.namesOf(events, "call.")).toHaveLength(4)
+      // The call of the server that lives was not touched.
+      second.phone.say("Hi")
+      yield* second.phone.hears("Ok Hi.")
+      second.phone.hangup()
+      expect(yield* CallRecords.settled(other.api, second.callId)).toMatchObject({ status: "completed" })
+    }),
+  { concurrent: true, timeout: 90_000 }
 )

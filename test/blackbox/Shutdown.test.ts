@@ -118,7 +118,7 @@ describe("A server that is told to stop", () => {
           })
         )
       }),
-    60_000
+    { concurrent: true, timeout: 60_000 }
   )
 
   it.scopedLive(
@@ -137,6 +137,6 @@ describe("A server that is told to stop", () => {
         expect(code).not.toBe(0)
         expect(phone.inbox.all.some((m) => m.event === "heard" && m.text.includes("twice"))).toBe(false)
       }),
-    60_000
+    { concurrent: true, timeout: 60_000 }
   )
 })
