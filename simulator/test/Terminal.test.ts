@@ -15,11 +15,13 @@ class Terminal {
 
   constructor(args: ReadonlyArray<string>) {
     const { CI: _, ...env } = process.env
-    this.#pty = spawn(
-      process.execPath,
-      ["--conditions=@svc/source", "--import", "tsx", "simulator/src/main.ts", ...args],
-      { name: "xterm-256color", cols: 80, rows: 24, cwd: root, env: { ...env, CONTINUOUS_INTEGRATION: "false" } }
-    )
+    this.#pty = spawn(process.execPath, ["--conditions=@svc/source", "--import", "tsx", ...args], {
+      name: "xterm-256color",
+      cols: 80,
+      rows: 24,
+      cwd: root,
+      env: { ...env, CONTINUOUS_INTEGRATION: "false" }
+    })
     this.#pty.onData((data) => {
       this.#output += data
       this.#waiting?.()
@@ -77,11 +79,12 @@ class Terminal {
   }
 }
 
-const open = (url: string) =>
+const start = (...args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
-    Effect.sync(() => new Terminal(["--url", url, "--key", key])),
+    Effect.sync(() => new Terminal(args)),
     (terminal) => Effect.sync(() => terminal.kill("SIGKILL"))
   )
+const open = (url: string) => start("simulator/src/main.ts", "--url", url, "--key", key)
 
 describe("the simulator in a terminal", () => {
   it.scopedLive("makes a call: dials, hears, says, resizes, hangs up, quits and leaves the terminal as it was", () =>
@@ -139,4 +142,24 @@ describe("the simulator in a terminal", () => {
       expect(terminal.restored).toBe(true)
     })
   )
+
+  for (const [how, message] of [
+    ["render", "the picture broke"],
+    ["uncaught", "a callback broke"]
+  ] as const) {
+    it.scopedLive(`leaves the terminal as it was before it tells of a crash (${how})`, () =>
+      Effect.gen(function* () {
+        const terminal = yield* start("simulator/test/CrashingProgram.ts", how)
+        yield* Effect.promise(async () => {
+          if (how === "uncaught") {
+            await terminal.shows("Transcript")
+            terminal.type("x")
+          }
+          expect(await terminal.exited).toBe(1)
+        })
+        expect(terminal.restored).toBe(true)
+        expect(terminal.output.slice(terminal.output.lastIndexOf("\u001b[?1049l"))).toContain(message)
+      })
+    )
+  }
 })

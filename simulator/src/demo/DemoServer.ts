@@ -80,7 +80,15 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
       const fs = yield* FileSystem.FileSystem
       const client = yield* HttpClient.HttpClient
       const begun = yield* Clock.currentTimeMillis
-      const folder = yield* fs.makeTempDirectoryScoped({ prefix: "svc-demo-" }).pipe(Effect.orDie)
+      const folder = yield* Effect.acquireRelease(
+        Effect.orDie(fs.makeTempDirectory({ prefix: "svc-demo-" })),
+        // The database may still write its last files when the server has gone already.
+        (path) =>
+          fs.remove(path, { recursive: true, force: true }).pipe(
+            Effect.retry({ schedule: Schedule.spaced(Duration.millis(100)), times: 100 }),
+            Effect.catchAll(() => Console.error(`could not remove ${path}`))
+          )
+      )
       const port = yield* freePort
       const url = `http://127.0.0.1:${port}`
       const key = newKey("svc_live_")

@@ -1,13 +1,10 @@
-import { Data, Effect, Fiber, Runtime, type Scope, Stream } from "effect"
+import { Effect, Fiber, Runtime, type Scope, Stream } from "effect"
 import { render } from "ink"
 import type { PhoneState } from "../PhoneState.ts"
 import { ServerAddress } from "../ServerAddress.ts"
 import { Session } from "../Session.ts"
 import { App, type Store } from "./App.tsx"
 import type { Command } from "./Controls.ts"
-
-/** The screen broke; `cause` is what was thrown. */
-export class ScreenCrashed extends Data.TaggedError("ScreenCrashed")<{ readonly cause: unknown }> {}
 
 const enter = "\u001b[?1049h\u001b[2J\u001b[H"
 const leave = "\u001b[?25h\u001b[?1049l"
@@ -135,7 +132,8 @@ export const show = ({ from, hint }: { readonly from: string; readonly hint?: st
         })
       ),
       (screen) =>
-        Effect.tryPromise({ try: () => screen.waitUntilExit(), catch: (cause) => new ScreenCrashed({ cause }) }),
+        // A screen that breaks is a defect, told as what was thrown.
+        Effect.promise(() => screen.waitUntilExit()),
       (screen) => Effect.sync(() => screen.unmount())
     )
     // Ink also unmounts at signals: that is no way of quitting, the process is being ended.

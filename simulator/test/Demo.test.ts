@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process"
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it } from "vitest"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+
+/** Runs the demo without a terminal, with a folder for temporary files of its own. */
+const demo = () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-demo-test-"))
+  const child = spawn(process.execPath, ["--conditions=@svc/source", "--import", "tsx", "simulator/src/demo/main.ts"], {
+    cwd: root,
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  let output = ""
+  const listeners: Array<() => void> = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (data) => {
+      output += String(data)
+      for (const listener of listeners) listener()
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)))
+  return {
+    child,
+    ended,
+    output: () => output,
+    prints: (text: string) =>
+      new Promise<void>((resolve) => {
+        const look = () => (output.includes(text) ? resolve() : undefined)
+        listeners.push(look)
+        look()
+      }),
+    /** What is left in the folder for temporary files; removes it. */
+    leftovers: () => {
+      const left = readdirSync(folder).filter((name) => name.startsWith("svc-demo-"))
+      rmSync(folder, { recursive: true, force: true })
+      return left
+    }
+  }
+}
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(`${url}/healthz`).then(
+    () => true,
+    () => false
+  )
+
+describe("the demo without a terminal", () => {
+  it("makes a whole call, ends with 0 and leaves nothing behind", { timeout: 120_000 }, async () => {
+    const run = demo()
+    expect(await run.ended, run.output()).toBe(0)
+    for (const part of [
+      "agent   Bright Smile, hello!",
+      'find_free_slots({"day":"Friday"})',
+      "agent   Booked: Friday 10:30, Ada.",
+      "tools_called  find_free_slots, book_appointment, end_call",
+      "Latency per turn",
+      "ok: Book an appointment went as expected"
+    ]) {
+      expect(run.output()).toContain(part)
+    }
+    expect(run.leftovers()).toEqual([])
+  })
+
+  it("cleans up when it is interrupted in the middle of the call", { timeout: 120_000 }, async () => {
+    const run = demo()
+    await run.prints("agent   Bright Smile, hello!")
+    run.child.kill("SIGINT")
+    expect(await run.ended).toBe(130)
+    const url = /ready at (\S+)/.exec(run.output())?.[1] ?? ""
+    expect(await answers(url)).toBe(false)
+    expect(run.leftovers()).toEqual([])
+  })
+})
