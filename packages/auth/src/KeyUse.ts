@@ -40,7 +40,8 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
         for (const [id, at] of noted) if (now - at >= minute) noted.delete(id)
       })
 
-      yield* Effect.addFinalizer(() => Effect.timeoutOption(write, "2 seconds"))
+      // Finalizers are uninterruptible, and a timeout must be able to interrupt.
+      yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(write), "2 seconds"))
       yield* Effect.sleep("1 second").pipe(
         Effect.zipRight(write),
         Effect.zipRight(prune),

@@ -97,7 +97,11 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
 
       // First registered, last run: the lease is given back when nothing extends it any more.
       yield* Effect.addFinalizer(() =>
-        Effect.flatMap(Ref.get(held), ({ id }) => repo.expire(id)).pipe(Effect.timeout(beatTimeout), Effect.ignore)
+        Effect.flatMap(Ref.get(held), ({ id }) => repo.expire(id)).pipe(
+          Effect.interruptible,
+          Effect.timeout(beatTimeout),
+          Effect.ignore
+        )
       )
       yield* beat.pipe(
         Effect.catchAll(() => missed),
@@ -115,7 +119,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
           if (now - last > gapMillis || now - unbrokenSince < settledMillis) return
           const { id } = yield* Ref.get(held)
           const settled = yield* repo.settleDead(id, name, settle)
-          if (settled.length > 0) yield* Effect.logInfo(`Settled ${name} of ended nodes: ${settled.join(", ")}`)
+          if (settled.length > 0) yield* Effect.logDebug(`Settled ${name} of ended nodes: ${settled.join(", ")}`)
         })
         yield* settleDead.pipe(
           Effect.timeout(settleTimeout),
