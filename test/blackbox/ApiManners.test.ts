@@ -96,6 +96,32 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
+  it.effect("lets a read-only key read and a revoked one do nothing", () =>
+    Effect.gen(function* () {
+      const { url } = yield* BlackBox
+      const sql = yield* SqlClient.SqlClient
+      const keyOf = (letter: string, revoked: boolean) =>
+        Effect.gen(function* () {
+          const key = `svc_live_${letter.repeat(48)}`
+          yield* sql`
+            insert into api_keys (kind, org_id, project_id, name, scope, key_hash, key_hint, revoked_at)
+            select 'project', org_id, id, 'Read', 'read', sha256(${key}::bytea), 'x',
+              case when ${revoked} then now() end
+            from projects order by id limit 1`
+          return ApiClient.make(url, Redacted.make(key))
+        }).pipe(Effect.orDie)
+      const reader = yield* keyOf("a", false)
+      expect((yield* reader.get("/v1/agents")).status).toBe(200)
+      expectError(yield* reader.post("/v1/agents", { name: "A", server_url }), 403, "READ_ONLY_KEY")
+      // The key is judged before the body, and before what the path names.
+      expectError(yield* reader.post("/v1/agents", {}), 403, "READ_ONLY_KEY")
+      expectError(yield* reader.patch("/v1/phone-numbers/1", { agent_id: null }), 403, "READ_ONLY_KEY")
+      expectError(yield* reader.post("/v1/calls/nope/end"), 403, "READ_ONLY_KEY")
+      const revoked = yield* keyOf("b", true)
+      expectError(yield* revoked.get("/v1/agents"), 401, "INVALID_API_KEY")
+    })
+  )
+
   it.effect("keeps projects apart: what belongs to another one is not there", () =>
     Effect.gen(function* () {
       const { api, keys, url } = yield* BlackBox

@@ -8,6 +8,7 @@ import { BlackBox } from "../src/blackbox/BlackBox.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
 import { eventually } from "../src/blackbox/Inbox.ts"
 import * as Line from "../src/blackbox/Line.ts"
+import * as PhoneClient from "../src/blackbox/PhoneClient.ts"
 import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
 import * as SvcProcess from "../src/blackbox/SvcProcess.ts"
 
@@ -86,6 +87,69 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Run
         expect(CallRecords.misfitsOf(events)).toEqual([])
         expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
         expect(CallRecords.dataOf(events, "transcript.updated").map(({ turn_index }) => turn_index)).toEqual([0, 1, 2])
+      }),
+    slow
+  )
+
+  it.scoped(
+    "outside development mode no URL leads into our own network, neither a new agent's nor one that is stored already",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, () => Line.configuration(echo))
+        const { api, url } = yield* ServerProcess.start({
+          data: { url: box.database },
+          keys: box.keys,
+          env: { SVC_PLUGINS: "@svc/plugin-simulated" },
+          production: true
+        })
+        const notPublic = "server_url must be a valid public HTTPS URL"
+        const blocked = "server_url blocked by SSRF filter"
+        const rules: ReadonlyArray<readonly [string, string]> = [
+          ["http://93.184.216.34/", notPublic],
+          ["https://nowhere.invalid/", notPublic],
+          ["https://user:password@93.184.216.34/", notPublic],
+          ["https://127.0.0.1/", blocked],
+          ["https://2130706433/", blocked],
+          ["https://0x7f.1/", blocked],
+          ["https://10.1.2.3/", blocked],
+          ["https://172.16.0.1/", blocked],
+          ["https://192.168.1.1/", blocked],
+          ["https://169.254.169.254/latest/meta-data/", blocked],
+          ["https://100.64.0.1/", blocked],
+          ["https://0.0.0.0/", blocked],
+          ["https://localhost/", blocked],
+          ["https://[::1]/", blocked],
+          ["https://[fd00::1]/", blocked],
+          ["https://[fe80::1]/", blocked],
+          ["https://[::ffff:127.0.0.1]/", blocked]
+        ]
+        for (const [server_url, message] of rules) {
+          const reply = yield* api.post("/v1/agents", { name: "A", server_url })
+          expect([server_url, reply.status, reply.body["code"], reply.body["details"]]).toEqual([
+            server_url,
+            400,
+            "VALIDATION_ERROR",
+            { server_url: message }
+          ])
+        }
+        const allowed = yield* api.post("/v1/agents", { name: "A", server_url: "https://93.184.216.34/agent" })
+        expect(allowed.status).toBe(201)
+
+        const phone = yield* PhoneClient.connect(url)
+        phone.send({ event: "dial", to: line.number, from: Line.caller })
+        yield* phone.until("ringing")
+        yield* phone.until("hangup")
+        const listed = yield* eventually(
+          "the failed call",
+          api.get(`/v1/calls?agent_id=${line.agentId}`),
+          ({ body }) => {
+            return typeof at(body, "calls.0.ended_at") === "string"
+          }
+        )
+        expect(at(listed.body, "calls.0")).toMatchObject({ status: "failed", ended_reason: "error" })
+        expect(line.customer.connections()).toBe(0)
+        expect(line.customer.inbox.all).toEqual([])
       }),
     slow
   )

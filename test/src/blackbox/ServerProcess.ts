@@ -11,7 +11,7 @@ export interface ServerKeys {
   readonly workspace: Redacted.Redacted
 }
 
-/** A running `svc serve --dev`. */
+/** A running `svc serve`. */
 export interface ServerProcess extends SvcProcess.SvcProcess {
   /** Where it said that it listens. */
   readonly url: string
@@ -41,6 +41,8 @@ export interface ServerOptions {
   /** Given at the first start; without them the server makes its own, and they are read off what it prints. */
   readonly keys?: ServerKeys
   readonly env?: SvcProcess.Environment
+  /** Without `--dev`, as in production. */
+  readonly production?: boolean
 }
 
 /** The environment that such a server gets. */
@@ -60,7 +62,8 @@ const printed = (output: string, prefix: string): Redacted.Redacted => {
 /** Starts a server and waits until it is ready. The scope stops it. */
 export const start = (options: ServerOptions): Effect.Effect<ServerProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const child = yield* SvcProcess.start(["serve", "--dev"], environmentOf(options))
+    const args = options.production === true ? ["serve"] : ["serve", "--dev"]
+    const child = yield* SvcProcess.start(args, environmentOf(options))
     const listens = /listens at (http:\/\/\S+)/
     const line = yield* child.lines.find("the line that tells the address", (text) => listens.test(text), "60 seconds")
     const url = listens.exec(line)?.[1] ?? ""
