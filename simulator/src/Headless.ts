@@ -89,7 +89,7 @@ export const run = Effect.fn("Headless.run")(function* (options: RunOptions) {
       ServerAway: (e) => Effect.succeed<Outcome>({ exit_code: exitCodes.server, error: e.message, step: null })
     })
   )
-  yield* report
+  if (outcome.exit_code !== exitCodes.usage) yield* report
 
   const { call } = yield* session.state
   if (options.json) yield* Console.log(document(outcome, name, call))

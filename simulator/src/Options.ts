@@ -28,7 +28,7 @@ With --script: plays a scripted call and exits.
   --script <file>   YAML script of a call
   --json            print one JSON document on stdout and nothing else there
   --url <url>       server, default http://127.0.0.1:8787 (or SVC_URL)
-  --key <key>       project key, or an organization key (or SVC_API_KEY)
+  --key <key>       project key (or SVC_API_KEY)
   --from <number>   number of the caller, default +15550100200 (or "from" in the script)
   --timeout <s>     longest time for the whole run, default 300
   --help

@@ -6,7 +6,7 @@ export class ServerAddress extends Context.Tag("@svc/simulator/ServerAddress")<
   {
     /** Base URL without a path, e.g. `http://127.0.0.1:8787`. */
     readonly url: string
-    /** A project key, or an organization key; without one the network can be used, the API cannot. */
+    /** A project key; without one the network can be used, the API cannot. */
     readonly key: Redacted.Redacted | null
   }
 >() {}
