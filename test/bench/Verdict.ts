@@ -57,6 +57,7 @@ export const linesOf = ({ busy, calls, idle, load, server, turns }: RunFigures):
     { what: "memory of the server (resident)", figure: busy.rss / 1024, unit: "KB" },
     { what: "CPU of the server", figure: cpu, unit: "%" },
     { what: "CPU per call", figure: cpu / calls, unit: "%" },
+    { what: "CPU per turn of both sides", figure: server.cpuMs / load.turns, unit: "ms" },
     { what: "CPU of the load generator", figure: (load.cpuMs / load.wallMs) * 100, unit: "%" },
     { what: "event-loop delay of the load generator p99", figure: load.loop.p99, unit: "ms" },
     { what: "server kept waiting for a core by others", figure: (server.waitedMs / server.wallMs) * 100, unit: "%" }
