@@ -15,6 +15,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { CallEngine } from "./CallEngine.ts"
 import { type CallRow, CallsRepo } from "./CallsRepo.ts"
 import { replay } from "./Replay.ts"
+import { recordOf } from "./Settlement.ts"
 
 const readId = parseId(CallId)
 
@@ -30,7 +31,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       { readonly calls: ReadonlyArray<CallSummary>; readonly next_cursor: string | null },
       ValidationError
     >
-    /** With transcript and latencies; those of a live call are as far as its journal. */
+    /** With transcript and latencies; of a live call they, and its counts of turns and tools, go as far as its journal. */
     readonly get: (project: PrincipalProject, id: string) => Effect.Effect<Call, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when it has ended and its record is settled. */
@@ -95,14 +96,15 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       const soFar = (row: CallRow) =>
         Effect.map(repo.journal(row.id), (rows) => {
           const state = replay(rows)?.state
-          return { transcript: state?.transcript ?? [], turns: state?.latencies ?? [] }
+          if (state === undefined) return {}
+          const { latency_turns, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
+          return { latency_turns, tool_call_count, tools_called, transcript, turn_count }
         })
 
       const get = Effect.fn("Calls.get")(function* (project: PrincipalProject, callId: string) {
         const row = yield* find(project, callId, repo.get)
-        const { id: _, latency_turns, transcript, ...call } = row
-        const live = call.ended_at === null ? yield* soFar(row) : { transcript, turns: latency_turns }
-        return { ...call, transcript: live.transcript, latency_data: { turns: live.turns } }
+        const { id: _, latency_turns, ...call } = row.ended_at === null ? { ...row, ...(yield* soFar(row)) } : row
+        return { ...call, latency_data: { turns: latency_turns } }
       })
 
       const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
