@@ -7,10 +7,17 @@ import { Voices } from "@svc/agents/Voices"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import { Accounts } from "@svc/auth/Accounts"
 import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { Balance } from "@svc/auth/Balance"
 import { Bootstrap } from "@svc/auth/Bootstrap"
+import { KeyRegister } from "@svc/auth/KeyRegister"
 import { Keys } from "@svc/auth/Keys"
 import { KeysRepo } from "@svc/auth/KeysRepo"
 import { KeyUse } from "@svc/auth/KeyUse"
+import { OrganizationHttp } from "@svc/auth/OrganizationHttp"
+import { Organizations } from "@svc/auth/Organizations"
+import { ProjectHttp } from "@svc/auth/ProjectHttp"
+import { Projects } from "@svc/auth/Projects"
+import { ProjectsHttp } from "@svc/auth/ProjectsHttp"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
@@ -55,9 +62,9 @@ const Repositories = Layer.mergeAll(
   Outbox.layer
 )
 
-const Accounting = Bootstrap.layer.pipe(
+const Accounting = Layer.mergeAll(Bootstrap.layer, Organizations.layer, Projects.layer, KeyRegister.layer).pipe(
   Layer.provideMerge(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer))
+  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Balance.layer))
 )
 
 const Agency = PhoneNumbers.layer.pipe(
@@ -72,7 +79,15 @@ const Calling = Calls.layer.pipe(
   Layer.provideMerge(Settlement.layer)
 )
 
-const Routes = Layer.mergeAll(AgentsHttp, PhoneNumbersHttp, CallsHttp, HealthHttp)
+const Routes = Layer.mergeAll(
+  OrganizationHttp,
+  ProjectsHttp,
+  ProjectHttp,
+  AgentsHttp,
+  PhoneNumbersHttp,
+  CallsHttp,
+  HealthHttp
+)
 
 /**
  * The whole server, from the bottom up (read from the end): ground, repositories, accounts, agents and numbers, calls,

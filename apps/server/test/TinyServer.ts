@@ -129,6 +129,7 @@ const KeysInMemory = Layer.succeed(Keys, {
     const principal = principals[raw]
     return principal === undefined ? Effect.fail(new InvalidApiKey()) : Effect.succeed(principal)
   },
+  authenticateWorkspace: () => Effect.die("not used"),
   projectOf: (_, id) =>
     id === "7" || id === project.public_id ? Effect.succeed(project) : Effect.fail(new ProjectNotFound()),
   issue: () => Effect.die("not used"),

@@ -59,4 +59,5 @@ export class AccessRule extends Context.Tag("@svc/api/AccessRule")<AccessRule, A
   static readonly projectOptional: Access = { needs: "optional", creditsExempt: false }
   static readonly orgOnly: Access = { needs: "org", creditsExempt: false }
   static readonly creditsExempt: Access = { needs: "project", creditsExempt: true }
+  static readonly orgOnlyCreditsExempt: Access = { needs: "org", creditsExempt: true }
 }

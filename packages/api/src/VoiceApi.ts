@@ -1,4 +1,7 @@
 import { HttpApi, OpenApi } from "@effect/platform"
+import { OrganizationApi } from "./accounts/OrganizationApi.ts"
+import { ProjectApi } from "./accounts/ProjectApi.ts"
+import { OrgProjectsApi, ProjectsApi } from "./accounts/ProjectsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
 import { CallsApi } from "./calls/CallsApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
@@ -8,6 +11,10 @@ import { InternalError, Unavailable } from "./VoiceError.ts"
 
 /** The voice API, `{base_url}/v1` (spec part A). */
 export const VoiceApi = HttpApi.make("voice")
+  .add(OrganizationApi)
+  .add(OrgProjectsApi)
+  .add(ProjectsApi)
+  .add(ProjectApi)
   .add(AgentsApi)
   .add(CallsApi)
   .add(PhoneNumbersApi)

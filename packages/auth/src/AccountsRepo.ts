@@ -1,10 +1,12 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { newOrgId, newProjectId, type OrgId, ProjectId, parseId } from "@svc/api/Ids"
+import { newOrgId, newProjectId, OrgId, ProjectId, parseId } from "@svc/api/Ids"
+import type { Tier } from "@svc/api/Principal"
 import { BigDecimal, Context, Effect, Layer, Option, Schema } from "effect"
 import { Organization } from "./Organization.ts"
 import { Project } from "./Project.ts"
 
 const parseProjectId = parseId(ProjectId)
+const parseOrgId = parseId(OrgId)
 
 /** Tables `organizations` and `projects`. */
 export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
@@ -18,6 +20,25 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     readonly insertProject: (row: Pick<Project, "org_id" | "name" | "description">) => Effect.Effect<Project>
     /** A project that is not deleted, by public or numeric id. */
     readonly findProject: (orgId: number, id: string) => Effect.Effect<Option.Option<Project>>
+    /** All of them, oldest first. */
+    readonly organizations: Effect.Effect<ReadonlyArray<Organization>>
+    /** By public or numeric id. */
+    readonly findOrganization: (id: string) => Effect.Effect<Option.Option<Organization>>
+    readonly setTier: (id: number, tier: Tier) => Effect.Effect<Option.Option<Organization>>
+    /** Projects that are not deleted, newest first. */
+    readonly projects: (
+      orgId: number,
+      page: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<ReadonlyArray<Project>>
+    /** Changes what is given, of a project that is not deleted. */
+    readonly updateProject: (
+      id: number,
+      change: { readonly name?: string | undefined; readonly description?: string | null | undefined }
+    ) => Effect.Effect<Option.Option<Project>>
+    /** None when somebody else has deleted it; one who is about to is waited for. */
+    readonly deleteProject: (id: number) => Effect.Effect<Option.Option<Project>>
+    /** Which of these projects are deleted. */
+    readonly deletedProjects: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>>
   }
 >() {
   static readonly layer: Layer.Layer<AccountsRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -55,6 +76,53 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
           where org_id = ${org_id} and deleted_at is null
             and ${public_id === "" ? sql`id = ${id}` : sql`public_id = ${public_id}`}`
       })
+      const findOrganization = SqlSchema.findOne({
+        Request: Schema.Struct({ id: Schema.Number, public_id: Schema.String }),
+        Result: Organization,
+        execute: ({ id, public_id }) => sql`
+          select ${organization} from organizations
+          where ${public_id === "" ? sql`id = ${id}` : sql`public_id = ${public_id}`}`
+      })
+      const setTier = SqlSchema.findOne({
+        Request: Schema.Struct({ id: Schema.Number, tier: Schema.String }),
+        Result: Organization,
+        execute: ({ id, tier }) => sql`
+          update organizations set tier = ${tier}, updated_at = now() where id = ${id} returning ${organization}`
+      })
+      const projects = SqlSchema.findAll({
+        Request: Schema.Struct({ org_id: Schema.Number, limit: Schema.Number, offset: Schema.Number }),
+        Result: Project,
+        execute: ({ limit, offset, org_id }) => sql`
+          select ${project} from projects where org_id = ${org_id} and deleted_at is null
+          order by id desc limit ${limit} offset ${offset}`
+      })
+      const updateProject = SqlSchema.findOne({
+        Request: Schema.Struct({
+          id: Schema.Number,
+          name: Schema.UndefinedOr(Schema.String),
+          description: Schema.UndefinedOr(Schema.NullOr(Schema.String))
+        }),
+        Result: Project,
+        execute: ({ description, id, name }) => sql`
+          update projects set ${sql.csv([
+            sql`updated_at = now()`,
+            ...(name === undefined ? [] : [sql`name = ${name}`]),
+            ...(description === undefined ? [] : [sql`description = ${description}`])
+          ])}
+          where id = ${id} and deleted_at is null returning ${project}`
+      })
+      const deleteProject = SqlSchema.findOne({
+        Request: Schema.Number,
+        Result: Project,
+        execute: (id) => sql`
+          update projects set deleted_at = now(), updated_at = now()
+          where id = ${id} and deleted_at is null returning ${project}`
+      })
+      /** An id from outside as the statements take it: the numeric one, or the public one beside 0. */
+      const named = <A extends string>(parsed: { readonly numeric: number } | { readonly public: A }) => ({
+        id: "numeric" in parsed ? parsed.numeric : 0,
+        public_id: "public" in parsed ? parsed.public : ""
+      })
 
       return {
         // Two statements: the second one's snapshot must be taken after the lock is held. The lock ends with the
@@ -75,12 +143,27 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
         findProject: Effect.fn("AccountsRepo.findProject")(function* (orgId: number, id: string) {
           const parsed = parseProjectId(id)
           if (parsed === undefined) return Option.none()
-          return yield* findProject({
-            org_id: orgId,
-            id: "numeric" in parsed ? parsed.numeric : 0,
-            public_id: "public" in parsed ? parsed.public : ""
-          })
-        }, Effect.orDie)
+          return yield* findProject({ org_id: orgId, ...named(parsed) })
+        }, Effect.orDie),
+        organizations: sql`select ${organization} from organizations order by id`.pipe(
+          Effect.flatMap(Schema.decodeUnknown(Schema.Array(Organization))),
+          Effect.orDie
+        ),
+        findOrganization: (id) => {
+          const parsed = parseOrgId(id)
+          return parsed === undefined ? Effect.succeedNone : Effect.orDie(findOrganization(named(parsed)))
+        },
+        setTier: (id, tier) => Effect.orDie(setTier({ id, tier })),
+        projects: (org_id, page) => Effect.orDie(projects({ org_id, ...page })),
+        updateProject: (id, change) =>
+          Effect.orDie(updateProject({ id, name: change.name, description: change.description })),
+        deleteProject: (id) => Effect.orDie(deleteProject(id)),
+        deletedProjects: (ids) =>
+          sql<{ readonly id: number }>`
+            select id from projects where id = any(${ids}::bigint[]) and deleted_at is not null`.pipe(
+            Effect.map((rows) => rows.map(({ id }) => id)),
+            Effect.orDie
+          )
       }
     })
   )

@@ -1,4 +1,5 @@
 import { SqlClient } from "@effect/sql"
+import { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { Tier } from "@svc/api/Principal"
 import { BigDecimal, Config, ConfigError, Context, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
 import { Accounts } from "./Accounts.ts"
@@ -42,9 +43,6 @@ const settings = Config.all({
       : Either.left("must be an amount in EUR, such as 25 or 12.50")
   )
 })
-
-/** What a workspace key may do (spec 5.10); the first one may do everything. */
-const workspaceScopes = ["bookings.customers.read", "bookings.customers.write", "bookings.customers.delete"]
 
 /** A key of the first start, and whether we made it up (then it must be printed, this once). */
 export interface BootstrapKey {
@@ -104,7 +102,7 @@ export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
           { name: "Default", key: made.project.key }
         )
         yield* keys.issue(
-          { kind: "workspace", ...owner, scopes: workspaceScopes },
+          { kind: "workspace", ...owner, scopes: WorkspaceScope.literals },
           { name: "Default", key: made.workspace.key }
         )
         return {

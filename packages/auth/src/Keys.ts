@@ -1,29 +1,26 @@
+import type { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import type { Principal, PrincipalProject } from "@svc/api/Principal"
 import { InvalidApiKey, type ProjectNotFound } from "@svc/api/VoiceError"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { Accounts } from "./Accounts.ts"
 import * as BriefCache from "./BriefCache.ts"
 import { generateKey, hashKey, hintOf, isKey } from "./KeyFormat.ts"
-import { type KeyRow, KeysRepo } from "./KeysRepo.ts"
+import type { KeyHolder, KeyOwner } from "./KeyOwner.ts"
+import type { KeyRecord } from "./KeyRecord.ts"
+import { type KeyRow, KeysRepo, type WorkspaceKeyRow } from "./KeysRepo.ts"
 import { KeyUse } from "./KeyUse.ts"
 
-/** What a key is for: an organization, one of its projects, or the workspace API (with scopes). */
-export type KeyOwner =
-  | { readonly kind: "org"; readonly org_id: number }
-  | {
-      readonly kind: "project"
-      readonly org_id: number
-      readonly project_id: number
-      readonly scope: "full" | "read"
-    }
-  | { readonly kind: "workspace"; readonly org_id: number; readonly scopes: ReadonlyArray<string> }
-
 /** A key as it was just issued. The raw key is not stored and cannot be had again. */
-export interface IssuedKey {
-  readonly id: number
+export interface IssuedKey extends KeyRecord {
   readonly key: Redacted.Redacted<string>
-  /** Three dots and the last 8 characters. */
-  readonly key_hint: string
+}
+
+/** Who makes a request to the workspace API (spec 5.10). */
+export interface WorkspacePrincipal {
+  readonly kind: "workspace"
+  readonly key_id: number
+  readonly scopes: ReadonlyArray<WorkspaceScope>
+  readonly org: Principal["org"]
 }
 
 /** How long a look-up is believed without asking the database, and how many are held. */
@@ -40,6 +37,22 @@ const toPrincipal = (row: KeyRow): Principal => ({
       : { id: row.project_id, public_id: row.project_public_id }
 })
 
+/** A workspace key's holder with the moment (ms) from which the key fails. */
+interface HeldWorkspaceKey {
+  readonly principal: WorkspacePrincipal
+  readonly until: number
+}
+
+const toWorkspace = (row: WorkspaceKeyRow): HeldWorkspaceKey => ({
+  principal: {
+    kind: "workspace",
+    key_id: row.id,
+    scopes: row.scopes,
+    org: { id: row.org_id, public_id: row.org_public_id, tier: row.tier }
+  },
+  until: row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY
+})
+
 /**
  * API keys (spec 2.3, 5; decisions §2.2). Only the SHA-256 of a key is stored. A request costs one hash (half a
  * microsecond) and a look-up in memory; the database is asked when the last answer for that key is older than 2 s.
@@ -50,6 +63,11 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
   {
     /** Who the holder of this raw voice API key is. Unknown, revoked, malformed, of a deleted project: all the same error. */
     readonly authenticate: (raw: string) => Effect.Effect<Principal, InvalidApiKey>
+    /**
+     * Who the holder of this raw workspace API key is. Unknown, revoked, expired, malformed, or of the voice API: all the
+     * same error.
+     */
+    readonly authenticateWorkspace: (raw: string) => Effect.Effect<WorkspacePrincipal, InvalidApiKey>
     /** The project that an org key names in `X-Project-Id`, by public or numeric id; a foreign one is not found. */
     readonly projectOf: (orgId: number, id: string) => Effect.Effect<PrincipalProject, ProjectNotFound>
     /** Makes a key: with the raw value given, or a new random one. */
@@ -57,8 +75,8 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
       owner: KeyOwner,
       options: { readonly name: string; readonly key?: Redacted.Redacted<string> | undefined }
     ) => Effect.Effect<IssuedKey>
-    /** Revokes a key of the organization. On this node it fails from now on, on others within 2 s. False: no such active key. */
-    readonly revoke: (orgId: number, keyId: number) => Effect.Effect<boolean>
+    /** Revokes a key of this holder. On this node it fails from now on, on others within 2 s. False: no such active key. */
+    readonly revoke: (holder: KeyHolder, keyId: number) => Effect.Effect<boolean>
     /** Drops every look-up that is held in memory; to be called after a committed change to keys, projects or tiers. */
     readonly forget: Effect.Effect<void>
   }
@@ -70,6 +88,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
       const use = yield* KeyUse
       const accounts = yield* Accounts
       const principals = BriefCache.make<Principal>(held)
+      const workspaces = BriefCache.make<HeldWorkspaceKey>(held)
       const projects = BriefCache.make<PrincipalProject>(held)
       const invalid = Effect.suspend(() => Effect.fail(new InvalidApiKey()))
 
@@ -92,8 +111,14 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
           repo.findActive(hash),
           Option.match({ onNone: () => invalid, onSome: (row) => Effect.succeed(toPrincipal(row)) })
         )
+      const findWorkspace = (hash: string) =>
+        Effect.flatMap(
+          repo.findWorkspace(hash),
+          Option.match({ onNone: () => invalid, onSome: (row) => Effect.succeed(toWorkspace(row)) })
+        )
       const forget = Effect.sync(() => {
         principals.clear()
+        workspaces.clear()
         projects.clear()
       })
 
@@ -105,6 +130,17 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
             Effect.map(through(principals, hash, now, find(hash)), (principal) => {
               use.note(principal.key_id, now)
               return principal
+            })
+          )
+        },
+        authenticateWorkspace: (raw) => {
+          if (!isKey("workspace", raw)) return invalid
+          const hash = hashKey(raw)
+          return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.flatMap(through(workspaces, hash, now, findWorkspace(hash)), ({ principal, until }) => {
+              if (now >= until) return invalid
+              use.note(principal.key_id, now)
+              return Effect.succeed(principal)
             })
           )
         },
@@ -120,24 +156,22 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
         issue: Effect.fn("Keys.issue")(function* (owner, options) {
           const key = options.key ?? Redacted.make(generateKey(owner.kind))
           const raw = Redacted.value(key)
-          const key_hint = hintOf(raw)
-          const id = yield* repo.insert({
+          const record = yield* repo.insert({
             kind: owner.kind,
             org_id: owner.org_id,
             project_id: owner.kind === "project" ? owner.project_id : null,
             name: options.name,
             scope: owner.kind === "project" ? owner.scope : null,
             scopes: owner.kind === "workspace" ? owner.scopes : null,
+            expires_at: owner.kind === "workspace" ? (owner.expires_at ?? null) : null,
             hash: hashKey(raw),
-            key_hint
+            key_hint: hintOf(raw)
           })
-          return { id, key, key_hint }
+          return { ...record, key }
         }),
-        revoke: Effect.fn("Keys.revoke")(function* (orgId, keyId) {
-          const revoked = yield* repo.revoke(orgId, keyId)
-          yield* forget
-          return revoked
-        }),
+        // Also when the answer of the database was lost: the key may be revoked.
+        revoke: (holder, keyId) =>
+          repo.revoke(holder, keyId).pipe(Effect.ensuring(forget), Effect.withSpan("Keys.revoke")),
         forget
       }
     })

@@ -1,7 +1,10 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
+import { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { OrgId, ProjectId } from "@svc/api/Ids"
 import { Tier } from "@svc/api/Principal"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
+import type { KeyHolder } from "./KeyOwner.ts"
+import { KeyRecord } from "./KeyRecord.ts"
 
 /** An active voice API key with whose it is. */
 export const KeyRow = Schema.Struct({
@@ -16,6 +19,17 @@ export const KeyRow = Schema.Struct({
 })
 export type KeyRow = typeof KeyRow.Type
 
+/** An active workspace key with whose it is. */
+export const WorkspaceKeyRow = Schema.Struct({
+  id: Schema.Number,
+  scopes: Schema.Array(WorkspaceScope),
+  expires_at: Schema.NullOr(Schema.DateFromSelf),
+  org_id: Schema.Number,
+  org_public_id: OrgId,
+  tier: Tier
+})
+export type WorkspaceKeyRow = typeof WorkspaceKeyRow.Type
+
 /** A key to be stored. `scope` is of project keys, `scopes` of workspace keys. */
 export const NewKeyRow = Schema.Struct({
   kind: Schema.Literal("org", "project", "workspace"),
@@ -23,7 +37,8 @@ export const NewKeyRow = Schema.Struct({
   project_id: Schema.NullOr(Schema.Number),
   name: Schema.String,
   scope: Schema.NullOr(Schema.Literal("full", "read")),
-  scopes: Schema.NullOr(Schema.Array(Schema.String)),
+  scopes: Schema.NullOr(Schema.Array(WorkspaceScope)),
+  expires_at: Schema.NullOr(Schema.DateFromSelf),
   /** SHA-256, hexadecimal. */
   hash: Schema.String,
   key_hint: Schema.String
@@ -36,8 +51,18 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
   {
     /** The active voice API key with this hash: not revoked, not expired, its project not deleted. */
     readonly findActive: (hash: string) => Effect.Effect<Option.Option<KeyRow>>
-    readonly insert: (row: NewKeyRow) => Effect.Effect<number>
-    readonly revoke: (orgId: number, keyId: number) => Effect.Effect<boolean>
+    /** The active workspace key with this hash. */
+    readonly findWorkspace: (hash: string) => Effect.Effect<Option.Option<WorkspaceKeyRow>>
+    readonly insert: (row: NewKeyRow) => Effect.Effect<KeyRecord>
+    /** Newest first. `revoked`: whether those that are revoked are among them. */
+    readonly page: (
+      holder: KeyHolder,
+      query: { readonly limit: number; readonly offset: number; readonly revoked: boolean }
+    ) => Effect.Effect<ReadonlyArray<KeyRecord>>
+    /** By numeric id, of whatever organization; also when it is revoked. */
+    readonly find: (keyId: number) => Effect.Effect<Option.Option<KeyRecord>>
+    /** False when the holder has no such key, or it is revoked already. */
+    readonly revoke: (holder: KeyHolder, keyId: number) => Effect.Effect<boolean>
     /** Writes `last_used_at` of many keys (key id → ms), each at most once a minute whichever node asks. */
     readonly recordUse: (uses: ReadonlyArray<readonly [number, number]>) => Effect.Effect<void>
   }
@@ -46,6 +71,8 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
     KeysRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(Object.keys(KeyRecord.fields).join(", "))
+      const records = Schema.decodeUnknown(Schema.Array(KeyRecord))
 
       const findActive = SqlSchema.findOne({
         Request: Schema.String,
@@ -65,21 +92,48 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
       })
       const insert = SqlSchema.single({
         Request: NewKeyRow,
-        Result: Schema.Struct({ id: Schema.Number }),
+        Result: KeyRecord,
         execute: (row) => sql`
-          insert into api_keys (kind, org_id, project_id, name, scope, scopes, key_hash, key_hint)
+          insert into api_keys (kind, org_id, project_id, name, scope, scopes, expires_at, key_hash, key_hint)
           values (${row.kind}, ${row.org_id}, ${row.project_id}, ${row.name}, ${row.scope}, ${row.scopes},
-            decode(${row.hash}, 'hex'), ${row.key_hint})
-          returning id`
+            ${row.expires_at}, decode(${row.hash}, 'hex'), ${row.key_hint})
+          returning ${columns}`
       })
+      const findWorkspace = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: WorkspaceKeyRow,
+        execute: (hash) => sql`
+          select k.id, k.scopes, k.expires_at, o.id as org_id, o.public_id as org_public_id, o.tier
+          from api_keys k join organizations o on o.id = k.org_id
+          where k.key_hash = decode(${hash}, 'hex')
+            and k.kind = 'workspace'
+            and k.revoked_at is null
+            and (k.expires_at is null or k.expires_at > now())`
+      })
+      const find = SqlSchema.findOne({
+        Request: Schema.Number,
+        Result: KeyRecord,
+        execute: (id) => sql`select ${columns} from api_keys where id = ${id}`
+      })
+      const heldBy = (holder: KeyHolder) =>
+        holder.kind === "project"
+          ? sql`kind = 'project' and org_id = ${holder.org_id} and project_id = ${holder.project_id}`
+          : sql`kind = ${holder.kind} and org_id = ${holder.org_id}`
 
       return {
         findActive: (hash) => Effect.orDie(findActive(hash)),
-        insert: (row) => Effect.orDie(Effect.map(insert(row), ({ id }) => id)),
-        revoke: (orgId, keyId) =>
+        findWorkspace: (hash) => Effect.orDie(findWorkspace(hash)),
+        insert: (row) => Effect.orDie(insert(row)),
+        page: (holder, { limit, offset, revoked }) =>
+          sql`
+            select ${columns} from api_keys
+            where ${heldBy(holder)} ${revoked ? sql`` : sql`and revoked_at is null`}
+            order by id desc limit ${limit} offset ${offset}`.pipe(Effect.flatMap(records), Effect.orDie),
+        find: (keyId) => Effect.orDie(find(keyId)),
+        revoke: (holder, keyId) =>
           sql`
             update api_keys set revoked_at = now()
-            where id = ${keyId} and org_id = ${orgId} and revoked_at is null
+            where id = ${keyId} and ${heldBy(holder)} and revoked_at is null
             returning id`.pipe(
             Effect.map((rows) => rows.length > 0),
             Effect.orDie

@@ -108,19 +108,19 @@ layer(Test)("Keys", (it) => {
   it.effect("a revoked key fails at once, although it was just used", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
-      const { id, org, raw } = yield* projectKey
+      const { id, org, project, raw } = yield* projectKey
       yield* keys.authenticate(raw)
-      expect(yield* keys.revoke(org.id, id)).toBe(true)
+      expect(yield* keys.revoke({ kind: "project", org_id: org.id, project_id: project.id }, id)).toBe(true)
       expect(yield* rejected(raw)).toBe("INVALID_API_KEY")
-      expect(yield* keys.revoke(org.id, id)).toBe(false)
+      expect(yield* keys.revoke({ kind: "project", org_id: org.id, project_id: project.id }, id)).toBe(false)
     })
   )
   it.effect("a key of another organization cannot be revoked", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
-      const { id, raw } = yield* projectKey
+      const { id, project, raw } = yield* projectKey
       const other = yield* account
-      expect(yield* keys.revoke(other.org.id, id)).toBe(false)
+      expect(yield* keys.revoke({ kind: "project", org_id: other.org.id, project_id: project.id }, id)).toBe(false)
       yield* keys.authenticate(raw)
     })
   )

@@ -6,6 +6,8 @@ import accounts from "./migrations/0003_accounts.ts"
 import agents from "./migrations/0004_agents.ts"
 import numbers from "./migrations/0005_numbers.ts"
 import calls from "./migrations/0006_calls.ts"
+import accountLists from "./migrations/0007_account_lists.ts"
+import billing from "./migrations/0008_billing.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -20,7 +22,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0003_accounts": accounts,
   "0004_agents": agents,
   "0005_numbers": numbers,
-  "0006_calls": calls
+  "0006_calls": calls,
+  "0007_account_lists": accountLists,
+  "0008_billing": billing
 }
 
 /** A migration failed; nothing of this run was kept. */

@@ -1,0 +1,19 @@
+import { Schema } from "effect"
+import { Limit } from "../Wire.ts"
+
+/** `offset` of a list: how many rows to leave out, a decimal integer. */
+const Offset = Schema.String.pipe(
+  Schema.pattern(/^-?[0-9]{1,15}$/, { message: () => "offset must be an integer" }),
+  Schema.compose(Schema.NumberFromString),
+  Schema.nonNegative({ message: () => "offset must not be negative" })
+).annotations({ jsonSchema: { type: "integer", minimum: 0 } })
+
+/** The query of the lists of spec 4.1. */
+export const OffsetPage = Schema.Struct({
+  limit: Schema.optionalWith(Limit(100), { default: () => 50 }),
+  offset: Schema.optionalWith(Offset, { default: () => 0 })
+})
+export type OffsetPage = typeof OffsetPage.Type
+
+/** What these lists repeat of the query beside their rows. */
+export const pageFields = { limit: Schema.Int, offset: Schema.Int }

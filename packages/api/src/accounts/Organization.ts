@@ -1,0 +1,29 @@
+import { Schema } from "effect"
+import { OrgId } from "../Ids.ts"
+import { Tier } from "../Principal.ts"
+import { define } from "../VoiceError.ts"
+import { Timestamp } from "../Wire.ts"
+
+/** What an organization is told about itself (decisions §2.11). */
+export const OrganizationInfo = Schema.Struct({
+  id: Schema.Int,
+  public_id: OrgId,
+  name: Schema.String,
+  tier: Tier,
+  /** EUR, at most 4 decimals. */
+  balance_eur: Schema.Number,
+  /** No credits left; enterprise is never paused. */
+  is_paused: Schema.Boolean,
+  concurrent_call_limit: Schema.Int,
+  created_at: Timestamp,
+  updated_at: Timestamp
+}).annotations({ identifier: "OrganizationInfo" })
+export type OrganizationInfo = typeof OrganizationInfo.Type
+
+/** Not on the wire: an organization knows itself. For the command line. */
+export class OrganizationNotFound extends define(
+  "OrganizationNotFound",
+  "ORGANIZATION_NOT_FOUND",
+  404,
+  "organization not found"
+) {}

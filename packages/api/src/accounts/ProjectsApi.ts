@@ -1,0 +1,64 @@
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { AnyId } from "../Ids.ts"
+import { AccessRule } from "../Principal.ts"
+import { ProjectNotFound, ValidationError } from "../VoiceError.ts"
+import { ApiKeyNotFound, CreatedProjectKey, ProjectKey, ProjectKeyCreate } from "./ApiKey.ts"
+import { OffsetPage, pageFields } from "./OffsetPage.ts"
+import { OrgProject, ProjectCreate } from "./Project.ts"
+
+const onProject = Schema.Struct({ projectId: AnyId })
+const onKey = Schema.Struct({ projectId: AnyId, keyId: AnyId })
+
+/** The projects of an organization and their keys (spec 4.1), under one of the two paths that they have. */
+const projectsUnder = <const Name extends string>(name: Name, base: "/v1/org/projects" | "/v1/projects") =>
+  HttpApiGroup.make(name)
+    .add(
+      HttpApiEndpoint.get("list", base)
+        .setUrlParams(OffsetPage)
+        .addSuccess(Schema.Struct({ projects: Schema.Array(OrgProject), ...pageFields }))
+        .addError(ValidationError.wire)
+    )
+    .add(
+      HttpApiEndpoint.post("create", base)
+        .setPayload(ProjectCreate)
+        .addSuccess(OrgProject, { status: 201 })
+        .addError(ValidationError.wire)
+    )
+    .add(
+      HttpApiEndpoint.get("get", `${base}/:projectId`)
+        .setPath(onProject)
+        .addSuccess(OrgProject)
+        .addError(ProjectNotFound.wire)
+    )
+    .add(HttpApiEndpoint.del("remove", `${base}/:projectId`).setPath(onProject).addError(ProjectNotFound.wire))
+    .add(
+      HttpApiEndpoint.get("listKeys", `${base}/:projectId/api-keys`)
+        .setPath(onProject)
+        .setUrlParams(OffsetPage)
+        .addSuccess(Schema.Struct({ api_keys: Schema.Array(ProjectKey), ...pageFields }))
+        .addError(ValidationError.wire)
+        .addError(ProjectNotFound.wire)
+    )
+    .add(
+      HttpApiEndpoint.post("createKey", `${base}/:projectId/api-keys`)
+        .setPath(onProject)
+        .setPayload(ProjectKeyCreate)
+        .addSuccess(CreatedProjectKey, { status: 201 })
+        .addError(ValidationError.wire)
+        .addError(ProjectNotFound.wire)
+    )
+    .add(
+      HttpApiEndpoint.del("revokeKey", `${base}/:projectId/api-keys/:keyId`)
+        .setPath(onKey)
+        .addError(ProjectNotFound.wire)
+        .addError(ApiKeyNotFound.wire)
+        .annotate(AccessRule, AccessRule.orgOnlyCreditsExempt)
+    )
+    .annotate(AccessRule, AccessRule.orgOnly)
+
+/** `/v1/org/projects` (spec 4.1). */
+export const OrgProjectsApi = projectsUnder("orgProjects", "/v1/org/projects")
+
+/** `/v1/projects`, the second path set: the same (decisions §2.11). */
+export const ProjectsApi = projectsUnder("projects", "/v1/projects")

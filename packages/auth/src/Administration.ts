@@ -1,0 +1,140 @@
+import { ApiKeyNotFound, type KeyScope, type WorkspaceScope } from "@svc/api/accounts/ApiKey"
+import type { OrganizationNotFound } from "@svc/api/accounts/Organization"
+import type { Tier } from "@svc/api/Principal"
+import { type ProjectNotFound, ValidationError } from "@svc/api/VoiceError"
+import { type BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { Accounts } from "./Accounts.ts"
+import type { KeyHolder, KeyOwner } from "./KeyOwner.ts"
+import type { KeyRecord } from "./KeyRecord.ts"
+import { KeyRegister, parseKeyId } from "./KeyRegister.ts"
+import type { IssuedKey } from "./Keys.ts"
+import { KeysRepo } from "./KeysRepo.ts"
+import type { Organization } from "./Organization.ts"
+import { Organizations } from "./Organizations.ts"
+
+/** Names a holder of keys by public or numeric ids. `project` goes with kind `project`, and only with it. */
+export interface HolderName {
+  readonly kind: "org" | "project" | "workspace"
+  readonly org: string
+  readonly project?: string | undefined
+}
+
+/** A key to be made. `scope` is of project keys (default `full`), `scopes` of workspace keys. */
+export interface KeyRequest extends HolderName {
+  /** Default `Default`. */
+  readonly name?: string | undefined
+  readonly scope?: KeyScope | undefined
+  readonly scopes?: ReadonlyArray<WorkspaceScope> | undefined
+  readonly expires_at?: Date | undefined
+}
+
+/** What the operator does with organizations and keys from the command line (decisions §8). Ids are public or numeric. */
+export class Administration extends Context.Tag("@svc/auth/Administration")<
+  Administration,
+  {
+    /** All of them, oldest first. */
+    readonly organizations: Effect.Effect<ReadonlyArray<Organization>>
+    readonly createOrganization: (options: {
+      readonly name: string
+      readonly tier: Tier
+      /** EUR that it starts with. */
+      readonly credits: BigDecimal.BigDecimal
+    }) => Effect.Effect<Organization, ValidationError>
+    /** Servers that are running take it up within 2 s. */
+    readonly setTier: (org: string, tier: Tier) => Effect.Effect<Organization, OrganizationNotFound>
+    /** All keys of a holder, newest first; of an organization those that are not revoked. */
+    readonly keys: (
+      holder: HolderName
+    ) => Effect.Effect<ReadonlyArray<KeyRecord>, OrganizationNotFound | ProjectNotFound | ValidationError>
+    /** The raw key is told this once. */
+    readonly createKey: (
+      request: KeyRequest
+    ) => Effect.Effect<IssuedKey, OrganizationNotFound | ProjectNotFound | ValidationError>
+    /** By the key's numeric id, of whichever kind; servers that are running refuse it within 2 s. Gives what it was. */
+    readonly revokeKey: (id: string) => Effect.Effect<KeyRecord, ApiKeyNotFound>
+  }
+>() {
+  static readonly layer: Layer.Layer<Administration, never, Accounts | Organizations | KeyRegister | KeysRepo> =
+    Layer.effect(
+      Administration,
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const organizations = yield* Organizations
+        const register = yield* KeyRegister
+        const repo = yield* KeysRepo
+
+        const holderOf = Effect.fnUntraced(function* (named: HolderName) {
+          const { id: org_id } = yield* organizations.find(named.org)
+          if (named.kind !== "project") {
+            if (named.project === undefined) return { kind: named.kind, org_id } satisfies KeyHolder
+            return yield* ValidationError.field("project", `project is not of ${named.kind} keys`)
+          }
+          if (named.project === undefined) return yield* ValidationError.field("project", "project is required.")
+          const project = yield* accounts.project(org_id, named.project)
+          return { kind: named.kind, org_id, project_id: project.id } satisfies KeyHolder
+        })
+
+        const ownerOf = (holder: KeyHolder, request: KeyRequest): Effect.Effect<KeyOwner, ValidationError> => {
+          if (holder.kind !== "project" && request.scope !== undefined) {
+            return Effect.fail(ValidationError.field("scope", `scope is not of ${holder.kind} keys`))
+          }
+          if (holder.kind !== "workspace") {
+            if (request.scopes !== undefined) {
+              return Effect.fail(ValidationError.field("scopes", `scopes are not of ${holder.kind} keys`))
+            }
+            if (request.expires_at !== undefined) {
+              return Effect.fail(ValidationError.field("expires_at", `${holder.kind} keys do not expire`))
+            }
+          }
+          switch (holder.kind) {
+            case "org":
+              return Effect.succeed(holder)
+            case "project":
+              return Effect.succeed({ ...holder, scope: request.scope ?? "full" })
+            case "workspace":
+              return request.scopes === undefined || request.scopes.length === 0
+                ? Effect.fail(ValidationError.field("scopes", "scopes is required."))
+                : Effect.succeed({ ...holder, scopes: request.scopes, expires_at: request.expires_at ?? null })
+          }
+        }
+
+        const checkName = (name: string): Effect.Effect<string, ValidationError> => {
+          const trimmed = name.trim()
+          if (trimmed === "") return Effect.fail(ValidationError.field("name", "name must not be empty"))
+          if (trimmed.length > 200) {
+            return Effect.fail(ValidationError.field("name", "name must not exceed 200 characters"))
+          }
+          return trimmed.includes("\u0000")
+            ? Effect.fail(ValidationError.field("name", "name must not contain NUL characters"))
+            : Effect.succeed(trimmed)
+        }
+
+        return {
+          organizations: organizations.list,
+          createOrganization: Effect.fn("Administration.createOrganization")(function* ({ credits, name, tier }) {
+            return yield* accounts.createOrganization({ name: yield* checkName(name), tier, balance_eur: credits })
+          }),
+          setTier: organizations.setTier,
+          keys: Effect.fn("Administration.keys")(function* (named) {
+            const holder = yield* holderOf(named)
+            return yield* register.list(holder, { limit: 10_000, offset: 0 })
+          }),
+          createKey: Effect.fn("Administration.createKey")(function* (request) {
+            const name = yield* checkName(request.name ?? "Default")
+            const owner = yield* ownerOf(yield* holderOf(request), request)
+            return yield* register.create(owner, name)
+          }),
+          revokeKey: Effect.fn("Administration.revokeKey")(function* (id) {
+            const keyId = parseKeyId(id)
+            const key = keyId === undefined ? Option.none<KeyRecord>() : yield* repo.find(keyId)
+            if (Option.isNone(key)) return yield* new ApiKeyNotFound()
+            const { kind, org_id, project_id } = key.value
+            const holder: KeyHolder =
+              kind !== "project" ? { kind, org_id } : { kind, org_id, project_id: project_id ?? 0 }
+            yield* Effect.catchTag(register.revoke(holder, id, null), "CannotRevokeCurrentKey", Effect.die)
+            return key.value
+          })
+        }
+      })
+    )
+}

@@ -1,0 +1,17 @@
+import type { KeyScope, WorkspaceScope } from "@svc/api/accounts/ApiKey"
+
+/** Where keys belong: to an organization, one of its projects, or its workspace. Keys of one place are no other's. */
+export type KeyHolder =
+  | { readonly kind: "org"; readonly org_id: number }
+  | { readonly kind: "project"; readonly org_id: number; readonly project_id: number }
+  | { readonly kind: "workspace"; readonly org_id: number }
+
+/** What a key is for, with what it may do. */
+export type KeyOwner =
+  | Extract<KeyHolder, { readonly kind: "org" }>
+  | (Extract<KeyHolder, { readonly kind: "project" }> & { readonly scope: KeyScope })
+  | (Extract<KeyHolder, { readonly kind: "workspace" }> & {
+      readonly scopes: ReadonlyArray<WorkspaceScope>
+      /** Absent or null: never. */
+      readonly expires_at?: Date | null
+    })

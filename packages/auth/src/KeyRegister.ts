@@ -1,0 +1,59 @@
+import { ApiKeyNotFound, CannotRevokeCurrentKey } from "@svc/api/accounts/ApiKey"
+import { ValidationError } from "@svc/api/VoiceError"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { KeyHolder, KeyOwner } from "./KeyOwner.ts"
+import type { KeyRecord } from "./KeyRecord.ts"
+import { type IssuedKey, Keys } from "./Keys.ts"
+import { KeysRepo } from "./KeysRepo.ts"
+
+/** Keys have numeric ids only. */
+export const parseKeyId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)
+
+/** The keys of organizations, projects and workspaces as those who own them manage them (spec 4.1, decisions §2.11, §2.12). */
+export class KeyRegister extends Context.Tag("@svc/auth/KeyRegister")<
+  KeyRegister,
+  {
+    /** Newest first. Revoked keys of projects and workspaces stay in the list, those of organizations do not. */
+    readonly list: (
+      holder: KeyHolder,
+      page: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<ReadonlyArray<KeyRecord>>
+    /** With the raw key, which is in no later answer. An expiry that has passed is a validation error. */
+    readonly create: (owner: KeyOwner, name: string) => Effect.Effect<IssuedKey, ValidationError>
+    /**
+     * Revokes a key by its numeric id. One that the holder does not have, or that is revoked already, is not found.
+     * `current` is the key that asks; it cannot revoke itself.
+     */
+    readonly revoke: (
+      holder: KeyHolder,
+      id: string,
+      current: number | null
+    ) => Effect.Effect<void, ApiKeyNotFound | CannotRevokeCurrentKey>
+  }
+>() {
+  static readonly layer: Layer.Layer<KeyRegister, never, Keys | KeysRepo> = Layer.effect(
+    KeyRegister,
+    Effect.gen(function* () {
+      const keys = yield* Keys
+      const repo = yield* KeysRepo
+      return {
+        list: (holder, page) => repo.page(holder, { ...page, revoked: holder.kind !== "org" }),
+        create: Effect.fn("KeyRegister.create")(function* (owner, name) {
+          if (owner.kind === "workspace" && owner.expires_at) {
+            const now = yield* Clock.currentTimeMillis
+            if (owner.expires_at.getTime() <= now) {
+              return yield* ValidationError.field("expires_at", "expires_at must be in the future")
+            }
+          }
+          return yield* keys.issue(owner, { name })
+        }),
+        revoke: Effect.fn("KeyRegister.revoke")(function* (holder, id, current) {
+          const keyId = parseKeyId(id)
+          if (keyId === undefined) return yield* new ApiKeyNotFound()
+          if (keyId === current) return yield* new CannotRevokeCurrentKey()
+          if (!(yield* keys.revoke(holder, keyId))) return yield* new ApiKeyNotFound()
+        })
+      }
+    })
+  )
+}

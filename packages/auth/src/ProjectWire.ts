@@ -1,0 +1,14 @@
+import type { OrgProject, Project as WireProject } from "@svc/api/accounts/Project"
+import type { Project } from "./Project.ts"
+
+/** A project as its own keys see it (spec 2.2). */
+export const toProject = (project: Project): WireProject => ({
+  id: project.public_id,
+  name: project.name,
+  description: project.description,
+  created_at: project.created_at.toISOString(),
+  updated_at: project.updated_at.toISOString()
+})
+
+/** A project as its organization sees it. */
+export const toOrgProject = (project: Project): OrgProject => ({ ...toProject(project), internal_id: project.id })

@@ -1,0 +1,137 @@
+import { SqlClient } from "@effect/sql"
+import { BadRequest, ProjectNotFound } from "@svc/api/VoiceError"
+import { Cause, Context, Effect, Layer, Option, type Scope } from "effect"
+import { Accounts } from "./Accounts.ts"
+import { AccountsRepo } from "./AccountsRepo.ts"
+import { Keys } from "./Keys.ts"
+import type { Project } from "./Project.ts"
+
+type Hook = (project: Project) => Effect.Effect<void>
+
+/** What slices registered, by the name under which they did, in that order. */
+const registry = () => {
+  const hooks = new Map<string, Hook>()
+  return {
+    all: (project: Project, run: (name: string, hook: Effect.Effect<void>) => Effect.Effect<void>) =>
+      Effect.forEach(
+        [...hooks],
+        ([name, hook]) =>
+          run(
+            name,
+            Effect.suspend(() => hook(project))
+          ),
+        { discard: true }
+      ),
+    add: (name: string, hook: Hook): Effect.Effect<void, never, Scope.Scope> =>
+      Effect.acquireRelease(
+        Effect.sync(() => void hooks.set(name, hook)),
+        () => Effect.sync(() => void hooks.delete(name))
+      )
+  }
+}
+
+/** How long the work after a deletion may hold back its answer; what takes longer goes on by other means. */
+const patience = "5 seconds"
+
+/**
+ * The projects of an organization (spec 2.2, 4.1). A deleted one is found nowhere any more, and its keys fail.
+ *
+ * What a deletion does to what the project has:
+ *
+ * | of the project | what happens | when |
+ * |---|---|---|
+ * | keys | fail with 401 | at once on this node, within 2 s on others |
+ * | agents | deleted (soft) | in the deletion's transaction |
+ * | phone numbers | released: another project can register them | in the deletion's transaction |
+ * | live calls | end with `ended_reason` `api` | after the commit; on whichever node they are within 2 s |
+ * | call records, usage | stay with the organization | |
+ */
+export class Projects extends Context.Tag("@svc/auth/Projects")<
+  Projects,
+  {
+    /** Newest first. */
+    readonly list: (
+      orgId: number,
+      page: { readonly limit: number; readonly offset: number }
+    ) => Effect.Effect<ReadonlyArray<Project>>
+    readonly create: (
+      orgId: number,
+      options: { readonly name: string; readonly description: string | null }
+    ) => Effect.Effect<Project>
+    /** By public or numeric id; one of another organization is not found. */
+    readonly get: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
+    /** Changes what is given; nothing given is refused. */
+    readonly update: (
+      projectId: number,
+      change: { readonly name?: string | undefined; readonly description?: string | null | undefined }
+    ) => Effect.Effect<Project, ProjectNotFound | BadRequest>
+    /** Deletes the project with what it has, all or nothing. Of several who try, one succeeds. */
+    readonly remove: (orgId: number, id: string) => Effect.Effect<void, ProjectNotFound>
+    /**
+     * Runs inside the transaction of every deletion, until the scope closes. Whatever it fails with undoes the whole
+     * deletion. It may write to the database and must not call anybody else.
+     */
+    readonly onDelete: (name: string, hook: Hook) => Effect.Effect<void, never, Scope.Scope>
+    /**
+     * Runs after a deletion on this node has been committed, until the scope closes, for at most 5 s. Its failure is
+     * logged and changes nothing, and a process that dies does not run it: what must happen has to be found again
+     * through {@link deletedAmong}.
+     */
+    readonly afterDelete: (name: string, hook: Hook) => Effect.Effect<void, never, Scope.Scope>
+    /** Which of these projects are deleted, on whichever node that was. */
+    readonly deletedAmong: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>>
+  }
+>() {
+  static readonly layer: Layer.Layer<Projects, never, Accounts | AccountsRepo | Keys | SqlClient.SqlClient> =
+    Layer.effect(
+      Projects,
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const repo = yield* AccountsRepo
+        const keys = yield* Keys
+        const sql = yield* SqlClient.SqlClient
+        const inside = registry()
+        const afterwards = registry()
+
+        const found = (row: Option.Option<Project>): Effect.Effect<Project, ProjectNotFound> =>
+          Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new ProjectNotFound())
+
+        const deletion = (orgId: number, id: string) =>
+          accounts.project(orgId, id).pipe(
+            Effect.flatMap((project) => Effect.flatMap(repo.deleteProject(project.id), found)),
+            Effect.tap((project) => inside.all(project, (_, hook) => hook)),
+            sql.withTransaction,
+            Effect.catchTag("SqlError", Effect.die),
+            // Also when the answer to the commit was lost: it may have happened.
+            Effect.ensuring(keys.forget)
+          )
+
+        const attempt = (name: string, hook: Effect.Effect<void>) =>
+          hook.pipe(
+            Effect.timeoutFail({ duration: patience, onTimeout: () => new Cause.TimeoutException() }),
+            Effect.catchAllCause((cause) =>
+              Effect.logWarning(`What ${name} does after a project's deletion was not done`, cause)
+            )
+          )
+
+        return {
+          list: repo.projects,
+          create: accounts.createProject,
+          get: accounts.project,
+          update: Effect.fn("Projects.update")(function* (projectId, change) {
+            if (change.name === undefined && change.description === undefined) {
+              return yield* new BadRequest({ message: "No valid fields to update" })
+            }
+            return yield* Effect.flatMap(repo.updateProject(projectId, change), found)
+          }),
+          remove: Effect.fn("Projects.remove")(function* (orgId, id) {
+            const project = yield* deletion(orgId, id)
+            yield* afterwards.all(project, attempt)
+          }),
+          onDelete: inside.add,
+          afterDelete: afterwards.add,
+          deletedAmong: (ids) => (ids.length === 0 ? Effect.succeed([]) : repo.deletedProjects(ids))
+        }
+      })
+    )
+}

@@ -1,0 +1,56 @@
+import * as Handlers from "@svc/api/Handlers"
+import { CurrentPrincipal } from "@svc/api/Principal"
+import { VoiceApi } from "@svc/api/VoiceApi"
+import { Effect, Layer } from "effect"
+import { KeyRegister } from "./KeyRegister.ts"
+import { createdProjectKey, projectKey } from "./KeyWire.ts"
+import { Projects } from "./Projects.ts"
+import { toOrgProject } from "./ProjectWire.ts"
+
+/** One set of handlers for both paths. */
+const handlers = Effect.gen(function* () {
+  const projects = yield* Projects
+  const register = yield* KeyRegister
+
+  const orgId = Effect.map(CurrentPrincipal, ({ org }) => org.id)
+  const holder = (projectId: string) =>
+    Effect.gen(function* () {
+      const project = yield* projects.get(yield* orgId, projectId)
+      return { kind: "project", org_id: project.org_id, project_id: project.id } as const
+    })
+
+  const both: Handlers.GroupHandlers<typeof VoiceApi, "orgProjects"> = {
+    list: ({ urlParams }) =>
+      Effect.map(
+        Effect.flatMap(orgId, (org) => projects.list(org, urlParams)),
+        (rows) => ({ projects: rows.map(toOrgProject), ...urlParams })
+      ),
+    create: ({ payload }) =>
+      Effect.map(
+        Effect.flatMap(orgId, (org) => projects.create(org, payload)),
+        toOrgProject
+      ),
+    get: ({ path }) =>
+      Effect.map(
+        Effect.flatMap(orgId, (org) => projects.get(org, path.projectId)),
+        toOrgProject
+      ),
+    remove: ({ path }) => Effect.flatMap(orgId, (org) => projects.remove(org, path.projectId)),
+    listKeys: ({ path, urlParams }) =>
+      Effect.map(
+        Effect.flatMap(holder(path.projectId), (of) => register.list(of, urlParams)),
+        (keys) => ({ api_keys: keys.map(projectKey), ...urlParams })
+      ),
+    createKey: ({ path, payload }) =>
+      Effect.map(
+        Effect.flatMap(holder(path.projectId), (of) => register.create({ ...of, scope: payload.scope }, payload.name)),
+        createdProjectKey
+      ),
+    revokeKey: ({ path }) => Effect.flatMap(holder(path.projectId), (of) => register.revoke(of, path.keyId, null))
+  }
+  return both
+})
+
+/** Handlers of `/v1/org/projects` and `/v1/projects`. */
+export const ProjectsHttp: Layer.Layer<never, never, Projects | KeyRegister | Handlers.HandlerRegistry> =
+  Layer.mergeAll(Handlers.group(VoiceApi, "orgProjects", handlers), Handlers.group(VoiceApi, "projects", handlers))

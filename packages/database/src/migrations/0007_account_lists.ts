@@ -1,0 +1,27 @@
+import { SqlClient } from "@effect/sql"
+import { Effect } from "effect"
+
+/**
+ * Lists of keys of each kind, and no agents or numbers for projects that are gone: an insert that meets the project's
+ * deletion waits for it and then fails, or makes it wait and is then dealt with by it. See the auth package.
+ */
+export default Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`drop index api_keys_org`
+  yield* sql`create index api_keys_org on api_keys (org_id, kind, id desc)`
+  yield* sql`
+    create function require_live_project() returns trigger language plpgsql as $$
+    begin
+      perform 1 from projects where id = new.project_id and deleted_at is null for share;
+      if not found then
+        raise foreign_key_violation using message = format('project %s is deleted', new.project_id);
+      end if;
+      return new;
+    end $$`
+  yield* sql`
+    create trigger agents_live_project before insert on agents
+    for each row execute function require_live_project()`
+  yield* sql`
+    create trigger phone_numbers_live_project before insert on phone_numbers
+    for each row execute function require_live_project()`
+})
