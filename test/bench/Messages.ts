@@ -40,7 +40,7 @@ export interface Memory {
 }
 
 export interface ServerAsks {
-  readonly address: Ask<undefined, { readonly url: string }>
+  readonly address: Ask<undefined, { readonly url: string /** Where its data is. */; readonly folder: string }>
   /** Measuring begins. */
   readonly measure: Ask<undefined, undefined>
   readonly figures: Ask<undefined, ServerFigures>

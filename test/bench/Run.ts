@@ -1,7 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { rmSync } from "node:fs"
 import type { TurnLatency } from "@svc/api/calls/Call"
 import { Console, Effect, Schedule, type Scope } from "effect"
 import * as Account from "./Account.ts"
@@ -39,9 +37,10 @@ const warmUp = "5 seconds"
 /** From the last answer to the first measurement. */
 const settling = "3 seconds"
 
-const folder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-bench-"))),
-  (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
+/** Removes what a server leaves that had to be killed. Must be built before the server. */
+const remains: Effect.Effect<{ folder: string | undefined }, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.sync((): { folder: string | undefined } => ({ folder: undefined })),
+  ({ folder }) => Effect.sync(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }))
 )
 
 /** One server from its start to its end, with N calls at once. */
@@ -52,7 +51,7 @@ export const run = ({
   seconds
 }: RunOptions): Effect.Effect<RunFigures, Child.BenchFailed> =>
   Effect.gen(function* () {
-    const data = yield* folder
+    const left = yield* remains
     const key = `svc_live_${randomBytes(24).toString("hex")}`
     yield* Console.error(`${calls} calls: starting a server …`)
     const load = yield* Child.start<LoadAsks>("LoadProcess.ts")
@@ -63,14 +62,14 @@ export const run = ({
         SVC_PORT: "0",
         SVC_BASE_URL: "",
         SVC_DATABASE_URL: "",
-        SVC_DATA_DIR: data,
         SVC_PLUGINS: "@svc/plugin-simulated",
         SVC_ALLOW_PRIVATE_URLS: "true",
         SVC_BOOTSTRAP_PROJECT_KEY: key,
         SVC_LOG_LEVEL: "warn"
       }
     })
-    const { url } = yield* server.ask("address")
+    const { folder, url } = yield* server.ask("address")
+    left.folder = folder
     const account = yield* Account.make(url, key)
     const to = yield* account.open((yield* load.ask("customer")).url)
     const dial = (count: number) =>

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Ticker } from "@svc/call-engine/media/Ticker"
@@ -5,7 +8,7 @@ import { HttpServer } from "@svc/server/http/HttpServer"
 import * as Logging from "@svc/server/Logging"
 import { Server } from "@svc/server/Server"
 import * as Settings from "@svc/server/Settings"
-import { Effect } from "effect"
+import { ConfigProvider, Effect } from "effect"
 import { attend } from "./Duties.ts"
 import { EffortMeter } from "./Effort.ts"
 import type { ServerAsks } from "./Messages.ts"
@@ -17,43 +20,53 @@ const collect = (): void => {
   globalThis.gc?.()
 }
 
-const program = Effect.gen(function* () {
-  const engine = yield* CallEngine
-  const { wheel } = yield* Ticker
-  const { port } = yield* HttpServer
-  const effort = new EffortMeter()
-  let skippedBefore = 0
+/** `folder` is where its data is. */
+const program = (folder: string) =>
+  Effect.gen(function* () {
+    const engine = yield* CallEngine
+    const { wheel } = yield* Ticker
+    const { port } = yield* HttpServer
+    const effort = new EffortMeter()
+    let skippedBefore = 0
 
-  yield* attend<ServerAsks>({
-    address: () => Effect.succeed({ url: `http://127.0.0.1:${port}` }),
-    measure: () =>
-      Effect.sync(() => {
-        wheel.lateness.reset()
-        skippedBefore = wheel.skipped
-        effort.begin()
-        return undefined
-      }),
-    figures: () =>
-      Effect.map(engine.live, (live) => ({
-        ...effort.read(),
-        ticker: { p50: wheel.lateness.quantile(0.5), p99: wheel.lateness.quantile(0.99) },
-        skipped: wheel.skipped - skippedBefore,
-        live
-      })),
-    memory: () =>
-      Effect.sync(() => {
-        collect()
-        const { external, heapUsed, rss } = process.memoryUsage()
-        return { rss, held: heapUsed + external }
-      }),
-    live: () => engine.live
+    yield* attend<ServerAsks>({
+      address: () => Effect.succeed({ url: `http://127.0.0.1:${port}`, folder }),
+      measure: () =>
+        Effect.sync(() => {
+          wheel.lateness.reset()
+          skippedBefore = wheel.skipped
+          effort.begin()
+          return undefined
+        }),
+      figures: () =>
+        Effect.map(engine.live, (live) => ({
+          ...effort.read(),
+          ticker: { p50: wheel.lateness.quantile(0.5), p99: wheel.lateness.quantile(0.99) },
+          skipped: wheel.skipped - skippedBefore,
+          live
+        })),
+      memory: () =>
+        Effect.sync(() => {
+          collect()
+          const { external, heapUsed, rss } = process.memoryUsage()
+          return { rss, held: heapUsed + external }
+        }),
+      live: () => engine.live
+    })
   })
-})
 
-program.pipe(
-  Effect.provide(Server),
-  Effect.provide(Logging.layer),
-  Effect.withConfigProvider(Settings.provider(true)),
-  Effect.withTracerEnabled(false),
-  NodeRuntime.runMain
+/** Data in a folder that goes when the server has ended, also when the parent was killed. */
+const inFolder = Effect.acquireUseRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-bench-"))),
+  (folder) => {
+    const place = ConfigProvider.fromMap(new Map([["SVC_DATA_DIR", folder]]))
+    return program(folder).pipe(
+      Effect.provide(Server),
+      Effect.provide(Logging.layer),
+      Effect.withConfigProvider(ConfigProvider.orElse(place, () => Settings.provider(true)))
+    )
+  },
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
+
+inFolder.pipe(Effect.withTracerEnabled(false), NodeRuntime.runMain)
