@@ -2,6 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { pool } from "@svc/database/TestServer"
 import { Effect, Redacted } from "effect"
+import { at, textAt } from "../src/blackbox/ApiClient.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
 import { eventually } from "../src/blackbox/Inbox.ts"
 import * as Line from "../src/blackbox/Line.ts"
@@ -45,8 +46,25 @@ it.scopedLive(
         (events) => CallRecords.namesOf(events, "speech.started").length === 2
       )
 
+      // And many more, each at another moment of its life.
+      yield* Effect.forEach(
+        Array.from({ length: 12 }, (_, n) => n),
+        (n) =>
+          Effect.gen(function* () {
+            const caller = yield* talking.phone
+            caller.send({ event: "dial", to: talking.number, from: Line.caller })
+            if (n % 4 === 0) return
+            yield* caller.until("answered")
+            if (n % 4 === 1) return
+            yield* caller.catches("Hello")
+            if (n % 4 === 2) return
+            caller.say("Hi")
+          }),
+        { concurrency: "unbounded" }
+      )
+
       yield* server.signal("SIGKILL")
-      expect((yield* server.exit).signal).toBe("SIGKILL")
+      expect((yield* server.exit()).signal).toBe("SIGKILL")
       yield* phone.inbox.closed
 
       const next = yield* ServerProcess.start(options)
@@ -88,6 +106,30 @@ it.scopedLive(
         })
       )
 
+      // Whatever the moment was: what the record, the events and the journal of a call tell is one story.
+      const listed = yield* eventually("the end of all", next.api.get("/v1/calls?limit=100"), ({ body }) => {
+        const { calls } = body
+        return Array.isArray(calls) && calls.every((one: unknown) => at(one, "ended_at") !== null)
+      })
+      const ids = Array.isArray(listed.body["calls"]) ? listed.body["calls"].map((one) => textAt(one, "call_id")) : []
+      expect(ids.length).toBeGreaterThan(3)
+      for (const id of ids) {
+        const record = (yield* next.api.get(`/v1/calls/${id}`)).body
+        const events = yield* read(CallRecords.eventsOf(id))
+        expect(CallRecords.misfitsOf(events)).toEqual([])
+        const names = CallRecords.namesOf(events, "call.")
+        const wasAnswered = names.includes("call.started")
+        const ends = [
+          ...(wasAnswered ? ["call.ended"] : []),
+          ...(record["status"] === "completed" ? [] : ["call.failed"])
+        ]
+        expect([id, names.filter((name) => name === "call.ended" || name === "call.failed")]).toEqual([id, ends])
+        const told = CallRecords.dataOf(events, "transcript.updated").map(
+          ({ turn }) => `${at(turn, "role")}: ${at(turn, "content")}`
+        )
+        expect(CallRecords.spoken(record).slice(0, told.length)).toEqual(told)
+      }
+
       // The new server takes calls.
       const again = yield* Line.open(next, () => Line.configuration(echo))
       const second = yield* again.call
@@ -95,7 +137,7 @@ it.scopedLive(
       second.phone.hangup()
       expect(yield* CallRecords.settled(next.api, second.callId)).toMatchObject({ status: "completed" })
     }),
-  { concurrent: true, timeout: 90_000 }
+  { concurrent: true, timeout: 120_000 }
 )
 
 it.scopedLive(
@@ -123,7 +165,7 @@ it.scopedLive(
       expect([foreign.status, foreign.body["code"]]).toEqual([409, "NO_CONTROL_CHANNEL"])
 
       yield* one.signal("SIGKILL")
-      yield* one.exit
+      yield* one.exit()
       const call = yield* CallRecords.settled(other.api, first.callId)
       expect(call).toMatchObject({ status: "failed", disposition: "failed", ended_reason: "error" })
       expect(CallRecords.spoken(call)).toEqual(["assistant: Hello."])
@@ -136,5 +178,5 @@ it.scopedLive(
       second.phone.hangup()
       expect(yield* CallRecords.settled(other.api, second.callId)).toMatchObject({ status: "completed" })
     }),
-  { concurrent: true, timeout: 90_000 }
+  { concurrent: true, timeout: 120_000 }
 )

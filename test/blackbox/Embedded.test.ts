@@ -61,7 +61,7 @@ it.scopedLive(
       const database = yield* databasePid(dir)
       expect(ProcessTable.isAlive(database)).toBe(true)
       yield* server.signal("SIGKILL")
-      yield* server.exit
+      yield* server.exit()
       yield* ProcessTable.gone(database)
 
       const next = yield* ServerProcess.start({ ...options, keys: server.keys })
@@ -86,7 +86,7 @@ it.scopedLive(
 
       const second = yield* databasePid(dir)
       yield* next.signal("SIGTERM")
-      expect((yield* next.exit).code).toBe(0)
+      expect((yield* next.exit()).code).toBe(0)
       yield* ProcessTable.gone(second)
     }),
   120_000

@@ -89,7 +89,8 @@ describe("A server that is told to stop", () => {
         expect([status, ApiClient.at(JSON.parse(text), "agent.name")]).toEqual([201, "Late"])
         yield* phone.hears("We close.")
         yield* phone.until("hangup")
-        expect(yield* server.exit).toEqual({ code: 0, signal: null })
+        // The product's own grace is 10 s.
+        expect(yield* server.exit("15 seconds")).toEqual({ code: 0, signal: null })
 
         yield* read(
           Effect.gen(function* () {
@@ -118,7 +119,7 @@ describe("A server that is told to stop", () => {
           })
         )
       }),
-    { concurrent: true, timeout: 60_000 }
+    { concurrent: true, timeout: 120_000 }
   )
 
   it.scopedLive(
@@ -133,10 +134,10 @@ describe("A server that is told to stop", () => {
         yield* server.signal("SIGINT")
         yield* phone.catches("This farewell")
         yield* server.signal("SIGINT")
-        const { code } = yield* server.exit
+        const { code } = yield* server.exit()
         expect(code).not.toBe(0)
         expect(phone.inbox.all.some((m) => m.event === "heard" && m.text.includes("twice"))).toBe(false)
       }),
-    { concurrent: true, timeout: 60_000 }
+    { concurrent: true, timeout: 120_000 }
   )
 })

@@ -1,7 +1,7 @@
 import { Duration, Effect, Option } from "effect"
 
 /** The longest that anything here is waited for, unless the test says otherwise. */
-export const patience = Duration.seconds(20)
+export const patience = Duration.seconds(30)
 
 const show = (value: unknown): string => JSON.stringify(value) ?? String(value)
 

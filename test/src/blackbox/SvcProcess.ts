@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { Config, Deferred, Effect, Exit, Option, type Scope } from "effect"
-import { Inbox, patience } from "./Inbox.ts"
+import { Config, Deferred, type Duration, Effect, Exit, Option, type Scope } from "effect"
+import { Inbox } from "./Inbox.ts"
 
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
@@ -21,8 +21,8 @@ export interface SvcProcess {
   /** Lines as they come. */
   readonly lines: Inbox<string>
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
-  /** Waits for its end, at most 20 s. */
-  readonly exit: Effect.Effect<ProcessExit>
+  /** Waits for its end: at most a minute, for a command that also has to start on a busy machine. */
+  readonly exit: (within?: Duration.DurationInput) => Effect.Effect<ProcessExit>
   readonly hasExited: () => boolean
 }
 
@@ -99,13 +99,14 @@ export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Eff
       errors: () => errors,
       lines,
       signal: (signal) => Effect.sync(() => void child.kill(signal)),
-      exit: Deferred.await(ended).pipe(
-        Effect.timeoutFail({
-          duration: patience,
-          onTimeout: () => new Error(`svc ${args.join(" ")} did not end; it printed:\n${printed}`)
-        }),
-        Effect.orDie
-      ),
+      exit: (within = "1 minute") =>
+        Deferred.await(ended).pipe(
+          Effect.timeoutFail({
+            duration: within,
+            onTimeout: () => new Error(`svc ${args.join(" ")} did not end; it printed:\n${printed}`)
+          }),
+          Effect.orDie
+        ),
       hasExited: () => exited
     }
   })
@@ -118,7 +119,7 @@ export const run = (
   Effect.scoped(
     Effect.gen(function* () {
       const child = yield* start(args, env)
-      const exit = yield* child.exit
+      const exit = yield* child.exit()
       return { ...exit, output: child.output(), errors: child.errors() }
     })
   )
