@@ -1,5 +1,6 @@
 import { Agents } from "@svc/agents/Agents"
 import { AgentsHttp } from "@svc/agents/AgentsHttp"
+import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
 import { AgentsRepo } from "@svc/agents/AgentsRepo"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
@@ -31,6 +32,7 @@ import { Settlement } from "@svc/call-engine/Settlement"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
+import { NumbersOfProject } from "@svc/numbers/NumbersOfProject"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { PhoneNumbersHttp } from "@svc/numbers/PhoneNumbersHttp"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
@@ -67,7 +69,7 @@ const Accounting = Layer.mergeAll(Bootstrap.layer, Organizations.layer, Projects
   Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Balance.layer))
 )
 
-const Agency = PhoneNumbers.layer.pipe(
+const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProject).pipe(
   Layer.provideMerge(Agents.layer),
   Layer.provideMerge(Layer.mergeAll(UrlSafety.layer, Voices.layer))
 )

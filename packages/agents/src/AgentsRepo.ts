@@ -42,6 +42,8 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
       readonly name: string | undefined
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<AgentRow>>
+    /** Deletes all agents of a project (soft). */
+    readonly deleteAll: (projectId: number) => Effect.Effect<void>
   }
 >() {
   static readonly layer: Layer.Layer<AgentsRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -74,6 +76,10 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           return yield* insert({ ...row, public_id })
         }, Effect.orDie),
         findById: (id) => Effect.orDie(findById(id)),
+        deleteAll: (projectId) =>
+          sql`
+            update agents set deleted_at = now(), updated_at = now()
+            where project_id = ${projectId} and deleted_at is null`.pipe(Effect.asVoid, Effect.orDie),
         find: Effect.fn("AgentsRepo.find")(function* (projectId: number, id: string) {
           const condition = named(id)
           if (condition === undefined) return Option.none()

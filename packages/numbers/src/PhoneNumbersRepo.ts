@@ -41,6 +41,8 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
       id: number,
       agent: { readonly id: number; readonly public_id: AgentId } | null
     ) => Effect.Effect<Option.Option<NumberRow>>
+    /** Releases all numbers of a project, and takes them from their agents. */
+    readonly releaseAll: (projectId: number) => Effect.Effect<void>
     /** Whether the project has, or had, a number with this id. */
     readonly exists: (projectId: number, id: number) => Effect.Effect<boolean>
     /** Active numbers, newest first, those with an id below `before`. */
@@ -95,6 +97,10 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
           Effect.orDie(
             assign({ project_id, id, agent: agent === null ? null : { id: agent.id, public_id: agent.public_id } })
           ),
+        releaseAll: (projectId) =>
+          sql`
+            update phone_numbers set status = 'released', agent_id = null, agent_public_id = null
+            where project_id = ${projectId} and status = 'active'`.pipe(Effect.asVoid, Effect.orDie),
         exists: (projectId, id) =>
           sql`select 1 from phone_numbers where id = ${id} and project_id = ${projectId}`.pipe(
             Effect.map((found) => found.length > 0),
