@@ -68,7 +68,21 @@ export default Effect.gen(function* () {
     create trigger balances_guard before insert or update of balance_eur on balances
     for each row execute function balances_guard()`
 
-  // What organizations had so far is the first entry of their ledgers.
+  // Each organization has an account from the moment at which it is made. What its own row says is what it began with.
+  yield* sql`
+    create function account_open() returns trigger language plpgsql as $$
+    begin
+      insert into balances (org_id) values (new.id);
+      insert into ledger_entries (org_id, kind, reference, amount_eur, balance_after)
+      select new.id, 'top_up', 'opening', round(new.balance_eur, 4), round(new.balance_eur, 4)
+      where round(new.balance_eur, 4) <> 0;
+      return null;
+    end $$`
+  yield* sql`
+    create trigger organizations_account after insert on organizations
+    for each row execute function account_open()`
+  yield* sql`
+    comment on column organizations.balance_eur is 'What it began with; what it has now is in balances.'`
   yield* sql`insert into balances (org_id) select id from organizations`
   yield* sql`
     insert into ledger_entries (org_id, kind, reference, amount_eur, balance_after)
