@@ -276,6 +276,7 @@ describe("the audio to the caller", () => {
   it("is kept in order, whole, whatever is written, read and ended when", () => {
     const action = fc.oneof(
       { weight: 4, arbitrary: fc.integer({ min: 1, max: 3000 }).map((n) => ({ write: n })) },
+      { weight: 2, arbitrary: fc.integer({ min: 1, max: 9 }).map((n) => ({ write: n * frame })) },
       { weight: 1, arbitrary: fc.integer({ min: 10_000, max: 40_000 }).map((n) => ({ write: n })) },
       { weight: 4, arbitrary: fc.integer({ min: 1, max: 40 }).map((n) => ({ run: n })) },
       { weight: 2, arbitrary: fc.constant({ next: true }) }

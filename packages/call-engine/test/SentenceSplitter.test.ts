@@ -46,7 +46,9 @@ describe("sentences", () => {
     for (const part of split("word ".repeat(500))) expect(part.length).toBeLessThanOrEqual(240)
     expect(split(`x${"😀".repeat(300)}`).every((s) => s.isWellFormed())).toBe(true)
     expect(split("x".repeat(1000)).map((s) => s.length)).toEqual([240, 240, 240, 240, 40])
-    expect(split(`${"word ".repeat(60)}end. Next sentence.`).at(-1)).toBe("Next sentence.")
+    const long = `${"word ".repeat(60)}end. Next sentence.`
+    expect(split(long).at(-1)).toBe("Next sentence.")
+    expect(split(...long)).toEqual(split(long))
   })
 
   const piece = fc.constantFrom(
@@ -56,6 +58,7 @@ describe("sentences", () => {
     "hello ",
     "world. ",
     "x".repeat(30),
+    "word ".repeat(25),
     ", ",
     "...",
     "\n\n",
