@@ -1,0 +1,170 @@
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { Clock, Config, type ConfigError, Context, Effect, Layer } from "effect"
+import { AuthFailuresRepo, type CountedFailures } from "./AuthFailuresRepo.ts"
+
+/** Milliseconds that failures of an address are remembered, from its first one on. */
+const windowMillis = 15 * 60_000
+/** Addresses that are held in memory at most; beyond it those go that failed longest ago. */
+const capacity = 10_000
+/** Addresses that are written in one statement at most. */
+const batchSize = 1_000
+
+const shareEvery = "1 second"
+const shareTimeout = "2 seconds"
+
+/** Failures that one node counted in one window. */
+interface Tally {
+  failures: number
+  /** End of the window, in ms. */
+  until: number
+}
+
+interface Suspect {
+  readonly own: Tally
+  /** What other nodes counted, by node. */
+  readonly others: Map<string, Tally>
+}
+
+/**
+ * Failed authentications by client address (spec 5.7): once an address has failed `SVC_LIMIT_AUTH_FAILURES` times
+ * (default 100) within 15 minutes, it is refused whatever it sends. The window is fixed and begins with the address's first
+ * failure; each node has its own, and what counts is the sum of those that run.
+ *
+ * Nodes share through the database, which only failures write to: each node writes its whole count of each address at most
+ * once a second, all addresses in one statement, and reads what the others wrote while there are others. No failure is
+ * lost or counted twice in that sum, which is a second old at most. What was written also holds after a restart. While the
+ * database is away each node goes on with what it knows.
+ */
+export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
+  AuthFailures,
+  {
+    /** Whole seconds that this address must wait, or undefined when it may try. `now` in ms. */
+    readonly blockedFor: (address: string, now: number) => number | undefined
+    /** Counts a failure. */
+    readonly note: (address: string, now: number) => void
+    /** How many addresses are held in memory. */
+    readonly size: () => number
+  }
+>() {
+  static readonly layer: Layer.Layer<AuthFailures, ConfigError.ConfigError, AuthFailuresRepo | NodeLease> =
+    Layer.scoped(
+      AuthFailures,
+      Effect.gen(function* () {
+        const limit = yield* Config.string("SVC_LIMIT_AUTH_FAILURES").pipe(
+          Config.validate({
+            message: "must be a whole number from 1 to 999999999",
+            validation: (text) => /^[1-9][0-9]{0,8}$/.test(text)
+          }),
+          Config.map(Number),
+          Config.withDefault(100)
+        )
+        const repo = yield* AuthFailuresRepo
+        const lease = yield* NodeLease
+        const node = crypto.randomUUID()
+        /** Those that failed last stand last. */
+        const suspects = new Map<string, Suspect>()
+        const unwritten = new Map<string, Tally>()
+        let readUpTo = "-infinity"
+        let cleanedAt = 0
+
+        const suspectOf = (address: string): Suspect => {
+          const suspect = suspects.get(address) ?? { own: { failures: 0, until: 0 }, others: new Map() }
+          suspects.delete(address)
+          suspects.set(address, suspect)
+          if (suspects.size > capacity) {
+            const oldest = suspects.keys().next()
+            if (oldest.done !== true) {
+              suspects.delete(oldest.value)
+              unwritten.delete(oldest.value)
+            }
+          }
+          return suspect
+        }
+
+        const blockedFor = (address: string, now: number): number | undefined => {
+          const suspect = suspects.get(address)
+          if (suspect === undefined) return undefined
+          const running = [suspect.own, ...suspect.others.values()].filter(({ until }) => until > now)
+          let sum = running.reduce((total, { failures }) => total + failures, 0)
+          if (sum < limit) return undefined
+          // It may try again when enough of the windows have ended.
+          let until = now
+          for (const tally of running.sort((a, b) => a.until - b.until)) {
+            if (sum < limit) break
+            sum -= tally.failures
+            until = tally.until
+          }
+          return Math.ceil((until - now) / 1000)
+        }
+
+        const note = (address: string, now: number): void => {
+          const { own } = suspectOf(address)
+          if (own.until <= now) {
+            own.failures = 0
+            own.until = now + windowMillis
+          }
+          own.failures += 1
+          unwritten.set(address, own)
+        }
+
+        /** What fails while this is written stays unwritten, and so does everything when it cannot be written. */
+        const write = Effect.suspend(() => {
+          if (unwritten.size === 0) return Effect.void
+          const batch: Array<CountedFailures> = []
+          for (const [address, { failures, until }] of unwritten) {
+            batch.push({ address, failures, until })
+            if (batch.length === batchSize) break
+          }
+          return Effect.map(repo.write(node, batch), () => {
+            for (const { address, failures, until } of batch) {
+              const tally = unwritten.get(address)
+              if (tally?.failures === failures && tally.until === until) unwritten.delete(address)
+            }
+          })
+        })
+
+        const read = Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          const rows = yield* repo.ofOthers(node, { since: readUpTo, now, limit: capacity })
+          // Oldest first, so that the newest stay when there are too many.
+          for (const row of rows.toReversed()) {
+            suspectOf(row.address).others.set(row.node, { failures: row.failures, until: row.until })
+          }
+          readUpTo = rows[0]?.changed_at ?? readUpTo
+        })
+
+        /** Drops what has ended: in memory, and once a minute in the database. */
+        const clean = Effect.gen(function* () {
+          const now = yield* Clock.currentTimeMillis
+          if (now - cleanedAt < 60_000) return
+          cleanedAt = now
+          const before = suspects.size
+          for (const [address, { others, own }] of suspects) {
+            for (const [other, { until }] of others) if (until <= now) others.delete(other)
+            if (own.until <= now && others.size === 0) suspects.delete(address)
+          }
+          if (before > 0) yield* repo.removeBefore(now)
+        })
+
+        let failing = false
+        const share = Effect.gen(function* () {
+          yield* write
+          if ((yield* lease.others) > 0) yield* read
+          yield* clean
+          failing = false
+        }).pipe(
+          Effect.timeout(shareTimeout),
+          Effect.catchAllCause((cause) => {
+            if (failing) return Effect.void
+            failing = true
+            return Effect.logWarning("Failed authentications are not shared with other nodes now", cause)
+          })
+        )
+        // What was counted before a restart, by this node or by others.
+        yield* Effect.orDie(read)
+        yield* Effect.sleep(shareEvery).pipe(Effect.zipRight(share), Effect.forever, Effect.forkScoped)
+
+        return { blockedFor, note, size: () => suspects.size }
+      })
+    )
+}

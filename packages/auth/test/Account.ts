@@ -1,0 +1,36 @@
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { BigDecimal, Effect, Layer } from "effect"
+import { Accounts } from "../src/Accounts.ts"
+import { AccountsRepo } from "../src/AccountsRepo.ts"
+import { Administration } from "../src/Administration.ts"
+import { Balance } from "../src/Balance.ts"
+import { KeyRegister } from "../src/KeyRegister.ts"
+import { Keys } from "../src/Keys.ts"
+import { KeysRepo } from "../src/KeysRepo.ts"
+import { KeyUse } from "../src/KeyUse.ts"
+import { Organizations } from "../src/Organizations.ts"
+import { Projects } from "../src/Projects.ts"
+import { TierLimits } from "../src/TierLimits.ts"
+
+/** Everything of accounts that one node has for itself, on a database that is given. */
+export const Services = Administration.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Organizations.layer, Projects.layer, KeyRegister.layer)),
+  Layer.provideMerge(Keys.layer),
+  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Balance.layer)),
+  Layer.provideMerge(Layer.mergeAll(AccountsRepo.layer, KeysRepo.layer))
+)
+
+/** The same on a database of its own. */
+export const Test = Layer.provideMerge(Services, TestDatabase.layer)
+
+/** A new organization with a project. */
+export const account = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const org = yield* accounts.createOrganization({
+    name: "Acme",
+    tier: "growth",
+    balance_eur: BigDecimal.fromBigInt(5n)
+  })
+  const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
+  return { org, project }
+})

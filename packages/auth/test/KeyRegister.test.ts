@@ -1,0 +1,194 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { Clock, Duration, Effect, Exit, Layer, Redacted, TestClock } from "effect"
+import type { KeyHolder } from "../src/KeyOwner.ts"
+import { KeyRegister } from "../src/KeyRegister.ts"
+import { Keys } from "../src/Keys.ts"
+import { account, Services, Test } from "./Account.ts"
+
+const all = { limit: 100, offset: 0 }
+const read = "bookings.customers.read"
+
+/** Owners of the three kinds, all of one organization. */
+const owners = Effect.map(account, ({ org, project }) => ({
+  org: { kind: "org", org_id: org.id } as const,
+  project: { kind: "project", org_id: org.id, project_id: project.id, scope: "read" } as const,
+  workspace: { kind: "workspace", org_id: org.id, scopes: [read] } as const,
+  of: org
+}))
+
+/** The id of the key that gets in. */
+const enter = (raw: string) =>
+  Effect.flatMap(Keys, (keys) =>
+    raw.startsWith("svc_wsp_")
+      ? Effect.map(keys.authenticateWorkspace(raw), ({ key_id }) => key_id)
+      : Effect.map(keys.authenticate(raw), ({ key_id }) => key_id)
+  )
+
+/** At this time (ms), for what is done inside. */
+const at = (now: number) => Effect.withClock(Object.assign(Clock.make(), { currentTimeMillis: Effect.succeed(now) }))
+
+layer(Test)("KeyRegister", (it) => {
+  it.effect("keys are listed where they belong, newest first, without their secret", () =>
+    Effect.gen(function* () {
+      const register = yield* KeyRegister
+      const { org, project, workspace } = yield* owners
+      for (const owner of [org, project, workspace]) {
+        const first = yield* register.create(owner, "first")
+        yield* register.create(owner, "second")
+        const rows = yield* register.list(owner, all)
+        expect(rows.map(({ name }) => name)).toEqual(["second", "first"])
+        expect(JSON.stringify(rows)).not.toContain(Redacted.value(first.key).slice(-20))
+        expect(rows[1]).toMatchObject({ id: first.id, kind: owner.kind, key_hint: first.key_hint, last_used_at: null })
+        expect(yield* register.list(owner, { limit: 1, offset: 1 })).toHaveLength(1)
+        expect(yield* register.list(owner, { limit: 1, offset: 2 })).toEqual([])
+      }
+    })
+  )
+
+  it.effect("a revoked key of a project or workspace stays in the list, one of an organization does not", () =>
+    Effect.gen(function* () {
+      const register = yield* KeyRegister
+      const { org, project, workspace } = yield* owners
+      const lengths: Array<number> = []
+      for (const owner of [org, project, workspace]) {
+        const { id } = yield* register.create(owner, "key")
+        yield* register.revoke(owner, String(id), null)
+        const rows = yield* register.list(owner, all)
+        expect(rows.every((row) => row.revoked_at !== null)).toBe(true)
+        lengths.push(rows.length)
+      }
+      expect(lengths).toEqual([0, 1, 1])
+    })
+  )
+
+  it.scoped("a key in use fails as soon as it is revoked here, within 2 s elsewhere", () =>
+    Effect.gen(function* () {
+      const register = yield* KeyRegister
+      const { org, project, workspace } = yield* owners
+      const other = yield* Layer.build(Layer.fresh(Services))
+      for (const owner of [org, project, workspace]) {
+        const { id, key } = yield* register.create(owner, "key")
+        const raw = Redacted.value(key)
+        yield* enter(raw)
+        yield* Effect.provide(enter(raw), other)
+        yield* register.revoke(owner, String(id), null)
+        expect((yield* Effect.flip(enter(raw))).code).toBe("INVALID_API_KEY")
+        yield* TestClock.adjust(Duration.seconds(2))
+        expect((yield* Effect.flip(Effect.provide(enter(raw), other))).code).toBe("INVALID_API_KEY")
+      }
+    })
+  )
+
+  it.effect("while a key is used without a pause, nothing gets in after its revocation has answered", () =>
+    Effect.gen(function* () {
+      const register = yield* KeyRegister
+      const { project } = yield* owners
+      const { id, key } = yield* register.create(project, "key")
+      const raw = Redacted.value(key)
+      let revoked = false
+      const use = Effect.gen(function* () {
+        for (let round = 0; round < 50; round++) {
+          const late = revoked
+          const exit = yield* Effect.exit(enter(raw))
+          if (late && Exit.isSuccess(exit)) return yield* Effect.dieMessage("a revoked key got in")
+          yield* TestClock.adjust("100 millis")
+        }
+      })
+      const revoke = Effect.tap(register.revoke(project, String(id), null), () =>
+        Effect.sync(() => {
+          revoked = true
+        })
+      )
+      yield* Effect.all([use, use, use, revoke], { concurrency: "unbounded" })
+      expect((yield* Effect.flip(enter(raw))).code).toBe("INVALID_API_KEY")
+    })
+  )
+
+  it.effect("a key that others hold, of another kind, or of no such id is not found and stays", () =>
+    Effect.gen(function* () {
+      const register = yield* KeyRegister
+      const mine = yield* owners
+      const other = yield* owners
+      const { id, key } = yield* register.create(mine.project, "key")
+      const holders: ReadonlyArray<KeyHolder> = [
+        other.project,
+        other.org,
+        mine.org,
+        mine.workspace,
+        { ...mine.project, project_id: other.project.project_id },
+        { ...mine.project, org_id: other.org.org_id }
+      ]
+      for (const holder of holders) {
+        expect((yield* Effect.flip(register.revoke(holder, String(id), null))).code).toBe("API_KEY_NOT_FOUND")
+      }
+      for (const wrong of ["", "0", "-1", "1.5", "1e3", "abc", "\u0000", "9".repeat(30), ` ${id}`, String(id + 1000)]) {
+        expect((yield* Effect.flip(register.revoke(mine.project, wrong, null))).code).toBe("API_KEY_NOT_FOUND")
+      }
+      yield* enter(Redacted.value(key))
+    })
+  )
+
+  it.effect("a key does not revoke itself; of several revocations at once one succeeds", () =>
+    Effect.gen(function* () {
+      const register = yield* KeyRegister
+      const { org } = yield* owners
+      const { id, key } = yield* register.create(org, "key")
+      expect((yield* Effect.flip(register.revoke(org, String(id), id))).code).toBe("CANNOT_REVOKE_CURRENT_KEY")
+      yield* enter(Redacted.value(key))
+      const attempts = Array.from({ length: 4 }, () => Effect.exit(register.revoke(org, String(id), null)))
+      const exits = yield* Effect.all(attempts, { concurrency: "unbounded" })
+      expect(exits.filter(Exit.isSuccess)).toHaveLength(1)
+    })
+  )
+
+  it.effect("a workspace key tells its scopes and organization, and is no key of the voice API", () =>
+    Effect.gen(function* () {
+      const keys = yield* Keys
+      const register = yield* KeyRegister
+      const { of, org, workspace } = yield* owners
+      const { id, key } = yield* register.create(workspace, "key")
+      expect(yield* keys.authenticateWorkspace(Redacted.value(key))).toEqual({
+        kind: "workspace",
+        key_id: id,
+        scopes: [read],
+        org: { id: of.id, public_id: of.public_id, tier: "growth" }
+      })
+      const voice = Redacted.value((yield* register.create(org, "key")).key)
+      const hex = "ab".repeat(24)
+      for (const raw of [
+        voice,
+        "",
+        `svc_wsp_live_${hex}`,
+        `svc_wsp_live_${hex}0`,
+        voice.replace("svc_org_", "svc_wsp_live_")
+      ]) {
+        expect((yield* Effect.flip(keys.authenticateWorkspace(raw))).code).toBe("INVALID_API_KEY")
+      }
+    })
+  )
+
+  it.effect("a workspace key fails from the moment it expires, to the millisecond", () =>
+    Effect.gen(function* () {
+      const register = yield* KeyRegister
+      const sql = yield* SqlClient.SqlClient
+      const { workspace } = yield* owners
+      // The database goes by the real time, so the keys must.
+      const [row] = yield* sql<{ now: Date }>`select now() as now`
+      const start = row?.now.getTime() ?? 0
+      const { key } = yield* register.create({ ...workspace, expires_at: new Date(start + 600_000) }, "key")
+      const raw = Redacted.value(key)
+      // Held in memory at the last moment, and still refused at the next.
+      yield* at(start + 599_999)(enter(raw))
+      expect((yield* Effect.flip(at(start + 600_000)(enter(raw)))).code).toBe("INVALID_API_KEY")
+      yield* sql`update api_keys set expires_at = now() where key_hint = ${`...${raw.slice(-8)}`}`
+      yield* Effect.flatMap(Keys, (keys) => keys.forget)
+      expect((yield* Effect.flip(at(start)(enter(raw)))).code).toBe("INVALID_API_KEY")
+      const late = yield* Effect.flip(at(start)(register.create({ ...workspace, expires_at: new Date(start) }, "key")))
+      expect([late.code, late.details]).toEqual([
+        "VALIDATION_ERROR",
+        { expires_at: "expires_at must be in the future" }
+      ])
+    })
+  )
+})
