@@ -8,7 +8,6 @@ import { Voices } from "@svc/agents/Voices"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import { Accounts } from "@svc/auth/Accounts"
 import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { Balance } from "@svc/auth/Balance"
 import { Bootstrap } from "@svc/auth/Bootstrap"
 import { KeyRegister } from "@svc/auth/KeyRegister"
 import { Keys } from "@svc/auth/Keys"
@@ -20,6 +19,15 @@ import { ProjectHttp } from "@svc/auth/ProjectHttp"
 import { Projects } from "@svc/auth/Projects"
 import { ProjectsHttp } from "@svc/auth/ProjectsHttp"
 import { TierLimits } from "@svc/auth/TierLimits"
+import { Tiers } from "@svc/auth/Tiers"
+import { Billing } from "@svc/billing/Billing"
+import { CreditsHttp } from "@svc/billing/CreditsHttp"
+import { HoldsRepo } from "@svc/billing/HoldsRepo"
+import { LedgerRepo } from "@svc/billing/LedgerRepo"
+import { Rates } from "@svc/billing/Rates"
+import { Usage } from "@svc/billing/Usage"
+import { UsageHttp } from "@svc/billing/UsageHttp"
+import { UsageRepo } from "@svc/billing/UsageRepo"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Calls } from "@svc/call-engine/Calls"
@@ -61,12 +69,19 @@ const Repositories = Layer.mergeAll(
   AgentsRepo.layer,
   PhoneNumbersRepo.layer,
   CallsRepo.layer,
+  LedgerRepo.layer,
+  HoldsRepo.layer,
+  UsageRepo.layer,
   Outbox.layer
 )
 
 const Accounting = Layer.mergeAll(Bootstrap.layer, Organizations.layer, Projects.layer, KeyRegister.layer).pipe(
   Layer.provideMerge(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Balance.layer))
+  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Billing.balance))
+)
+
+const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Rates.layer, Tiers.layer))
 )
 
 const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProject).pipe(
@@ -88,17 +103,20 @@ const Routes = Layer.mergeAll(
   AgentsHttp,
   PhoneNumbersHttp,
   CallsHttp,
+  UsageHttp,
+  CreditsHttp,
   HealthHttp
 )
 
 /**
- * The whole server, from the bottom up (read from the end): ground, repositories, accounts, agents and numbers, calls,
- * routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
+ * The whole server, from the bottom up (read from the end): ground, repositories, accounts, their money, agents and
+ * numbers, calls, routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
  */
 export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Routes, Security.layer, Readiness.layer, FirstStart.layer)),
   Layer.provideMerge(Calling),
   Layer.provideMerge(Agency),
+  Layer.provideMerge(Charging),
   Layer.provideMerge(Accounting),
   Layer.provideMerge(Repositories),
   Layer.provideMerge(Ground)

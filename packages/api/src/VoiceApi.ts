@@ -3,6 +3,8 @@ import { OrganizationApi } from "./accounts/OrganizationApi.ts"
 import { ProjectApi } from "./accounts/ProjectApi.ts"
 import { OrgProjectsApi, ProjectsApi } from "./accounts/ProjectsApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
+import { CreditsApi } from "./billing/CreditsApi.ts"
+import { UsageApi } from "./billing/UsageApi.ts"
 import { CallsApi } from "./calls/CallsApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
 import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
@@ -18,6 +20,8 @@ export const VoiceApi = HttpApi.make("voice")
   .add(AgentsApi)
   .add(CallsApi)
   .add(PhoneNumbersApi)
+  .add(UsageApi)
+  .add(CreditsApi)
   .add(HealthApi)
   .addError(InternalError.wire)
   .addError(Unavailable.wire)

@@ -1,0 +1,19 @@
+import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { Schema } from "effect"
+import { AccessRule, Tier } from "../Principal.ts"
+
+/** What an organization's account stands at (spec 2.10). */
+export const Credits = Schema.Struct({
+  /** EUR, at most 4 decimals. What live calls hold is not in it. */
+  balance_eur: Schema.Number,
+  tier: Tier,
+  concurrent_call_limit: Schema.Int,
+  /** No credits left: calls are rejected and writes refused. Never so for enterprise. */
+  is_paused: Schema.Boolean
+}).annotations({ identifier: "Credits" })
+export type Credits = typeof Credits.Type
+
+/** `/v1/credits` (spec 4.6). */
+export const CreditsApi = HttpApiGroup.make("credits").add(
+  HttpApiEndpoint.get("get", "/v1/credits").addSuccess(Credits).annotate(AccessRule, AccessRule.projectOptional)
+)

@@ -1,0 +1,216 @@
+import { SqlClient } from "@effect/sql"
+import type { Credits } from "@svc/api/billing/CreditsApi"
+import type { CallId } from "@svc/api/Ids"
+import type { Tier } from "@svc/api/Principal"
+import { Balance } from "@svc/auth/Balance"
+import * as BriefCache from "@svc/auth/BriefCache"
+import { TierLimits } from "@svc/auth/TierLimits"
+import { Tiers } from "@svc/auth/Tiers"
+import { BigDecimal, Clock, Context, Data, Effect, Layer, Option } from "effect"
+import { type CallCharge, type CallFigures, chargeOf, nothing } from "./CallCharge.ts"
+import { HoldsRepo } from "./HoldsRepo.ts"
+import { LedgerRepo, type Movement } from "./LedgerRepo.ts"
+import { isAmount, toNumber, zero } from "./Money.ts"
+import { Rates } from "./Rates.ts"
+
+/** Not an amount that can be booked. */
+export class InvalidAmount extends Data.TaggedError("InvalidAmount")<{ readonly message: string }> {
+  constructor() {
+    super({ message: "must be an amount in EUR above 0 and below 1000000000, with at most 4 decimals" })
+  }
+}
+
+/** Something other than a call that costs, or that is given back. */
+export interface Charge {
+  readonly kind: "sms" | "number_rent" | "refund"
+  /** Booked once per kind and reference: a message's id, a number's id with its month, … */
+  readonly reference: string
+  /** EUR, above 0, also of a refund. */
+  readonly amount_eur: BigDecimal.BigDecimal
+}
+
+/** A call that asks to be let in. */
+export interface CallRequest {
+  readonly call_id: CallId
+  readonly org_id: number
+  /** Whether it will be recorded. */
+  readonly recording: boolean
+}
+
+/** `paused`: no credits left. `full`: as many calls are live as the tier allows. */
+export type Admission = "admitted" | "paused" | "full"
+
+/** For how many ms `mayWrite` may tell what was so. */
+const writableFor = 1_000
+
+/**
+ * The credits of organizations: what moves them, and what having none means (spec 5.6, decisions §4.10, §6.9). An
+ * account is paused while its balance is 0 or less, the enterprise tier never; there is no flag that could differ.
+ */
+export class Billing extends Context.Tag("@svc/billing/Billing")<
+  Billing,
+  {
+    readonly account: (orgId: number) => Effect.Effect<Credits>
+    /** The same when the tier is known. */
+    readonly standing: (org: { readonly id: number; readonly tier: Tier }) => Effect.Effect<Credits>
+    /** Whether writes are allowed: false is `402 INSUFFICIENT_CREDITS`. At most 1 s old. */
+    readonly mayWrite: (orgId: number) => Effect.Effect<boolean>
+    /** A top-up (administration only). Gives the account after it. A reference that was used before adds nothing. */
+    readonly add: (
+      orgId: number,
+      amount: BigDecimal.BigDecimal,
+      reference?: string
+    ) => Effect.Effect<Credits, InvalidAmount>
+    /** Books a cost, or gives one back; part of the caller's transaction when there is one. May take the balance below 0. */
+    readonly charge: (orgId: number, charge: Charge) => Effect.Effect<void, InvalidAmount>
+    /**
+     * Lets a call in: takes a slot and holds a minute of its rates. Part of the caller's transaction, in which the
+     * call's record is written too, so that neither exists without the other.
+     */
+    readonly admit: (call: CallRequest) => Effect.Effect<Admission>
+    /**
+     * The end of `admit`: gives slot and hold back and books what the call costs, in the transaction that ends the
+     * call's record. Who comes second finds nothing to do and gets a charge of 0, as for a call that was not admitted.
+     */
+    readonly settle: (callId: string, figures: CallFigures) => Effect.Effect<CallCharge>
+    /** How many calls hold a slot. */
+    readonly liveCalls: (orgId: number) => Effect.Effect<number>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    Billing,
+    never,
+    HoldsRepo | LedgerRepo | Rates | TierLimits | Tiers | SqlClient.SqlClient
+  > = Layer.effect(
+    Billing,
+    Effect.gen(function* () {
+      const holds = yield* HoldsRepo
+      const ledger = yield* LedgerRepo
+      const rates = yield* Rates
+      const limits = yield* TierLimits
+      const tiers = yield* Tiers
+      const sql = yield* SqlClient.SqlClient
+      const writable = BriefCache.make<boolean>({ ttl: writableFor, capacity: 10_000 })
+
+      const isPaused = (tier: Tier, balance: BigDecimal.BigDecimal) =>
+        tier !== "enterprise" && !BigDecimal.isPositive(balance)
+
+      const creditsOf = (tier: Tier, balance: BigDecimal.BigDecimal): Credits => ({
+        balance_eur: toNumber(balance),
+        tier,
+        concurrent_call_limit: limits.of(tier).concurrentCalls,
+        is_paused: isPaused(tier, balance)
+      })
+
+      const standing = Effect.fn("Billing.standing")(function* (org: { readonly id: number; readonly tier: Tier }) {
+        return creditsOf(org.tier, yield* ledger.balance(org.id))
+      })
+
+      const account = (orgId: number) => Effect.flatMap(tiers.of(orgId), (tier) => standing({ id: orgId, tier }))
+
+      const mayWrite = Effect.fn("Billing.mayWrite")(function* (orgId: number) {
+        const key = String(orgId)
+        const now = yield* Clock.currentTimeMillis
+        const known = writable.get(key, now)
+        if (known !== undefined) return known
+        const epoch = writable.epoch()
+        const may = !(yield* account(orgId)).is_paused
+        writable.set(key, may, now, epoch)
+        return may
+      })
+
+      /** Part of the caller's transaction; its own where there is none. */
+      const inTransaction = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
+        Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (callers) =>
+          Option.isSome(callers) ? effect : Effect.orDie(sql.withTransaction(effect))
+        )
+
+      const book = (orgId: number, movements: ReadonlyArray<Movement>) =>
+        inTransaction(Effect.zipRight(ledger.lock(orgId), ledger.append(orgId, movements)))
+
+      const checked = (amount: BigDecimal.BigDecimal) => (isAmount(amount) ? Effect.void : new InvalidAmount())
+
+      const add = Effect.fn("Billing.add")(function* (
+        orgId: number,
+        amount_eur: BigDecimal.BigDecimal,
+        reference: string = crypto.randomUUID()
+      ) {
+        yield* checked(amount_eur)
+        yield* book(orgId, [{ kind: "top_up", reference, amount_eur }])
+        writable.clear()
+        return yield* account(orgId)
+      })
+
+      const charge = Effect.fn("Billing.charge")(function* (orgId: number, { amount_eur, kind, reference }: Charge) {
+        yield* checked(amount_eur)
+        const moved = kind === "refund" ? amount_eur : BigDecimal.negate(amount_eur)
+        yield* book(orgId, [{ kind, reference, amount_eur: moved }])
+      })
+
+      const admit = Effect.fn("Billing.admit")(function* (call: CallRequest) {
+        const tier = yield* tiers.of(call.org_id)
+        const { call: perMinute, recording, transfer } = rates.of(tier)
+        const { concurrentCalls, concurrentCallsEnforced } = limits.of(tier)
+        const held_eur = call.recording ? BigDecimal.sum(perMinute, recording) : perMinute
+        const free = tier === "enterprise" && !concurrentCallsEnforced && BigDecimal.isZero(held_eur)
+        const slot = {
+          call_id: call.call_id,
+          org_id: call.org_id,
+          rate_per_minute: perMinute,
+          recording_per_minute: recording,
+          transfer_per_minute: transfer,
+          held_eur
+        }
+        const limit = concurrentCallsEnforced ? concurrentCalls : null
+        // Calls of an organization that nothing limits need not wait for each other.
+        if (free) return yield* Effect.as(holds.take(slot, null), "admitted" as const)
+        return yield* inTransaction(
+          Effect.gen(function* () {
+            if (isPaused(tier, yield* ledger.lock(call.org_id))) return "paused" as const
+            if (!(yield* holds.take(slot, limit))) return "full" as const
+            const amount_eur = BigDecimal.negate(held_eur)
+            yield* ledger.append(call.org_id, [{ kind: "call_hold", reference: call.call_id, amount_eur }])
+            return "admitted" as const
+          })
+        )
+      })
+
+      const settle = Effect.fn("Billing.settle")(function* (callId: string, figures: CallFigures) {
+        return yield* inTransaction(
+          Effect.gen(function* () {
+            const released = yield* holds.release(callId)
+            if (Option.isNone(released)) return nothing
+            const hold = released.value
+            const cost = chargeOf(
+              { call: hold.rate_per_minute, recording: hold.recording_per_minute, transfer: hold.transfer_per_minute },
+              figures
+            )
+            const movements = movementsOf(callId, hold.held_eur, cost)
+            if (movements.length > 0) yield* book(hold.org_id, movements)
+            return cost
+          })
+        )
+      })
+
+      return { account, standing, mayWrite, add, charge, admit, settle, liveCalls: holds.count }
+    })
+  )
+
+  /** The balance as accounts ask for it. */
+  static readonly balance: Layer.Layer<Balance, never, LedgerRepo> = Layer.effect(
+    Balance,
+    Effect.map(LedgerRepo, ({ balance }) => ({ of: balance }))
+  )
+}
+
+/** The entries of a call's end. The discount is taken off the call's. */
+const movementsOf = (reference: string, held: BigDecimal.BigDecimal, cost: CallCharge): ReadonlyArray<Movement> => {
+  const call = BigDecimal.subtract(cost.call_cost, cost.llm_discount)
+  const entries: ReadonlyArray<Movement> = [
+    { kind: "call_hold_release", reference, amount_eur: held },
+    { kind: "call", reference, amount_eur: BigDecimal.negate(call) },
+    { kind: "recording", reference, amount_eur: BigDecimal.negate(cost.recording_cost) },
+    { kind: "transfer", reference, amount_eur: BigDecimal.negate(cost.transfer_cost) }
+  ]
+  return entries.filter(({ amount_eur }) => !BigDecimal.equals(amount_eur, zero))
+}

@@ -1,0 +1,105 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { BigDecimal, Context, Effect, Layer, Option, Schema } from "effect"
+import { Money, zero } from "./Money.ts"
+
+/** Why a balance moved. `call_hold` is what a live call holds, `call_hold_release` gives it back. */
+export type LedgerKind =
+  | "top_up"
+  | "call_hold"
+  | "call_hold_release"
+  | "call"
+  | "recording"
+  | "transfer"
+  | "sms"
+  | "number_rent"
+  | "refund"
+
+/** One movement of a balance. Of one kind there is one per reference: booked again, it is left out. */
+export interface Movement {
+  readonly kind: LedgerKind
+  /** What it is for: a call's public id, a message's, a number with its month, … */
+  readonly reference: string
+  /** EUR with at most 4 decimals; negative takes from the balance, 0 is left out. */
+  readonly amount_eur: BigDecimal.BigDecimal
+}
+
+const Balance = Schema.Struct({ balance_eur: Money })
+const isNotZero = ({ amount_eur }: Movement) => !BigDecimal.isZero(amount_eur)
+
+/** Tables `balances` and `ledger_entries`. */
+export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
+  LedgerRepo,
+  {
+    /** An organization that is not there has 0. */
+    readonly balance: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
+    /**
+     * The balance, which nobody else moves until the caller's transaction ends. To be had before `append`, whose
+     * statement then sees everything that was booked.
+     */
+    readonly lock: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
+    /** Books movements in their order, in the transaction that holds the lock. Gives the sum of those that are new. */
+    readonly append: (orgId: number, movements: ReadonlyArray<Movement>) => Effect.Effect<BigDecimal.BigDecimal>
+  }
+>() {
+  static readonly layer: Layer.Layer<LedgerRepo, never, SqlClient.SqlClient> = Layer.effect(
+    LedgerRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const read = SqlSchema.findOne({
+        Request: Schema.Number,
+        Result: Balance,
+        execute: (org) => sql`select balance_eur from balances where org_id = ${org}`
+      })
+      const lock = SqlSchema.single({
+        Request: Schema.Number,
+        Result: Balance,
+        execute: (org) => sql`select balance_eur from balances where org_id = ${org} for no key update`
+      })
+      const append = SqlSchema.single({
+        Request: Schema.Struct({
+          org: Schema.Number,
+          kinds: Schema.Array(Schema.String),
+          references: Schema.Array(Schema.String),
+          amounts: Schema.Array(Schema.String)
+        }),
+        Result: Schema.Struct({ moved: Money }),
+        execute: ({ amounts, kinds, org, references }) => sql`
+          with entry as (
+            insert into ledger_entries (org_id, kind, reference, amount_eur, balance_after)
+            select b.org_id, m.kind, m.reference, m.amount, b.balance_eur + sum(m.amount) over (order by m.place)
+            from balances b, unnest(${kinds}::text[], ${references}::text[], ${amounts}::numeric[])
+              with ordinality as m (kind, reference, amount, place)
+            where b.org_id = ${org} and not exists (
+              select 1 from ledger_entries e
+              where e.org_id = ${org} and e.kind = m.kind and e.reference = m.reference
+            )
+            order by m.place
+            returning amount_eur
+          )
+          select coalesce(sum(amount_eur), 0) as moved from entry`
+      })
+
+      return {
+        balance: (orgId) =>
+          Effect.map(Effect.orDie(read(orgId)), Option.match({ onNone: () => zero, onSome: (row) => row.balance_eur })),
+        lock: (orgId) => Effect.map(Effect.orDie(lock(orgId)), ({ balance_eur }) => balance_eur),
+        append: (orgId, movements) => {
+          const moving = movements.filter(isNotZero)
+          if (moving.length === 0) return Effect.succeed(zero)
+          return Effect.map(
+            Effect.orDie(
+              append({
+                org: orgId,
+                kinds: moving.map(({ kind }) => kind),
+                references: moving.map(({ reference }) => reference),
+                amounts: moving.map(({ amount_eur }) => BigDecimal.format(amount_eur))
+              })
+            ),
+            ({ moved }) => moved
+          )
+        }
+      }
+    })
+  )
+}

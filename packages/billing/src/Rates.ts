@@ -1,0 +1,68 @@
+import type { Tier } from "@svc/api/Principal"
+import { BigDecimal, Config, ConfigError, Context, Effect, Either, Layer, Option } from "effect"
+
+/** What calls of a tier cost, in EUR per minute. A call keeps the rates of the moment at which it was admitted. */
+export interface RatesOfTier {
+  /** Of the call, by the second. */
+  readonly call: BigDecimal.BigDecimal
+  /** Of its recording, per started minute. */
+  readonly recording: BigDecimal.BigDecimal
+  /** While the caller is with the party that the call was transferred to, by the second. */
+  readonly transfer: BigDecimal.BigDecimal
+}
+
+type Texts = { readonly [K in keyof RatesOfTier]: string }
+
+/** What holds where no variable says otherwise. A self-hoster on the enterprise tier is not their own customer. */
+const defaults: { readonly [T in Tier]: Texts } = {
+  payg: { call: "0.12", recording: "0.005", transfer: "0.03" },
+  starter: { call: "0.1", recording: "0.005", transfer: "0.025" },
+  growth: { call: "0.08", recording: "0.004", transfer: "0.02" },
+  scale: { call: "0.06", recording: "0.003", transfer: "0.015" },
+  enterprise: { call: "0", recording: "0", transfer: "0" }
+}
+
+/** An unset or empty variable is the default, which has the same form. */
+const rate = (name: string, byDefault: string): Config.Config<BigDecimal.BigDecimal> =>
+  Config.string(name).pipe(
+    Config.withDefault(""),
+    Config.mapOrFail((value) => {
+      const text = value.trim() === "" ? byDefault : value.trim()
+      const parsed = /^[0-9]{1,4}(\.[0-9]{1,4})?$/.test(text) ? BigDecimal.fromString(text) : Option.none()
+      return Either.fromOption(parsed, () =>
+        ConfigError.InvalidData([name], "must be EUR per minute, below 10000 and with at most 4 decimals, such as 0.08")
+      )
+    })
+  )
+
+const ratesOf = (tier: Tier): Config.Config<RatesOfTier> => {
+  const of = (what: keyof RatesOfTier) =>
+    rate(`SVC_RATE_${what.toUpperCase()}_PER_MINUTE_${tier.toUpperCase()}`, defaults[tier][what])
+  return Config.all({ call: of("call"), recording: of("recording"), transfer: of("transfer") })
+}
+
+/**
+ * The rates of each tier (decisions §4.10). Three variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`,
+ * `GROWTH`, `SCALE` or `ENTERPRISE`; one that cannot be read fails the layer with an error that names it.
+ *
+ * | variable, EUR | PAYG | STARTER | GROWTH | SCALE | ENTERPRISE |
+ * |---|---|---|---|---|---|
+ * | `SVC_RATE_CALL_PER_MINUTE_<TIER>` | 0.12 | 0.10 | 0.08 | 0.06 | 0 |
+ * | `SVC_RATE_RECORDING_PER_MINUTE_<TIER>` | 0.005 | 0.005 | 0.004 | 0.003 | 0 |
+ * | `SVC_RATE_TRANSFER_PER_MINUTE_<TIER>` | 0.03 | 0.025 | 0.02 | 0.015 | 0 |
+ */
+export class Rates extends Context.Tag("@svc/billing/Rates")<Rates, { readonly of: (tier: Tier) => RatesOfTier }>() {
+  static readonly layer: Layer.Layer<Rates, ConfigError.ConfigError> = Layer.effect(
+    Rates,
+    Effect.map(
+      Config.all({
+        payg: ratesOf("payg"),
+        starter: ratesOf("starter"),
+        growth: ratesOf("growth"),
+        scale: ratesOf("scale"),
+        enterprise: ratesOf("enterprise")
+      }),
+      (rates) => ({ of: (tier) => rates[tier] })
+    )
+  )
+}

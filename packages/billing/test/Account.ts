@@ -1,0 +1,82 @@
+import { SqlClient } from "@effect/sql"
+import { newCallId } from "@svc/api/Ids"
+import type { Tier } from "@svc/api/Principal"
+import { Accounts } from "@svc/auth/Accounts"
+import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { TierLimits } from "@svc/auth/TierLimits"
+import { Tiers } from "@svc/auth/Tiers"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
+import { Billing } from "../src/Billing.ts"
+import type { CallFigures } from "../src/CallCharge.ts"
+import { HoldsRepo } from "../src/HoldsRepo.ts"
+import { LedgerRepo } from "../src/LedgerRepo.ts"
+import { Rates } from "../src/Rates.ts"
+import { Usage } from "../src/Usage.ts"
+import { UsageRepo } from "../src/UsageRepo.ts"
+
+/** Billing as one node has it, on a database that is given. */
+export const onDatabase = (settings: Readonly<Record<string, string>> = {}) =>
+  Layer.mergeAll(Billing.layer, Usage.layer).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Rates.layer,
+        Tiers.layer,
+        TierLimits.layer,
+        Accounts.layer,
+        HoldsRepo.layer,
+        LedgerRepo.layer,
+        UsageRepo.layer
+      )
+    ),
+    Layer.provideMerge(AccountsRepo.layer),
+    Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(settings)))))
+  )
+
+export const eur = (text: string): BigDecimal.BigDecimal => BigDecimal.unsafeFromString(text)
+
+/** A new organization with this much. */
+export const organization = (tier: Tier, balance = "0") =>
+  Effect.flatMap(Accounts, (accounts) =>
+    Effect.map(accounts.createOrganization({ name: "Test", tier, balance_eur: eur(balance) }), ({ id }) => id)
+  )
+
+export const call = (org_id: number, recording = false) =>
+  Effect.map(newCallId, (call_id) => ({ call_id, org_id, recording }))
+
+export const figures = (seconds: number, more: Partial<CallFigures> = {}): CallFigures => ({
+  seconds,
+  recording_seconds: 0,
+  transfer_seconds: 0,
+  llm_discount: 0,
+  ...more
+})
+
+/** `kind amount balance_after` of each entry, oldest first. */
+export const entries = (org: number) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly kind: string; readonly amount_eur: string; readonly balance_after: string }>`
+      select kind, amount_eur, balance_after from ledger_entries where org_id = ${org} order by id`
+  ).pipe(
+    Effect.map((rows) => rows.map((r) => `${r.kind} ${Number(r.amount_eur)} ${Number(r.balance_after)}`)),
+    Effect.orDie
+  )
+
+/** What is wrong with an organization's books: nothing, when each entry follows from the one before and the last is the balance. */
+export const faults = (org: number) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly fault: string }>`
+      select 'entry ' || id as fault from (
+        select id, balance_after, sum(amount_eur) over (order by id) as should from ledger_entries where org_id = ${org}
+      ) chain where balance_after <> should
+      union all
+      select 'balance' from balances b where org_id = ${org} and balance_eur <>
+        coalesce((select sum(amount_eur) from ledger_entries e where e.org_id = b.org_id), 0)`
+  ).pipe(
+    Effect.map((rows) => rows.map(({ fault }) => fault)),
+    Effect.orDie
+  )
+
+export const Test = onDatabase().pipe(Layer.provideMerge(TestDatabase.layer))
