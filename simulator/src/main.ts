@@ -39,9 +39,10 @@ const program = Effect.gen(function* () {
   Effect.catchTag("WrongUsage", (error) =>
     Console.error(`${error.message}\n\n${usage}`).pipe(Effect.as(exitCodes.usage))
   ),
-  Effect.provide(NodeContext.layer),
-  // Standard output belongs to the report.
-  Effect.provide(Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger)))
+  Effect.provide(
+    // Standard output belongs to the report.
+    Layer.merge(NodeContext.layer, Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger)))
+  )
 )
 
 // A terminal window that is closed ends us as Ctrl-C does: the call is hung up.

@@ -35,7 +35,7 @@ const left = (node_id: string, inputs: ReadonlyArray<Input> | undefined) =>
   Effect.gen(function* () {
     const repo = yield* CallsRepo
     const sql = yield* SqlClient.SqlClient
-    const public_id = Schema.decodeSync(CallId)(`call_${String(++count).padStart(24, "0")}`)
+    const public_id = yield* Schema.decode(CallId)(`call_${String(++count).padStart(24, "0")}`)
     const number = `+1555${String(count).padStart(7, "0")}`
     const of: Facts = { ...facts, call_id: public_id, to: number }
     const id = yield* repo.insert({
