@@ -1,81 +1,12 @@
-import type { AudioFormat } from "@svc/providers/Audio"
-import { frameSamples } from "@svc/providers/Audio"
-import { pcmToAlaw, pcmToMulaw } from "@svc/providers/G711"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { CallMedia } from "../src/media/CallMedia.ts"
-import { FrameWheel } from "../src/media/FrameWheel.ts"
-
-const pcm8k: AudioFormat = { encoding: "pcm16", sampleRate: 8000 }
-const frame = 160
-const second = 8000
-
-/** A call's audio on a wheel that the test turns. Samples are numbered, so that nothing can be lost or swapped unseen. */
-class Bench {
-  now = 0
-  next = 1
-  readonly frames: Array<Int16Array> = []
-  readonly told: Array<string> = []
-  readonly heard: Array<Int16Array> = []
-  speech = false
-  onPlayed: (id: string) => void = () => {}
-  onFrame: () => void = () => {}
-  readonly wheel = new FrameWheel(() => {})
-  readonly media: CallMedia
-
-  constructor(format: AudioFormat = pcm8k) {
-    this.media = new CallMedia({
-      format,
-      wheel: this.wheel,
-      now: () => this.now,
-      send: (bytes) => this.frames.push(new Int16Array(bytes.slice().buffer)),
-      detector: { push: () => (this.speech ? "speech" : "silence") },
-      listener: {
-        onFrame: (pcm) => {
-          this.heard.push(pcm.slice())
-          this.onFrame()
-        },
-        onVoice: (on) => this.told.push(on ? "voice" : "quiet"),
-        onStarted: (id) => this.told.push(`started ${id}`),
-        onPlayed: (id) => {
-          this.told.push(`played ${id}`)
-          this.onPlayed(id)
-        }
-      }
-    })
-  }
-
-  /** The next so many numbered samples; 0 is silence. */
-  samples(count: number): Int16Array {
-    return Int16Array.from({ length: count }, () => {
-      const n = this.next
-      this.next = n === 30_000 ? 1 : n + 1
-      return n
-    })
-  }
-
-  write(count: number): boolean {
-    return this.media.write(this.samples(count))
-  }
-
-  run(frames: number): void {
-    for (let i = 0; i < frames; i++) {
-      const end = this.now + 20
-      while (!this.wheel.idle && this.wheel.nextDue <= end) this.wheel.pulse(this.wheel.nextDue, () => this.now)
-      this.now = end
-    }
-  }
-
-  get sent(): ReadonlyArray<number> {
-    return this.frames.flatMap((f) => [...f])
-  }
-}
+import { frame, MediaBench, second } from "./MediaBench.ts"
 
 const numbered = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => (i % 30_000) + 1)
 
 describe("the audio to the caller", () => {
   it("leaves at once, in frames of 20 ms, each utterance told when its first and last frame have left", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "Hello")
     expect(b.write(3 * frame)).toBe(true)
     expect(b.frames.length).toBe(1)
@@ -89,7 +20,7 @@ describe("the audio to the caller", () => {
   })
 
   it("fills up the last frame with silence, and waits for the rest while more is being synthesized", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "Hello")
     b.write(frame + 40)
     b.run(5)
@@ -103,7 +34,7 @@ describe("the audio to the caller", () => {
   })
 
   it("joins one utterance to the next without a gap", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(frame + 40)
     b.media.end()
@@ -116,7 +47,7 @@ describe("the audio to the caller", () => {
   })
 
   it("does not keep the end of an utterance back for the next one, which may never come", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(frame + 1)
     b.media.end()
@@ -128,7 +59,7 @@ describe("the audio to the caller", () => {
   })
 
   it("asks a writer to wait beyond a second, and calls it back below half of one", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     let drained = 0
     b.media.begin("a", "Long")
     expect(b.write(second - frame)).toBe(true)
@@ -143,7 +74,7 @@ describe("the audio to the caller", () => {
   })
 
   it("keeps all of a writer that does not wait, and calls back when its surplus is gone", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     let drained = 0
     b.media.begin("a", "Long")
     b.write(5 * second)
@@ -161,7 +92,7 @@ describe("the audio to the caller", () => {
   })
 
   it("forgets a callback that is not wanted any more", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     let drained = 0
     b.media.begin("a", "Long")
     b.write(2 * second)
@@ -172,7 +103,7 @@ describe("the audio to the caller", () => {
   })
 
   it("says of an utterance without audio that it had none", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "")
     expect(b.media.end()).toBe(false)
     expect(b.media.clear()).toEqual([])
@@ -183,7 +114,7 @@ describe("the audio to the caller", () => {
   it("is cut exactly where it was aligned, also when the writer did not wait", () => {
     const text = "abcdefghij".repeat(30)
     for (const frames of [1, 50, 99, 150, 299]) {
-      const b = new Bench()
+      const b = new MediaBench()
       b.media.begin("a", text)
       for (let i = 1; i <= 300; i++) {
         b.write(frame)
@@ -196,7 +127,7 @@ describe("the audio to the caller", () => {
   })
 
   it("counts an aligned character only when all of its audio has left", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "abc")
     b.write(frame)
     b.write(frame)
@@ -207,7 +138,7 @@ describe("the audio to the caller", () => {
   })
 
   it("is cut by estimate at the end of a word where nothing was aligned", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "one two three four")
     b.write(18 * frame)
     b.media.end()
@@ -222,7 +153,7 @@ describe("the audio to the caller", () => {
   })
 
   it("tells of every utterance that was not over when it is cut, and nothing of them afterwards", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(frame)
     b.media.end()
@@ -245,7 +176,7 @@ describe("the audio to the caller", () => {
   })
 
   it("may be cut by whoever is told that an utterance was played", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.onPlayed = (id) => {
       if (id === "a") b.media.clear()
     }
@@ -261,7 +192,7 @@ describe("the audio to the caller", () => {
   })
 
   it("stops for good with the call", () => {
-    const b = new Bench()
+    const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(10 * frame)
     b.media.stop()
@@ -283,7 +214,7 @@ describe("the audio to the caller", () => {
     )
     fc.assert(
       fc.property(fc.array(action, { maxLength: 30 }), (actions) => {
-        const b = new Bench()
+        const b = new MediaBench()
         let ids = 0
         let total = 0
         const spoken: Array<string> = []
@@ -319,7 +250,7 @@ describe("the audio to the caller", () => {
           maxLength: 8
         }),
         (rounds) => {
-          const b = new Bench()
+          const b = new MediaBench()
           for (const [count, frames, end] of rounds) {
             b.frames.length = 0
             b.next = 1
@@ -339,127 +270,5 @@ describe("the audio to the caller", () => {
       ),
       { numRuns: 60 }
     )
-  })
-})
-
-describe("the audio of the caller", () => {
-  const bytes = (from: number, samples: number): Uint8Array =>
-    new Uint8Array(Int16Array.from({ length: samples }, (_, i) => from + i).buffer)
-
-  it("comes in frames of 20 ms, however it arrives", () => {
-    const b = new Bench()
-    const all = bytes(1, 5 * frame)
-    for (const [from, to] of [
-      [0, 2],
-      [2, 320],
-      [320, 322],
-      [322, 1400],
-      [1400, 1600]
-    ] as const) {
-      b.media.receive(all.subarray(from, to))
-    }
-    expect(b.heard.length).toBe(5)
-    expect(b.heard.flatMap((f) => [...f])).toEqual(Array.from({ length: 5 * frame }, (_, i) => i + 1))
-  })
-
-  it("is told as voice when the detector says so, and once", () => {
-    const b = new Bench()
-    b.speech = true
-    b.media.receive(bytes(1, 3 * frame))
-    b.speech = false
-    b.media.receive(bytes(1, 3 * frame))
-    expect(b.told).toEqual(["voice", "quiet"])
-  })
-
-  it("is quiet once the recognizer has heard the end, though the detector lingers", () => {
-    const b = new Bench()
-    b.speech = true
-    b.media.receive(bytes(1, 3 * frame))
-    b.media.quiet()
-    b.media.receive(bytes(1, 8 * frame))
-    b.speech = false
-    b.media.receive(bytes(1, frame))
-    expect(b.told).toEqual(["voice", "quiet"])
-    b.speech = true
-    b.media.receive(bytes(1, frame))
-    expect(b.told).toEqual(["voice", "quiet", "voice"])
-  })
-
-  it("is voice again when the caller speaks right on", () => {
-    const b = new Bench()
-    b.speech = true
-    b.media.receive(bytes(1, frame))
-    b.media.quiet()
-    b.media.receive(bytes(1, 16 * frame))
-    expect(b.told).toEqual(["voice", "quiet", "voice"])
-  })
-
-  it("may be called quiet from within a frame", () => {
-    const b = new Bench()
-    b.speech = true
-    b.onFrame = () => b.media.quiet()
-    b.media.receive(bytes(1, 5 * frame))
-    expect(b.told).toEqual(["voice", "quiet"])
-  })
-})
-
-describe("each format", () => {
-  const levels = Int16Array.from({ length: 160 }, (_, i) => Math.round(Math.sin(i / 7) * 12_000))
-
-  it.each([
-    ["mulaw", 8000, 1],
-    ["alaw", 8000, 1],
-    ["pcm16", 8000, 2],
-    ["pcm16", 16_000, 2],
-    ["pcm16", 24_000, 2]
-  ] as const)("%s at %i Hz carries speech both ways, 20 ms a frame", (encoding, sampleRate, size) => {
-    const format: AudioFormat = { encoding, sampleRate }
-    const sent: Array<Uint8Array> = []
-    const heard: Array<Int16Array> = []
-    const media: CallMedia = new CallMedia({
-      format,
-      wheel: new FrameWheel(() => {}),
-      now: () => 0,
-      send: (bytes) => sent.push(bytes.slice()),
-      detector: { push: () => "silence" },
-      listener: {
-        onFrame: (pcm) => heard.push(pcm.slice()),
-        onVoice: () => {},
-        onStarted: () => {},
-        onPlayed: () => {}
-      }
-    })
-    media.begin("a", "x")
-    media.write(Int16Array.from({ length: frameSamples(format) }, (_, i) => levels[i % 160] ?? 0))
-    expect(sent.map((f) => f.length)).toEqual([frameSamples(format) * size])
-    media.receive(sent[0] ?? new Uint8Array())
-    expect(heard.map((f) => f.length)).toEqual([frameSamples(format)])
-    for (const [i, x] of (heard[0] ?? []).entries()) {
-      const wanted = levels[i % 160] ?? 0
-      // G.711 is good to about 3 %.
-      expect(Math.abs(x - wanted)).toBeLessThanOrEqual(encoding === "pcm16" ? 0 : Math.abs(wanted) * 0.04 + 16)
-    }
-  })
-
-  it.each([
-    ["mulaw", pcmToMulaw],
-    ["alaw", pcmToAlaw]
-  ] as const)("%s fills up with what decodes as silence", (encoding, encode) => {
-    const sent: Array<Uint8Array> = []
-    const media = new CallMedia({
-      format: { encoding, sampleRate: 8000 },
-      wheel: new FrameWheel(() => {}),
-      now: () => 0,
-      send: (bytes) => sent.push(bytes.slice()),
-      detector: { push: () => "silence" },
-      listener: { onFrame: () => {}, onVoice: () => {}, onStarted: () => {}, onPlayed: () => {} }
-    })
-    const silence = new Uint8Array(1)
-    encode(new Int16Array(1), 0, 1, silence, 0)
-    media.begin("a", "x")
-    media.write(Int16Array.of(1000))
-    media.end()
-    expect(sent.length).toBe(1)
-    expect(sent[0]?.subarray(1).every((b) => b === silence[0])).toBe(true)
   })
 })

@@ -66,7 +66,10 @@ const history: fc.Arbitrary<ReadonlyArray<Input>> = fc
     const begin: ReadonlyArray<Record<string, unknown>> = live
       ? [{ _tag: "ConfigAnswered", config: { ...config, inactivity_timeout: 5 } }, { _tag: "Answered" }]
       : []
-    const timed = rest.map(([delay, input]) => ({ ...input, at: (now += delay) }))
+    const timed = rest.map(([delay, input]) => {
+      now += delay
+      return { ...input, at: now }
+    })
     return [...begin.map((input) => ({ ...input, at: 0 })), ...timed] as unknown as ReadonlyArray<Input> // built from the schema's tags
   })
 
