@@ -8,6 +8,8 @@ import { Voices } from "@svc/agents/Voices"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import { Accounts } from "@svc/auth/Accounts"
 import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { AuthFailures } from "@svc/auth/AuthFailures"
+import { AuthFailuresRepo } from "@svc/auth/AuthFailuresRepo"
 import { Bootstrap } from "@svc/auth/Bootstrap"
 import { KeyRegister } from "@svc/auth/KeyRegister"
 import { Keys } from "@svc/auth/Keys"
@@ -18,6 +20,8 @@ import { Organizations } from "@svc/auth/Organizations"
 import { ProjectHttp } from "@svc/auth/ProjectHttp"
 import { Projects } from "@svc/auth/Projects"
 import { ProjectsHttp } from "@svc/auth/ProjectsHttp"
+import { RateLimits } from "@svc/auth/RateLimits"
+import { RateLimitsRepo } from "@svc/auth/RateLimitsRepo"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
 import { Billing } from "@svc/billing/Billing"
@@ -48,6 +52,8 @@ import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Layer } from "effect"
 import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
+import { ClientAddress } from "./http/ClientAddress.ts"
+import { Credits } from "./http/Credits.ts"
 import { HttpServer } from "./http/HttpServer.ts"
 import { PluginSockets } from "./http/PluginSockets.ts"
 import { Readiness } from "./http/Readiness.ts"
@@ -89,6 +95,12 @@ const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProj
   Layer.provideMerge(Layer.mergeAll(UrlSafety.layer, Voices.layer))
 )
 
+/** Who is let in, and how often. */
+const Admission = Security.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(AuthFailures.layer, RateLimits.layer, Credits.layer)),
+  Layer.provide(Layer.mergeAll(AuthFailuresRepo.layer, RateLimitsRepo.layer))
+)
+
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
 const Calling = Calls.layer.pipe(
   Layer.provideMerge(CallEngine.layer),
@@ -113,7 +125,7 @@ const Routes = Layer.mergeAll(
  * numbers, calls, routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
  */
 export const Server = HttpServer.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Routes, Security.layer, Readiness.layer, FirstStart.layer)),
+  Layer.provideMerge(Layer.mergeAll(Routes, Admission, ClientAddress.layer, Readiness.layer, FirstStart.layer)),
   Layer.provideMerge(Calling),
   Layer.provideMerge(Agency),
   Layer.provideMerge(Charging),

@@ -4,11 +4,19 @@ import { OrgId, ProjectId } from "@svc/api/Ids"
 import { AccessRule, CurrentPrincipal, type Principal } from "@svc/api/Principal"
 import { define, InvalidApiKey, ProjectNotFound } from "@svc/api/VoiceError"
 import { Limit } from "@svc/api/Wire"
+import { AuthFailures } from "@svc/auth/AuthFailures"
+import { AuthFailuresRepo } from "@svc/auth/AuthFailuresRepo"
 import { Keys } from "@svc/auth/Keys"
+import { RateLimits } from "@svc/auth/RateLimits"
+import { RateLimitsRepo } from "@svc/auth/RateLimitsRepo"
+import { TierLimits } from "@svc/auth/TierLimits"
+import { NodeLease } from "@svc/cluster/NodeLease"
 import { healthy } from "@svc/providers/Health"
 import { Providers } from "@svc/providers/Providers"
 import type { Route } from "@svc/providers/Route"
 import { ConfigProvider, Context, Deferred, Effect, Layer, Schema, Stream } from "effect"
+import { ClientAddress } from "../src/http/ClientAddress.ts"
+import { Credits } from "../src/http/Credits.ts"
 import { HttpServer, layerOf } from "../src/http/HttpServer.ts"
 import { PluginSockets } from "../src/http/PluginSockets.ts"
 import { Readiness } from "../src/http/Readiness.ts"
@@ -116,14 +124,22 @@ const decodeId = {
   project: Schema.decodeSync(ProjectId)
 }
 const org = { id: 1, public_id: decodeId.org(`org_${"a".repeat(24)}`), tier: "enterprise" } as const
+/** An organization of the tier PAYG with nothing left. */
+const poor = { id: 2, public_id: decodeId.org(`org_${"b".repeat(24)}`), tier: "payg" } as const
 export const project = { id: 7, public_id: decodeId.project(`proj_${"p".repeat(24)}`) }
 const principals: { readonly [key: string]: Principal } = {
   full: { kind: "project", key_id: 1, scope: "full", org, project },
   read: { kind: "project", key_id: 2, scope: "read", org, project },
-  org: { kind: "org", key_id: 3, scope: "full", org, project: null }
+  org: { kind: "org", key_id: 3, scope: "full", org, project: null },
+  poor: { kind: "project", key_id: 4, scope: "full", org: poor, project },
+  poorRead: { kind: "project", key_id: 5, scope: "read", org: poor, project },
+  poorOrg: { kind: "org", key_id: 6, scope: "full", org: poor, project: null }
 }
 
-/** Keys `full`, `read` and `org`; the organization has one project. */
+/**
+ * Keys `full`, `read` and `org` of an enterprise, `poor`, `poorRead` and `poorOrg` of an organization without credits;
+ * each has the one project.
+ */
 const KeysInMemory = Layer.succeed(Keys, {
   authenticate: (raw) => {
     const principal = principals[raw]
@@ -136,6 +152,24 @@ const KeysInMemory = Layer.succeed(Keys, {
   revoke: () => Effect.die("not used"),
   forget: Effect.void
 })
+
+/** What the security layer stands on, without a database. There is no other node. */
+const SecurityInMemory = Security.layer.pipe(
+  Layer.provide(Layer.mergeAll(AuthFailures.layer, RateLimits.layer, TierLimits.layer)),
+  Layer.provide(
+    Layer.mergeAll(
+      KeysInMemory,
+      Layer.succeed(AuthFailuresRepo, {
+        write: () => Effect.void,
+        ofOthers: () => Effect.succeed([]),
+        removeBefore: () => Effect.void
+      }),
+      Layer.succeed(RateLimitsRepo, { exchange: () => Effect.succeed([]), removeBefore: () => Effect.void }),
+      Layer.mock(NodeLease, { others: Effect.succeed(0) }),
+      Layer.succeed(Credits, { mayWrite: (id) => Effect.succeed(id !== poor.id) })
+    )
+  )
+)
 
 const providersWith = (routes: ReadonlyArray<Route>) =>
   Layer.succeed(Providers, {
@@ -169,6 +203,7 @@ export interface TinyOptions {
   readonly strict?: boolean
   readonly api?: HttpApi.HttpApi.Any
   readonly readiness?: Context.Tag.Service<Readiness>
+  readonly settings?: { readonly [variable: string]: string }
 }
 
 /** The layer of a server on a free port with everything around it in memory. */
@@ -177,7 +212,8 @@ export const tinyLayer = (options: TinyOptions = {}) =>
     Effect.map(signals, (own) => {
       const groups = options.groups ?? [handlersOf(options.signals ?? own)]
       return layerOf(options.api ?? TinyApi).pipe(
-        Layer.provide(Layer.provide(Security.layer, KeysInMemory)),
+        Layer.provide(SecurityInMemory),
+        Layer.provide(ClientAddress.layer),
         Layer.provide(Layer.succeed(HandlerRegistry, { add: () => Effect.void, all: Effect.succeed(groups) })),
         Layer.provide(Layer.succeed(Readiness, options.readiness ?? { check: Effect.succeed([]) })),
         Layer.provide(providersWith(options.routes ?? [])),
@@ -187,7 +223,8 @@ export const tinyLayer = (options: TinyOptions = {}) =>
             ConfigProvider.fromMap(
               new Map([
                 ["SVC_PORT", "0"],
-                ["SVC_STRICT_RESPONSES", String(options.strict ?? false)]
+                ["SVC_STRICT_RESPONSES", String(options.strict ?? false)],
+                ...Object.entries(options.settings ?? {})
               ])
             )
           )

@@ -1,6 +1,6 @@
 import type { SqlClient } from "@effect/sql"
 import { Database } from "@svc/database/Database"
-import { Clock, Context, Deferred, Effect, Layer, Ref, Schedule, type Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Layer, Option, Ref, Schedule, type Scope } from "effect"
 import { NodesRepo } from "./NodesRepo.ts"
 
 /** Seconds for which a lease is good after each beat. */
@@ -42,6 +42,11 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
     /** The lease that holds now: take it once for each piece of work, and end the work when it is lost. */
     readonly current: Effect.Effect<Lease>
     /**
+     * How many other nodes are alive, as of our last beat: 0 tells that what nodes share need not be shared now. A node
+     * that has just come is seen within a second, one that died without a word counts until its lease ends.
+     */
+    readonly others: Effect.Effect<number>
+    /**
      * From now on, until the scope closes, settles what dead nodes left behind. `settle` gets the ids of leases and runs
      * inside a database transaction, which also notes that it was done: once for each dead lease over all nodes, and
      * again should it fail. So it may write to the database and must not call anybody else. Ids of nodes
@@ -68,6 +73,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
       })
 
       const held = yield* Ref.make(yield* Effect.orDie(begin))
+      const others = yield* Ref.make(0)
       const started = yield* Clock.currentTimeMillis
       // Nobody else can be alive on a database that this process itself started: what was left behind is settled at once.
       const beats = yield* Ref.make({ last: started, unbrokenSince: exclusive ? Number.NEGATIVE_INFINITY : started })
@@ -75,13 +81,14 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
 
       const beat = Effect.gen(function* () {
         const { gone, id } = yield* Ref.get(held)
-        const ours = yield* repo.extend(id, leaseSeconds)
+        const extended = yield* repo.extend(id, leaseSeconds)
         const now = yield* Clock.currentTimeMillis
         yield* Ref.update(beats, ({ last, unbrokenSince }) => ({
           last: now,
           unbrokenSince: now - last > gapMillis ? now : unbrokenSince
         }))
-        if (ours && !(yield* Deferred.isDone(gone))) return
+        if (Option.isSome(extended)) yield* Ref.set(others, extended.value)
+        if (Option.isSome(extended) && !(yield* Deferred.isDone(gone))) return
         yield* Effect.logWarning(`This node was taken for dead (${id}): its calls end, and it goes on as a new node`)
         yield* Deferred.succeed(gone, undefined)
         yield* repo.expire(id)
@@ -132,7 +139,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
       })
 
       const current = Effect.map(Ref.get(held), ({ id, lost }): Lease => ({ id, lost }))
-      return { current, onDeath }
+      return { current, others: Ref.get(others), onDeath }
     })
   ).pipe(Layer.provide(NodesRepo.layer))
 }

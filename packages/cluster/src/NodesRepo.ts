@@ -1,7 +1,8 @@
 import { SqlClient, type SqlError } from "@effect/sql"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 
 const Ids = Schema.Array(Schema.Struct({ id: Schema.String }))
+const Extended = Schema.Array(Schema.Struct({ others: Schema.Number }))
 
 /**
  * The table of leases. All its times are the database's, so that clocks of nodes need not agree. A node whose database
@@ -12,8 +13,8 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
   {
     /** Begins a lease. */
     readonly begin: (id: string, seconds: number) => Effect.Effect<void, SqlError.SqlError>
-    /** Extends a lease; false when it is no longer ours to extend. */
-    readonly extend: (id: string, seconds: number) => Effect.Effect<boolean, SqlError.SqlError>
+    /** Extends a lease and gives how many others run; none when it is no longer ours to extend. */
+    readonly extend: (id: string, seconds: number) => Effect.Effect<Option.Option<number>, SqlError.SqlError>
     /** Lets a lease run out now. */
     readonly expire: (id: string) => Effect.Effect<void, SqlError.SqlError>
     /** Lets the leases of all others run out now. */
@@ -43,8 +44,12 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
       const extend = Effect.fnUntraced(function* (id: string, seconds: number) {
         const extended = yield* sql`
           update nodes set expires_at = now() + make_interval(secs => ${seconds})
-          where id = ${id} and dead_at is null returning id`
-        return extended.length > 0
+          where id = ${id} and dead_at is null
+          returning (
+            select count(*) from nodes other where other.expires_at > now() and other.dead_at is null and other.id <> ${id}
+          ) as others`
+        const [found] = yield* Effect.orDie(Schema.decodeUnknown(Extended)(extended))
+        return found === undefined ? Option.none() : Option.some(found.others)
       })
 
       const expire = Effect.fn("NodesRepo.expire")(function* (id: string) {

@@ -8,6 +8,7 @@ import numbers from "./migrations/0005_numbers.ts"
 import calls from "./migrations/0006_calls.ts"
 import accountLists from "./migrations/0007_account_lists.ts"
 import billing from "./migrations/0008_billing.ts"
+import limits from "./migrations/0009_limits.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -24,7 +25,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0005_numbers": numbers,
   "0006_calls": calls,
   "0007_account_lists": accountLists,
-  "0008_billing": billing
+  "0008_billing": billing,
+  "0009_limits": limits
 }
 
 /** A migration failed; nothing of this run was kept. */

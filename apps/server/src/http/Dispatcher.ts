@@ -7,7 +7,7 @@ import { isOutage } from "./DatabaseOutage.ts"
 import { callable, type Endpoint, endpointsOf } from "./Endpoint.ts"
 import type { Exchange } from "./Exchange.ts"
 import * as RequestBody from "./RequestBody.ts"
-import { send, sendError, sendJson } from "./Responses.ts"
+import { promise, send, sendError, sendJson } from "./Responses.ts"
 import type { PathParams } from "./RouteTable.ts"
 import type { Security } from "./Security.ts"
 
@@ -102,8 +102,12 @@ const compile = (endpoint: Endpoint, anyHandler: AnyHandler, { run, security, st
 
   return (exchange, params, search) => {
     const { request, response } = exchange
-    const credentials = { method: endpoint.method, headers: request.headers }
-    const program = Effect.flatMap(security.authorize(credentials, endpoint.access), (principal) =>
+    const credentials = { method: endpoint.method, headers: request.headers, address: exchange.address }
+    const authorized = Effect.flatMap(security.authorize(credentials, endpoint.access), ({ headers, outcome }) => {
+      promise(exchange, headers)
+      return outcome
+    })
+    const program = Effect.flatMap(authorized, (principal) =>
       Effect.flatMap(endpoint.decode({ params, search, headers: request.headers }), (decoded) =>
         Effect.flatMap(payloadOf(exchange), (payload) =>
           Effect.flatMap(

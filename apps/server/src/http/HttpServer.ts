@@ -14,7 +14,9 @@ import {
 } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
+import { ClientAddress } from "./ClientAddress.ts"
 import * as Dispatcher from "./Dispatcher.ts"
+import { documentRoutes } from "./Documents.ts"
 import * as Drain from "./Drain.ts"
 import { begin, type Exchange } from "./Exchange.ts"
 import { type HttpSettings, httpSettings } from "./HttpSettings.ts"
@@ -134,7 +136,7 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
 /** What can keep the server from starting; each has one line for the operator. */
 export type StartError = ConfigError.ConfigError | Dispatcher.ContractMismatch | RouteConflict | ListenError
 
-type Needs = HandlerRegistry | Security | Providers | PluginSockets | Readiness
+type Needs = HandlerRegistry | Security | ClientAddress | Providers | PluginSockets | Readiness
 
 /** The server for another contract than {@link VoiceApi}. */
 export const layerOf = (api: HttpApi.HttpApi.Any): Layer.Layer<HttpServer, StartError, Needs> =>
@@ -146,6 +148,7 @@ const start = (
   Effect.gen(function* () {
     const settings = yield* httpSettings
     const security = yield* Security
+    const clients = yield* ClientAddress
     const sockets = yield* PluginSockets
     const { telephony } = yield* Providers
     const groups = yield* Effect.flatMap(HandlerRegistry, ({ all }) => all)
@@ -156,6 +159,7 @@ const start = (
       [
         ...(yield* Dispatcher.routes(api, groups, { security, run, strict: settings.strictResponses })),
         ...plainRoutes(yield* Readiness, run),
+        ...(yield* documentRoutes(api, settings.baseUrl, run)),
         ...plugins.http
       ],
       ({ method }) => method
@@ -166,7 +170,7 @@ const start = (
     const drain = Drain.make(server)
 
     const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
-      const exchange = begin(request, response)
+      const exchange = begin(request, response, clients.of(request))
       if (!drain.admit(exchange)) {
         sendError(exchange, new Unavailable({ message: "The server is stopping" }))
         return
@@ -183,7 +187,7 @@ const start = (
         onRequest(request, plainResponse(request, stream))
         return
       }
-      const exchange = begin(request, new Http.ServerResponse(request))
+      const exchange = begin(request, new Http.ServerResponse(request), clients.of(request))
       const { accept, path } = found.value
       sockets.upgrade(request, stream, head, path, accept(exchange, found.params, found.search))
     }

@@ -42,7 +42,7 @@ const toRouteRequest = ({ exchange, mount, params, search }: Arrival, body: Uint
     headers,
     body,
     params,
-    remoteAddress: request.socket.remoteAddress ?? ""
+    remoteAddress: exchange.address
   }
 }
 

@@ -7,6 +7,11 @@ export interface ResponseHeaders {
   readonly [name: string]: string
 }
 
+/** Sets headers that whatever answers the exchange will carry. */
+export const promise = ({ response }: Exchange, headers: ResponseHeaders): void => {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+}
+
 /** Sends a whole response. Does nothing when the exchange has been answered or the client is gone. */
 export const send = (
   exchange: Exchange,

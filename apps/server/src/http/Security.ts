@@ -1,21 +1,41 @@
 import type { IncomingHttpHeaders } from "node:http"
 import type { Access, Principal, PrincipalProject } from "@svc/api/Principal"
 import {
+  AuthRateLimited,
+  InsufficientCredits,
   InvalidApiKey,
   MissingApiKey,
   OrgKeyRequired,
   ProjectIdRequired,
   ProjectNotFound,
+  RateLimitExceeded,
   ReadOnlyKey,
   type VoiceErrorLike
 } from "@svc/api/VoiceError"
+import { AuthFailures } from "@svc/auth/AuthFailures"
 import { Keys } from "@svc/auth/Keys"
-import { Context, Effect, Layer } from "effect"
+import { type Allowance, RateLimits } from "@svc/auth/RateLimits"
+import { TierLimits } from "@svc/auth/TierLimits"
+import { Context, Effect, Either, Layer } from "effect"
+import { Credits } from "./Credits.ts"
+import { networkOf } from "./IpAddress.ts"
+import { limitHeaders } from "./LimitHeaders.ts"
+import type { ResponseHeaders } from "./Responses.ts"
 
 /** What the decision about a request is made from. */
 export interface Credentials {
   readonly method: string
   readonly headers: IncomingHttpHeaders
+  /** The client's IP address. */
+  readonly address: string
+}
+
+/** What was decided about a request. */
+export interface Decision {
+  /** Who makes it, or the error that answers it. */
+  readonly outcome: Either.Either<Principal, VoiceErrorLike>
+  /** What every answer to it carries, whatever comes of it; empty when it is not known who makes it. */
+  readonly headers: ResponseHeaders
 }
 
 const header = (headers: IncomingHttpHeaders, name: string): string | undefined => {
@@ -24,73 +44,123 @@ const header = (headers: IncomingHttpHeaders, name: string): string | undefined 
 }
 
 /** The key of `Authorization: Bearer` or `X-Api-Key`. Both may be sent when they are equal (decisions §2.1). */
-const keyOf = (headers: IncomingHttpHeaders): Effect.Effect<string, MissingApiKey | InvalidApiKey> => {
+const keyOf = (headers: IncomingHttpHeaders): Either.Either<string, MissingApiKey | InvalidApiKey> => {
   const authorization = header(headers, "authorization")
   const apiKey = header(headers, "x-api-key")
   if (authorization === undefined) {
-    return apiKey === undefined ? Effect.fail(new MissingApiKey()) : Effect.succeed(apiKey)
+    return apiKey === undefined ? Either.left(new MissingApiKey()) : Either.right(apiKey)
   }
   const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1]
   return bearer === undefined || (apiKey !== undefined && apiKey !== bearer)
-    ? Effect.fail(new InvalidApiKey())
-    : Effect.succeed(bearer)
+    ? Either.left(new InvalidApiKey())
+    : Either.right(bearer)
 }
 
 /** Whether the header names this very project, by public or numeric id. */
 const names = (id: string, project: PrincipalProject): boolean => id === project.public_id || id === String(project.id)
 
-/** Decides whether a request to the voice API is let in, and who makes it (spec 5). */
+const refused = (error: VoiceErrorLike, headers: ResponseHeaders = {}): Decision => ({
+  outcome: Either.left(error),
+  headers
+})
+
+const isWrite = (method: string): boolean => method !== "GET"
+
+/**
+ * Decides whether a request to the voice API is let in, and who makes it (spec 5). No secret is compared with another
+ * one here or behind it: keys are found by their SHA-256, so the time of an answer tells nothing of a key.
+ */
 export class Security extends Context.Tag("@svc/server/Security")<
   Security,
   {
     /**
-     * All checks that come before the body, in the order of decisions §2.3: key, org-only, project, read-only. The first
-     * that fails answers the request.
+     * All checks that come before the body, in the order of decisions §2.3: failed authentications of the address, key,
+     * org-only, project, rate limit, read-only, credits. The first that fails answers the request. Only a request
+     * that comes to the rate limit and is let through by it counts against it; only a key that is wrong counts as a
+     * failed authentication, one that is missing does not.
      */
-    readonly authorize: (credentials: Credentials, access: Access) => Effect.Effect<Principal, VoiceErrorLike>
+    readonly authorize: (credentials: Credentials, access: Access) => Effect.Effect<Decision>
   }
 >() {
-  static readonly layer: Layer.Layer<Security, never, Keys> = Layer.effect(
-    Security,
-    Effect.gen(function* () {
-      const keys = yield* Keys
+  static readonly layer: Layer.Layer<Security, never, Keys | AuthFailures | RateLimits | TierLimits | Credits> =
+    Layer.effect(
+      Security,
+      Effect.gen(function* () {
+        const keys = yield* Keys
+        const failures = yield* AuthFailures
+        const rates = yield* RateLimits
+        const limits = yield* TierLimits
+        const credits = yield* Credits
 
-      const restrictToOrg = (principal: Principal, { needs }: Access) =>
-        needs === "org" && principal.kind !== "org" ? Effect.fail(new OrgKeyRequired()) : Effect.void
-
-      /** A project key has its own project, which `X-Project-Id` may repeat; to an org key the header gives one. */
-      const withProject = (
-        principal: Principal,
-        { needs }: Access,
-        headers: IncomingHttpHeaders
-      ): Effect.Effect<Principal, VoiceErrorLike> => {
-        if (needs === "org") return Effect.succeed(principal)
-        const id = header(headers, "x-project-id")
-        if (principal.project !== null) {
-          return id === undefined || names(id, principal.project)
-            ? Effect.succeed(principal)
-            : Effect.fail(new ProjectNotFound())
+        /** A project key has its own project, which `X-Project-Id` may repeat; to an org key the header gives one. */
+        const withProject = (
+          principal: Principal,
+          { needs }: Access,
+          headers: IncomingHttpHeaders
+        ): Effect.Effect<Principal, VoiceErrorLike> => {
+          if (needs === "org") {
+            return principal.kind === "org" ? Effect.succeed(principal) : Effect.fail(new OrgKeyRequired())
+          }
+          const id = header(headers, "x-project-id")
+          if (principal.project !== null) {
+            return id === undefined || names(id, principal.project)
+              ? Effect.succeed(principal)
+              : Effect.fail(new ProjectNotFound())
+          }
+          if (id !== undefined) {
+            return Effect.map(keys.projectOf(principal.org.id, id), (project) => ({ ...principal, project }))
+          }
+          return needs === "project" ? Effect.fail(new ProjectIdRequired()) : Effect.succeed(principal)
         }
-        if (id !== undefined) {
-          return Effect.map(keys.projectOf(principal.org.id, id), (project) => ({ ...principal, project }))
+
+        const headersOf = ({ org }: Principal, allowance: Allowance) =>
+          limitHeaders(org.tier, limits.of(org.tier), allowance)
+
+        /** What comes after it is known who asks for what. */
+        const admit = (principal: Principal, { creditsExempt }: Access, method: string, now: number) => {
+          const { id, tier } = principal.org
+          const allowance = rates.take(`voice:${id}`, limits.of(tier).requestsPerMinute, now)
+          const headers = headersOf(principal, allowance)
+          if (!allowance.admitted) {
+            return Effect.succeed(refused(new RateLimitExceeded({ retryAfter: allowance.resetIn }), headers))
+          }
+          const admitted: Decision = { outcome: Either.right(principal), headers }
+          if (!isWrite(method)) return Effect.succeed(admitted)
+          if (principal.scope === "read") return Effect.succeed(refused(new ReadOnlyKey(), headers))
+          if (creditsExempt || tier === "enterprise") return Effect.succeed(admitted)
+          return Effect.map(credits.mayWrite(id), (may) =>
+            may ? admitted : refused(new InsufficientCredits(), headers)
+          )
         }
-        return needs === "project" ? Effect.fail(new ProjectIdRequired()) : Effect.succeed(principal)
-      }
 
-      const refuseWrites = (principal: Principal, method: string) =>
-        principal.scope === "read" && method !== "GET" ? Effect.fail(new ReadOnlyKey()) : Effect.void
-
-      return {
-        authorize: ({ headers, method }, access) =>
-          Effect.gen(function* () {
-            const key = yield* keyOf(headers)
-            const holder = yield* keys.authenticate(key)
-            yield* restrictToOrg(holder, access)
-            const principal = yield* withProject(holder, access, headers)
-            yield* refuseWrites(principal, method)
-            return principal
-          })
-      }
-    })
-  )
+        return {
+          authorize: ({ address, headers, method }, access) =>
+            Effect.flatMap(Effect.clock, (clock) => {
+              const network = networkOf(address)
+              const now = clock.unsafeCurrentTimeMillis()
+              const retryAfter = failures.blockedFor(network, now)
+              if (retryAfter !== undefined) return Effect.succeed(refused(new AuthRateLimited({ retryAfter })))
+              const key = keyOf(headers)
+              const holder: Effect.Effect<Principal, MissingApiKey | InvalidApiKey> = Either.isLeft(key)
+                ? Effect.fail(key.left)
+                : keys.authenticate(key.right)
+              return Effect.matchEffect(holder, {
+                onFailure: (error) => {
+                  if (error._tag === "InvalidApiKey") failures.note(network, clock.unsafeCurrentTimeMillis())
+                  return Effect.succeed(refused(error))
+                },
+                onSuccess: (known) =>
+                  Effect.matchEffect(withProject(known, access, headers), {
+                    onFailure: (error) => {
+                      const { requestsPerMinute } = limits.of(known.org.tier)
+                      const allowance = rates.look(`voice:${known.org.id}`, requestsPerMinute, now)
+                      return Effect.succeed(refused(error, headersOf(known, allowance)))
+                    },
+                    onSuccess: (principal) => admit(principal, access, method, clock.unsafeCurrentTimeMillis())
+                  })
+              })
+            })
+        }
+      })
+    )
 }

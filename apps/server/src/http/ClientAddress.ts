@@ -1,0 +1,75 @@
+import type { IncomingMessage } from "node:http"
+import { BlockList, isIPv4 } from "node:net"
+import { Config, ConfigError, Context, Effect, Either, Layer } from "effect"
+import { normalize, withoutPort } from "./IpAddress.ts"
+
+const familyOf = (address: string): "ipv4" | "ipv6" => (isIPv4(address) ? "ipv4" : "ipv6")
+
+/** Adds a CIDR, or a single address, to the list; false when it is neither. */
+const add = (list: BlockList, cidr: string): boolean => {
+  const [text = "", prefix, ...more] = cidr.split("/")
+  const address = normalize(text)
+  if (address === undefined || more.length > 0 || text.includes("%")) return false
+  const family = familyOf(address)
+  const most = family === "ipv4" ? 32 : 128
+  if (prefix !== undefined && !/^\d{1,3}$/.test(prefix)) return false
+  // The first 96 bits of a mapped address are those that make it one.
+  const mapped = family === "ipv4" && text.includes(":") && prefix !== undefined ? 96 : 0
+  const bits = prefix === undefined ? most : Number(prefix) - mapped
+  if (bits < 0 || bits > most) return false
+  list.addSubnet(address, bits, family)
+  return true
+}
+
+const trustedProxies: Config.Config<BlockList> = Config.string("SVC_TRUSTED_PROXIES").pipe(
+  Config.withDefault(""),
+  Config.mapOrFail((text) => {
+    const list = new BlockList()
+    const wrong = text.split(/[\s,]+/).find((cidr) => cidr !== "" && !add(list, cidr))
+    return wrong === undefined
+      ? Either.right(list)
+      : Either.left(
+          ConfigError.InvalidData(
+            ["SVC_TRUSTED_PROXIES"],
+            `must be networks like 10.0.0.0/8, fd00::/8 with commas between; ${wrong} is none`
+          )
+        )
+  })
+)
+
+/**
+ * Whose request it is (decisions §2.5): the socket's peer or, when that is in `SVC_TRUSTED_PROXIES` (CIDRs with commas
+ * between; none by default), the first hop of `X-Forwarded-For` from its end that is not. Whatever stands before that hop was
+ * written by the client and counts for nothing.
+ */
+export class ClientAddress extends Context.Tag("@svc/server/ClientAddress")<
+  ClientAddress,
+  {
+    /** An IP address, IPv4 never in its mapped form. Empty when the client is gone. */
+    readonly of: (request: IncomingMessage) => string
+  }
+>() {
+  static readonly layer: Layer.Layer<ClientAddress, ConfigError.ConfigError> = Layer.effect(
+    ClientAddress,
+    Effect.map(trustedProxies, (proxies) => {
+      const isTrusted = (address: string) => proxies.check(address, familyOf(address))
+      return {
+        of: (request) => {
+          const peer = normalize(request.socket.remoteAddress ?? "") ?? ""
+          const forwarded = request.headers["x-forwarded-for"]
+          // With lines of its own for each hop, Node joins them with commas.
+          if (peer === "" || typeof forwarded !== "string" || !isTrusted(peer)) return peer
+          let client = peer
+          for (const hop of forwarded.split(",").toReversed()) {
+            const address = normalize(withoutPort(hop))
+            // A proxy of ours wrote what is no address; the proxy is the last that we know of.
+            if (address === undefined) return client
+            client = address
+            if (!isTrusted(address)) return client
+          }
+          return client
+        }
+      }
+    })
+  )
+}

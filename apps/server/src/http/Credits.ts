@@ -1,0 +1,16 @@
+import { Billing } from "@svc/billing/Billing"
+import { Context, Effect, Layer } from "effect"
+
+/** The one thing of billing that the security layer asks. */
+export class Credits extends Context.Tag("@svc/server/Credits")<
+  Credits,
+  {
+    /** False: the account is paused, and writes are answered with 402. Not asked for the enterprise tier, which never is. */
+    readonly mayWrite: (orgId: number) => Effect.Effect<boolean>
+  }
+>() {
+  static readonly layer: Layer.Layer<Credits, never, Billing> = Layer.effect(
+    Credits,
+    Effect.map(Billing, ({ mayWrite }) => ({ mayWrite }))
+  )
+}

@@ -1,0 +1,45 @@
+import { isIPv4, isIPv6 } from "node:net"
+
+/** The eight groups of an IPv6 address that is known to be one. */
+const groupsOf = (address: string): ReadonlyArray<number> => {
+  const parse = (part: string): ReadonlyArray<number> =>
+    part === ""
+      ? []
+      : part.split(":").flatMap((group) => {
+          if (!group.includes(".")) return [Number.parseInt(group, 16)]
+          const [a = 0, b = 0, c = 0, d = 0] = group.split(".").map(Number)
+          return [a * 256 + b, c * 256 + d]
+        })
+  const [head = "", tail] = address.split("::")
+  const front = parse(head)
+  if (tail === undefined) return front
+  const back = parse(tail)
+  return [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back]
+}
+
+/**
+ * An IP address in the one form in which we compare it: IPv4 that comes as mapped IPv6 (`::ffff:10.0.0.1`) is IPv4, a zone
+ * (`%eth0`) is dropped. Undefined: no address.
+ */
+export const normalize = (text: string): string | undefined => {
+  if (isIPv4(text)) return text
+  const address = text.split("%", 1)[0] ?? ""
+  if (!isIPv6(address)) return undefined
+  const groups = groupsOf(address)
+  if (groups.slice(0, 5).some((group) => group !== 0) || groups[5] !== 0xffff) return address.toLowerCase()
+  const [high = 0, low = 0] = groups.slice(6)
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+}
+
+/** What clients are counted by: an IPv4 address, or the /64 network of an IPv6 one, which is what one client gets. */
+export const networkOf = (address: string): string => {
+  if (!address.includes(":")) return address
+  const network = groupsOf(address).slice(0, 4)
+  return `${network.map((group) => group.toString(16)).join(":")}::/64`
+}
+
+/** An address with its port, as proxies write it, without it: `192.0.2.1:4711`, `[2001:db8::1]:4711`, `"…"`. */
+export const withoutPort = (text: string): string => {
+  const bare = text.trim().replace(/^"(.*)"$/, "$1")
+  return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(bare)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(bare)?.[1] ?? bare
+}
