@@ -32,10 +32,12 @@ import { Rates } from "@svc/billing/Rates"
 import { Usage } from "@svc/billing/Usage"
 import { UsageHttp } from "@svc/billing/UsageHttp"
 import { UsageRepo } from "@svc/billing/UsageRepo"
+import { CallAdmission } from "@svc/call-engine/CallAdmission"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
+import { CallsOfProject } from "@svc/call-engine/CallsOfProject"
 import { CallsRepo } from "@svc/call-engine/CallsRepo"
 import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
@@ -102,9 +104,11 @@ const Admission = Security.layer.pipe(
 )
 
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Calls.layer.pipe(
+const Calling = Layer.mergeAll(Calls.layer, CallsOfProject).pipe(
   Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Recovery.layer, NodeLease.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, NodeLease.layer)
+  ),
   Layer.provideMerge(Settlement.layer)
 )
 
