@@ -9,7 +9,7 @@ const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 const publicId = <const Prefix extends string, const Brand extends string>(prefix: Prefix, brand: Brand) =>
   Schema.String.pipe(
-    Schema.pattern(new RegExp(`^${prefix}_[0-9a-z]{24}$`)),
+    Schema.pattern(new RegExp(`^${prefix}_[0-9a-z]{24}$`), { examples: [`${prefix}_${alphabet.slice(0, 24)}`] }),
     Schema.brand(brand),
     Schema.annotations({ identifier: brand, description: `Public id, ${prefix}_ and 24 characters of [0-9a-z]` })
   )
@@ -56,7 +56,7 @@ export const newOrgId: Effect.Effect<OrgId> = generate(OrgId, "org")
 export const newEventId: Effect.Effect<EventId> = generate(EventId, "whe")
 
 /** A path parameter that names a row by its public or its numeric id. Services tell which it is. */
-export const AnyId = Schema.String.annotations({ description: "A public id or a numeric id" })
+export const AnyId = Schema.String.annotations({ description: "Public id or numeric id" })
 
 /** Reads a path or query id: the numeric id, the public id, or neither (which no row has). */
 export const parseId = <A extends string>(

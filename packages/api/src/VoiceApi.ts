@@ -9,7 +9,16 @@ import { CallsApi } from "./calls/CallsApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
 import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
-import { InternalError, Unavailable } from "./VoiceError.ts"
+import { AuthRateLimited, InternalError, RateLimitExceeded, Unavailable } from "./VoiceError.ts"
+
+/** What a reader of the reference should know before the endpoints. */
+const about = `Voice agents that answer phone calls. A key goes in \`Authorization: Bearer <key>\` or in \`X-Api-Key: <key>\`. A project key works in its project; an organization key manages projects and keys, and works in the project that \`X-Project-Id\` names. A \`read\` key may only GET.
+
+Every error has the same body: \`code\` for programs, \`message\` for people (\`error\` repeats it), \`details\` with a message per field when the code is \`VALIDATION_ERROR\`, and \`retryAfter\` in whole seconds when the status is 429.
+
+Ids are public (\`agent_…\`) or numeric, and either is taken in paths. Lists have \`limit\` and \`after\`: give the \`next_cursor\` of one page as \`after\` of the next, until it is null. Times are ISO 8601 in UTC, money is EUR. Fields and query parameters that are not known are ignored.
+
+Each organization has a number of requests per minute by its tier. The \`X-RateLimit-…\` headers of each answer tell what is left.`
 
 /** The voice API, `{base_url}/v1` (spec part A). */
 export const VoiceApi = HttpApi.make("voice")
@@ -25,6 +34,9 @@ export const VoiceApi = HttpApi.make("voice")
   .add(HealthApi)
   .addError(InternalError.wire)
   .addError(Unavailable.wire)
+  .addError(RateLimitExceeded.wire)
+  .addError(AuthRateLimited.wire)
   .middleware(Authorization)
   .annotate(OpenApi.Title, "Svc voice API")
+  .annotate(OpenApi.Description, about)
   .annotate(OpenApi.Version, "2026-11-01")

@@ -8,7 +8,10 @@ export const Timestamp = Schema.String.annotations({ jsonSchema: { type: "string
 /** A phone number in E.164 (`+` and 7 to 15 digits); the message is the one of spec 7.1. */
 export const E164 = Schema.String.pipe(
   Schema.pattern(/^\+[1-9][0-9]{6,14}$/, { message: () => "must be a valid E.164 phone number" })
-).annotations({ description: "E.164 phone number" })
+).annotations({
+  description: "Phone number in E.164",
+  examples: ["+15550100100"]
+})
 
 /** `limit` of a list: a decimal integer from 1 to `max`; above it is a validation error, not a clamp (decisions §1.5). */
 export const Limit = (max: number) =>

@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AnyId } from "../Ids.ts"
 import { AccessRule } from "../Principal.ts"
@@ -9,9 +9,26 @@ import { Project, ProjectUpdate } from "./Project.ts"
 
 /** `/v1/project`: the key's own project, or the one that an org key names in `X-Project-Id` (spec 4.1, decisions §2.11). */
 export const ProjectApi = HttpApiGroup.make("project")
-  .add(HttpApiEndpoint.get("get", "/v1/project").addSuccess(Project).addError(ProjectNotFound.wire))
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Project",
+      description: "The key's own project, or the one that an organization key names in `X-Project-Id`."
+    })
+  )
+  .add(
+    HttpApiEndpoint.get("get", "/v1/project")
+      .annotateContext(OpenApi.annotations({ summary: "Get the project" }))
+      .addSuccess(Project)
+      .addError(ProjectNotFound.wire)
+  )
   .add(
     HttpApiEndpoint.patch("update", "/v1/project")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Change the project",
+          description: "Fields that are left out stay; null removes the description."
+        })
+      )
       .setPayload(ProjectUpdate)
       .addSuccess(Project)
       .addError(ValidationError.wire)
@@ -20,18 +37,33 @@ export const ProjectApi = HttpApiGroup.make("project")
   )
   .add(
     HttpApiEndpoint.get("listKeys", "/v1/project/api-keys")
+      .annotateContext(
+        OpenApi.annotations({ summary: "List the project's keys", description: "Revoked ones included." })
+      )
       .setUrlParams(OffsetPage)
       .addSuccess(Schema.Struct({ api_keys: Schema.Array(ProjectKey), ...pageFields }))
       .addError(ValidationError.wire)
   )
   .add(
     HttpApiEndpoint.post("createKey", "/v1/project/api-keys")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Create a key of the project",
+          description: "`key` is shown only here. A `read` key may only GET."
+        })
+      )
       .setPayload(ProjectKeyCreate)
       .addSuccess(CreatedProjectKey, { status: 201 })
       .addError(ValidationError.wire)
   )
   .add(
     HttpApiEndpoint.del("revokeKey", "/v1/project/api-keys/:keyId")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Revoke a key of the project",
+          description: "The key fails at once. It cannot revoke itself."
+        })
+      )
       .setPath(Schema.Struct({ keyId: AnyId }))
       .addError(ApiKeyNotFound.wire)
       .addError(CannotRevokeCurrentKey.wire)

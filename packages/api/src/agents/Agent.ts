@@ -28,15 +28,17 @@ export type Language = typeof Language.Type
 export const Agent = Schema.Struct({
   id: Schema.Int,
   public_id: AgentId,
-  name: Schema.String,
-  language: Schema.String,
-  voice: Schema.String,
-  /** Seconds, 60 to 7200. */
-  max_duration: Schema.Int,
+  name: Schema.String.annotations({ examples: ["Reception"] }),
+  language: Schema.String.annotations({ examples: ["en-US"] }),
+  voice: Schema.String.annotations({ examples: ["Sarah"] }),
+  max_duration: Schema.Int.annotations({ description: "Seconds, 60 to 7200", examples: [1800] }),
   recording: Schema.Boolean,
   end_call_enabled: Schema.Boolean,
-  server_url: Schema.String,
-  server_secret_hint: Schema.String,
+  server_url: Schema.String.annotations({ examples: ["https://example.com/voice"] }),
+  server_secret_hint: Schema.String.annotations({
+    description: "Three dots and the last 8 characters of the secret",
+    examples: ["...0123abcd"]
+  }),
   webhook_url: Schema.NullOr(Schema.String),
   webhook_secret_hint: Schema.NullOr(Schema.String),
   webhook_events: Schema.NullOr(Schema.Array(Schema.String)),

@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AccessRule, Tier } from "../Principal.ts"
 
@@ -14,6 +14,13 @@ export const Credits = Schema.Struct({
 export type Credits = typeof Credits.Type
 
 /** `/v1/credits` (spec 4.6). */
-export const CreditsApi = HttpApiGroup.make("credits").add(
-  HttpApiEndpoint.get("get", "/v1/credits").addSuccess(Credits).annotate(AccessRule, AccessRule.projectOptional)
-)
+export const CreditsApi = HttpApiGroup.make("credits")
+  .annotateContext(OpenApi.annotations({ title: "Credits", description: "What is left to spend." }))
+  .add(
+    HttpApiEndpoint.get("get", "/v1/credits")
+      .annotateContext(
+        OpenApi.annotations({ summary: "Get the balance", description: "What live calls hold is not in it." })
+      )
+      .addSuccess(Credits)
+      .annotate(AccessRule, AccessRule.projectOptional)
+  )

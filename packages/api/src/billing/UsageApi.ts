@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { Day } from "../Day.ts"
 import { AnyId } from "../Ids.ts"
@@ -50,10 +50,19 @@ export const Usage = Schema.Struct({
 export type Usage = typeof Usage.Type
 
 /** `/v1/usage`: of the project, or of the whole organization with an org key that names none (decisions §2.8). */
-export const UsageApi = HttpApiGroup.make("usage").add(
-  HttpApiEndpoint.get("get", "/v1/usage")
-    .setUrlParams(UsageQuery)
-    .addSuccess(Usage)
-    .addError(ValidationError.wire)
-    .annotate(AccessRule, AccessRule.projectOptional)
-)
+export const UsageApi = HttpApiGroup.make("usage")
+  .annotateContext(OpenApi.annotations({ title: "Usage", description: "Minutes, calls, messages and what they cost." }))
+  .add(
+    HttpApiEndpoint.get("get", "/v1/usage")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Get usage",
+          description:
+            "Of the project, or of the whole organization with an organization key that names none. Days are UTC, both included. A call counts on the day on which it started, once it has ended."
+        })
+      )
+      .setUrlParams(UsageQuery)
+      .addSuccess(Usage)
+      .addError(ValidationError.wire)
+      .annotate(AccessRule, AccessRule.projectOptional)
+  )

@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AnyId, CallId } from "../Ids.ts"
 import { AccessRule } from "../Principal.ts"
@@ -45,21 +45,49 @@ const callId = Schema.Struct({ callId: AnyId })
 
 /** `/v1/calls` (spec 4.3). */
 export const CallsApi = HttpApiGroup.make("calls")
+  .annotateContext(OpenApi.annotations({ title: "Calls", description: "Calls under way and calls that are over." }))
   .add(
     HttpApiEndpoint.get("list", "/v1/calls")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "List calls",
+          description:
+            "Newest first, without transcripts. `from_date` and `to_date` are UTC days, both included. `after` is the id of the last call seen."
+        })
+      )
       .setUrlParams(CallsQuery)
       .addSuccess(Schema.Struct({ calls: Schema.Array(CallSummary), next_cursor: Schema.NullOr(Schema.String) }))
       .addError(ValidationError.wire)
   )
-  .add(HttpApiEndpoint.get("get", "/v1/calls/:callId").setPath(callId).addSuccess(Call).addError(CallNotFound.wire))
+  .add(
+    HttpApiEndpoint.get("get", "/v1/calls/:callId")
+      .annotateContext(
+        OpenApi.annotations({ summary: "Get a call", description: "With its transcript and the latency of each turn." })
+      )
+      .setPath(callId)
+      .addSuccess(Call)
+      .addError(CallNotFound.wire)
+  )
   .add(
     HttpApiEndpoint.get("status", "/v1/calls/:callId/status")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Get a call's status",
+          description: "What is needed to follow a call: cheaper than the whole call."
+        })
+      )
       .setPath(callId)
       .addSuccess(CallState)
       .addError(CallNotFound.wire)
   )
   .add(
     HttpApiEndpoint.post("end", "/v1/calls/:callId/end")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "End a call",
+          description: "Answers when the call has ended. A call that is not `in-progress` is a 409."
+        })
+      )
       .setPath(callId)
       .addSuccess(Schema.Struct({ success: Schema.Literal(true), call_id: CallId }))
       .addError(CallNotFound.wire)

@@ -1,17 +1,25 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AccessRule, Tier } from "../Principal.ts"
 
 /** `/v1/health` (spec 2.10, 4.6): the key works, and whose it is. */
-export const HealthApi = HttpApiGroup.make("health").add(
-  HttpApiEndpoint.get("get", "/v1/health")
-    .addSuccess(
-      Schema.Struct({
-        status: Schema.Literal("ok"),
-        tier: Tier,
-        project_id: Schema.NullOr(Schema.Int),
-        org_id: Schema.Int
-      }).annotations({ identifier: "Health" })
-    )
-    .annotate(AccessRule, AccessRule.projectOptional)
-)
+export const HealthApi = HttpApiGroup.make("health")
+  .annotateContext(OpenApi.annotations({ title: "Health", description: "Whether a key works, and whose it is." }))
+  .add(
+    HttpApiEndpoint.get("get", "/v1/health")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Check a key",
+          description: "The organization and tier of the key, and its project where it has one."
+        })
+      )
+      .addSuccess(
+        Schema.Struct({
+          status: Schema.Literal("ok"),
+          tier: Tier,
+          project_id: Schema.NullOr(Schema.Int),
+          org_id: Schema.Int
+        }).annotations({ identifier: "Health" })
+      )
+      .annotate(AccessRule, AccessRule.projectOptional)
+  )

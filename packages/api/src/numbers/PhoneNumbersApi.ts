@@ -1,4 +1,4 @@
-import { HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AnyId } from "../Ids.ts"
 import { ValidationError } from "../VoiceError.ts"
@@ -9,8 +9,20 @@ const One = Schema.Struct({ phone_number: PhoneNumber })
 
 /** `/v1/phone-numbers` (spec 4.6, decisions §6.2). */
 export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
+  .annotateContext(
+    OpenApi.annotations({
+      title: "Phone numbers",
+      description: "Numbers of a project, and the agent that answers each."
+    })
+  )
   .add(
     HttpApiEndpoint.get("list", "/v1/phone-numbers")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "List phone numbers",
+          description: "Newest first. `after` is the id of the last number seen."
+        })
+      )
       .setUrlParams(
         Schema.Struct({
           limit: Schema.optionalWith(Limit(100), { default: () => 50 }),
@@ -24,6 +36,12 @@ export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
   )
   .add(
     HttpApiEndpoint.post("import", "/v1/phone-numbers/import")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Import a phone number",
+          description: "Takes over a number that a telephony plugin already has."
+        })
+      )
       .setPayload(
         Schema.Struct({ number: E164, telephony: Schema.String }).annotations({ identifier: "PhoneNumberImport" })
       )
@@ -33,6 +51,12 @@ export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
   )
   .add(
     HttpApiEndpoint.patch("assign", "/v1/phone-numbers/:numberId")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Assign a phone number",
+          description: "To an agent of the project, by public or numeric id; null takes the number from its agent."
+        })
+      )
       .setPath(Schema.Struct({ numberId: AnyId }))
       .setPayload(
         Schema.Struct({ agent_id: Schema.NullOr(Schema.Union(Schema.String, Schema.Int)) }).annotations({

@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto"
+import type { HttpApi } from "@effect/platform"
+import { Effect } from "effect"
+import { answerFailure, type RunRequest, type Serve, type ServedRoute } from "./Dispatcher.ts"
+import type { Contract } from "./DocumentsContract.ts"
+import { describe } from "./DocumentsDescription.ts"
+import { policy } from "./DocumentsLook.ts"
+import { render } from "./DocumentsPage.ts"
+import type { Exchange } from "./Exchange.ts"
+import { type ResponseHeaders, send } from "./Responses.ts"
+
+/** A finished document: its bytes, and what a cache knows it by. */
+interface Document {
+  readonly bytes: Uint8Array
+  readonly etag: string
+}
+
+const finish = (text: string): Document => {
+  const bytes = Buffer.from(text)
+  return { bytes, etag: `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"` }
+}
+
+/** Whether the client has this very document already. */
+const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  (ifNoneMatch ?? "").split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag)
+
+/** Serves a document. */
+const serveDocument = (
+  what: string,
+  document: Effect.Effect<Document>,
+  headers: ResponseHeaders,
+  run: RunRequest
+): Serve => {
+  const answer = (exchange: Exchange, { bytes, etag }: Document): void => {
+    const known = isKnown(exchange.request.headers["if-none-match"], etag)
+    const cached = { ...headers, ETag: etag, "Cache-Control": "no-cache" }
+    send(exchange, known ? 304 : 200, cached, known ? undefined : bytes)
+  }
+  return (exchange) => {
+    run(document).addObserver((exit) => {
+      if (exit._tag === "Success") answer(exchange, exit.value)
+      else answerFailure(exchange, what, exit.cause, run)
+    })
+  }
+}
+
+/**
+ * `GET /openapi.json`, the OpenAPI document of the voice API, and `GET /docs`, a page to read it on that loads nothing
+ * from anywhere (decisions §2.10). They need no key. `url` is the address of the server for its clients.
+ */
+export const documentRoutes = (
+  api: HttpApi.HttpApi.Any,
+  url: string | undefined,
+  run: RunRequest
+): Effect.Effect<ReadonlyArray<ServedRoute>> =>
+  Effect.gen(function* () {
+    const contract = yield* Effect.cached(Effect.sync((): Contract => describe(api, url ?? "/")))
+    const serve = (path: string, text: (contract: Contract) => string, headers: ResponseHeaders) =>
+      Effect.map(Effect.cached(Effect.map(contract, (made) => finish(text(made)))), (document) => ({
+        method: "GET",
+        path,
+        serve: serveDocument(path, document, headers, run)
+      }))
+    return [
+      yield* serve("/openapi.json", (made) => JSON.stringify(made), {
+        "Content-Type": "application/json",
+        "Access-Control-Allow-Origin": "*"
+      }),
+      yield* serve("/docs", render, {
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer"
+      })
+    ]
+  })
