@@ -21,6 +21,8 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
 
       const settle = (call: CallOwner) =>
         Effect.gen(function* () {
+          // Refused, and not yet settled as such.
+          if (call.status === "rejected") return yield* settlement.settleWithout(call, Ending.rejected, call.started_at)
           const rows = yield* repo.journal(call.id)
           const replayed = replay(rows)
           if (replayed === undefined) return yield* settlement.settleWithout(call, Ending.failed, call.started_at)

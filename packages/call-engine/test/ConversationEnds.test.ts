@@ -103,6 +103,14 @@ describe("the end", () => {
     expect(s.events).toContain("ai.speech.ended")
   })
 
+  it("by a crash keeps finished turns only", () => {
+    const s = Script.greeted()
+    s.input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerPartial", text: "I want to" })
+    s.input({ _tag: "Crashed", reason: "killed" })
+    expect(s.transcript).toEqual(["assistant: Hello there."])
+    expect(s.take().at(-1)).toBe("Finish failed failed error")
+  })
+
   it("gives up tools that still run", () => {
     const s = Script.greeted()
     s.say("Go")

@@ -61,7 +61,11 @@ const apply = (d: Draft, input: Input): void => {
       Ending.over(d, d.state.answered_at === null ? Ending.canceled : Ending.hungUp)
       return
     case "LegFailed":
+      Ending.over(d, Ending.failed)
+      return
     case "Crashed":
+      // Nobody is there to tell of words that were not finished (decisions §4.14).
+      patch(d, { caller: { ...d.state.caller, words: [], partial: "" } })
       Ending.over(d, Ending.failed)
       return
     case "EndRequested":

@@ -101,5 +101,6 @@ const finish = (d: Draft, outcome: Outcome, reason: string): void => {
 }
 
 export const failed: Outcome = { status: "failed", disposition: "failed", ended_reason: "error" }
+export const rejected: Outcome = { status: "rejected", disposition: "rejected", ended_reason: null }
 export const canceled: Outcome = { status: "canceled", disposition: "no-answer", ended_reason: "caller-hangup" }
 export const hungUp: Outcome = { status: "completed", disposition: "answered", ended_reason: "caller-hangup" }
