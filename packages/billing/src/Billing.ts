@@ -7,7 +7,7 @@ import * as BriefCache from "@svc/auth/BriefCache"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
 import { BigDecimal, Clock, Context, Data, Effect, Layer, Option } from "effect"
-import { type CallCharge, type CallFigures, chargeOf, nothing } from "./CallCharge.ts"
+import { type CallCharge, type CallFigures, chargeOf, free } from "./CallCharge.ts"
 import { HoldsRepo } from "./HoldsRepo.ts"
 import { LedgerRepo, type Movement } from "./LedgerRepo.ts"
 import { isAmount, toNumber, zero } from "./Money.ts"
@@ -70,7 +70,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
     readonly admit: (call: CallRequest) => Effect.Effect<Admission>
     /**
      * The end of `admit`: gives slot and hold back and books what the call costs, in the transaction that ends the
-     * call's record. Who comes second finds nothing to do and gets a charge of 0, as for a call that was not admitted.
+     * call's record. Who comes second finds nothing to do and a cost of 0, as for a call that was not admitted.
      */
     readonly settle: (callId: string, figures: CallFigures) => Effect.Effect<CallCharge>
     /** How many calls hold a slot. */
@@ -179,7 +179,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         return yield* inTransaction(
           Effect.gen(function* () {
             const released = yield* holds.release(callId)
-            if (Option.isNone(released)) return nothing
+            if (Option.isNone(released)) return chargeOf(free, figures)
             const hold = released.value
             const cost = chargeOf(
               { call: hold.rate_per_minute, recording: hold.recording_per_minute, transfer: hold.transfer_per_minute },

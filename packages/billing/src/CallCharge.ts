@@ -62,13 +62,5 @@ export const chargeOf = (rates: RatesOfTier, figures: CallFigures): CallCharge =
   }
 }
 
-/** Of a call that was never admitted. */
-export const nothing: CallCharge = {
-  minutes_used: zero,
-  rate_per_minute: zero,
-  call_cost: zero,
-  recording_cost: zero,
-  transfer_cost: zero,
-  llm_discount: zero,
-  total_cost: zero
-}
+/** Of a call that holds nothing. */
+export const free: RatesOfTier = { call: zero, recording: zero, transfer: zero }

@@ -1,14 +1,13 @@
 import { Agents, type CallAgent } from "@svc/agents/Agents"
-import { newCallId } from "@svc/api/Ids"
 import { NodeLease } from "@svc/cluster/NodeLease"
-import type { NumberRoute } from "@svc/numbers/NumberRoute"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { mulaw8k } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
 import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
-import { Cause, Clock, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
+import { Cause, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
+import { CallAdmission } from "./CallAdmission.ts"
 import type { Callbacks } from "./Callbacks.ts"
-import { type CallOwner, CallsRepo } from "./CallsRepo.ts"
+import type { CallOwner } from "./CallsRepo.ts"
 import { Journal } from "./Journal.ts"
 import type { Ticker } from "./media/Ticker.ts"
 import { Recovery } from "./Recovery.ts"
@@ -49,7 +48,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
   static readonly layer: Layer.Layer<
     CallEngine,
     never,
-    Agents | PhoneNumbers | NodeLease | Providers | Callbacks | Journal | Ticker | CallsRepo | Settlement | Recovery
+    Agents | PhoneNumbers | NodeLease | Providers | Callbacks | Journal | Ticker | CallAdmission | Settlement | Recovery
   > = Layer.scoped(
     CallEngine,
     Effect.gen(function* () {
@@ -57,7 +56,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
       const numbers = yield* PhoneNumbers
       const lease = yield* NodeLease
       const providers = yield* Providers
-      const repo = yield* CallsRepo
+      const admission = yield* CallAdmission
       const settlement = yield* Settlement
       const journal = yield* Journal
       const recovery = yield* Recovery
@@ -73,12 +72,11 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
           if (closing) return incoming.reject("unavailable", "shutting down")
           const route = yield* numbers.route(incoming.to, telephony.id)
           if (Option.isNone(route)) return incoming.reject("unavailable", "no such number")
-          const number = route.value
-          const agent =
-            number.agent_id === null ? Option.none<CallAgent>() : yield* Effect.option(agents.forCall(number.agent_id))
-          return Option.isNone(agent)
-            ? yield* refuse(telephony, incoming, number)
-            : yield* hold(telephony, incoming, agent.value)
+          const { agent_id, org_id, project_id } = route.value
+          const agent = agent_id === null ? null : yield* Effect.orElseSucceed(agents.forCall(agent_id), () => null)
+          const { id: node_id, lost } = yield* lease.current
+          const owner = yield* admission.admit({ telephony, incoming, node_id, org_id, project_id, agent })
+          if (owner !== undefined && agent !== null) yield* hold(incoming, agent, owner, lost)
         }).pipe(
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause)
@@ -90,65 +88,9 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
           )
         )
 
-      /** Records a call that gets no agent (spec 3.1, decisions §4.1). */
-      const refuse = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall, number: NumberRoute) =>
-        Effect.gen(function* () {
-          incoming.reject("unavailable", "the number has no agent")
-          const { id: node_id } = yield* lease.current
-          const owner = yield* recordNew(telephony, incoming, {
-            node_id,
-            org_id: number.org_id,
-            project_id: number.project_id,
-            agent: null,
-            status: "rejected"
-          })
-          yield* settlement.settleWithout(
-            owner,
-            { status: "rejected", disposition: "rejected", ended_reason: null },
-            owner.started_at
-          )
-        })
-
-      const recordNew = (
-        telephony: Context.Tag.Service<Telephony>,
-        incoming: IncomingCall,
-        of: {
-          readonly node_id: string
-          readonly org_id: number
-          readonly project_id: number
-          readonly agent: CallAgent | null
-          readonly status: "ringing" | "rejected"
-        }
-      ): Effect.Effect<CallOwner> =>
-        Effect.gen(function* () {
-          const started_at = new Date(yield* Clock.currentTimeMillis)
-          const public_id = yield* newCallId
-          const row = {
-            public_id,
-            org_id: of.org_id,
-            project_id: of.project_id,
-            agent_public_id: of.agent?.public_id ?? null,
-            node_id: of.node_id,
-            status: of.status,
-            from_number: incoming.from,
-            to_number: incoming.to,
-            started_at
-          }
-          const id = yield* repo.insert({ ...row, agent_id: of.agent?.id ?? null, telephony: telephony.id })
-          return { ...row, id }
-        })
-
       /** A call from its record to its settlement. */
-      const hold = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall, agent: CallAgent) =>
+      const hold = (incoming: IncomingCall, agent: CallAgent, owner: CallOwner, lost: Effect.Effect<void>) =>
         Effect.gen(function* () {
-          const { id: node_id, lost } = yield* lease.current
-          const owner = yield* recordNew(telephony, incoming, {
-            node_id,
-            org_id: agent.org_id,
-            project_id: agent.project_id,
-            agent,
-            status: "ringing"
-          })
           const settled = yield* Deferred.make<void>()
           incoming.ringing(owner.public_id)
           const finished = yield* Effect.scoped(

@@ -1,5 +1,13 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { Call, CallState, CallSummary, type TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
+import {
+  Call,
+  CallState,
+  type CallStatus,
+  CallSummary,
+  type Disposition,
+  type TranscriptTurn,
+  TurnLatency
+} from "@svc/api/calls/Call"
 import type { CallsQuery } from "@svc/api/calls/CallsApi"
 import type { AgentId, CallId } from "@svc/api/Ids"
 import { jsonbText } from "@svc/database/Jsonb"
@@ -23,12 +31,19 @@ export interface NewCall {
 
 /** What is written when a call is over. */
 export interface FinishedCall {
-  readonly status: string
-  readonly disposition: string
+  readonly status: CallStatus
+  readonly disposition: Disposition
   readonly ended_reason: string | null
   readonly ended_at: Date
   readonly duration_seconds: number
   readonly minutes_used: number
+  /** EUR, as all costs are. */
+  readonly rate_per_minute: number
+  readonly call_cost: number
+  readonly recording_cost: number
+  readonly transfer_cost: number
+  readonly llm_discount: number
+  readonly total_cost: number
   readonly turn_count: number
   readonly tool_call_count: number
   readonly tools_called: ReadonlyArray<string>
@@ -43,6 +58,7 @@ export const CallOwner = Schema.Struct({
   public_id: CallSummary.fields.call_id,
   org_id: Schema.Int,
   project_id: Schema.Int,
+  agent_id: Schema.NullOr(Schema.Int),
   agent_public_id: CallSummary.fields.agent_id,
   node_id: Schema.NullOr(Schema.String),
   status: CallSummary.fields.status,
@@ -133,7 +149,8 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
         transfer_cost, transfer_duration_seconds, transferred_to, has_recording, recording_enabled, turn_count,
         tool_call_count, tools_called, metadata, ws_unavailable, extracted_data, started_at, ended_at`
       const owner = sql`
-        id, public_id, org_id, project_id, agent_public_id, node_id, status, from_number, to_number, started_at`
+        id, public_id, org_id, project_id, agent_id, agent_public_id, node_id, status, from_number, to_number,
+        started_at`
 
       const byId = (projectId: number, id: { readonly numeric: number } | { readonly public: string }) =>
         "numeric" in id
@@ -152,7 +169,10 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
             update calls set
               status = ${call.status}, disposition = ${call.disposition}, ended_reason = ${call.ended_reason},
               ended_at = ${call.ended_at}, duration_seconds = ${call.duration_seconds},
-              minutes_used = ${call.minutes_used}, turn_count = ${call.turn_count},
+              minutes_used = ${call.minutes_used}, rate_per_minute = ${call.rate_per_minute},
+              call_cost = ${call.call_cost}, recording_cost = ${call.recording_cost},
+              transfer_cost = ${call.transfer_cost}, llm_discount = ${call.llm_discount},
+              total_cost = ${call.total_cost}, turn_count = ${call.turn_count},
               tool_call_count = ${call.tool_call_count}, tools_called = ${call.tools_called},
               metadata = ${jsonbText(call.metadata)}::jsonb,
               transcript = ${jsonbText(call.transcript)}::jsonb,
@@ -195,7 +215,10 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
             SqlSchema.findAll({
               Request: Schema.Array(Schema.String),
               Result: CallOwner,
-              execute: (ids) => sql`select ${owner} from calls where ended_at is null and node_id = any(${ids}::text[])`
+              // In one order, so that two who settle at the same time wait for each other and never crosswise.
+              execute: (ids) => sql`
+                select ${owner} from calls where ended_at is null and node_id = any(${ids}::text[])
+                order by org_id, agent_id, id`
             })(nodes)
           ),
         journal: (id) =>

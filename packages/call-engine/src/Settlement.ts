@@ -1,14 +1,19 @@
 import { SqlClient } from "@effect/sql"
 import type { EventDraft } from "@svc/api/events/Event"
+import { Billing } from "@svc/billing/Billing"
+import type { CallCharge } from "@svc/billing/CallCharge"
+import { Usage } from "@svc/billing/Usage"
 import { Outbox } from "@svc/database/Outbox"
-import { Context, Effect, Layer } from "effect"
+import { Providers } from "@svc/providers/Providers"
+import { BigDecimal, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 import type { Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
 import type { Conversation } from "./conversation/State.ts"
 
 /**
- * Ends the record of a call, exactly once: outcome, transcript, figures, and the call's last events, in one transaction.
+ * Ends the record of a call, exactly once: outcome, transcript, figures, what it cost and used, and the call's
+ * last events, in one transaction.
  * The same for a call that ended by itself and for one whose process died.
  */
 export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
@@ -20,39 +25,74 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
 >() {
-  static readonly layer: Layer.Layer<Settlement, never, CallsRepo | Outbox | SqlClient.SqlClient> = Layer.effect(
+  static readonly layer: Layer.Layer<
+    Settlement,
+    never,
+    CallsRepo | Billing | Usage | Providers | Outbox | SqlClient.SqlClient
+  > = Layer.effect(
     Settlement,
     Effect.gen(function* () {
       const repo = yield* CallsRepo
+      const billing = yield* Billing
+      const usage = yield* Usage
       const outbox = yield* Outbox
       const sql = yield* SqlClient.SqlClient
+      // The preferred model's, also for turns that a fallback answered.
+      const llm_discount = (yield* Providers).languageModel[0]?.discount ?? 0
 
-      const finish = (call: CallOwner, record: FinishedCall, events: ReadonlyArray<EventDraft>) =>
-        sql
-          .withTransaction(
-            Effect.gen(function* () {
-              const first = yield* repo.finish(call.id, record)
-              if (first) yield* outbox.appendAll(events)
-              return first
-            })
-          )
-          .pipe(Effect.orDie)
+      const finish = (
+        call: CallOwner,
+        record: UnchargedCall,
+        events: (record: FinishedCall) => ReadonlyArray<EventDraft>
+      ) =>
+        Effect.gen(function* () {
+          const charge = yield* billing.settle(call.public_id, {
+            seconds: record.duration_seconds,
+            recording_seconds: 0,
+            transfer_seconds: 0,
+            llm_discount
+          })
+          const finished = { ...record, ...inNumbers(charge) }
+          const first = yield* repo.finish(call.id, finished)
+          if (!first) return false
+          yield* usage.addCall(ownerOf(call), { ...record, charge })
+          yield* outbox.appendAll(events(finished))
+          return true
+        }).pipe(sql.withTransaction, Effect.orDie)
 
       return {
-        settle: (call, state) => {
-          const record = recordOf(state)
-          return finish(call, record, lastEvents(call, state, record))
-        },
+        settle: (call, state) => finish(call, recordOf(state), (record) => lastEvents(call, state, record)),
         settleWithout: (call, outcome, endedAt) =>
-          finish(call, { ...blank, ...outcome, ended_at: endedAt }, [failedEvent(call, outcome, endedAt.toISOString())])
+          finish(call, { ...blank, ...outcome, ended_at: endedAt }, () => [
+            failedEvent(call, outcome, endedAt.toISOString())
+          ])
       }
     })
   )
 }
 
-const blank: Omit<FinishedCall, "status" | "disposition" | "ended_reason" | "ended_at"> = {
+/** A record before it is known what the call cost. */
+type UnchargedCall = Omit<FinishedCall, keyof CallCharge>
+
+const inNumbers = (charge: CallCharge) => ({
+  minutes_used: BigDecimal.unsafeToNumber(charge.minutes_used),
+  rate_per_minute: BigDecimal.unsafeToNumber(charge.rate_per_minute),
+  call_cost: BigDecimal.unsafeToNumber(charge.call_cost),
+  recording_cost: BigDecimal.unsafeToNumber(charge.recording_cost),
+  transfer_cost: BigDecimal.unsafeToNumber(charge.transfer_cost),
+  llm_discount: BigDecimal.unsafeToNumber(charge.llm_discount),
+  total_cost: BigDecimal.unsafeToNumber(charge.total_cost)
+})
+
+const ownerOf = ({ agent_id, agent_public_id, org_id, project_id, started_at }: CallOwner) => ({
+  org_id,
+  project_id,
+  agent: agent_id === null || agent_public_id === null ? null : { id: agent_id, public_id: agent_public_id },
+  at: started_at
+})
+
+const blank: Omit<UnchargedCall, "status" | "disposition" | "ended_reason" | "ended_at"> = {
   duration_seconds: 0,
-  minutes_used: 0,
   turn_count: 0,
   tool_call_count: 0,
   tools_called: [],
@@ -61,10 +101,8 @@ const blank: Omit<FinishedCall, "status" | "disposition" | "ended_reason" | "end
   latency_turns: []
 }
 
-const round4 = (n: number): number => Math.round(n * 10_000) / 10_000
-
 /** The record of a conversation that is over. A call is timed from its answer. */
-export const recordOf = (state: Conversation): FinishedCall => {
+export const recordOf = (state: Conversation): UnchargedCall => {
   const endedAt = state.ended_at ?? 0
   const seconds = state.answered_at === null ? 0 : Math.max(0, (endedAt - state.answered_at) / 1000)
   const tools = state.entries.flatMap((e) => (e.kind === "agent" ? e.tools.map((t) => t.name) : []))
@@ -74,7 +112,6 @@ export const recordOf = (state: Conversation): FinishedCall => {
     ended_reason: state.outcome === null ? "error" : state.outcome.ended_reason,
     ended_at: new Date(state.facts.started_at + endedAt),
     duration_seconds: Math.round(seconds),
-    minutes_used: round4(seconds / 60),
     turn_count: state.transcript.length,
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
@@ -123,12 +160,12 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       ended_at: record.ended_at.toISOString(),
       duration_seconds: record.duration_seconds,
       minutes_used: record.minutes_used,
-      call_cost: 0,
-      recording_cost: 0,
-      transfer_cost: 0,
-      llm_discount: 0,
-      total_cost: 0,
-      rate_per_minute: 0,
+      call_cost: record.call_cost,
+      recording_cost: record.recording_cost,
+      transfer_cost: record.transfer_cost,
+      llm_discount: record.llm_discount,
+      total_cost: record.total_cost,
+      rate_per_minute: record.rate_per_minute,
       disposition: outcome?.disposition ?? "failed",
       ended_reason,
       ws_unavailable: false,

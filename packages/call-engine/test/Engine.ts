@@ -6,6 +6,14 @@ import { Voices } from "@svc/agents/Voices"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { TierLimits } from "@svc/auth/TierLimits"
+import { Tiers } from "@svc/auth/Tiers"
+import { Billing } from "@svc/billing/Billing"
+import { HoldsRepo } from "@svc/billing/HoldsRepo"
+import { LedgerRepo } from "@svc/billing/LedgerRepo"
+import { Rates } from "@svc/billing/Rates"
+import { Usage } from "@svc/billing/Usage"
+import { UsageRepo } from "@svc/billing/UsageRepo"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -14,6 +22,7 @@ import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
+import { CallAdmission } from "../src/CallAdmission.ts"
 import { Callbacks } from "../src/Callbacks.ts"
 import { CallEngine } from "../src/CallEngine.ts"
 import { Calls } from "../src/Calls.ts"
@@ -32,8 +41,15 @@ const settings = ConfigProvider.fromMap(
   ])
 )
 
+/** The money of calls. */
+export const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
+  Layer.provide(Layer.mergeAll(HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer)),
+  Layer.provide(Layer.mergeAll(Rates.layer, Tiers.layer, TierLimits.layer)),
+  Layer.provide(AccountsRepo.layer)
+)
+
 /** Everything under the engine that one node has for itself, on a database that is given. */
-export const Services = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer).pipe(
+export const Services = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer, Charging).pipe(
   Layer.provideMerge(Layer.mergeAll(Agents.layer, Accounts.layer)),
   Layer.provideMerge(
     Layer.mergeAll(AgentsRepo.layer, PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)
@@ -47,7 +63,7 @@ export const Base = Services.pipe(Layer.provideMerge(TestDatabase.layer))
 
 export const Engine = Calls.layer.pipe(
   Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Ticker.layer, Recovery.layer)),
+  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Ticker.layer, Recovery.layer, CallAdmission.layer)),
   Layer.provideMerge(Settlement.layer),
   Layer.provideMerge(CallsRepo.layer)
 )

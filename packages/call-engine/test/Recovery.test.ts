@@ -4,6 +4,7 @@ import { CallId } from "@svc/api/Ids"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Exit, Layer, Logger, LogLevel, Schema, Scope } from "effect"
 import { CallEngine } from "../src/CallEngine.ts"
 import { Calls } from "../src/Calls.ts"
@@ -14,13 +15,24 @@ import type { Facts, Input } from "../src/conversation/Input.ts"
 import { Recovery } from "../src/Recovery.ts"
 import { digest } from "../src/Replay.ts"
 import { Settlement } from "../src/Settlement.ts"
-import { configuration, dial, Engine, line, node, Services, until } from "./Engine.ts"
+import { Charging, configuration, dial, Engine, line, node, Services, until } from "./Engine.ts"
 import { fastClock } from "./FastClock.ts"
 import * as Record from "./Record.ts"
 import { config, facts, Script } from "./Script.ts"
 
+/** No plugin takes part in the end of a call. */
+const NoPlugins = Layer.succeed(Providers, {
+  plugins: [],
+  telephony: [],
+  speechToText: [],
+  textToSpeech: [],
+  languageModel: [],
+  voiceActivity: undefined
+})
+
 const Settling = Recovery.layer.pipe(
   Layer.provideMerge(Settlement.layer),
+  Layer.provide(Layer.mergeAll(Layer.orDie(Charging), NoPlugins)),
   Layer.provideMerge(CallsRepo.layer),
   Layer.provideMerge(Outbox.layer)
 )
@@ -273,7 +285,7 @@ describe.concurrent("what a dead process left", () => {
         const scope = yield* Scope.make()
         const one = yield* Scope.extend(
           Layer.build(
-            Layer.fresh(Engine.pipe(Layer.provide(Layer.setClock(fastClock(5))), Layer.provideMerge(Services)))
+            Layer.fresh(Engine.pipe(Layer.provide(Layer.setClock(fastClock(3))), Layer.provideMerge(Services)))
           ),
           scope
         )

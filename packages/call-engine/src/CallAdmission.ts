@@ -1,0 +1,88 @@
+import { SqlClient } from "@effect/sql"
+import type { CallAgent } from "@svc/agents/Agents"
+import { newCallId } from "@svc/api/Ids"
+import { Billing } from "@svc/billing/Billing"
+import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { Clock, Context, Effect, Layer } from "effect"
+import { type CallOwner, CallsRepo } from "./CallsRepo.ts"
+import { Settlement } from "./Settlement.ts"
+
+/** A call that reached one of our numbers. */
+export interface ArrivedCall {
+  readonly telephony: Pick<Context.Tag.Service<Telephony>, "id">
+  readonly incoming: IncomingCall
+  /** The lease under which it lives here. */
+  readonly node_id: string
+  readonly org_id: number
+  readonly project_id: number
+  /** Null when the number has none, or none that is there any more. */
+  readonly agent: CallAgent | null
+}
+
+const why = {
+  "no-agent": { cause: "unavailable", reason: "the number has no agent" },
+  paused: { cause: "unavailable", reason: "the account has no credits" },
+  full: { cause: "busy", reason: "as many calls as the account may have are live" }
+} as const
+
+/**
+ * Decides whether a call is taken, and writes its record (spec 3.1, decisions §4.1). A call that is not is refused before
+ * it rings: no agent, no credits, or no slot.
+ */
+export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")<
+  CallAdmission,
+  {
+    /** The record of a call that rings now; undefined when it was refused, and is over. */
+    readonly admit: (call: ArrivedCall) => Effect.Effect<CallOwner | undefined>
+  }
+>() {
+  static readonly layer: Layer.Layer<CallAdmission, never, Billing | CallsRepo | Settlement | SqlClient.SqlClient> =
+    Layer.effect(
+      CallAdmission,
+      Effect.gen(function* () {
+        const billing = yield* Billing
+        const repo = yield* CallsRepo
+        const settlement = yield* Settlement
+        const sql = yield* SqlClient.SqlClient
+
+        const record = ({ agent, incoming, node_id, org_id, project_id, telephony }: ArrivedCall) =>
+          Effect.gen(function* () {
+            const public_id = yield* newCallId
+            const admission =
+              agent === null
+                ? ("no-agent" as const)
+                : yield* billing.admit({ call_id: public_id, org_id, recording: agent.recording })
+            const row = {
+              public_id,
+              org_id,
+              project_id,
+              agent_id: agent?.id ?? null,
+              agent_public_id: agent?.public_id ?? null,
+              node_id,
+              status: admission === "admitted" ? ("ringing" as const) : ("rejected" as const),
+              from_number: incoming.from,
+              to_number: incoming.to,
+              started_at: new Date(yield* Clock.currentTimeMillis)
+            }
+            const owner = { ...row, id: yield* repo.insert({ ...row, telephony: telephony.id }) }
+            if (admission === "admitted") return { owner, refused: undefined }
+            yield* settlement.settleWithout(
+              owner,
+              { status: "rejected", disposition: "rejected", ended_reason: null },
+              owner.started_at
+            )
+            return { owner, refused: why[admission] }
+          })
+
+        return {
+          admit: Effect.fn("CallAdmission.admit")(function* (call) {
+            // One transaction: a slot without a record would never be given back, a rejected call never end.
+            const { owner, refused } = yield* Effect.orDie(sql.withTransaction(record(call)))
+            if (refused === undefined) return owner
+            call.incoming.reject(refused.cause, refused.reason)
+            return undefined
+          })
+        }
+      })
+    )
+}
