@@ -5,9 +5,9 @@ import { configuration, dial, Engine, line, Services, until } from "./Engine.ts"
 import { fastClock } from "./FastClock.ts"
 import * as Record from "./Record.ts"
 
-/** What an engine waits for, on a clock that runs five times as fast: 10 s for its model, 15 s for its farewell. */
+/** What an engine waits for, on a clock that runs three times as fast: 10 s for its model, 15 s for its farewell. */
 const Hurried = Layer.provideMerge(Engine, Services).pipe(
-  Layer.provide(Layer.setClock(fastClock(5))),
+  Layer.provide(Layer.setClock(fastClock(3))),
   Layer.provideMerge(TestDatabase.layer)
 )
 
@@ -43,7 +43,8 @@ describe.concurrent("on one engine", () => {
             {
               first_message: null,
               inactivity_timeout: 1,
-              end_session_message: "And so it goes on and on and on and on and on and on and on and on."
+              end_session_message:
+                "And so it goes on and on and on and on and on and on and on and on and on and on and on and on."
             }
           )
         )
