@@ -1,6 +1,7 @@
 import * as Handlers from "@svc/api/Handlers"
-import { CurrentProject } from "@svc/api/Principal"
+import { CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
 import { VoiceApi } from "@svc/api/VoiceApi"
+import { Usage } from "@svc/billing/Usage"
 import { Effect } from "effect"
 import { Calls } from "./Calls.ts"
 
@@ -10,8 +11,15 @@ export const CallsHttp = Handlers.group(
   "calls",
   Effect.gen(function* () {
     const calls = yield* Calls
+    const usage = yield* Usage
     return {
       list: ({ urlParams }) => Effect.flatMap(CurrentProject, (project) => calls.list(project, urlParams)),
+      summary: ({ urlParams }) =>
+        Effect.gen(function* () {
+          const { org } = yield* CurrentPrincipal
+          const project = yield* CurrentProject
+          return yield* usage.summary({ org_id: org.id, project_id: project.id }, urlParams)
+        }),
       get: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.get(project, path.callId)),
       status: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.state(project, path.callId)),
       end: ({ path }) =>

@@ -1,5 +1,6 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
+import { Day } from "../Day.ts"
 import { AnyId, CallId } from "../Ids.ts"
 import { AccessRule } from "../Principal.ts"
 import { ValidationError } from "../VoiceError.ts"
@@ -14,20 +15,7 @@ import {
   Disposition,
   NoControlChannel
 } from "./Call.ts"
-
-/**
- * Whether a text is a day of the calendar. The parser takes 30 February for 2 March and has no time at all for month 13;
- * the database has no year 0.
- */
-const isDay = (text: string): boolean => {
-  const time = /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
-}
-
-const Day = (field: string) =>
-  Schema.String.pipe(Schema.filter(isDay, { message: () => `${field} must be a date, YYYY-MM-DD` })).annotations({
-    jsonSchema: { type: "string", format: "date" }
-  })
+import { CallsSummary, CallsSummaryQuery } from "./CallsSummary.ts"
 
 /** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
 export const CallsQuery = Schema.Struct({
@@ -57,6 +45,19 @@ export const CallsApi = HttpApiGroup.make("calls")
       )
       .setUrlParams(CallsQuery)
       .addSuccess(Schema.Struct({ calls: Schema.Array(CallSummary), next_cursor: Schema.NullOr(Schema.String) }))
+      .addError(ValidationError.wire)
+  )
+  .add(
+    HttpApiEndpoint.get("summary", "/v1/calls/summary")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Sum up calls",
+          description:
+            "Calls that have ended, of the UTC days on which they started, both included. `agent_id` is the numeric id."
+        })
+      )
+      .setUrlParams(CallsSummaryQuery)
+      .addSuccess(CallsSummary)
       .addError(ValidationError.wire)
   )
   .add(
