@@ -9,7 +9,7 @@ export interface Line {
   readonly budget?: { readonly must: number; readonly goal: number; readonly atLeast?: boolean }
 }
 
-const quantile = (values: ReadonlyArray<number>, share: number): number =>
+export const quantile = (values: ReadonlyArray<number>, share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0
 
 const known = (values: ReadonlyArray<number | null>): ReadonlyArray<number> => values.flatMap((value) => value ?? [])

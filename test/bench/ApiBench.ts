@@ -1,0 +1,100 @@
+import { parseArgs } from "node:util"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Console, Effect, Logger, LogLevel } from "effect"
+import { type ApiFigures, type Round, run } from "./ApiRun.ts"
+import { BenchFailed } from "./Child.ts"
+import { table } from "./Table.ts"
+import { type Line, quantile } from "./Verdict.ts"
+
+/**
+ * `npm run bench:api`: the list of agents, with authentication, rate limit and database, next to the same on Fastify and
+ * `pg`. It judges nothing by its exit code, because a busy machine would: 0 unless it could not run.
+ */
+
+const usage = `npm run bench:api -- [options]
+  --rounds N       rounds of which the medians are shown (5)
+  --seconds N      length of one volley at one server (4)
+  --connections N  requests under way at once (20)
+  --profile DIR    writes CPU profiles of both servers
+  --json           prints JSON`
+
+const options = Effect.try({
+  try: () => {
+    const { values } = parseArgs({
+      options: {
+        rounds: { type: "string", default: "5" },
+        seconds: { type: "string", default: "4" },
+        connections: { type: "string", default: "20" },
+        profile: { type: "string" },
+        json: { type: "boolean", default: false }
+      }
+    })
+    const count = (name: "rounds" | "seconds" | "connections") => {
+      const value = Number(values[name])
+      if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is not a whole number above 0`)
+      return value
+    }
+    return {
+      rounds: count("rounds"),
+      seconds: count("seconds"),
+      connections: count("connections"),
+      profile: values.profile,
+      json: values.json
+    }
+  },
+  catch: (error) => new BenchFailed({ message: `${error instanceof Error ? error.message : error}\n\n${usage}` })
+})
+
+const median = (rounds: ReadonlyArray<Round>, of: (round: Round) => number): number => quantile(rounds.map(of), 0.5)
+
+/** The medians, and the medians of the ratios of each round's pair. */
+const linesOf = ({ fastify, ours }: ApiFigures): ReadonlyArray<Line> => {
+  const ratio = (of: (one: Round, other: Round) => number): number =>
+    quantile(
+      ours.flatMap((one, index) => {
+        const other = fastify[index]
+        return other === undefined ? [] : [of(one, other)]
+      }),
+      0.5
+    )
+  const of = (name: string, rounds: ReadonlyArray<Round>): ReadonlyArray<Line> => [
+    { what: `${name}: requests a second`, figure: median(rounds, ({ perSecond }) => perSecond), unit: "" },
+    { what: `${name}: CPU per request`, figure: median(rounds, ({ cpu }) => cpu), unit: "ms" },
+    { what: `${name}: time to answer p50`, figure: median(rounds, ({ p50 }) => p50), unit: "ms" },
+    { what: `${name}: time to answer p99`, figure: median(rounds, ({ p99 }) => p99), unit: "ms" },
+    {
+      what: `${name}: answers other than 200`,
+      figure: rounds.reduce((sum, { failures }) => sum + failures, 0),
+      unit: ""
+    }
+  ]
+  return [
+    ...of("Svc", ours),
+    ...of("Fastify", fastify),
+    {
+      what: "throughput relative to Fastify",
+      figure: ratio((one, other) => (one.perSecond / other.perSecond) * 100),
+      unit: "%",
+      budget: { must: 60, goal: 80, atLeast: true }
+    },
+    {
+      what: "requests per CPU second relative to Fastify",
+      figure: ratio((one, other) => (other.cpu / one.cpu) * 100),
+      unit: "%"
+    }
+  ]
+}
+
+const program = Effect.gen(function* () {
+  const { connections, json, profile, rounds, seconds } = yield* options
+  const figures = yield* run({ connections, profile, rounds, seconds })
+  const lines = linesOf(figures)
+  const title = `GET /v1/agents?limit=20 with authentication, rate limit and database; medians of ${rounds} rounds of ${seconds} s, ${connections} at once`
+  yield* Console.log(json ? JSON.stringify({ ...figures, lines }) : table(title, lines))
+})
+
+program.pipe(
+  Effect.tapErrorTag("BenchFailed", ({ message }) => Console.error(message)),
+  Logger.withMinimumLogLevel(LogLevel.Warning),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)

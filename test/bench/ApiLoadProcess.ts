@@ -1,0 +1,50 @@
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Effect } from "effect"
+import { Pool } from "undici"
+import type { ApiLoadAsks, Volley, VolleyFigures } from "./ApiMessages.ts"
+import { attend } from "./Duties.ts"
+import { Histogram } from "./Histogram.ts"
+
+/** Those who ask: plain promises, because what they cost is taken from the cores of the server. */
+const fire = ({ connections, key, ms, url }: Volley): Effect.Effect<VolleyFigures> =>
+  Effect.promise(() => {
+    const { origin, pathname, search } = new URL(url)
+    const pool = new Pool(origin, { connections, pipelining: 1 })
+    const headers = { authorization: `Bearer ${key}` }
+    const times = new Histogram()
+    let requests = 0
+    let failures = 0
+    const begun = performance.now()
+    const until = begun + ms
+    const next = (): Promise<void> => {
+      const at = performance.now()
+      if (at >= until) return Promise.resolve()
+      return pool
+        .request({ path: `${pathname}${search}`, method: "GET", headers })
+        .then(({ body, statusCode }) => {
+          if (statusCode !== 200) failures++
+          return body.arrayBuffer()
+        })
+        .then(
+          () => {
+            requests++
+            times.add(performance.now() - at)
+          },
+          () => void failures++
+        )
+        .then(next)
+    }
+    return Promise.all(Array.from({ length: connections }, next))
+      .then(() => performance.now() - begun)
+      .then((taken) =>
+        pool.close().then(() => ({
+          requests,
+          failures,
+          ms: taken,
+          p50: times.quantile(0.5),
+          p99: times.quantile(0.99)
+        }))
+      )
+  })
+
+NodeRuntime.runMain(attend<ApiLoadAsks>({ fire }))

@@ -1,0 +1,152 @@
+import { randomBytes } from "node:crypto"
+import { mkdtempSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { FetchHttpClient, HttpApiClient, HttpClient, HttpClientRequest } from "@effect/platform"
+import { VoiceApi } from "@svc/api/VoiceApi"
+import * as EmbeddedPostgres from "@svc/database/EmbeddedPostgres"
+import { Console, Effect } from "effect"
+import type { ApiLoadAsks, ApiServerAsks } from "./ApiMessages.ts"
+import * as Child from "./Child.ts"
+
+export interface ApiRunOptions {
+  readonly rounds: number
+  /** Length of one volley. */
+  readonly seconds: number
+  readonly connections: number
+  /** Folder for CPU profiles of both servers. */
+  readonly profile: string | undefined
+}
+
+/** One volley at one server. */
+export interface Round {
+  readonly perSecond: number
+  /** Milliseconds of CPU per request. */
+  readonly cpu: number
+  readonly p50: number
+  readonly p99: number
+  readonly failures: number
+}
+
+/** The two servers side by side, round by round. */
+export interface ApiFigures {
+  readonly ours: ReadonlyArray<Round>
+  readonly fastify: ReadonlyArray<Round>
+}
+
+const agentCount = 20
+/** Volleys that are thrown away: compilers and pools warm up. */
+const warmUps = 2
+
+/** Agents as people have them: names and URLs of a usual length. */
+const populate = (url: string, key: string) =>
+  Effect.gen(function* () {
+    const client = yield* HttpApiClient.make(VoiceApi, {
+      baseUrl: url,
+      transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(key))
+    })
+    for (let n = 1; n <= agentCount; n++) {
+      yield* client.agents.create({
+        payload: {
+          name: `Reception of branch ${n}, opening hours and appointments`,
+          server_url: `http://127.0.0.1:9/tenants/3f9c2d7e-51b4-4a6e-9d0f-${String(n).padStart(12, "0")}/voice/callbacks`,
+          language: "en-US",
+          voice: "Sarah",
+          max_duration: 1800,
+          recording: n % 2 === 0,
+          end_call_enabled: true
+        }
+      })
+    }
+  }).pipe(
+    Effect.provide(FetchHttpClient.layer),
+    Effect.mapError((error) => new Child.BenchFailed({ message: `cannot make the agents: ${String(error)}` }))
+  )
+
+/** Both servers on one database, asked in turns. */
+export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.BenchFailed> =>
+  Effect.gen(function* () {
+    const key = `svc_live_${randomBytes(24).toString("hex")}`
+    yield* Console.error("starting a database, two servers and the load …")
+    const dir = join(mkdtempSync(join(tmpdir(), "svc-bench-api-")), "postgres")
+    const database = yield* Effect.mapError(
+      EmbeddedPostgres.start({ dir, removeAtEnd: true }),
+      ({ message }) => new Child.BenchFailed({ message })
+    )
+    const flags = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`]
+    const env = { SVC_DATABASE_URL: database.url }
+    const load = yield* Child.start<ApiLoadAsks>("ApiLoadProcess.ts")
+    const ours = yield* Child.start<ApiServerAsks>("ApiServerProcess.ts", {
+      flags,
+      env: {
+        ...env,
+        NODE_ENV: "production",
+        SVC_HOST: "127.0.0.1",
+        SVC_PORT: "0",
+        SVC_BASE_URL: "",
+        SVC_PLUGINS: "@svc/plugin-simulated",
+        SVC_ALLOW_PRIVATE_URLS: "true",
+        SVC_BOOTSTRAP_PROJECT_KEY: key,
+        SVC_BOOTSTRAP_TIER: "scale",
+        SVC_BOOTSTRAP_CREDITS: "100",
+        SVC_LIMIT_REQUESTS_PER_MINUTE_SCALE: "999999999",
+        SVC_LOG_LEVEL: "warn"
+      }
+    })
+    const { url } = yield* ours.ask("address")
+    yield* populate(url, key)
+    const fastify = yield* Child.start<ApiServerAsks>("FastifyProcess.ts", { flags, env })
+    const volley = (server: Child.Child<ApiServerAsks>, origin: string) =>
+      Effect.gen(function* () {
+        yield* server.ask("measure")
+        const shot = yield* load.ask("fire", {
+          url: `${origin}/v1/agents?limit=${agentCount}`,
+          key,
+          connections: options.connections,
+          ms: options.seconds * 1000
+        })
+        const { cpuMs } = yield* server.ask("figures")
+        const { failures, ms, p50, p99, requests } = shot
+        if (requests === 0) return yield* new Child.BenchFailed({ message: `${origin} answered nothing` })
+        return { perSecond: requests / (ms / 1000), cpu: cpuMs / requests, p50, p99, failures }
+      })
+    const other = (yield* fastify.ask("address")).url
+    yield* checkAlike(url, other, key)
+    const figures = { ours: [] as Round[], fastify: [] as Round[] }
+    for (let round = 1 - warmUps; round <= options.rounds; round++) {
+      yield* Console.error(round < 1 ? "warming up …" : `round ${round} of ${options.rounds} …`)
+      // Who comes first changes from round to round.
+      const first = round % 2 === 0
+      const before = first ? yield* volley(ours, url) : undefined
+      const theirs = yield* volley(fastify, other)
+      const own = before ?? (yield* volley(ours, url))
+      if (round < 1) continue
+      figures.ours.push(own)
+      figures.fastify.push(theirs)
+    }
+    return figures
+  }).pipe(Effect.scoped)
+
+/** Both give the same answer, or the comparison is worth nothing. */
+const checkAlike = (ours: string, theirs: string, key: string): Effect.Effect<void, Child.BenchFailed> => {
+  const get = (origin: string) =>
+    Effect.tryPromise({
+      try: () =>
+        fetch(`${origin}/v1/agents?limit=${agentCount}`, { headers: { authorization: `Bearer ${key}` } }).then(
+          (response) =>
+            response.text().then((text) => ({
+              body: JSON.stringify(JSON.parse(text)),
+              bytes: text.length,
+              limits: [...response.headers.keys()].filter((name) => name.startsWith("x-")).join()
+            }))
+        ),
+      catch: (error) => new Child.BenchFailed({ message: `${origin} does not answer: ${error}` })
+    })
+  return Effect.flatMap(Effect.all([get(ours), get(theirs)]), ([one, two]) =>
+    one.body === two.body && one.limits === two.limits
+      ? Console.error(`both answer with the same ${one.bytes} characters and the same headers`)
+      : new Child.BenchFailed({
+          message: `the servers answer differently:\n${one.limits} ${one.body.slice(0, 400)}\n${two.limits} ${two.body.slice(0, 400)}`
+        })
+  )
+}
