@@ -153,15 +153,41 @@ const writer = Effect.gen(function* () {
       { discard: true }
     )
 
+  /**
+   * What is still to be written of a batch whose writing failed: nothing when it was written after all and only the
+   * answer was lost, and nothing of calls that another node has settled meanwhile, because it took us for dead.
+   */
+  const remaining = (batch: Batch): Effect.Effect<Batch, Unwritten> =>
+    Effect.gen(function* () {
+      const [first] = batch.rows
+      if (first !== undefined) {
+        const written = yield* sql`select 1 from call_journal where call_id = ${first.call_id} and seq = ${first.seq}`
+        if (written.length > 0) return emptyBatch()
+      }
+      const calls = [...new Set([...batch.rows, ...batch.answered].map((one) => one.call_id))]
+      const over = yield* sql<{ readonly id: number; readonly public_id: string }>`
+        select id, public_id from calls where id = any(${calls}::bigint[]) and ended_at is not null`
+      const ids = new Set(over.map((call) => call.id))
+      const publicIds = new Set<string | null>(over.map((call) => call.public_id))
+      return {
+        ...emptyBatch(),
+        rows: batch.rows.filter((row) => !ids.has(row.call_id)),
+        answered: batch.answered.filter((call) => !ids.has(call.call_id)),
+        events: batch.events.filter((event) => !publicIds.has(event.call_id))
+      }
+    }).pipe(Effect.catchAllCause((cause) => new Unwritten({ cause: Cause.squash(cause) })))
+
+  const write = (batch: Batch) =>
+    Effect.catchIf(store(batch), isRefusal, () => storeEach(batch)).pipe(
+      Effect.tapError(({ cause }) => Effect.logWarning("The journal could not be written; trying again", cause))
+    )
   const patience = Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("5 seconds"))
 
   return (batch: Batch): Effect.Effect<void> =>
     batch.rows.length + batch.events.length + batch.answered.length === 0
       ? Effect.void
-      : Effect.catchIf(store(batch), isRefusal, () => storeEach(batch)).pipe(
-          Effect.tapError(({ cause }) => Effect.logWarning("The journal could not be written; trying again", cause)),
-          Effect.retry(patience),
-          Effect.orDie
+      : Effect.catchAll(write(batch), () =>
+          Effect.flatMap(remaining(batch), write).pipe(Effect.delay("100 millis"), Effect.retry(patience), Effect.orDie)
         )
 })
 

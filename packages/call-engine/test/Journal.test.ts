@@ -1,9 +1,10 @@
-import { SqlClient } from "@effect/sql"
+import { SqlClient, SqlError } from "@effect/sql"
 import { expect, it, layer } from "@effect/vitest"
 import type { EventDraft } from "@svc/api/events/Event"
+import { CallId } from "@svc/api/Ids"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { Context, Effect, Exit, Layer, Logger, LogLevel, Scope } from "effect"
+import { Context, Deferred, Effect, Exit, FiberId, Layer, Logger, LogLevel, Schema, Scope } from "effect"
 import type { Input } from "../src/conversation/Input.ts"
 import { Journal } from "../src/Journal.ts"
 import { until } from "./Engine.ts"
@@ -180,6 +181,63 @@ test("connections that break are made again", () =>
     yield* journal.flush
     expect(yield* Effect.retry(seqs(id), { times: 10 })).toEqual(Array.from({ length: 20 }, (_, n) => n))
   }))
+
+it.scopedLive("what another node settled while the database was away is not written any more", () => {
+  const complained = Deferred.unsafeMake<void>(FiberId.none)
+  const logger = Logger.make(() => Deferred.unsafeDone(complained, Effect.void))
+  return Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const journal = yield* Journal
+    const lost = yield* newCall(facts.call_id)
+    const ours = yield* newCall("call_b")
+    yield* away
+    for (const call_id of [lost, ours]) journal.append({ call_id, seq: 0, input: input(1), commands: "" }, true)
+    journal.emit(event("1"))
+    journal.emit({ ...event("2"), call_id: yield* Schema.decode(CallId)("call_000000000000000000000002") })
+    yield* Deferred.await(complained)
+    yield* sql`update calls set status = 'failed', ended_at = now() where id = ${lost}`
+    yield* back
+    yield* journal.flush
+    expect(yield* seqs(lost)).toEqual([])
+    expect(yield* seqs(ours)).toEqual([0])
+    expect(yield* digits).toEqual(["2"])
+  }).pipe(
+    Effect.provide(Layer.provideMerge(OnDatabase, TestDatabase.layer)),
+    Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+  )
+})
+
+it.scopedLive("a batch that was written although its answer was lost is not written twice", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const outbox = yield* Outbox
+    const call = yield* newCall(facts.call_id)
+    let lost = false
+    // The transaction commits; then the connection breaks before anybody hears of it.
+    const flaky = {
+      ...outbox,
+      appendAll: (events: ReadonlyArray<EventDraft>) =>
+        Effect.gen(function* () {
+          const ids = yield* outbox.appendAll(events)
+          if (lost || events.length === 0) return ids
+          lost = true
+          yield* sql`commit`
+          return yield* Effect.die(new SqlError.SqlError({ cause: new Error("Connection terminated") }))
+        }).pipe(Effect.orDie)
+    }
+    yield* Effect.gen(function* () {
+      const journal = yield* Journal
+      journal.append({ call_id: call, seq: 0, input: input(1), commands: "" }, true)
+      journal.emit(event("1"))
+      yield* journal.flush
+    }).pipe(Effect.provide(Journal.layer), Effect.provideService(Outbox, flaky))
+    expect(lost).toBe(true)
+    expect(yield* digits).toEqual(["1"])
+  }).pipe(
+    Effect.provide(Layer.provideMerge(Outbox.layer, TestDatabase.layer)),
+    Logger.withMinimumLogLevel(LogLevel.None)
+  )
+)
 
 layer(TestDatabase.layer, { excludeTestServices: true })("at the end of the process", (it) => {
   const fresh = (times: number) =>
