@@ -148,10 +148,8 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
         Effect.suspend(() => {
           closing = true
           for (const { session } of live.values()) session.end("shutdown")
-          return Effect.forEach([...live.values()], ({ settled }) => Deferred.await(settled), {
-            concurrency: "unbounded",
-            discard: true
-          }).pipe(Effect.timeoutOption(graceMs), Effect.interruptible, Effect.asVoid)
+          // Also those that are just being admitted: they end as soon as they begin.
+          return FiberSet.awaitEmpty(calls).pipe(Effect.timeoutOption(graceMs), Effect.interruptible, Effect.asVoid)
         })
       )
       // Runs before the fibers of the calls are interrupted.
