@@ -72,6 +72,7 @@ export type CallOwner = typeof CallOwner.Type
 export type CallFilter = Omit<CallsQuery, "agent_id" | "after"> & {
   readonly project_id: number
   readonly agent_id?: number
+  /** Only calls older than this one. */
   readonly before_id?: number
 }
 
@@ -189,14 +190,18 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
           select ${summary} from calls where ${sql.and([
             sql`project_id = ${f.project_id}`,
             ...(f.agent_id === undefined ? [] : [sql`agent_id = ${f.agent_id}`]),
-            ...(f.before_id === undefined ? [] : [sql`id < ${f.before_id}`]),
+            ...(f.before_id === undefined
+              ? []
+              : [
+                  sql`(started_at, id) < ((select started_at from calls where id = ${f.before_id}), ${f.before_id}::bigint)`
+                ]),
             ...(f.status === undefined ? [] : [sql`status = ${f.status}`]),
             ...(f.disposition === undefined ? [] : [sql`disposition = ${f.disposition}`]),
             ...(f.from_date === undefined ? [] : [sql`started_at >= ${`${f.from_date}T00:00:00Z`}::timestamptz`]),
             ...(f.to_date === undefined
               ? []
               : [sql`started_at < ${`${f.to_date}T00:00:00Z`}::timestamptz + interval '1 day'`])
-          ])} order by id desc limit ${f.limit}`
+          ])} order by started_at desc, id desc limit ${f.limit}`
       })
 
       return {

@@ -9,6 +9,7 @@ import calls from "./migrations/0006_calls.ts"
 import accountLists from "./migrations/0007_account_lists.ts"
 import billing from "./migrations/0008_billing.ts"
 import limits from "./migrations/0009_limits.ts"
+import callLists from "./migrations/0010_call_lists.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -26,7 +27,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0006_calls": calls,
   "0007_account_lists": accountLists,
   "0008_billing": billing,
-  "0009_limits": limits
+  "0009_limits": limits,
+  "0010_call_lists": callLists
 }
 
 /** A migration failed; nothing of this run was kept. */
