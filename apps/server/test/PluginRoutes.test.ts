@@ -74,6 +74,18 @@ describe("HTTP routes of plugins", () => {
     })
   )
 
+  it.scopedLive("get the carrier's address, not that of our proxy", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny({
+        settings: { SVC_TRUSTED_PROXIES: "127.0.0.1" },
+        routes: [http("GET", "/who", ({ remoteAddress }) => Effect.succeed({ status: 200, body: remoteAddress }))]
+      })
+      const headers = { "x-forwarded-for": "1.1.1.1, ::ffff:198.51.100.1" }
+      expect((yield* ask(port, { path: "/telephony/tin/who", headers })).text).toBe("198.51.100.1")
+      expect((yield* ask(port, { path: "/telephony/tin/who" })).text).toBe("127.0.0.1")
+    })
+  )
+
   it.scopedLive("need no key, know their methods, and take no more than 1 MB", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny({ routes: [http("POST", "/voice", () => Effect.succeed({ status: 204 }))] })

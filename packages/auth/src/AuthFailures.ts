@@ -68,7 +68,10 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
         let cleanedAt = 0
 
         const suspectOf = (address: string): Suspect => {
-          const suspect = suspects.get(address) ?? { own: { failures: 0, until: 0 }, others: new Map() }
+          const suspect = suspects.get(address) ?? {
+            own: { failures: 0, until: Number.NEGATIVE_INFINITY },
+            others: new Map()
+          }
           suspects.delete(address)
           suspects.set(address, suspect)
           if (suspects.size > capacity) {
@@ -87,6 +90,9 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           const running = [suspect.own, ...suspect.others.values()].filter(({ until }) => until > now)
           let sum = running.reduce((total, { failures }) => total + failures, 0)
           if (sum < limit) return undefined
+          // One that goes on trying is not forgotten for others that failed since.
+          suspects.delete(address)
+          suspects.set(address, suspect)
           // It may try again when enough of the windows have ended.
           let until = now
           for (const tally of running.sort((a, b) => a.until - b.until)) {

@@ -96,6 +96,23 @@ describe("NodeLease", () => {
       expect(yield* Ref.get(attempts)).toBe(3)
     }).pipe(Logger.withMinimumLogLevel(LogLevel.None)))
 
+  test("a node knows how many others are alive, not itself and not the dead", () =>
+    Effect.gen(function* () {
+      const one = yield* node()
+      yield* addDeadNode("node_a")
+      yield* second
+      expect(yield* one.others).toBe(0)
+      const scope = yield* Scope.make()
+      yield* Scope.extend(node(), scope)
+      const two = yield* node()
+      const seen = (wanted: number) =>
+        eventually(Effect.map(one.others, (n) => (n === wanted ? Option.some(n) : Option.none())))
+      yield* seen(2)
+      yield* Scope.close(scope, Exit.void)
+      yield* seen(1)
+      expect(yield* Effect.zipRight(second, two.others)).toBe(1)
+    }))
+
   test("a node that others took for dead learns it, and goes on as a new one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -16,7 +16,7 @@ import { AuthFailures } from "@svc/auth/AuthFailures"
 import { Keys } from "@svc/auth/Keys"
 import { type Allowance, RateLimits } from "@svc/auth/RateLimits"
 import { TierLimits } from "@svc/auth/TierLimits"
-import { Context, Effect, Either, Layer } from "effect"
+import { Context, Effect, Either, Exit, Layer } from "effect"
 import { Credits } from "./Credits.ts"
 import { networkOf } from "./IpAddress.ts"
 import { limitHeaders } from "./LimitHeaders.ts"
@@ -32,8 +32,8 @@ export interface Credentials {
 
 /** What was decided about a request. */
 export interface Decision {
-  /** Who makes it, or the error that answers it. */
-  readonly outcome: Either.Either<Principal, VoiceErrorLike>
+  /** Who makes it, or what answers it: an error, or a fault of ours that was met on the way. */
+  readonly outcome: Exit.Exit<Principal, VoiceErrorLike>
   /** What every answer to it carries, whatever comes of it; empty when it is not known who makes it. */
   readonly headers: ResponseHeaders
 }
@@ -60,7 +60,7 @@ const keyOf = (headers: IncomingHttpHeaders): Either.Either<string, MissingApiKe
 const names = (id: string, project: PrincipalProject): boolean => id === project.public_id || id === String(project.id)
 
 const refused = (error: VoiceErrorLike, headers: ResponseHeaders = {}): Decision => ({
-  outcome: Either.left(error),
+  outcome: Exit.fail(error),
   headers
 })
 
@@ -124,13 +124,14 @@ export class Security extends Context.Tag("@svc/server/Security")<
           if (!allowance.admitted) {
             return Effect.succeed(refused(new RateLimitExceeded({ retryAfter: allowance.resetIn }), headers))
           }
-          const admitted: Decision = { outcome: Either.right(principal), headers }
+          const admitted: Decision = { outcome: Exit.succeed(principal), headers }
           if (!isWrite(method)) return Effect.succeed(admitted)
           if (principal.scope === "read") return Effect.succeed(refused(new ReadOnlyKey(), headers))
           if (creditsExempt || tier === "enterprise") return Effect.succeed(admitted)
-          return Effect.map(credits.mayWrite(id), (may) =>
-            may ? admitted : refused(new InsufficientCredits(), headers)
-          )
+          return Effect.matchCause(credits.mayWrite(id), {
+            onFailure: (cause): Decision => ({ outcome: Exit.failCause(cause), headers }),
+            onSuccess: (may) => (may ? admitted : refused(new InsufficientCredits(), headers))
+          })
         }
 
         return {
@@ -150,11 +151,11 @@ export class Security extends Context.Tag("@svc/server/Security")<
                   return Effect.succeed(refused(error))
                 },
                 onSuccess: (known) =>
-                  Effect.matchEffect(withProject(known, access, headers), {
-                    onFailure: (error) => {
+                  Effect.matchCauseEffect(withProject(known, access, headers), {
+                    onFailure: (cause) => {
                       const { requestsPerMinute } = limits.of(known.org.tier)
                       const allowance = rates.look(`voice:${known.org.id}`, requestsPerMinute, now)
-                      return Effect.succeed(refused(error, headersOf(known, allowance)))
+                      return Effect.succeed({ outcome: Exit.failCause(cause), headers: headersOf(known, allowance) })
                     },
                     onSuccess: (principal) => admit(principal, access, method, clock.unsafeCurrentTimeMillis())
                   })
