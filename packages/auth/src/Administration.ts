@@ -1,5 +1,5 @@
 import { ApiKeyNotFound, type KeyScope, type WorkspaceScope } from "@svc/api/accounts/ApiKey"
-import type { OrganizationNotFound } from "@svc/api/accounts/Organization"
+import type { OrganizationInfo, OrganizationNotFound } from "@svc/api/accounts/Organization"
 import type { Tier } from "@svc/api/Principal"
 import { type ProjectNotFound, ValidationError } from "@svc/api/VoiceError"
 import { type BigDecimal, Context, Effect, Layer, Option } from "effect"
@@ -9,7 +9,6 @@ import type { KeyRecord } from "./KeyRecord.ts"
 import { KeyRegister, parseKeyId } from "./KeyRegister.ts"
 import type { IssuedKey } from "./Keys.ts"
 import { KeysRepo } from "./KeysRepo.ts"
-import type { Organization } from "./Organization.ts"
 import { Organizations } from "./Organizations.ts"
 
 /** Names a holder of keys by public or numeric ids. `project` goes with kind `project`, and only with it. */
@@ -33,15 +32,15 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
   Administration,
   {
     /** All of them, oldest first. */
-    readonly organizations: Effect.Effect<ReadonlyArray<Organization>>
+    readonly organizations: Effect.Effect<ReadonlyArray<OrganizationInfo>>
     readonly createOrganization: (options: {
       readonly name: string
       readonly tier: Tier
       /** EUR that it starts with. */
       readonly credits: BigDecimal.BigDecimal
-    }) => Effect.Effect<Organization, ValidationError>
+    }) => Effect.Effect<OrganizationInfo, ValidationError>
     /** Servers that are running take it up within 2 s. */
-    readonly setTier: (org: string, tier: Tier) => Effect.Effect<Organization, OrganizationNotFound>
+    readonly setTier: (org: string, tier: Tier) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
     /** All keys of a holder, newest first; of an organization those that are not revoked. */
     readonly keys: (
       holder: HolderName
@@ -112,7 +111,7 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
         return {
           organizations: organizations.list,
           createOrganization: Effect.fn("Administration.createOrganization")(function* ({ credits, name, tier }) {
-            return yield* accounts.createOrganization({ name: yield* checkName(name), tier, balance_eur: credits })
+            return yield* organizations.create({ name: yield* checkName(name), tier, credits })
           }),
           setTier: organizations.setTier,
           keys: Effect.fn("Administration.keys")(function* (named) {

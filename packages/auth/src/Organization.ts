@@ -8,7 +8,7 @@ export const Organization = Schema.Struct({
   public_id: OrgId,
   name: Schema.String,
   tier: Tier,
-  /** EUR, exact. */
+  /** EUR, exact: what it began with. What it has now is its `Balance`. */
   balance_eur: Schema.BigDecimal,
   created_at: Schema.DateFromSelf,
   updated_at: Schema.DateFromSelf

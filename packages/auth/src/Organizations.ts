@@ -1,6 +1,7 @@
 import { type OrganizationInfo, OrganizationNotFound } from "@svc/api/accounts/Organization"
 import type { Tier } from "@svc/api/Principal"
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { Accounts } from "./Accounts.ts"
 import { AccountsRepo } from "./AccountsRepo.ts"
 import { Balance } from "./Balance.ts"
 import { Keys } from "./Keys.ts"
@@ -18,30 +19,34 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
     /** The answer to `GET /v1/org` (decisions §2.11). */
     readonly info: (orgId: number) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
     /** All of them, oldest first. */
-    readonly list: Effect.Effect<ReadonlyArray<Organization>>
+    readonly list: Effect.Effect<ReadonlyArray<OrganizationInfo>>
     /** By public or numeric id. */
-    readonly find: (id: string) => Effect.Effect<Organization, OrganizationNotFound>
+    readonly find: (id: string) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
+    readonly create: (options: {
+      readonly name: string
+      readonly tier: Tier
+      /** EUR that it begins with. */
+      readonly credits: BigDecimal.BigDecimal
+    }) => Effect.Effect<OrganizationInfo>
     /** By public or numeric id. Holds at once on this node, within 2 s on others. */
-    readonly setTier: (id: string, tier: Tier) => Effect.Effect<Organization, OrganizationNotFound>
+    readonly setTier: (id: string, tier: Tier) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
   }
 >() {
-  static readonly layer: Layer.Layer<Organizations, never, AccountsRepo | Balance | Keys | TierLimits> = Layer.effect(
-    Organizations,
-    Effect.gen(function* () {
-      const repo = yield* AccountsRepo
-      const balance = yield* Balance
-      const keys = yield* Keys
-      const limits = yield* TierLimits
+  static readonly layer: Layer.Layer<Organizations, never, Accounts | AccountsRepo | Balance | Keys | TierLimits> =
+    Layer.effect(
+      Organizations,
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const repo = yield* AccountsRepo
+        const balance = yield* Balance
+        const keys = yield* Keys
+        const limits = yield* TierLimits
 
-      const found = (row: Option.Option<Organization>): Effect.Effect<Organization, OrganizationNotFound> =>
-        Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new OrganizationNotFound())
-      const find = (id: string) => Effect.flatMap(repo.findOrganization(id), found)
+        const found = (row: Option.Option<Organization>): Effect.Effect<Organization, OrganizationNotFound> =>
+          Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new OrganizationNotFound())
 
-      return {
-        info: Effect.fn("Organizations.info")(function* (orgId) {
-          const org = yield* find(String(orgId))
-          const left = yield* balance.of(org.id)
-          return {
+        const told = (org: Organization): Effect.Effect<OrganizationInfo> =>
+          Effect.map(balance.of(org.id), (left) => ({
             id: org.id,
             public_id: org.public_id,
             name: org.name,
@@ -51,15 +56,21 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
             concurrent_call_limit: limits.of(org.tier).concurrentCalls,
             created_at: org.created_at.toISOString(),
             updated_at: org.updated_at.toISOString()
-          }
-        }),
-        list: repo.organizations,
-        find,
-        setTier: Effect.fn("Organizations.setTier")(function* (id, tier) {
-          const org = yield* find(id)
-          return yield* repo.setTier(org.id, tier).pipe(Effect.ensuring(keys.forget), Effect.flatMap(found))
-        })
-      }
-    })
-  )
+          }))
+        const find = (id: string) => repo.findOrganization(id).pipe(Effect.flatMap(found), Effect.flatMap(told))
+
+        return {
+          info: (orgId) => Effect.withSpan(find(String(orgId)), "Organizations.info"),
+          list: Effect.flatMap(repo.organizations, (rows) => Effect.forEach(rows, told)),
+          find,
+          create: ({ credits, name, tier }) =>
+            Effect.flatMap(accounts.createOrganization({ name, tier, balance_eur: credits }), told),
+          setTier: Effect.fn("Organizations.setTier")(function* (id, tier) {
+            const org = yield* Effect.flatMap(repo.findOrganization(id), found)
+            const changed = yield* repo.setTier(org.id, tier).pipe(Effect.ensuring(keys.forget), Effect.flatMap(found))
+            return yield* told(changed)
+          })
+        }
+      })
+    )
 }

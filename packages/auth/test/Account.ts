@@ -1,5 +1,5 @@
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { BigDecimal, Effect, Layer } from "effect"
+import { BigDecimal, Effect, Layer, Option } from "effect"
 import { Accounts } from "../src/Accounts.ts"
 import { AccountsRepo } from "../src/AccountsRepo.ts"
 import { Administration } from "../src/Administration.ts"
@@ -12,11 +12,23 @@ import { Organizations } from "../src/Organizations.ts"
 import { Projects } from "../src/Projects.ts"
 import { TierLimits } from "../src/TierLimits.ts"
 
+/** Nobody spends anything: what an organization has is what it began with. */
+const Unspent = Layer.effect(
+  Balance,
+  Effect.map(AccountsRepo, (repo) => ({
+    of: (orgId) =>
+      Effect.map(
+        repo.findOrganization(String(orgId)),
+        Option.match({ onNone: () => BigDecimal.fromBigInt(0n), onSome: (org) => org.balance_eur })
+      )
+  }))
+)
+
 /** Everything of accounts that one node has for itself, on a database that is given. */
 export const Services = Administration.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Organizations.layer, Projects.layer, KeyRegister.layer)),
   Layer.provideMerge(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Balance.layer)),
+  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Unspent)),
   Layer.provideMerge(Layer.mergeAll(AccountsRepo.layer, KeysRepo.layer))
 )
 

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { define } from "../VoiceError.ts"
 import { Timestamp } from "../Wire.ts"
-import { Name } from "./Label.ts"
+import { Name } from "./Name.ts"
 
 /** What a project key may do: everything, or GET only. */
 export const KeyScope = Schema.Literal("full", "read")
@@ -108,10 +108,11 @@ export const WorkspaceKeyCreate = Schema.Struct({
   ),
   /** Absent or null: never. */
   expires_at: Schema.optionalWith(
-    Schema.NullOr(
-      Schema.String.pipe(
-        Schema.filter(isMoment, { message: () => "expires_at must be an ISO 8601 timestamp" })
-      ).annotations({ jsonSchema: { type: "string", format: "date-time" } })
+    Schema.NullOr(Schema.String).pipe(
+      Schema.filter((text) => text === null || isMoment(text), {
+        message: () => "expires_at must be an ISO 8601 timestamp",
+        jsonSchema: { format: "date-time" }
+      })
     ),
     { default: () => null }
   )

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { ProjectId } from "../Ids.ts"
 import { Timestamp } from "../Wire.ts"
-import { Label, Name } from "./Label.ts"
+import { Name } from "./Name.ts"
 
 /** A project as its own keys see it (spec 2.2). */
 export const Project = Schema.Struct({
@@ -19,7 +19,16 @@ export const OrgProject = Schema.Struct({ ...Project.fields, internal_id: Schema
 })
 export type OrgProject = typeof OrgProject.Type
 
-const Description = Schema.NullOr(Label("description", 2000))
+// The rules stand around the union: inside, their messages would be lost among those of its members.
+const Description = Schema.NullOr(Schema.String).pipe(
+  Schema.filter((text) => text === null || text.length <= 2000, {
+    message: () => "description must not exceed 2000 characters",
+    jsonSchema: { maxLength: 2000 }
+  }),
+  Schema.filter((text) => text === null || !text.includes("\u0000"), {
+    message: () => "description must not contain NUL characters"
+  })
+)
 
 /** Body that makes a project (spec 4.1). */
 export const ProjectCreate = Schema.Struct({
