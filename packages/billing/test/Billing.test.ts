@@ -1,0 +1,264 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { BigDecimal, Context, Effect, Layer, TestClock } from "effect"
+import { Billing } from "../src/Billing.ts"
+import { call, entries, eur, faults, figures, onDatabase, organization, Test } from "./Account.ts"
+
+/** Billing as another process has it, with these settings. */
+const another = (settings: Readonly<Record<string, string>> = {}) =>
+  Effect.map(Layer.build(Layer.fresh(onDatabase(settings))), Context.get(Billing))
+
+layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
+  it.effect("a call holds a minute of its rates, and pays for what it used", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const org = yield* organization("payg", "10")
+      const one = yield* call(org, true)
+      expect(yield* billing.admit(one)).toBe("admitted")
+      expect(yield* billing.account(org)).toEqual({
+        balance_eur: 9.875,
+        tier: "payg",
+        concurrent_call_limit: 10,
+        is_paused: false
+      })
+      expect(yield* billing.liveCalls(org)).toBe(1)
+      yield* billing.settle(
+        one.call_id,
+        figures(90, { recording_seconds: 90, transfer_seconds: 10, llm_discount: 0.5 })
+      )
+      expect(yield* billing.liveCalls(org)).toBe(0)
+      expect(yield* entries(org)).toEqual([
+        "top_up 10 10",
+        "call_hold -0.125 9.875",
+        "call_hold_release 0.125 10",
+        "call -0.09 9.91",
+        "recording -0.01 9.9",
+        "transfer -0.005 9.895"
+      ])
+      expect(yield* faults(org)).toEqual([])
+    })
+  )
+
+  it.effect("a call that was not answered costs nothing", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const org = yield* organization("starter", "1")
+      const one = yield* call(org)
+      yield* billing.admit(one)
+      yield* billing.settle(one.call_id, figures(0))
+      expect(yield* entries(org)).toEqual(["top_up 1 1", "call_hold -0.1 0.9", "call_hold_release 0.1 1"])
+    })
+  )
+
+  it.effect("a call keeps the rates it was admitted at", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const sql = yield* SqlClient.SqlClient
+      const org = yield* organization("payg", "10")
+      const one = yield* call(org)
+      yield* billing.admit(one)
+      yield* sql`update organizations set tier = 'growth' where id = ${org}`
+      const charge = yield* billing.settle(one.call_id, figures(60))
+      expect(BigDecimal.format(charge.rate_per_minute)).toBe("0.12")
+      expect((yield* billing.account(org)).balance_eur).toBe(9.88)
+    })
+  )
+
+  it.scoped("of one call more than fit, arriving at once on several nodes, exactly one is refused", () =>
+    Effect.gen(function* () {
+      const org = yield* organization("payg", "100")
+      const nodes = [yield* Billing, yield* another(), yield* another()]
+      const calls = yield* Effect.replicateEffect(call(org), 11)
+      const admissions = yield* Effect.forEach(
+        calls,
+        (one, i) => Effect.flatMap(Effect.fromNullable(nodes[i % 3]), (node) => node.admit(one)),
+        { concurrency: "unbounded" }
+      )
+      expect(admissions.filter((a) => a === "full")).toHaveLength(1)
+      expect(admissions.filter((a) => a === "admitted")).toHaveLength(10)
+      // The refused one holds nothing, and a slot that is given back can be taken.
+      expect((yield* entries(org)).length).toBe(11)
+      const [first] = calls.filter((_, i) => admissions[i] === "admitted")
+      yield* (yield* Billing).settle(first?.call_id ?? "", figures(0))
+      const more = yield* Effect.forEach(
+        yield* Effect.replicateEffect(call(org), 3),
+        (one) => nodes[0]?.admit(one) ?? Effect.die("none")
+      )
+      expect(more).toEqual(["admitted", "full", "full"])
+      expect(yield* faults(org)).toEqual([])
+    })
+  )
+
+  it.scoped("enterprise is never paused nor full, unless a limit is configured", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const org = yield* organization("enterprise")
+      const admitted = yield* Effect.forEach(yield* Effect.replicateEffect(call(org), 20), billing.admit, {
+        concurrency: 5
+      })
+      expect(new Set(admitted)).toEqual(new Set(["admitted"]))
+      expect(yield* entries(org)).toEqual([])
+      expect(yield* billing.account(org)).toMatchObject({ balance_eur: 0, is_paused: false })
+      const limited = yield* another({ SVC_LIMIT_CONCURRENT_CALLS_ENTERPRISE: "21" })
+      const more = yield* Effect.forEach(yield* Effect.replicateEffect(call(org), 2), limited.admit, { concurrency: 2 })
+      expect(more.sort()).toEqual(["admitted", "full"])
+    })
+  )
+
+  it.scoped("enterprise with rates pays, and goes below 0 unpaused", () =>
+    Effect.gen(function* () {
+      const paying = yield* another({ SVC_RATE_CALL_PER_MINUTE_ENTERPRISE: "0.05" })
+      const org = yield* organization("enterprise")
+      for (const seconds of [60, 120]) {
+        const one = yield* call(org)
+        expect(yield* paying.admit(one)).toBe("admitted")
+        yield* paying.settle(one.call_id, figures(seconds))
+      }
+      expect(yield* paying.account(org)).toMatchObject({ balance_eur: -0.15, is_paused: false })
+      expect(yield* paying.mayWrite(org)).toBe(true)
+    })
+  )
+
+  it.effect("an account is paused at 0 and below, and not any more above it", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const org = yield* organization("payg")
+      const paused = Effect.map(billing.account(org), (account) => account.is_paused)
+      expect(yield* paused).toBe(true)
+      expect(yield* billing.admit(yield* call(org))).toBe("paused")
+      expect((yield* billing.add(org, eur("0.2"))).is_paused).toBe(false)
+      const long = yield* call(org)
+      expect(yield* billing.admit(long)).toBe("admitted")
+      // What is left is less than a minute costs: the next call may begin, and its hold pauses the account.
+      expect(yield* billing.admit(yield* call(org))).toBe("admitted")
+      expect(yield* billing.admit(yield* call(org))).toBe("paused")
+      // A call goes on below 0.
+      yield* billing.settle(long.call_id, figures(600))
+      expect(yield* billing.account(org)).toMatchObject({ balance_eur: -1.12, is_paused: true })
+      yield* billing.add(org, eur("1.12"))
+      expect(yield* paused).toBe(true)
+      yield* billing.add(org, eur("0.0001"))
+      expect(yield* paused).toBe(false)
+    })
+  )
+
+  it.effect("writes are refused while paused, seen within a second", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const org = yield* organization("payg", "0.05")
+      expect(yield* billing.mayWrite(org)).toBe(true)
+      yield* billing.charge(org, { kind: "sms", reference: "m", amount_eur: eur("0.05") })
+      yield* TestClock.adjust("1001 millis")
+      expect(yield* billing.mayWrite(org)).toBe(false)
+      // A top-up here is seen here at once.
+      yield* billing.add(org, eur("5"))
+      expect(yield* billing.mayWrite(org)).toBe(true)
+    })
+  )
+
+  it.scoped("a call is settled once, however many settle it at the same time", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const nodes = [billing, yield* another(), yield* another()]
+      const org = yield* organization("payg", "10")
+      const one = yield* call(org)
+      yield* billing.admit(one)
+      const charges = yield* Effect.forEach([...nodes, ...nodes], (node) => node.settle(one.call_id, figures(60)), {
+        concurrency: "unbounded"
+      })
+      expect(charges.filter((charge) => charge.total_cost.value > 0n)).toHaveLength(1)
+      expect(yield* entries(org)).toEqual([
+        "top_up 10 10",
+        "call_hold -0.12 9.88",
+        "call_hold_release 0.12 10",
+        "call -0.12 9.88"
+      ])
+    })
+  )
+
+  it.effect("a settlement that comes to nothing leaves the hold, and the next one settles", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const sql = yield* SqlClient.SqlClient
+      const org = yield* organization("payg", "10")
+      const one = yield* call(org)
+      yield* billing.admit(one)
+      // The process is killed, or its connection lost, after the statements and before the commit.
+      yield* billing
+        .settle(one.call_id, figures(60))
+        .pipe(Effect.zipRight(Effect.die("gone")), sql.withTransaction, Effect.exit)
+      expect(yield* billing.liveCalls(org)).toBe(1)
+      expect((yield* billing.account(org)).balance_eur).toBe(9.88)
+      yield* billing.settle(one.call_id, figures(60))
+      expect(yield* billing.liveCalls(org)).toBe(0)
+      expect((yield* entries(org)).slice(-1)).toEqual(["call -0.12 9.88"])
+      expect(yield* faults(org)).toEqual([])
+    })
+  )
+
+  it.effect("an admission whose record is not written leaves neither slot nor hold", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const sql = yield* SqlClient.SqlClient
+      const org = yield* organization("payg", "10")
+      yield* Effect.flatMap(call(org), billing.admit).pipe(
+        Effect.zipRight(Effect.die("gone")),
+        sql.withTransaction,
+        Effect.exit
+      )
+      expect(yield* billing.liveCalls(org)).toBe(0)
+      expect(yield* entries(org)).toEqual(["top_up 10 10"])
+    })
+  )
+
+  it.effect("the books are right after a day of everything at once", () =>
+    Effect.gen(function* () {
+      const billing = yield* Billing
+      const orgs = [yield* organization("payg", "1"), yield* organization("scale", "3")]
+      const day = (org: number, i: number) =>
+        Effect.gen(function* () {
+          const one = yield* call(org, i % 2 === 0)
+          const admission = yield* billing.admit(one)
+          if (i % 5 === 0) yield* billing.add(org, eur("0.5"), `t${i}`)
+          if (i % 3 === 0) yield* billing.charge(org, { kind: "sms", reference: `m${i}`, amount_eur: eur("0.0375") })
+          if (admission === "admitted") yield* billing.settle(one.call_id, figures(i * 7, { recording_seconds: i }))
+        })
+      yield* Effect.forEach(
+        orgs,
+        (org) =>
+          Effect.forEach(
+            Array.from({ length: 40 }, (_, i) => i),
+            (i) => day(org, i),
+            { concurrency: 8 }
+          ),
+        { concurrency: 2 }
+      )
+      for (const org of orgs) {
+        expect(yield* faults(org)).toEqual([])
+        expect(yield* billing.liveCalls(org)).toBe(0)
+      }
+    })
+  )
+})
+
+layer(TestDatabase.layer, { timeout: "60 seconds" })("While the database is away", (it) => {
+  it.scoped("nothing is booked, and what was held is settled when it is back", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const services = yield* Layer.build(onDatabase())
+      const billing = Context.get(services, Billing)
+      const org = yield* Effect.provide(organization("payg", "10"), services)
+      const one = yield* call(org)
+      yield* billing.admit(one)
+      // Takes the table away from under it, as a failed-over server would: every statement on it fails.
+      yield* sql`alter table ledger_entries rename to ledger_away`
+      const failed = yield* Effect.exit(billing.settle(one.call_id, figures(60)))
+      expect(failed._tag).toBe("Failure")
+      yield* sql`alter table ledger_away rename to ledger_entries`
+      yield* billing.settle(one.call_id, figures(60))
+      expect((yield* billing.account(org)).balance_eur).toBe(9.88)
+      expect(yield* faults(org)).toEqual([])
+    })
+  )
+})

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "@effect/vitest"
+import { BigDecimal, ConfigProvider, Effect, FastCheck as fc } from "effect"
+import { chargeOf, free } from "../src/CallCharge.ts"
+import { Rates } from "../src/Rates.ts"
+import { eur, figures } from "./Account.ts"
+
+const rates = { call: eur("0.08"), recording: eur("0.004"), transfer: eur("0.02") }
+const numbers = (charge: ReturnType<typeof chargeOf>) =>
+  Object.fromEntries(Object.entries(charge).map(([name, amount]) => [name, BigDecimal.unsafeToNumber(amount)]))
+
+describe("What a call costs", () => {
+  it("is by the second for the call, and by the started minute for its recording", () => {
+    expect(numbers(chargeOf(rates, figures(90, { recording_seconds: 61 })))).toEqual({
+      minutes_used: 1.5,
+      rate_per_minute: 0.08,
+      call_cost: 0.12,
+      recording_cost: 0.008,
+      transfer_cost: 0,
+      llm_discount: 0,
+      total_cost: 0.128
+    })
+  })
+
+  it("has minutes of 4 decimals, and the cost is of those", () => {
+    // 100 s are 1.6667 minutes, which cost 0.1333.
+    expect(numbers(chargeOf(rates, figures(100)))).toMatchObject({ minutes_used: 1.6667, call_cost: 0.1333 })
+    expect(numbers(chargeOf(rates, figures(1)))).toMatchObject({ minutes_used: 0.0167, call_cost: 0.0013 })
+  })
+
+  it("takes the discount off the call alone, and off the total", () => {
+    const charge = chargeOf(rates, figures(600, { recording_seconds: 600, transfer_seconds: 30, llm_discount: 0.25 }))
+    expect(numbers(charge)).toMatchObject({
+      call_cost: 0.8,
+      recording_cost: 0.04,
+      transfer_cost: 0.01,
+      llm_discount: 0.2,
+      total_cost: 0.65
+    })
+  })
+
+  it("is nothing where a figure is none: negative, not a number, beyond all measure", () => {
+    for (const bad of [-1, -0, Number.NaN, Number.NEGATIVE_INFINITY]) {
+      const charge = chargeOf(rates, figures(bad, { recording_seconds: bad, transfer_seconds: bad, llm_discount: bad }))
+      expect(numbers(charge)).toMatchObject({ minutes_used: 0, total_cost: 0, llm_discount: 0 })
+    }
+    for (const huge of [1e9, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
+      // 30 days.
+      expect(numbers(chargeOf(rates, figures(huge)))).toMatchObject({ minutes_used: 43_200 })
+      expect(numbers(chargeOf(rates, figures(60, { llm_discount: huge })))).toMatchObject({ total_cost: 0 })
+    }
+  })
+
+  it("is nothing at rates of nothing, and the minutes are told all the same", () => {
+    expect(numbers(chargeOf(free, figures(30, { recording_seconds: 30 })))).toMatchObject({
+      minutes_used: 0.5,
+      total_cost: 0
+    })
+  })
+
+  it("adds up: no rounding loses a cent over 10,000 calls, nor anything within one", () => {
+    const cents = (amount: BigDecimal.BigDecimal) => BigDecimal.unsafeToNumber(amount) * 100
+    const anyRate = fc.integer({ min: 0, max: 5_000 }).map((n) => BigDecimal.make(BigInt(n), 4))
+    const anyRates = fc.record({ call: anyRate, recording: anyRate, transfer: anyRate })
+    const anyFigures = fc.record({
+      seconds: fc.integer({ min: 0, max: 7200 }),
+      recording_seconds: fc.integer({ min: 0, max: 7200 }),
+      transfer_seconds: fc.integer({ min: 0, max: 7200 }),
+      llm_discount: fc.constantFrom(0, 0.1, 0.333333, 1)
+    })
+    fc.assert(
+      fc.property(anyRates, fc.array(anyFigures, { minLength: 1_000, maxLength: 1_000 }), (some, calls) => {
+        let exact = 0
+        let booked = eur("0")
+        for (const used of calls) {
+          const charge = chargeOf(some, used)
+          const parts = [
+            charge.call_cost,
+            charge.recording_cost,
+            charge.transfer_cost,
+            BigDecimal.negate(charge.llm_discount)
+          ]
+          // Each part has 4 decimals, and the total is their sum.
+          for (const part of parts) expect(BigDecimal.equals(part, BigDecimal.round(part, { scale: 4 }))).toBe(true)
+          expect(BigDecimal.equals(charge.total_cost, BigDecimal.sumAll(parts))).toBe(true)
+          booked = BigDecimal.sum(booked, charge.total_cost)
+          const rate = (of: BigDecimal.BigDecimal) => BigDecimal.unsafeToNumber(of)
+          // At the minutes that are told.
+          const minutes = (seconds: number) => Math.round((seconds * 10_000) / 60) / 10_000
+          exact += minutes(used.seconds) * rate(some.call) * (1 - used.llm_discount)
+          exact += Math.ceil(used.recording_seconds / 60) * rate(some.recording)
+          exact += minutes(used.transfer_seconds) * rate(some.transfer)
+        }
+        // Ten runs of 1,000. The errors of single roundings do not add up to one side: far below a cent per thousand.
+        expect(Math.abs(cents(booked) - exact * 100)).toBeLessThan(1)
+      }),
+      { numRuns: 10, seed: 11 }
+    )
+  })
+})
+
+describe("Rates", () => {
+  const read = (settings: Readonly<Record<string, string>>) =>
+    Effect.provide(Rates, Rates.layer).pipe(
+      Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(settings)))),
+      Effect.map((all) => all)
+    )
+
+  it.effect("are 0 for enterprise and lower the higher the tier, unless configured", () =>
+    Effect.gen(function* () {
+      const byDefault = yield* read({ SVC_RATE_CALL_PER_MINUTE_PAYG: "" })
+      const calls = (["payg", "starter", "growth", "scale", "enterprise"] as const).map((tier) =>
+        BigDecimal.unsafeToNumber(byDefault.of(tier).call)
+      )
+      expect(calls).toEqual([0.12, 0.1, 0.08, 0.06, 0])
+      const configured = yield* read({ SVC_RATE_RECORDING_PER_MINUTE_ENTERPRISE: " 0.0125 " })
+      expect(BigDecimal.format(configured.of("enterprise").recording)).toBe("0.0125")
+    })
+  )
+
+  it.effect("that cannot be read are named", () =>
+    Effect.gen(function* () {
+      for (const bad of ["free", "-0.1", "0.00001", "1e1", "0,12", "10000", "Infinity", "NaN", "0x1"]) {
+        const error = yield* Effect.flip(read({ SVC_RATE_TRANSFER_PER_MINUTE_SCALE: bad }))
+        expect(String(error)).toContain("SVC_RATE_TRANSFER_PER_MINUTE_SCALE")
+      }
+    })
+  )
+})
