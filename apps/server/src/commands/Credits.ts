@@ -1,0 +1,26 @@
+import type { Credits } from "@svc/api/billing/CreditsApi"
+import { Organizations } from "@svc/auth/Organizations"
+import { Billing } from "@svc/billing/Billing"
+import { Console, Effect } from "effect"
+import { AccountsOffice } from "../AccountsOffice.ts"
+import { readEur } from "./Eur.ts"
+
+const show = (credits: Credits): string =>
+  `${credits.balance_eur} EUR, ${credits.tier}${credits.is_paused ? ", paused" : ""}`
+
+/** `svc credits show <org>` */
+export const showCredits = (options: { readonly org: string; readonly json: boolean }) =>
+  Effect.gen(function* () {
+    const { id } = yield* Effect.flatMap(Organizations, (organizations) => organizations.find(options.org))
+    const credits = yield* Effect.flatMap(Billing, (billing) => billing.account(id))
+    yield* Console.log(options.json ? JSON.stringify(credits) : show(credits))
+  }).pipe(Effect.provide(AccountsOffice))
+
+/** `svc credits add <org> <eur>`: a top-up; an account that was paused goes on. */
+export const addCredits = (options: { readonly org: string; readonly eur: string; readonly json: boolean }) =>
+  Effect.gen(function* () {
+    const amount = yield* readEur(options.eur, "<eur>")
+    const { id } = yield* Effect.flatMap(Organizations, (organizations) => organizations.find(options.org))
+    const credits = yield* Effect.flatMap(Billing, (billing) => billing.add(id, amount))
+    yield* Console.log(options.json ? JSON.stringify(credits) : show(credits))
+  }).pipe(Effect.provide(AccountsOffice))

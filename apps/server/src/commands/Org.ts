@@ -1,0 +1,45 @@
+import type { OrganizationInfo } from "@svc/api/accounts/Organization"
+import type { Tier } from "@svc/api/Principal"
+import { Administration } from "@svc/auth/Administration"
+import { Console, Effect } from "effect"
+import { AccountsOffice } from "../AccountsOffice.ts"
+import { readEur } from "./Eur.ts"
+import { table } from "./Table.ts"
+
+const row = (org: OrganizationInfo) => ({
+  id: org.id,
+  public_id: org.public_id,
+  name: org.name,
+  tier: org.tier,
+  balance_eur: org.balance_eur,
+  paused: org.is_paused ? "yes" : "no",
+  concurrent_calls: org.concurrent_call_limit
+})
+
+/** `svc org list` */
+export const list = (options: { readonly json: boolean }) =>
+  Effect.gen(function* () {
+    const organizations = yield* Effect.flatMap(Administration, (admin) => admin.organizations)
+    yield* Console.log(options.json ? JSON.stringify({ organizations }) : table(organizations.map(row)))
+  }).pipe(Effect.provide(AccountsOffice))
+
+/** `svc org create <name> [--tier t] [--credits eur]` */
+export const create = (options: {
+  readonly name: string
+  readonly tier: Tier
+  readonly credits: string
+  readonly json: boolean
+}) =>
+  Effect.gen(function* () {
+    const admin = yield* Administration
+    const credits = yield* readEur(options.credits, "--credits")
+    const organization = yield* admin.createOrganization({ name: options.name, tier: options.tier, credits })
+    yield* Console.log(options.json ? JSON.stringify({ organization }) : table([row(organization)]))
+  }).pipe(Effect.provide(AccountsOffice))
+
+/** `svc org set-tier <id> <tier>` */
+export const setTier = (options: { readonly org: string; readonly tier: Tier; readonly json: boolean }) =>
+  Effect.gen(function* () {
+    const organization = yield* Effect.flatMap(Administration, (admin) => admin.setTier(options.org, options.tier))
+    yield* Console.log(options.json ? JSON.stringify({ organization }) : table([row(organization)]))
+  }).pipe(Effect.provide(AccountsOffice))
