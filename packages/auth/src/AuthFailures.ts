@@ -46,18 +46,21 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
     readonly size: () => number
   }
 >() {
+  /** `SVC_LIMIT_AUTH_FAILURES` (100). */
+  static readonly limit: Config.Config<number> = Config.string("SVC_LIMIT_AUTH_FAILURES").pipe(
+    Config.validate({
+      message: "must be a whole number from 1 to 999999999",
+      validation: (text) => /^[1-9][0-9]{0,8}$/.test(text)
+    }),
+    Config.map(Number),
+    Config.withDefault(100)
+  )
+
   static readonly layer: Layer.Layer<AuthFailures, ConfigError.ConfigError, AuthFailuresRepo | NodeLease> =
     Layer.scoped(
       AuthFailures,
       Effect.gen(function* () {
-        const limit = yield* Config.string("SVC_LIMIT_AUTH_FAILURES").pipe(
-          Config.validate({
-            message: "must be a whole number from 1 to 999999999",
-            validation: (text) => /^[1-9][0-9]{0,8}$/.test(text)
-          }),
-          Config.map(Number),
-          Config.withDefault(100)
-        )
+        const limit = yield* AuthFailures.limit
         const repo = yield* AuthFailuresRepo
         const lease = yield* NodeLease
         const node = crypto.randomUUID()

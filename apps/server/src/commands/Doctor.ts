@@ -1,12 +1,15 @@
 import * as Http from "node:http"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { AuthFailures } from "@svc/auth/AuthFailures"
+import { TierLimits } from "@svc/auth/TierLimits"
 import { loopbackCall } from "@svc/call-engine/LoopbackCall"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { Database } from "@svc/database/Database"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
 import { Console, Data, Effect, Layer } from "effect"
+import { ClientAddress } from "../http/ClientAddress.ts"
 import { type HttpSettings, httpSettings } from "../http/HttpSettings.ts"
 import { Readiness } from "../http/Readiness.ts"
 import * as Logging from "../Logging.ts"
@@ -31,7 +34,8 @@ const finding = <E, R>(check: string, look: Effect.Effect<string, E, R>): Effect
 
 const configuration = Effect.all([
   httpSettings,
-  Layer.build(Logging.layer),
+  AuthFailures.limit,
+  Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, ClientAddress.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
 ]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)
 
