@@ -77,6 +77,7 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
     const env = { SVC_DATABASE_URL: database.url }
     const load = yield* Child.start<ApiLoadAsks>("ApiLoadProcess.ts")
     const ours = yield* Child.start<ApiServerAsks>("ApiServerProcess.ts", {
+      built: true,
       flags,
       env: {
         ...env,
@@ -95,7 +96,7 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
     })
     const { url } = yield* ours.ask("address")
     yield* populate(url, key)
-    const fastify = yield* Child.start<ApiServerAsks>("FastifyProcess.ts", { flags, env })
+    const fastify = yield* Child.start<ApiServerAsks>("FastifyProcess.ts", { built: true, flags, env })
     const volley = (server: Child.Child<ApiServerAsks>, origin: string) =>
       Effect.gen(function* () {
         yield* server.ask("measure")

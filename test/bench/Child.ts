@@ -29,7 +29,12 @@ const isReply = Schema.is(
 /** Starts a file of this folder in a process of its own, which ends with the scope. Its log goes to our standard error. */
 export const start = <A extends Asks<A>>(
   file: string,
-  options: { readonly flags?: ReadonlyArray<string>; readonly env?: Readonly<Record<string, string>> } = {}
+  options: {
+    readonly flags?: ReadonlyArray<string>
+    readonly env?: Readonly<Record<string, string>>
+    /** The packages as they were built for production, instead of their sources. */
+    readonly built?: boolean
+  } = {}
 ): Effect.Effect<Child<A>, BenchFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const waiting = new Map<number, Deferred.Deferred<unknown, BenchFailed>>()
@@ -39,7 +44,12 @@ export const start = <A extends Asks<A>>(
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
         fork(fileURLToPath(new URL(file, import.meta.url)), {
-          execArgv: ["--conditions=@svc/source", "--import", "tsx", ...(options.flags ?? [])],
+          execArgv: [
+            ...(options.built === true ? [] : ["--conditions=@svc/source"]),
+            "--import",
+            "tsx",
+            ...(options.flags ?? [])
+          ],
           env: { ...process.env, ...options.env },
           stdio: ["ignore", "ignore", 2, "ipc"]
         })

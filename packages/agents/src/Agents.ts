@@ -115,7 +115,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
         Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new AgentNotFound())
 
       return {
-        list: Effect.fn("Agents.list")(function* (project, query) {
+        list: Effect.fnUntraced(function* (project, query) {
           const name = query.name === undefined ? "" : yield* checkText(query.name, "name")
           let before: number | undefined
           if (query.after !== undefined) {
