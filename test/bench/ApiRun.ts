@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto"
-import { mkdtempSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { FetchHttpClient, HttpApiClient, HttpClient, HttpClientRequest } from "@effect/platform"
@@ -68,7 +67,7 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
   Effect.gen(function* () {
     const key = `svc_live_${randomBytes(24).toString("hex")}`
     yield* Console.error("starting a database, two servers and the load …")
-    const dir = join(mkdtempSync(join(tmpdir(), "svc-bench-api-")), "postgres")
+    const dir = join(tmpdir(), `svc-bench-api-${randomBytes(6).toString("hex")}`)
     const database = yield* Effect.mapError(
       EmbeddedPostgres.start({ dir, removeAtEnd: true }),
       ({ message }) => new Child.BenchFailed({ message })
