@@ -25,7 +25,8 @@ export const exampleOf = (schema: JsonSchema, schemas: Schemas): unknown => {
   if (value !== undefined) return value
   if (at.enum !== undefined) return at.enum[0]
   const one = anyOf ?? oneOf
-  if (one !== undefined) return exampleOf(one.find((each) => !isNull(each)) ?? {}, schemas)
+  // What stands beside the alternatives (a format, say) holds for each of them.
+  if (one !== undefined) return exampleOf({ ...at, ...one.find((each) => !isNull(each)) }, schemas)
   if (type === undefined && allOf !== undefined) return exampleOf(allOf[0] ?? {}, schemas)
   if (properties !== undefined) {
     return Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, exampleOf(of, schemas)]))
