@@ -3,6 +3,7 @@ import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { AuthFailures } from "@svc/auth/AuthFailures"
 import { TierLimits } from "@svc/auth/TierLimits"
+import { Rates } from "@svc/billing/Rates"
 import { loopbackCall } from "@svc/call-engine/LoopbackCall"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { Database } from "@svc/database/Database"
@@ -35,7 +36,7 @@ const finding = <E, R>(check: string, look: Effect.Effect<string, E, R>): Effect
 const configuration = Effect.all([
   httpSettings,
   AuthFailures.limit,
-  Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, ClientAddress.layer)),
+  Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
 ]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)
 

@@ -16,7 +16,7 @@ export interface CallsToSeed {
 /**
  * Writes finished calls and the usage that settling them would have left, and lets the database learn how many there are.
  * Of 100 calls 90 are completed, 4 each failed and got no answer, one each was canceled and rejected; the completed ones
- * took 30 to 329 s at 0.08 EUR a minute. They have no ledger entries, journals or events. About 30 s for a million.
+ * took 30 to 329 s at 0.08 EUR a minute. They have no ledger entries, journals or events. About a minute for a million.
  */
 export const seedCalls = ({
   agents,
