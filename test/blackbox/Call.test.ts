@@ -379,7 +379,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
           const { body } = yield* Effect.tap(line.customer.until("call.started"), () => phone.until("hangup"))
           ids.unshift(String(body["call_id"]))
         }
-        yield* CallRecords.settled(box.api, ids[0] ?? "")
+        yield* Effect.forEach(ids, (id) => CallRecords.settled(box.api, id))
         const path = `/v1/calls?agent_id=${line.agentId}&limit=2`
         const idsOf = (body: unknown) => [at(body, "calls.0.call_id"), at(body, "calls.1.call_id")]
         const first = yield* box.api.get(path)
