@@ -51,6 +51,7 @@ class ResponseMismatch extends Data.TaggedError("ResponseMismatch")<{
  */
 const withServices = <A, E>(principal: Principal, effect: Effect.Effect<A, E, RequestServices>): Effect.Effect<A, E> =>
   // Whoever runs this has what is set right before.
+  // @effect-diagnostics-next-line unsafeEffectTypeAssertion:off
   Effect.zipRight(
     FiberRef.update(FiberRef.currentContext, (known) => {
       const services = Context.add(known, CurrentPrincipal, principal)
