@@ -3,16 +3,20 @@ import { HttpApi } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { VoiceApi } from "@svc/api/VoiceApi"
+import { WorkspaceApi } from "@svc/api/WorkspaceApi"
+import { workspaceErrors } from "@svc/api/WorkspaceError"
 import { Effect, Either, Option, SchemaAST } from "effect"
 import type { JsonSchema, Operation } from "../src/http/DocumentsContract.ts"
 import { describe as describeContract } from "../src/http/DocumentsDescription.ts"
 import { script, style } from "../src/http/DocumentsLook.ts"
 import { render } from "../src/http/DocumentsPage.ts"
+import { voice } from "../src/http/DocumentsVoice.ts"
+import { workspace } from "../src/http/DocumentsWorkspace.ts"
 import { endpointsOf } from "../src/http/Endpoint.ts"
 import { ask } from "./Client.ts"
 import { startTiny, TinyApi } from "./TinyServer.ts"
 
-const contract = describeContract(VoiceApi, "https://voice.example.com")
+const contract = describeContract(VoiceApi, "https://voice.example.com", voice)
 
 /** An endpoint as the document has it. */
 const operationOf = ({ method, path }: { readonly method: string; readonly path: string }): Operation | undefined =>
@@ -42,8 +46,9 @@ const queryTypes = (path: string): { readonly [name: string]: JsonSchema } =>
 describe("the OpenAPI document", () => {
   it.effect("is valid", () =>
     Effect.gen(function* () {
-      for (const api of [VoiceApi, TinyApi]) {
-        const document = JSON.parse(JSON.stringify(describeContract(api, "/")))
+      const workspaceContract = describeContract(WorkspaceApi, "/api/workspace/v1", workspace)
+      for (const made of [contract, describeContract(TinyApi, "/", voice), workspaceContract]) {
+        const document = JSON.parse(JSON.stringify(made))
         const result = yield* Effect.promise(() => new Validator().validate(document))
         expect(result.errors ?? []).toEqual([])
         expect(result.valid).toBe(true)
@@ -155,9 +160,45 @@ describe("the OpenAPI document", () => {
   })
 })
 
+describe("the workspace API's document", () => {
+  const made = describeContract(WorkspaceApi, "https://voice.example.com/api/workspace/v1", workspace)
+
+  it("says where the API is, how to authenticate, and that it has no endpoints yet", () => {
+    expect(made.info.title).toBe("Svc workspace API")
+    expect(made.info.description).toContain("booking customers follow")
+    expect(made.servers).toEqual([{ url: "https://voice.example.com/api/workspace/v1" }])
+    expect(made.security).toEqual([{ bearer: [] }])
+    expect(made.components.securitySchemes).toEqual({
+      bearer: { type: "http", scheme: "bearer", description: expect.stringContaining("svc_wsp_live_") }
+    })
+    expect(made.paths).toEqual({})
+  })
+
+  it("has the body of errors with every code", () => {
+    const { properties, required } = made.components.schemas["Error"] ?? {}
+    expect(required).toEqual(["error", "meta"])
+    expect(properties?.["error"]?.required).toEqual(["type", "code", "message"])
+    expect(Object.keys(properties?.["error"]?.properties ?? {})).toEqual(["type", "code", "message", "param", "issues"])
+    expect(properties?.["error"]?.properties?.["code"]?.enum).toEqual(Object.keys(workspaceErrors))
+    expect(Object.keys(workspaceErrors)).toHaveLength(15)
+    expect(properties?.["meta"]?.required).toEqual(["request_id"])
+  })
+
+  it.scoped("is served by its own name, at the address of the server", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny()
+      const { headers, text } = yield* ask(port, { path: "/openapi.workspace.json" })
+      expect(headers["content-type"]).toBe("application/json")
+      const { info, servers } = JSON.parse(text)
+      expect(info.title).toBe("Svc workspace API")
+      expect(servers).toEqual([{ url: expect.stringMatching(/\/api\/workspace\/v1$/) }])
+    })
+  )
+})
+
 describe("the reference page", () => {
   it("has every endpoint and every error code, and refers to no other place", () => {
-    const page = render(describeContract(VoiceApi, "/"))
+    const page = render(describeContract(VoiceApi, "/", voice))
     for (const { name, path } of endpoints) {
       expect(page).toContain(`id="${name}"`)
       expect(page).toContain(path.replace(/:(\w+)/g, "{$1}"))
@@ -165,7 +206,7 @@ describe("the reference page", () => {
     for (const code of endpoints.flatMap((endpoint) => codesOf(operationOf(endpoint)))) expect(page).toContain(code)
     const tags = page.match(/<[a-z][^>]*>/g) ?? []
     const links = tags.flatMap((tag) => /(?:href|src|action|data)="([^"]*)"/.exec(tag)?.[1] ?? [])
-    expect(links.filter((link) => !link.startsWith("#"))).toEqual(["openapi.json"])
+    expect(links.filter((link) => !link.startsWith("#"))).toEqual(["openapi.json", "openapi.workspace.json"])
     expect(`${script}${style}`).not.toMatch(/https?:|\/\/|url\(|@import|fetch|import\(/)
   })
 
@@ -198,7 +239,7 @@ describe("the documents", () => {
   it.scoped("need no key, and are not sent again to a client that has them", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
-      for (const path of ["/openapi.json", "/docs"]) {
+      for (const path of ["/openapi.json", "/openapi.workspace.json", "/docs"]) {
         const first = yield* ask(port, { path })
         expect(first.status).toBe(200)
         const etag = String(first.headers.etag)

@@ -1,11 +1,15 @@
 import { createHash } from "node:crypto"
 import type { HttpApi } from "@effect/platform"
+import { WorkspaceApi, workspacePath } from "@svc/api/WorkspaceApi"
 import { Effect } from "effect"
 import { answerFailure, type RunRequest, type Serve, type ServedRoute } from "./Dispatcher.ts"
 import type { Contract } from "./DocumentsContract.ts"
+import type { Conventions } from "./DocumentsConventions.ts"
 import { describe } from "./DocumentsDescription.ts"
 import { policy } from "./DocumentsLook.ts"
 import { render } from "./DocumentsPage.ts"
+import { voice } from "./DocumentsVoice.ts"
+import { workspace } from "./DocumentsWorkspace.ts"
 import type { Exchange } from "./Exchange.ts"
 import { type ResponseHeaders, send } from "./Responses.ts"
 
@@ -44,9 +48,18 @@ const serveDocument = (
   }
 }
 
+const json: ResponseHeaders = { "Content-Type": "application/json", "Access-Control-Allow-Origin": "*" }
+const page: ResponseHeaders = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": policy,
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer"
+}
+
 /**
- * `GET /openapi.json`, the OpenAPI document of the voice API, and `GET /docs`, a page to read it on that loads nothing
- * from anywhere (decisions §2.10). They need no key. `url` is the address of the server for its clients.
+ * `GET /openapi.json` and `GET /openapi.workspace.json`, the OpenAPI documents of the voice and the workspace API, and
+ * `GET /docs`, a page to read the first on that loads nothing from anywhere (decisions §2.10). They need no key. `api`
+ * is the voice API; `url` is the address of the server for its clients.
  */
 export const documentRoutes = (
   api: HttpApi.HttpApi.Any,
@@ -54,23 +67,24 @@ export const documentRoutes = (
   run: RunRequest
 ): Effect.Effect<ReadonlyArray<ServedRoute>> =>
   Effect.gen(function* () {
-    const contract = yield* Effect.cached(Effect.sync((): Contract => describe(api, url ?? "/")))
-    const serve = (path: string, text: (contract: Contract) => string, headers: ResponseHeaders) =>
+    const contractOf = (of: HttpApi.HttpApi.Any, address: string, conventions: Conventions) =>
+      Effect.cached(Effect.sync(() => describe(of, address, conventions)))
+    const serve = (
+      path: string,
+      contract: Effect.Effect<Contract>,
+      text: (contract: Contract) => string,
+      headers: ResponseHeaders
+    ) =>
       Effect.map(Effect.cached(Effect.map(contract, (made) => finish(text(made)))), (document) => ({
         method: "GET",
         path,
         serve: serveDocument(path, document, headers, run)
       }))
+    const ofVoice = yield* contractOf(api, url ?? "/", voice)
+    const ofWorkspace = yield* contractOf(WorkspaceApi, `${url ?? ""}${workspacePath}`, workspace)
     return [
-      yield* serve("/openapi.json", (made) => JSON.stringify(made), {
-        "Content-Type": "application/json",
-        "Access-Control-Allow-Origin": "*"
-      }),
-      yield* serve("/docs", render, {
-        "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": policy,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer"
-      })
+      yield* serve("/openapi.json", ofVoice, JSON.stringify, json),
+      yield* serve("/openapi.workspace.json", ofWorkspace, JSON.stringify, json),
+      yield* serve("/docs", ofVoice, render, page)
     ]
   })

@@ -1,88 +1,9 @@
 import { HttpApi, HttpApiSchema, OpenApi, OpenApiJsonSchema } from "@effect/platform"
 import { type Access, AccessRule } from "@svc/api/Principal"
-import * as Errors from "@svc/api/VoiceError"
 import { Context, Either, Option, Schema } from "effect"
 import type { Body, Contract, Operation, Parameter, Response } from "./DocumentsContract.ts"
+import type { Conventions, Wire } from "./DocumentsConventions.ts"
 import { exampleOf } from "./DocumentsExample.ts"
-
-/** An error's schema on the wire. */
-type Wire = (typeof Errors.ValidationError)["wire"]
-
-const text = { type: "string" }
-const integer = { type: "integer" }
-const headers = {
-  "X-Request-Id": { description: "Names this request. One that you send is sent back.", schema: text },
-  "X-RateLimit-Limit": {
-    description: "Requests that the organization has per minute; absent without a limit.",
-    schema: integer
-  },
-  "X-RateLimit-Remaining": { description: "Requests left in this minute; absent without a limit.", schema: integer },
-  "X-RateLimit-Reset": { description: "Unix second at which the minute ends.", schema: integer },
-  "X-RateLimit-Tier": { description: "The organization's tier.", schema: text },
-  "X-Concurrent-Call-Limit": { description: "Calls that the organization may have at once.", schema: integer },
-  "Retry-After": { description: "Whole seconds after which to try again.", schema: integer },
-  "WWW-Authenticate": { description: "`Bearer`", schema: text }
-} as const
-
-const onEvery = ["X-Request-Id"] as const
-const onAuthenticated = [
-  "X-Request-Id",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "X-RateLimit-Tier",
-  "X-Concurrent-Call-Limit"
-] as const
-
-const headersOf = (status: number): NonNullable<Response["headers"]> => {
-  // A 401 is nobody's; neither is a 429 always, nor what fails before the key was looked at.
-  const names: ReadonlyArray<keyof typeof headers> =
-    status === 401
-      ? [...onEvery, "WWW-Authenticate"]
-      : status === 429
-        ? [...onAuthenticated, "Retry-After"]
-        : status >= 500
-          ? onEvery
-          : onAuthenticated
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-}
-
-const requestId: Parameter = {
-  name: "X-Request-Id",
-  in: "header",
-  required: false,
-  description: "Your own name for the request; the answer carries it.",
-  schema: text
-}
-
-const projectId = ({ needs }: Access): ReadonlyArray<Parameter> =>
-  needs === "org"
-    ? []
-    : [
-        {
-          name: "X-Project-Id",
-          in: "header",
-          required: false,
-          description: `With an organization key: the project to work in, by public or numeric id${needs === "project" ? " (required)" : ""}.`,
-          schema: text
-        }
-      ]
-
-/** The errors that the server's own checks add to an endpoint's, in the order of the checks (decisions §2.3). */
-const checksOf = (method: string, { creditsExempt, needs }: Access, takesBody: boolean): ReadonlyArray<Wire> => {
-  const writes = method !== "GET"
-  const checks: ReadonlyArray<readonly [applies: boolean, error: { readonly wire: unknown }]> = [
-    [needs === "project", Errors.ProjectIdRequired],
-    [takesBody, Errors.InvalidJson],
-    [writes && !creditsExempt, Errors.InsufficientCredits],
-    [needs === "org", Errors.OrgKeyRequired],
-    [writes, Errors.ReadOnlyKey],
-    [needs !== "org", Errors.ProjectNotFound],
-    [true, Errors.RequestTooLarge]
-  ]
-  // They differ in the code alone, which is a literal in each.
-  return checks.flatMap(([applies, { wire }]) => (applies ? [wire as Wire] : []))
-}
 
 /** What the generator writes of its own accord, and says nothing to a reader. */
 const isNoise = (keyword: string, value: unknown): boolean =>
@@ -115,11 +36,15 @@ const errorExamples = (schemas: Contract["components"]["schemas"]): NonNullable<
     })
   )
 
+const referTo = (headers: ReadonlyArray<string>): NonNullable<Response["headers"]> =>
+  Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
 /** The errors of one status as one response: a schema and an example for each code. */
 const errorResponse = (
   status: number,
   names: ReadonlyArray<string>,
-  schemas: Contract["components"]["schemas"]
+  schemas: Contract["components"]["schemas"],
+  { headersOf }: Conventions
 ): Response => {
   const errors = names.map((name) => {
     const code = String(schemas[name]?.properties?.["code"]?.enum?.[0])
@@ -129,7 +54,7 @@ const errorResponse = (
   const [first, ...others] = errors
   return {
     description: errors.map(({ code, message }) => `\`${code}\`: ${message}`).join("\n\n"),
-    headers: headersOf(status),
+    headers: referTo(headersOf(status)),
     content: {
       "application/json": {
         schema:
@@ -197,7 +122,7 @@ const withExample = (body: Body, schemas: Contract["components"]["schemas"]): Bo
 })
 
 /** Completes one operation with what the server does for every endpoint. */
-const complete = (operation: Operation, facts: Facts, all: Contract): Operation => {
+const complete = (operation: Operation, facts: Facts, all: Contract, conventions: Conventions): Operation => {
   const { schemas } = all.components
   const byStatus = new Map<number, Array<string>>()
   const addError = (status: number, name: string): void => {
@@ -210,12 +135,13 @@ const complete = (operation: Operation, facts: Facts, all: Contract): Operation 
     const body = response.content?.["application/json"]
     if (Number(status) < 400) {
       const content = body && { "application/json": withExample(body, schemas) }
-      successes.push([status, { ...response, headers: headersOf(Number(status)), ...(content && { content }) }])
+      const headers = referTo(conventions.headersOf(Number(status)))
+      successes.push([status, { ...response, headers, ...(content && { content }) }])
     } else {
       for (const schema of body?.schema.anyOf ?? (body ? [body.schema] : [])) addError(Number(status), nameOf(schema))
     }
   }
-  for (const error of checksOf(facts.method, facts.access, facts.takesBody)) {
+  for (const error of conventions.checksOf(facts.method, facts.access, facts.takesBody)) {
     addError(HttpApiSchema.getStatusError(error), addSchema(error, {}))
   }
   const errors = [...byStatus].sort(([a], [b]) => a - b)
@@ -225,13 +151,12 @@ const complete = (operation: Operation, facts: Facts, all: Contract): Operation 
     security: all.security,
     parameters: [
       ...operation.parameters.map((parameter) => withDefault(parameter, facts.defaults[parameter.name])),
-      ...projectId(facts.access),
-      requestId
+      ...conventions.parametersOf(facts.access)
     ],
     ...(body && { requestBody: { required: true, content: { "application/json": withExample(body, schemas) } } }),
     responses: Object.fromEntries([
       ...successes,
-      ...errors.map(([status, names]) => [String(status), errorResponse(status, names, schemas)] as const)
+      ...errors.map(([status, names]) => [String(status), errorResponse(status, names, schemas, conventions)] as const)
     ])
   }
 }
@@ -246,15 +171,15 @@ const plain = (spec: OpenApi.OpenAPISpec, added: Readonly<Record<string, unknown
 
 /**
  * The OpenAPI 3.1 document of a contract: what its schemas say, and what the server does for every endpoint (checks,
- * headers, errors). `url` is the address of the server; `/` where the document itself came from.
+ * headers, errors), which is `conventions`. `url` is the address of the API; `/` where the document itself came from.
  */
-export const describe = (contract: HttpApi.HttpApi.Any, url: string): Contract => {
+export const describe = (contract: HttpApi.HttpApi.Any, url: string, conventions: Conventions): Contract => {
   // `Any` is the type of every contract; the generator asks for the full one and reads only what each has.
   const api = contract as HttpApi.HttpApi.AnyWithProps
   const added: Record<string, unknown> = {}
   const facts = factsOf(api)
   for (const { access, method, takesBody } of facts.values()) {
-    for (const error of checksOf(method, access, takesBody)) addSchema(error, added)
+    for (const error of conventions.checksOf(method, access, takesBody)) addSchema(error, added)
   }
   const spec = OpenApi.fromApi(api, { additionalPropertiesStrategy: "allow" })
   const all = plain(spec, added)
@@ -263,7 +188,7 @@ export const describe = (contract: HttpApi.HttpApi.Any, url: string): Contract =
     Object.fromEntries(
       Object.entries(item).map(([method, operation]) => {
         const known = facts.get(operation.operationId)
-        return [method, known === undefined ? operation : complete(operation, known, all)]
+        return [method, known === undefined ? operation : complete(operation, known, all, conventions)]
       })
     )
   ])
@@ -271,6 +196,6 @@ export const describe = (contract: HttpApi.HttpApi.Any, url: string): Contract =
     ...all,
     servers: [{ url }],
     paths: Object.fromEntries(paths),
-    components: { ...all.components, headers, examples: errorExamples(all.components.schemas) }
+    components: { ...all.components, headers: conventions.headers, examples: errorExamples(all.components.schemas) }
   }
 }

@@ -159,7 +159,7 @@ export const render = (contract: Contract): string => {
 ${links.join("\n")}</nav>
 <main><h1>${html(info.title)}</h1><p class="faint">Version ${html(info.version)}${
     base === undefined || base === "/" ? "" : ` at <code>${html(base)}</code>`
-  } · <a href="openapi.json">openapi.json</a></p>${prose(info.description)}<p id="none" hidden>Nothing is found.</p>
+  } · <a href="openapi.json">openapi.json</a> · <a href="openapi.workspace.json">openapi.workspace.json</a></p>${prose(info.description)}<p id="none" hidden>Nothing is found.</p>
 ${sections.join("\n")}</main><script>${script}</script></body></html>
 `
 }
