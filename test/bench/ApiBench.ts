@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Logger, LogLevel } from "effect"
+import * as ApiCalls from "./ApiCalls.ts"
 import { type ApiFigures, type Round, run } from "./ApiRun.ts"
 import { BenchFailed } from "./Child.ts"
 import { table } from "./Table.ts"
@@ -8,14 +9,15 @@ import { type Line, quantile } from "./Verdict.ts"
 
 /**
  * `npm run bench:api`: the list of agents, with authentication, rate limit and database, next to the same on Fastify and
- * `pg`. It judges nothing by its exit code, because a busy machine would: 0 unless it could not run.
+ * `pg`; then usage, summary and pages of very many calls. It judges nothing by its exit code, because a busy machine would: 0 unless it could not run.
  */
 
 const usage = `npm run bench:api -- [options]
   --rounds N       rounds of which the medians are shown (5)
   --seconds N      length of one volley at one server (4)
   --connections N  requests under way at once (20)
-  --profile DIR    writes CPU profiles of both servers
+  --calls N        calls of the organization when it is asked about them (1000000); 0 leaves that out
+  --profile DIR    writes CPU profiles of both servers, of the whole run
   --json           prints JSON`
 
 const options = Effect.try({
@@ -25,19 +27,21 @@ const options = Effect.try({
         rounds: { type: "string", default: "5" },
         seconds: { type: "string", default: "4" },
         connections: { type: "string", default: "20" },
+        calls: { type: "string", default: "1000000" },
         profile: { type: "string" },
         json: { type: "boolean", default: false }
       }
     })
-    const count = (name: "rounds" | "seconds" | "connections") => {
+    const count = (name: "rounds" | "seconds" | "connections" | "calls", least = 1) => {
       const value = Number(values[name])
-      if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is not a whole number above 0`)
+      if (!Number.isInteger(value) || value < least) throw new Error(`--${name} is not a whole number from ${least}`)
       return value
     }
     return {
       rounds: count("rounds"),
       seconds: count("seconds"),
       connections: count("connections"),
+      calls: count("calls", 0),
       profile: values.profile,
       json: values.json
     }
@@ -86,11 +90,16 @@ const linesOf = ({ fastify, ours }: ApiFigures): ReadonlyArray<Line> => {
 }
 
 const program = Effect.gen(function* () {
-  const { connections, json, profile, rounds, seconds } = yield* options
-  const figures = yield* run({ connections, profile, rounds, seconds })
+  const { calls, connections, json, profile, rounds, seconds } = yield* options
+  const figures = yield* run({ calls, connections, profile, rounds, seconds })
   const lines = linesOf(figures)
   const title = `GET /v1/agents?limit=20 with authentication, rate limit and database; medians of ${rounds} rounds of ${seconds} s, ${connections} at once`
-  yield* Console.log(json ? JSON.stringify({ ...figures, lines }) : table(title, lines))
+  const callLines = ApiCalls.linesOf(figures.calls)
+  if (json) return yield* Console.log(JSON.stringify({ ...figures, lines, callLines }))
+  yield* Console.log(table(title, lines))
+  if (calls === 0) return
+  const callsTitle = `With ${calls} calls of one organization over a year: ${seconds} s of each, one request at a time`
+  yield* Console.log(`\n${table(callsTitle, callLines)}`)
 })
 
 program.pipe(

@@ -42,6 +42,7 @@ const fire = ({ connections, key, ms, url }: Volley): Effect.Effect<VolleyFigure
           failures,
           ms: taken,
           p50: times.quantile(0.5),
+          p95: times.quantile(0.95),
           p99: times.quantile(0.99)
         }))
       )

@@ -25,6 +25,7 @@ export interface VolleyFigures {
   readonly ms: number
   /** From the request to the end of its answer. */
   readonly p50: number
+  readonly p95: number
   readonly p99: number
 }
 

@@ -5,6 +5,7 @@ import { FetchHttpClient, HttpApiClient, HttpClient, HttpClientRequest } from "@
 import { VoiceApi } from "@svc/api/VoiceApi"
 import * as EmbeddedPostgres from "@svc/database/EmbeddedPostgres"
 import { Console, Effect } from "effect"
+import { type CallsFigures, measure } from "./ApiCalls.ts"
 import type { ApiLoadAsks, ApiServerAsks } from "./ApiMessages.ts"
 import * as Child from "./Child.ts"
 
@@ -13,6 +14,8 @@ export interface ApiRunOptions {
   /** Length of one volley. */
   readonly seconds: number
   readonly connections: number
+  /** Calls of the organization when it is asked about them; 0 leaves that out. */
+  readonly calls: number
   /** Folder for CPU profiles of both servers. */
   readonly profile: string | undefined
 }
@@ -27,10 +30,11 @@ export interface Round {
   readonly failures: number
 }
 
-/** The two servers side by side, round by round. */
+/** The two servers side by side, round by round, and ours about many calls. */
 export interface ApiFigures {
   readonly ours: ReadonlyArray<Round>
   readonly fastify: ReadonlyArray<Round>
+  readonly calls: ReadonlyArray<CallsFigures>
 }
 
 const agentCount = 20
@@ -124,7 +128,9 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
       figures.ours.push(own)
       figures.fastify.push(theirs)
     }
-    return figures
+    if (options.calls === 0) return { ...figures, calls: [] }
+    const { calls, seconds } = options
+    return { ...figures, calls: yield* measure({ calls, database: database.url, load, url, key, seconds }) }
   }).pipe(Effect.scoped)
 
 /** Both give the same answer, or the comparison is worth nothing. */
