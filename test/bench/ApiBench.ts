@@ -34,7 +34,7 @@ const options = Effect.try({
     })
     const count = (name: "rounds" | "seconds" | "connections" | "calls", least = 1) => {
       const value = Number(values[name])
-      if (!Number.isInteger(value) || value < least) throw new Error(`--${name} is not a whole number from ${least}`)
+      if (!Number.isInteger(value) || value < least) throw new Error(`--${name} is not a whole number from ${least} up`)
       return value
     }
     return {
