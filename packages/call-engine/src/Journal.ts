@@ -127,13 +127,33 @@ const writer = Effect.gen(function* () {
     update calls set status = 'in-progress', answered_at = ${call.answered_at}, metadata = ${jsonbText(call.metadata)}::jsonb
     where id = ${call.call_id} and status = 'ringing'`
 
+  /** Without what is of calls that are over: another node, which took us for dead, has settled those. */
+  const ofLiveCalls = (batch: Batch): Effect.Effect<Batch, SqlError.SqlError> =>
+    Effect.gen(function* () {
+      const calls = [...new Set([...batch.rows, ...batch.answered].map((one) => one.call_id))]
+      const publicCalls = [...new Set(batch.events.map((event) => event.call_id))]
+      const over = yield* sql<{ readonly id: number; readonly public_id: string }>`
+        select id, public_id from calls
+        where (id = any(${calls}::bigint[]) or public_id = any(${publicCalls}::text[])) and ended_at is not null`
+      if (over.length === 0) return batch
+      const ids = new Set(over.map((call) => call.id))
+      const publicIds = new Set<string | null>(over.map((call) => call.public_id))
+      return {
+        ...emptyBatch(),
+        rows: batch.rows.filter((row) => !ids.has(row.call_id)),
+        answered: batch.answered.filter((call) => !ids.has(call.call_id)),
+        events: batch.events.filter((event) => !publicIds.has(event.call_id))
+      }
+    })
+
   const store = (batch: Batch): Effect.Effect<void, Unwritten> =>
     sql
       .withTransaction(
         Effect.gen(function* () {
-          yield* rows(batch)
-          yield* Effect.forEach(batch.answered, answered, { discard: true })
-          yield* outbox.appendAll(batch.events)
+          const live = yield* ofLiveCalls(batch)
+          yield* rows(live)
+          yield* Effect.forEach(live.answered, answered, { discard: true })
+          yield* outbox.appendAll(live.events)
         })
       )
       .pipe(Effect.catchAllCause((cause) => new Unwritten({ cause: Cause.squash(cause) })))
@@ -153,29 +173,16 @@ const writer = Effect.gen(function* () {
       { discard: true }
     )
 
-  /**
-   * What is still to be written of a batch whose writing failed: nothing when it was written after all and only the
-   * answer was lost, and nothing of calls that another node has settled meanwhile, because it took us for dead.
-   */
-  const remaining = (batch: Batch): Effect.Effect<Batch, Unwritten> =>
-    Effect.gen(function* () {
-      const [first] = batch.rows
-      if (first !== undefined) {
-        const written = yield* sql`select 1 from call_journal where call_id = ${first.call_id} and seq = ${first.seq}`
-        if (written.length > 0) return emptyBatch()
-      }
-      const calls = [...new Set([...batch.rows, ...batch.answered].map((one) => one.call_id))]
-      const over = yield* sql<{ readonly id: number; readonly public_id: string }>`
-        select id, public_id from calls where id = any(${calls}::bigint[]) and ended_at is not null`
-      const ids = new Set(over.map((call) => call.id))
-      const publicIds = new Set<string | null>(over.map((call) => call.public_id))
-      return {
-        ...emptyBatch(),
-        rows: batch.rows.filter((row) => !ids.has(row.call_id)),
-        answered: batch.answered.filter((call) => !ids.has(call.call_id)),
-        events: batch.events.filter((event) => !publicIds.has(event.call_id))
-      }
-    }).pipe(Effect.catchAllCause((cause) => new Unwritten({ cause: Cause.squash(cause) })))
+  /** What is left of a batch whose writing failed: nothing when it was written after all and only the answer was lost. */
+  const unwritten = (batch: Batch): Effect.Effect<Batch, Unwritten> => {
+    const [first] = batch.rows
+    return first === undefined
+      ? Effect.succeed(batch)
+      : sql`select 1 from call_journal where call_id = ${first.call_id} and seq = ${first.seq}`.pipe(
+          Effect.map((found) => (found.length > 0 ? emptyBatch() : batch)),
+          Effect.mapError((cause) => new Unwritten({ cause }))
+        )
+  }
 
   const write = (batch: Batch) =>
     Effect.catchIf(store(batch), isRefusal, () => storeEach(batch)).pipe(
@@ -187,7 +194,7 @@ const writer = Effect.gen(function* () {
     batch.rows.length + batch.events.length + batch.answered.length === 0
       ? Effect.void
       : Effect.catchAll(write(batch), () =>
-          Effect.flatMap(remaining(batch), write).pipe(Effect.delay("100 millis"), Effect.retry(patience), Effect.orDie)
+          Effect.flatMap(unwritten(batch), write).pipe(Effect.delay("100 millis"), Effect.retry(patience), Effect.orDie)
         )
 })
 
