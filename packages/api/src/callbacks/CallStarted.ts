@@ -46,9 +46,6 @@ export const callStartedFields = {
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: JsonObject
 } as const
-export type CallStartedFields = {
-  readonly [K in keyof typeof callStartedFields]: (typeof callStartedFields)[K]["Type"]
-}
 
 /** Body of a `tool.call` request. */
 export const ToolCallRequest = Schema.Struct({
