@@ -219,7 +219,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       feed(how)
     }
 
-    const fetchConfig = Effect.map(
+    const fetchConfig = Effect.flatMap(
       Effect.either(
         callbacks.callStarted(agent, {
           event: "call.started",
@@ -234,8 +234,22 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       ),
       (answer) => {
         const config = Either.flatMap(answer, (body) => resolve(body, facts.agent, services.speaks))
-        if (Either.isLeft(config)) return feed({ _tag: "ConfigFailed", reason: config.left.reason })
-        return feed({ _tag: "ConfigAnswered", config: config.right })
+        const complaints = Either.match(config, {
+          onLeft: ({ reason }) => [reason],
+          onRight: ({ warnings }) => warnings.map(({ field, reason }) => `${field} is left out: ${reason}`)
+        })
+        const log = Effect.forEach(
+          complaints,
+          (complaint) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${complaint}`),
+          { discard: true }
+        )
+        return Effect.map(log, () =>
+          feed(
+            Either.isLeft(config)
+              ? { _tag: "ConfigFailed", reason: config.left.reason }
+              : { _tag: "ConfigAnswered", config: config.right }
+          )
+        )
       }
     )
 
