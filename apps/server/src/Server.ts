@@ -24,6 +24,7 @@ import { RateLimits } from "@svc/auth/RateLimits"
 import { RateLimitsRepo } from "@svc/auth/RateLimitsRepo"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
+import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Billing } from "@svc/billing/Billing"
 import { CreditsHttp } from "@svc/billing/CreditsHttp"
 import { HoldsRepo } from "@svc/billing/HoldsRepo"
@@ -32,6 +33,14 @@ import { Rates } from "@svc/billing/Rates"
 import { Usage } from "@svc/billing/Usage"
 import { UsageHttp } from "@svc/billing/UsageHttp"
 import { UsageRepo } from "@svc/billing/UsageRepo"
+import { CustomerList } from "@svc/bookings/CustomerList"
+import { CustomerListRepo } from "@svc/bookings/CustomerListRepo"
+import { Customers } from "@svc/bookings/Customers"
+import { CustomersHttp } from "@svc/bookings/CustomersHttp"
+import { CustomersRepo } from "@svc/bookings/CustomersRepo"
+import { Idempotency } from "@svc/bookings/Idempotency"
+import { IdempotencyRepo } from "@svc/bookings/IdempotencyRepo"
+import { PurgeWorker } from "@svc/bookings/PurgeWorker"
 import { CallAdmission } from "@svc/call-engine/CallAdmission"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
@@ -43,6 +52,7 @@ import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { Recovery } from "@svc/call-engine/Recovery"
 import { Settlement } from "@svc/call-engine/Settlement"
+import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
@@ -60,6 +70,7 @@ import { HttpServer } from "./http/HttpServer.ts"
 import { PluginSockets } from "./http/PluginSockets.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { Security } from "./http/Security.ts"
+import { WorkspaceEdge } from "./http/WorkspaceEdge.ts"
 
 /** What everything stands on. It ends last: the database stays open, and sockets carry media, until calls are settled. */
 const Ground = Layer.mergeAll(
@@ -80,6 +91,9 @@ const Repositories = Layer.mergeAll(
   LedgerRepo.layer,
   HoldsRepo.layer,
   UsageRepo.layer,
+  CustomersRepo.layer,
+  CustomerListRepo.layer,
+  IdempotencyRepo.layer,
   Outbox.layer
 )
 
@@ -98,7 +112,7 @@ const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProj
 )
 
 /** Who is let in, and how often. */
-const Admission = Security.layer.pipe(
+const Admission = Layer.mergeAll(Security.layer, WorkspaceEdge.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(AuthFailures.layer, RateLimits.layer, Credits.layer)),
   Layer.provide(Layer.mergeAll(AuthFailuresRepo.layer, RateLimitsRepo.layer))
 )
@@ -112,6 +126,11 @@ const Calling = Layer.mergeAll(Calls.layer, CallsOfProject).pipe(
   Layer.provideMerge(Settlement.layer)
 )
 
+const Booking = Layer.mergeAll(Customers.layer, CustomerList.layer, Idempotency.layer, PurgeWorker).pipe(
+  Layer.provideMerge(WorkspaceLimits.layer),
+  Layer.provide(Cron.layer)
+)
+
 const Routes = Layer.mergeAll(
   OrganizationHttp,
   ProjectsHttp,
@@ -121,15 +140,17 @@ const Routes = Layer.mergeAll(
   CallsHttp,
   UsageHttp,
   CreditsHttp,
-  HealthHttp
+  HealthHttp,
+  CustomersHttp
 )
 
 /**
  * The whole server, from the bottom up (read from the end): ground, repositories, accounts, their money, agents and
- * numbers, calls, routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
+ * numbers, calls, bookings, routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
  */
 export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Routes, Admission, ClientAddress.layer, Readiness.layer, FirstStart.layer)),
+  Layer.provideMerge(Booking),
   Layer.provideMerge(Calling),
   Layer.provideMerge(Agency),
   Layer.provideMerge(Charging),

@@ -214,7 +214,13 @@ export const tinyLayer = (options: TinyOptions = {}) =>
       return layerOf(options.api ?? TinyApi).pipe(
         Layer.provide(SecurityInMemory),
         Layer.provide(ClientAddress.layer),
-        Layer.provide(Layer.succeed(HandlerRegistry, { add: () => Effect.void, all: Effect.succeed(groups) })),
+        Layer.provide(
+          Layer.succeed(HandlerRegistry, {
+            add: () => Effect.void,
+            all: Effect.succeed(groups),
+            workspace: { add: () => Effect.void, all: Effect.succeed([]) }
+          })
+        ),
         Layer.provide(Layer.succeed(Readiness, options.readiness ?? { check: Effect.succeed([]) })),
         Layer.provide(providersWith(options.routes ?? [])),
         Layer.provideMerge(PluginSockets.layer),

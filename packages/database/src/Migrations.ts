@@ -10,6 +10,8 @@ import accountLists from "./migrations/0007_account_lists.ts"
 import billing from "./migrations/0008_billing.ts"
 import limits from "./migrations/0009_limits.ts"
 import callLists from "./migrations/0010_call_lists.ts"
+import cron from "./migrations/0011_cron.ts"
+import bookings from "./migrations/0012_bookings.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -28,7 +30,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0007_account_lists": accountLists,
   "0008_billing": billing,
   "0009_limits": limits,
-  "0010_call_lists": callLists
+  "0010_call_lists": callLists,
+  "0011_cron": cron,
+  "0012_bookings": bookings
 }
 
 /** A migration failed; nothing of this run was kept. */
