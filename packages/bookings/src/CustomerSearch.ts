@@ -1,21 +1,34 @@
 /** A text as search sees it: in small letters, without accents and other marks, in one form of each character. */
 export const fold = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()
 
-/** What `q` looks in. */
-export const haystack = (customer: {
+/** Each character as three letters or digits, the same ones each time; two characters may happen to share theirs. */
+const codes = (text: string): string => {
+  let out = ""
+  // 7919 has no divisor in common with 36³: neighbours in the alphabet get codes that differ in all three places.
+  for (const character of text)
+    out += (((character.codePointAt(0) ?? 0) * 7919) % 36 ** 3).toString(36).padStart(3, "0")
+  return out
+}
+
+/** What `q` looks in: the columns of a customer that are for search. */
+export const searchColumns = (customer: {
   readonly name: string
   readonly email: string | null
   readonly phone: string | null
-}): string => fold([customer.name, customer.email, customer.phone].filter((text) => text !== null).join("\n"))
+}): { readonly search: string; readonly search_codes: string } => {
+  const search = fold([customer.name, customer.email, customer.phone].filter((text) => text !== null).join("\n"))
+  return { search, search_codes: codes(search) }
+}
 
 /** A text as a pattern for LIKE that means these very characters. */
 const literally = (text: string): string => text.replace(/[\\%_]/g, "\\$&")
 
-/** What `q` asks for. */
+/** What `q` asks for, as patterns for LIKE. */
 export interface Needle {
-  readonly text: string
-  /** Patterns for LIKE; one of them has to fit. */
+  /** One of these has to fit `search`. */
   readonly patterns: readonly [string, ...ReadonlyArray<string>]
+  /** And this `search_codes`: given where the part is too short for the index of `search`. */
+  readonly coded: string | undefined
 }
 
 /** The digits of what may be a phone number as people write it: without separators, and without the zeros before it. */
@@ -30,12 +43,9 @@ export const needle = (q: string): Needle | undefined => {
   if (text === "") return undefined
   const digits = phoneDigits(text)
   const anywhere = `%${literally(text)}%`
-  // The phone number is the last line, and begins with a plus.
-  return { text, patterns: digits === undefined ? [anywhere] : [anywhere, `%\n+%${digits}%`] }
+  return {
+    // The phone number is the last line, and begins with a plus.
+    patterns: digits === undefined ? [anywhere] : [anywhere, `%\n+%${digits}%`],
+    coded: [...text].length < 3 ? `%${codes(text)}%` : undefined
+  }
 }
-
-/** Each character twice: see the index of short parts in the migration. */
-export const doubled = (text: string): string => text.replace(/./gsu, "$&$&")
-
-/** The pattern that finds a short text in the doubled haystack. */
-export const doubledPattern = (text: string): string => `%${literally(doubled(text))}%`

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 /**
  * Booking customers, and the answers that idempotency keys stand for. See the bookings package.
  *
- * `search` is what `q` looks in: name, email and phone without accents and in small letters. Parts of three letters and
- * more are found by its trigrams. A part of two has none; with each letter doubled it has, so there is an index of that.
+ * `search` is what `q` looks in: name, email and phone without accents and in small letters. A part is found by its
+ * trigrams. One of one or two characters has none; `search_codes` has each character as three, and so trigrams of those.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -30,6 +30,7 @@ export default Effect.gen(function* () {
       total_bookings integer not null default 0,
       is_anonymized boolean not null default false,
       search text not null,
+      search_codes text not null,
       created_at timestamptz not null default now(),
       updated_at timestamptz not null default now(),
       deleted_at timestamptz,
@@ -41,13 +42,9 @@ export default Effect.gen(function* () {
   yield* sql`create index booking_customers_deleted_at on booking_customers (deleted_at) where deleted_at is not null`
   yield* sql`create index booking_customers_email on booking_customers (org_id, lower(email), id desc)`
   yield* sql`create index booking_customers_phone on booking_customers (org_id, phone, id desc)`
-  yield* sql`
-    create function doubled(text) returns text language sql immutable strict parallel safe
-    return regexp_replace($1, '(.)', '\\1\\1', 'g')`
   yield* sql`create index booking_customers_search on booking_customers using gin (org_id, search gin_trgm_ops)`
   yield* sql`
-    create index booking_customers_search_short on booking_customers
-    using gin (org_id, doubled(search) gin_trgm_ops)`
+    create index booking_customers_search_codes on booking_customers using gin (org_id, search_codes gin_trgm_ops)`
 
   // One row per key that a client gave, with what the request was and what it was answered: `json`, so that the fields of
   // the answer keep their order.
