@@ -6,6 +6,9 @@ import { NodeLease } from "./NodeLease.ts"
 /** How often a node looks whether a job is due that another node may have left behind, or that failed. */
 const lookEvery = Duration.seconds(30)
 
+/** How long a node sleeps at most when nothing is due: timers know nothing of clocks that are set. */
+const wakeEvery = Duration.hours(1)
+
 /** A piece of work that is due again and again. */
 export interface Job {
   /** Tells jobs apart; stays the same from release to release. */
@@ -71,7 +74,7 @@ export class Cron extends Context.Tag("@svc/cluster/Cron")<
               Effect.catchAllCause((cause) => Effect.logError(`The job ${name} failed; again soon`, cause))
             )
           }
-          return Duration.min(Duration.millis(tick + period - now), lookEvery)
+          return Duration.min(Duration.millis(tick + period - now), doneUpTo >= tick ? wakeEvery : lookEvery)
         })
 
         return Effect.asVoid(Effect.forkScoped(Effect.forever(Effect.flatMap(look, Effect.sleep))))
