@@ -28,6 +28,7 @@ import { sendError } from "./Responses.ts"
 import { plainRoutes } from "./Routes.ts"
 import { type Found, type RouteConflict, RouteTable } from "./RouteTable.ts"
 import { Security } from "./Security.ts"
+import { voicePreviewRoutes } from "./VoicePreviewRoutes.ts"
 
 /** The address cannot be listened on; `message` is one line for the operator. */
 export class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
@@ -160,6 +161,7 @@ const start = (
         ...(yield* Dispatcher.routes(api, groups, { security, run, strict: settings.strictResponses })),
         ...plainRoutes(yield* Readiness, run),
         ...(yield* documentRoutes(api, settings.baseUrl, run)),
+        ...(yield* voicePreviewRoutes(run)),
         ...plugins.http
       ],
       ({ method }) => method
