@@ -4,6 +4,7 @@ import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
 import { AgentsRepo } from "@svc/agents/AgentsRepo"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { VoicePreviews } from "@svc/agents/VoicePreviews"
 import { Voices } from "@svc/agents/Voices"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import { Accounts } from "@svc/auth/Accounts"
@@ -71,6 +72,7 @@ import { PluginSockets } from "./http/PluginSockets.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { Security } from "./http/Security.ts"
 import { WorkspaceEdge } from "./http/WorkspaceEdge.ts"
+import { VoicesHttp } from "./VoicesHttp.ts"
 
 /** What everything stands on. It ends last: the database stays open, and sockets carry media, until calls are settled. */
 const Ground = Layer.mergeAll(
@@ -106,7 +108,7 @@ const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Rates.layer, Tiers.layer))
 )
 
-const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProject).pipe(
+const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProject, VoicePreviews.layer).pipe(
   Layer.provideMerge(Agents.layer),
   Layer.provideMerge(Layer.mergeAll(UrlSafety.layer, Voices.layer))
 )
@@ -140,6 +142,7 @@ const Routes = Layer.mergeAll(
   CallsHttp,
   UsageHttp,
   CreditsHttp,
+  VoicesHttp,
   HealthHttp,
   CustomersHttp
 )

@@ -1,5 +1,5 @@
 import { type ApiError, isApiError } from "@svc/api/ApiError"
-import type { AnyHandler, HandlerRegistry, RegisteredGroup } from "@svc/api/Handlers"
+import type { AnyHandler, RegisteredGroup } from "@svc/api/Handlers"
 import { InternalError, Unavailable } from "@svc/api/VoiceError"
 import { Cause, type Context, Data, Effect, Either, type Fiber, FiberRef } from "effect"
 import { isOutage } from "./DatabaseOutage.ts"
@@ -31,10 +31,10 @@ export interface DispatcherOptions {
   readonly strict: boolean
 }
 
-/** The routes of an API, made when the server starts. */
-export type ApiRoutes<R> = (
+/** Routes that are made when the server starts. */
+export type ServedRoutes<R> = (
   options: DispatcherOptions
-) => Effect.Effect<ReadonlyArray<ServedRoute>, ContractMismatch, HandlerRegistry | R>
+) => Effect.Effect<ReadonlyArray<ServedRoute>, ContractMismatch, R>
 
 /** A response that the contract does not allow; a fault of ours. */
 class ResponseMismatch extends Data.TaggedError("ResponseMismatch")<{

@@ -2,6 +2,7 @@ import * as Http from "node:http"
 import { isIPv6 } from "node:net"
 import type { Duplex } from "node:stream"
 import type { HttpApi } from "@effect/platform"
+import type { VoicePreviews } from "@svc/agents/VoicePreviews"
 import type { ApiError } from "@svc/api/ApiError"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import { VoiceApi } from "@svc/api/VoiceApi"
@@ -24,6 +25,7 @@ import { plainRoutes } from "./Routes.ts"
 import { type Found, type RouteConflict, RouteTable } from "./RouteTable.ts"
 import type { Security } from "./Security.ts"
 import * as VoiceEdge from "./VoiceEdge.ts"
+import { voicePreviewRoutes } from "./VoicePreviewRoutes.ts"
 import * as WorkspaceEdge from "./WorkspaceEdge.ts"
 
 /** The address cannot be listened on; `message` is one line for the operator. */
@@ -127,9 +129,18 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
     readonly url: string
   }
 >() {
-  /** Both APIs. */
-  static readonly layer: Layer.Layer<HttpServer, StartError, Needs | Security | WorkspaceEdge.WorkspaceEdge> =
-    Layer.suspend(() => layerOf(VoiceApi, WorkspaceEdge.routes))
+  /** Both APIs, and what is beside them. */
+  static readonly layer: Layer.Layer<
+    HttpServer,
+    StartError,
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews
+  > = Layer.suspend(() =>
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews>(
+      VoiceApi,
+      WorkspaceEdge.routes,
+      voicePreviewRoutes
+    )
+  )
 }
 
 /** What can keep the server from starting; each has one line for the operator. */
@@ -137,15 +148,15 @@ export type StartError = ConfigError.ConfigError | Dispatcher.ContractMismatch |
 
 type Needs = HandlerRegistry | ClientAddress | Providers | PluginSockets | Readiness
 
-/** The server for another contract than {@link VoiceApi}, with or without other APIs beside it. */
+/** The server for another contract than {@link VoiceApi}, with or without other routes beside it. */
 export const layerOf = <R = never>(
   api: HttpApi.HttpApi.Any,
-  ...others: ReadonlyArray<Dispatcher.ApiRoutes<R>>
+  ...others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
 ): Layer.Layer<HttpServer, StartError, Needs | Security | R> => Layer.scoped(HttpServer, start(api, others))
 
 const start = <R>(
   api: HttpApi.HttpApi.Any,
-  others: ReadonlyArray<Dispatcher.ApiRoutes<R>>
+  others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
 ): Effect.Effect<Context.Tag.Service<HttpServer>, StartError, Needs | Security | R | Scope.Scope> =>
   Effect.gen(function* () {
     const settings = yield* httpSettings

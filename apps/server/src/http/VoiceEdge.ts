@@ -43,7 +43,7 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
 
 /** The routes of the voice API, or of another contract in its manner, with the handlers that were registered for it. */
 export const routes =
-  (api: HttpApi.HttpApi.Any): Dispatcher.ApiRoutes<Security> =>
+  (api: HttpApi.HttpApi.Any): Dispatcher.ServedRoutes<Security | HandlerRegistry> =>
   (options) =>
     Effect.gen(function* () {
       const security = yield* Security

@@ -62,7 +62,7 @@ export const layerOf = <R>(
   )
 
 /** The routes of the workspace API, with the handlers that were registered for it. */
-export const routes: Dispatcher.ApiRoutes<WorkspaceEdge> = (options) =>
+export const routes: Dispatcher.ServedRoutes<WorkspaceEdge | HandlerRegistry> = (options) =>
   Effect.gen(function* () {
     const edge = yield* WorkspaceEdge
     const registry = yield* HandlerRegistry
