@@ -52,7 +52,7 @@ const populate = (url: string, key: string) =>
       yield* client.agents.create({
         payload: {
           name: `Reception of branch ${n}, opening hours and appointments`,
-          server_url: `http://127.0.0.1:9009/tenants/3f9c2d7e-51b4-4a6e-9d0f-${String(n).padStart(12, "0")}/voice/callbacks`,
+          server_url: `http://127.0.0.1:9/tenants/3f9c2d7e-51b4-4a6e-9d0f-${String(n).padStart(12, "0")}/voice/callbacks`,
           language: "en-US",
           voice: "Sarah",
           max_duration: 1800,

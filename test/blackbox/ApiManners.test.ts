@@ -33,7 +33,7 @@ const expectInvalid = (reply: ApiClient.Reply, details: { readonly [field: strin
 
 const unknownKey = (prefix: string) => `${prefix}${"0123456789ab".repeat(4)}`
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
-const server_url = "http://127.0.0.1:9009/agent"
+const server_url = "http://127.0.0.1:9/agent"
 
 /** A second project of the organization, and a project of another organization; there is no endpoint for these yet. */
 const otherProjects = Effect.gen(function* () {

@@ -45,7 +45,7 @@ describe("the server", () => {
       const created = yield* ask(port, {
         path: "/v1/agents",
         key,
-        body: JSON.stringify({ name: "Reception", server_url: "http://127.0.0.1:9009/" })
+        body: JSON.stringify({ name: "Reception", server_url: "http://127.0.0.1:9/" })
       })
       expect(created.status).toBe(201)
       expect(json(created)).toMatchObject({ agent: { name: "Reception" }, server_secret: expect.any(String) })

@@ -71,11 +71,13 @@ export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
         if (parsed === undefined) return yield* notPublic
         const host = hostOf(parsed.hostname)
         if (!hostAllowed(policy, host)) return yield* blocked
-        if (isIP(host) !== 0) return parsed
-        const addresses = yield* addressesOf(host)
-        if (addresses.length === 0) return yield* notPublic
-        if (!addressesAllowed(policy, addresses)) return yield* blocked
-        return parsed
+        if (isIP(host) === 0) {
+          const addresses = yield* addressesOf(host)
+          if (addresses.length === 0) return yield* notPublic
+          if (!addressesAllowed(policy, addresses)) return yield* blocked
+        }
+        // Last, so that who tries our own services hears of the filter.
+        return portAllowed(policy, parsed.port) ? parsed : yield* notPublic
       })
 
       const lookup: LookupFunction = (hostname, options, callback) => {
@@ -102,7 +104,7 @@ export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
         // may be from a time when more was allowed.
         return (request, callback) => {
           const { hostname, port, protocol } = request
-          const allowed = schemeAllowed(policy, protocol) && portAllowed(port) && hostAllowed(policy, hostOf(hostname))
+          const allowed = schemeAllowed(policy, protocol) && portAllowed(policy, port) && hostAllowed(policy, hostOf(hostname))
           if (allowed) return connect(request, callback)
           const target = `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
           queueMicrotask(() => callback(new BlockedAddress(target), null))
@@ -122,7 +124,7 @@ const parse = (text: string, policy: Policy): URL | undefined => {
   if (/^[^/]*\/\/[^/?#]*@/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   if (!schemeAllowed(policy, url.protocol) || url.username !== "" || url.password !== "") return undefined
-  if (!portAllowed(url.port)) return undefined
+  if (url.port === "0") return undefined
   // A name with an empty label is none, but some resolvers take it.
   return hostOf(url.hostname) === "" || url.hostname.includes("..") ? undefined : url
 }

@@ -1,3 +1,5 @@
+import type { Policy } from "./Policy.ts"
+
 /** The ports of the web; nothing else below 1024 is anybody's HTTPS server. */
 const web = new Set([80, 443])
 
@@ -18,9 +20,9 @@ const others = new Set([
   2375, 2376, 10_250, 3389, 5900, 5985, 5986
 ])
 
-/** Whether a customer's server may be at this port of a URL; `""` is the scheme's own. */
-export const portAllowed = (port: string | number): boolean => {
-  if (port === "") return true
+/** Whether a customer's server may be at this port of a URL; `""` is the scheme's own. In development it may be anywhere. */
+export const portAllowed = (policy: Policy, port: string | number): boolean => {
+  if (port === "" || policy === "private") return true
   const number = Number(port)
   return number < 1024 ? web.has(number) : !others.has(number)
 }
