@@ -129,17 +129,19 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
             update booking_customers
             set ${sql.update({ ...details, ...searchColumns(details) })}, updated_at = now()
             where public_id = ${id} ${returning}`),
-        softDelete: (orgId, ids) =>
-          many(sql`
+        softDelete: (orgId, ids) => {
+          const known = ids.filter(isId)
+          return many(sql`
             with locked as materialized (
               select id from booking_customers
-              where org_id = ${orgId} and public_id = any(${ids.filter(isId)}::text[]) and deleted_at is null
+              where org_id = ${orgId} and public_id = any(${known}::text[]) and deleted_at is null
               order by id for update
             ), removed as (
               update booking_customers set deleted_at = now(), updated_at = now()
               where id in (select id from locked) ${returning}
             )
-            select * from removed order by array_position(${ids}::text[], public_id)`),
+            select * from removed order by array_position(${known}::text[], public_id)`)
+        },
         restore: (id) =>
           one(sql`
             update booking_customers set deleted_at = null, updated_at = now() where public_id = ${id} ${returning}`),
