@@ -278,7 +278,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
         org_id: 1,
         public_id: "x",
         nickname: "Bobby",
-        __proto__: { name: "Eve" }
+        ["__proto__"]: { name: "Eve" }
       }
       const before = yield* made(key, readOnly)
       expect(before).toMatchObject({ total_bookings: 0, deleted_at: null, is_anonymized: false })

@@ -80,10 +80,12 @@ export interface Parts {
   readonly settings?: { readonly [variable: string]: string }
   readonly edge?: typeof WorkspaceEdge.WorkspaceEdge.layer
   readonly customers?: typeof Customers.layer
+  /** A database that outlives the server. */
+  readonly database?: typeof TestDatabase.layer
 }
 
 /** The layer of a server on a free port; every call is another server with another database. */
-export const workspaceServer = ({ customers, edge, settings }: Parts = {}) =>
+export const workspaceServer = ({ customers, database, edge, settings }: Parts = {}) =>
   layerOf(HttpApi.make("none"), WorkspaceEdge.routes).pipe(
     Layer.provide(Layer.mergeAll(CustomersHttp, edge ?? WorkspaceEdge.WorkspaceEdge.layer)),
     Layer.provide(Layer.mergeAll(customers ?? Customers.layer, CustomerList.layer, Idempotency.layer)),
@@ -95,7 +97,7 @@ export const workspaceServer = ({ customers, edge, settings }: Parts = {}) =>
     Layer.provide(Layer.mergeAll(ClientAddress.layer, PluginSockets.layer, HandlerRegistry.layer, NoPlugins)),
     Layer.provide(Layer.succeed(Readiness, { check: Effect.succeed([]) })),
     Layer.provide(Layer.mock(Security, {})),
-    Layer.provideMerge(TestDatabase.layer),
+    Layer.provideMerge(database ?? TestDatabase.layer),
     Layer.provide(Logger.remove(Logger.defaultLogger)),
     Layer.provide(
       Layer.setConfigProvider(
