@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { made, organization, request, told, workspaceServer } from "./WorkspaceServer.ts"
 import type { EnvelopeAnswer } from "./WorkspaceWire.ts"
 
@@ -23,33 +23,6 @@ const age = (by: string) =>
     SqlClient.SqlClient,
     (sql) => sql`update idempotency_keys set created_at = created_at - ${by}::interval`
   )
-
-/** Waits until so many statements wait for a lock of another transaction. */
-const blocked = (count: number) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    sql<{ readonly waiting: number }>`
-      select count(*) as waiting from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.pipe(
-      Effect.repeat({ until: ([row]) => row?.waiting === count }),
-      Effect.asVoid
-    )
-  )
-
-/** Holds the row of a customer, so that changes of it wait, until `release` or the end of the scope. */
-const hold = (id: string) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const held = yield* Deferred.make<void>()
-    const go = yield* Deferred.make<void>()
-    const holder = yield* sql`select 1 from booking_customers where public_id = ${id} for update`.pipe(
-      Effect.zipRight(Deferred.succeed(held, undefined)),
-      Effect.zipRight(Deferred.await(go)),
-      sql.withTransaction,
-      Effect.forkScoped
-    )
-    yield* Deferred.await(held)
-    return { release: Effect.zipRight(Deferred.succeed(go, undefined), Fiber.join(holder)) }
-  })
 
 layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it) => {
   it.effect("fifty requests at once with one key make one customer and get one answer", () =>
@@ -262,64 +235,6 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
       expect(answers[0]?.customer.id).not.toBe(first.customer.id)
       expect(yield* countOf(key)).toBe(2)
       expect((yield* request("POST", "", { key, body: bo, once: "day" })).code).toBe("IDEMPOTENCY_KEY_CONFLICT")
-    })
-  )
-
-  it.scoped("a request that meets its twin still running waits and gets its answer", () =>
-    Effect.gen(function* () {
-      const { key } = yield* organization()
-      const { id } = yield* made(key)
-      const patch = request("PATCH", `/${id}`, { key, body: { name: "Bo" }, once: "twins" })
-      const { release } = yield* hold(id)
-      const first = yield* Effect.fork(patch)
-      yield* blocked(1)
-      const second = yield* Effect.fork(patch)
-      yield* blocked(2)
-      yield* release
-      const answers = [yield* Fiber.join(first), yield* Fiber.join(second)] as const
-      expect(answers.map((answer) => [answer.status, isReplay(answer)])).toEqual([
-        [200, false],
-        [200, true]
-      ])
-      expect(textOf(answers[0])).toBe(textOf(answers[1]))
-    })
-  )
-
-  it.scoped("one that waits for its twin for more than 5 seconds conflicts, and the twin goes on", () =>
-    Effect.gen(function* () {
-      const { key } = yield* organization()
-      const { id } = yield* made(key)
-      const patch = request("PATCH", `/${id}`, { key, body: { name: "Bo" }, once: "slow" })
-      const { release } = yield* hold(id)
-      const first = yield* Effect.fork(patch)
-      yield* blocked(1)
-      const [waited, second] = yield* Effect.timed(patch)
-      expect(second.code).toBe("IDEMPOTENCY_KEY_CONFLICT")
-      expect(Duration.toMillis(waited)).toBeGreaterThanOrEqual(4_900)
-      yield* release
-      expect((yield* Fiber.join(first)).customer.name).toBe("Bo")
-      expect(isReplay(yield* patch)).toBe(true)
-    })
-  )
-
-  it.scoped("a client that hangs up in the middle and asks again gets the answer of what it had asked", () =>
-    Effect.gen(function* () {
-      const { key } = yield* organization()
-      const { id } = yield* made(key)
-      const patch = request("PATCH", `/${id}`, { key, body: { name: "Bo" }, once: "again" })
-      const { release } = yield* hold(id)
-      const first = yield* Effect.fork(patch)
-      yield* blocked(1)
-      yield* Fiber.interrupt(first)
-      const second = yield* Effect.fork(patch)
-      yield* blocked(2)
-      yield* release
-      const answer = yield* Fiber.join(second)
-      expect([answer.status, answer.customer.name, isReplay(answer)]).toEqual([200, "Bo", true])
-      const sql = yield* SqlClient.SqlClient
-      const events = yield* sql`
-        select 1 from events where event = 'booking_customer.updated' and data ->> 'customer_id' = ${id}`
-      expect(events).toHaveLength(1)
     })
   )
 

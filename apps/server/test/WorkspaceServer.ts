@@ -82,10 +82,12 @@ export interface Parts {
   readonly customers?: typeof Customers.layer
   /** A database that outlives the server. */
   readonly database?: typeof TestDatabase.layer
+  /** Another clock than the real one. */
+  readonly clock?: Layer.Layer<never>
 }
 
 /** The layer of a server on a free port; every call is another server with another database. */
-export const workspaceServer = ({ customers, database, edge, settings }: Parts = {}) =>
+export const workspaceServer = ({ clock, customers, database, edge, settings }: Parts = {}) =>
   layerOf(HttpApi.make("none"), WorkspaceEdge.routes).pipe(
     Layer.provide(Layer.mergeAll(CustomersHttp, edge ?? WorkspaceEdge.WorkspaceEdge.layer)),
     Layer.provide(Layer.mergeAll(customers ?? Customers.layer, CustomerList.layer, Idempotency.layer)),
@@ -99,6 +101,7 @@ export const workspaceServer = ({ customers, database, edge, settings }: Parts =
     Layer.provide(Layer.mock(Security, {})),
     Layer.provideMerge(database ?? TestDatabase.layer),
     Layer.provide(Logger.remove(Logger.defaultLogger)),
+    Layer.provide(clock ?? Layer.empty),
     Layer.provide(
       Layer.setConfigProvider(
         ConfigProvider.orElse(ConfigProvider.fromMap(new Map(Object.entries({ ...ample, ...settings }))), () =>
