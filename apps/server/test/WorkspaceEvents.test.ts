@@ -193,4 +193,21 @@ layer(
       expect(dataOf(events).at(-1)).toEqual({ customer_id: id, customer })
     })
   )
+
+  it.effect("of many changes at once none is dated before the one that it came after", () =>
+    Effect.gen(function* () {
+      const { key, org } = yield* organization()
+      const news = feed(org.id)
+      const { id } = yield* made(key)
+      yield* news
+      yield* Effect.all(
+        Array.from({ length: 50 }, (_, i) => request("PATCH", `/${id}`, { key, body: { notes: `n${i}` } })),
+        { concurrency: "unbounded" }
+      )
+      const times = (yield* news).map(({ created_at }) => created_at.toISOString())
+      expect(times).toEqual([...times].sort())
+      const { customer } = yield* request("GET", `/${id}`, { key })
+      expect(customer.updated_at).toBe([...times].sort().at(-1))
+    })
+  )
 })

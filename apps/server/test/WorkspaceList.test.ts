@@ -201,6 +201,15 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
+  it.effect("`q` with a space before a digit is a part of a name like any other", () =>
+    Effect.gen(function* () {
+      const { key } = yield* organization()
+      yield* made(key, { name: "Studio 54" })
+      expect(yield* found(key, { q: "o 5" })).toEqual(["Studio 54"])
+      expect(yield* found(key, { q: " 54" })).toEqual(["Studio 54"])
+    })
+  )
+
   it.effect("`email` and `phone` find who has exactly these, in any case and however the number is written", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()

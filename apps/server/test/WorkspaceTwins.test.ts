@@ -15,7 +15,7 @@ const textOf = ({ body, text }: EnvelopeAnswer) => text.replaceAll(body.meta.req
 
 /**
  * Holds the row of a customer, so that changes of it wait, until `release` or the end of the scope. `blocked` waits until
- * so many of the server's statements wait for a lock. Both have connections of their own.
+ * so many of the server's statements, or more, wait for a lock. Both have connections of their own.
  */
 const hold = (id: string) =>
   Effect.gen(function* () {
@@ -36,7 +36,7 @@ const hold = (id: string) =>
       sql<{ readonly waiting: number }>`
         select count(*) as waiting from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`.pipe(
-        Effect.repeat({ until: ([row]) => row?.waiting === count }),
+        Effect.repeat({ until: ([row]) => (row?.waiting ?? 0) >= count }),
         Effect.asVoid
       )
     return { release: Effect.zipRight(Deferred.succeed(go, undefined), Fiber.join(holder)), blocked }
