@@ -116,6 +116,25 @@ layer(workspaceServer(), { excludeTestServices: true })("twins", (it) => {
     })
   )
 
+  it.scoped("a key that is free again after 24 hours does not get in the way of erasing what it once stood for", () =>
+    Effect.gen(function* () {
+      const { key } = yield* organization()
+      const { id } = yield* made(key)
+      const patch = request("PATCH", `/${id}`, { key, body: { name: "Bo" }, once: "old" })
+      expect((yield* patch).status).toBe(200)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update idempotency_keys set created_at = created_at - interval '25 hours'`
+      const { blocked, release } = yield* hold(id)
+      const erasing = yield* Effect.fork(request("POST", `/${id}/anonymize`, { key }))
+      yield* blocked(1)
+      const changing = yield* Effect.fork(patch)
+      yield* blocked(2)
+      yield* release
+      expect((yield* Fiber.join(erasing)).status).toBe(200)
+      expect((yield* Fiber.join(changing)).code).toBe("INVALID_STATE")
+    })
+  )
+
   it.scoped("twenty that wait for one, in vain, all conflict after 5 seconds", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
