@@ -158,6 +158,16 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
+  it.effect("half a million faults in one body are not answered one by one", () =>
+    Effect.gen(function* () {
+      const { key } = yield* organization()
+      const body = `{"ids":[${"1,".repeat(500_000)}1]}`
+      const answer = yield* request("POST", "/bulk-delete", { key, body })
+      expect(answer.code).toBe("VALIDATION_ERROR")
+      expect(answer.text.length).toBeLessThan(100_000)
+    })
+  )
+
   it.effect("an id with a NUL character is one that no customer has, at every endpoint", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()

@@ -42,7 +42,7 @@ const hold = (id: string) =>
     return { release: Effect.zipRight(Deferred.succeed(go, undefined), Fiber.join(holder)), blocked }
   })
 
-layer(workspaceServer(), { excludeTestServices: true })("twins", (it) => {
+layer(workspaceServer(), { excludeTestServices: true })("a request with the key of one that runs", (it) => {
   it.scoped("one that comes while the first runs waits and gets its answer", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
