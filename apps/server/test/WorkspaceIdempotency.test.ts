@@ -271,4 +271,22 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
       expect(told(again)).toEqual(told(first))
     })
   )
+
+  it.scoped("two nodes together make one customer of a request that both get at once", () =>
+    Effect.gen(function* () {
+      const database = Layer.succeedContext(yield* Layer.build(TestDatabase.layer))
+      const node = Layer.build(Layer.fresh(workspaceServer({ database })))
+      const [one, other] = yield* Effect.all([node, node])
+      const { key } = yield* Effect.provide(organization(), one)
+      const answers = yield* Effect.all(
+        Array.from({ length: 20 }, (_, i) =>
+          Effect.provide(request("POST", "", { key, body: bo, once: "nodes" }), i % 2 === 0 ? one : other)
+        ),
+        { concurrency: "unbounded" }
+      )
+      expect(answers.filter(isReplay)).toHaveLength(19)
+      expect(new Set(answers.map(textOf)).size).toBe(1)
+      expect(yield* Effect.provide(countOf(key), other)).toBe(1)
+    })
+  )
 })
