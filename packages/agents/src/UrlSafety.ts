@@ -104,7 +104,8 @@ export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
         // may be from a time when more was allowed.
         return (request, callback) => {
           const { hostname, port, protocol } = request
-          const allowed = schemeAllowed(policy, protocol) && portAllowed(policy, port) && hostAllowed(policy, hostOf(hostname))
+          const allowed =
+            schemeAllowed(policy, protocol) && portAllowed(policy, port) && hostAllowed(policy, hostOf(hostname))
           if (allowed) return connect(request, callback)
           const target = `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
           queueMicrotask(() => callback(new BlockedAddress(target), null))
