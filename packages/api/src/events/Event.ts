@@ -45,6 +45,11 @@ export const eventData = {
   }),
   "call.failed": Schema.Struct({ ...call, ...parties, ended_reason: Schema.NullOr(EndedReason) }),
   "call.dtmf.received": Schema.Struct({ ...call, digit: Schema.String, action: Schema.String }),
+  "call.gather.completed": Schema.Struct({
+    ...call,
+    status: Schema.Literal("completed", "timeout"),
+    input: Schema.NullOr(Schema.String)
+  }),
   "transcript.updated": Schema.Struct({
     ...call,
     ...from,
