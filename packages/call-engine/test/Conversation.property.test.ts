@@ -59,7 +59,7 @@ const untimed: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
   fc.record({ _tag: fc.constant("TimerFired"), timer }),
   fc.record({ _tag: fc.constant("Dtmf"), digit: fc.constantFrom("1", "#", "*") }),
   fc.constant({ _tag: "GatherRequested", rules }),
-  fc.constant({ _tag: "MenuAnswered", menu: { rules, max_retries: 1 } }),
+  fc.constant({ _tag: "MenuAnswered", menu: { rules, max_retries: 1 }, warnings: [] }),
   fc.record({ _tag: fc.constant("RecognizerFailed"), reason: text }),
   fc.record({ _tag: fc.constant("EndRequested"), by: fc.constantFrom("api", "shutdown") }),
   fc.record({ _tag: fc.constantFrom("CallerHungUp", "Answered") }),
@@ -78,7 +78,7 @@ const history: fc.Arbitrary<ReadonlyArray<Input>> = fc
     const first =
       kind === "live"
         ? { _tag: "ConfigAnswered", config: { ...config, inactivity_timeout: 5, tools } }
-        : { _tag: "MenuAnswered", menu: { rules, max_retries: 1 } }
+        : { _tag: "MenuAnswered", menu: { rules, max_retries: 1 }, warnings: [] }
     const begin: ReadonlyArray<Record<string, unknown>> = kind === "new" ? [] : [first, { _tag: "Answered" }]
     const timed = rest.map(([delay, input]) => {
       now += delay

@@ -41,7 +41,7 @@ const asking = ({ kind, max_retries, rules }: World): VirtualShell => {
   const far = { max_duration: 100_000 }
   if (kind === "menu") {
     const script = new Script({ ...facts, agent: { ...facts.agent, ...far } })
-    script.input({ _tag: "MenuAnswered", menu: { rules, max_retries } }).input({ _tag: "Answered" })
+    script.input({ _tag: "MenuAnswered", menu: { rules, max_retries }, warnings: [] }).input({ _tag: "Answered" })
     return new VirtualShell(script)
   }
   const shell = new VirtualShell(Script.greeted({ ...far, tools: [{ ...tool("pin"), gather: rules }] }))

@@ -224,7 +224,7 @@ describe("the menu before a conversation", () => {
   const menu = { rules: { ...rules, prompt: "Press 1 or 2.", max_digits: 1 }, max_retries: 1 }
   const atMenu = (change: Partial<GatherRules> = {}): Script =>
     new Script()
-      .input({ _tag: "MenuAnswered", menu: { ...menu, rules: { ...menu.rules, ...change } } })
+      .input({ _tag: "MenuAnswered", menu: { ...menu, rules: { ...menu.rules, ...change } }, warnings: [] })
       .input({ _tag: "Answered" })
 
   it("answers the call, speaks its prompt, and asks the server again with the choice", () => {

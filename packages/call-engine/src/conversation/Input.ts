@@ -1,6 +1,7 @@
 import { AgentId, CallId } from "@svc/api/Ids"
 import { Schema } from "effect"
 import { AgentDefaults, CallConfig } from "./CallConfig.ts"
+import { Warning } from "./FieldReader.ts"
 import { GatherRules } from "./GatherRules.ts"
 import { Menu } from "./Menu.ts"
 
@@ -34,7 +35,7 @@ const ModelToolCall = Schema.Struct({
 
 export const Input = Schema.Union(
   /** The agent's server asks for a menu before it gives a configuration. */
-  Schema.TaggedStruct("MenuAnswered", { ...at, menu: Menu }),
+  Schema.TaggedStruct("MenuAnswered", { ...at, menu: Menu, warnings: Schema.Array(Warning) }),
   /** The agent's server gave a usable configuration, or none. */
   Schema.TaggedStruct("ConfigAnswered", { ...at, config: CallConfig }),
   Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String }),
