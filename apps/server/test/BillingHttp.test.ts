@@ -64,7 +64,8 @@ const NoCalls = Layer.succeed(Calls, {
   list: () => unasked,
   get: () => unasked,
   state: () => unasked,
-  end: () => unasked
+  end: () => unasked,
+  gather: () => unasked
 })
 
 const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(

@@ -25,6 +25,10 @@ export const CallsHttp = Handlers.group(
       end: ({ path }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.end(project, path.callId), (call_id) => ({ success: true as const, call_id }))
+        ),
+      gather: ({ path, payload }) =>
+        Effect.flatMap(CurrentProject, (project) =>
+          Effect.map(calls.gather(project, path.callId, payload), (call_id) => ({ message: "Gather started", call_id }))
         )
     }
   })

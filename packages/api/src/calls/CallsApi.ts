@@ -16,6 +16,7 @@ import {
   NoControlChannel
 } from "./Call.ts"
 import { CallsSummary, CallsSummaryQuery } from "./CallsSummary.ts"
+import { GatherAccepted, GatherAlreadyActive, GatherRequest } from "./Gather.ts"
 
 /** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
 export const CallsQuery = Schema.Struct({
@@ -95,4 +96,22 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addError(CallNotInProgress.wire)
       .addError(NoControlChannel.wire)
       .annotate(AccessRule, AccessRule.creditsExempt)
+  )
+  .add(
+    HttpApiEndpoint.post("gather", "/v1/calls/:callId/gather")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Collect keypad digits",
+          description:
+            "Speaks the prompt once the agent has finished what it says, and collects digits until there are `max_digits`, the terminator comes after a digit, or none comes for `timeout_seconds`. The outcome arrives as the event `call.gather.completed`. One gather at a time: another is a 409, as is a call that is not `in-progress`."
+        })
+      )
+      .setPath(callId)
+      .setPayload(GatherRequest)
+      .addSuccess(GatherAccepted, { status: 202 })
+      .addError(ValidationError.wire)
+      .addError(CallNotFound.wire)
+      .addError(CallNotInProgress.wire)
+      .addError(GatherAlreadyActive.wire)
+      .addError(NoControlChannel.wire)
   )
