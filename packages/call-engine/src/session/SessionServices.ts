@@ -18,7 +18,10 @@ export interface SessionServices {
   readonly recognizer: Context.Tag.Service<SpeechToText>
   /** The synthesizer that has the voice, else the preferred one. */
   readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
-  /** The name of a voice. `female` and `male` are one that speaks the language: the `preferred` if it is such a one. */
+  /**
+   * The name of a voice. `female` and `male` are one that speaks the language, the `preferred` before others; where no
+   * such voice speaks it, one of another gender.
+   */
   readonly voiceNamed: (voice: string, language: string, preferred: string) => string
   readonly speaks: (voice: string, language: string) => boolean
   readonly detector: (sampleRate: number) => VoiceActivityDetector
@@ -53,10 +56,12 @@ export const sessionServices = (
       voiceFor: (voice, language) => withVoice(voice, language) ?? synthesizer,
       voiceNamed: (voice, language, preferred) => {
         if (!isGender(voice)) return voice
-        const fitting = providers.textToSpeech.flatMap(({ voices }) =>
-          voices.filter((v) => v.gender === voice && (v.languages === "*" || v.languages.includes(language)))
+        const speaking = providers.textToSpeech.flatMap(({ voices }) =>
+          voices.filter(({ languages }) => languages === "*" || languages.includes(language))
         )
-        return fitting.find(({ name }) => name === preferred)?.name ?? fitting[0]?.name ?? preferred
+        const fitting = speaking.filter(({ gender }) => gender === voice)
+        const choice = fitting.length > 0 ? fitting : speaking
+        return choice.find(({ name }) => name === preferred)?.name ?? choice[0]?.name ?? preferred
       },
       speaks: (voice, language) => withVoice(voice, language) !== undefined,
       detector: (sampleRate) => providers.voiceActivity?.open(sampleRate) ?? new EnergyVoice(),
