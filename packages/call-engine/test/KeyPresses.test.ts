@@ -36,6 +36,17 @@ describe("key presses", () => {
     ).toBe("112")
   })
 
+  it("that one of the ways missed count all the same", () => {
+    expect(
+      heard([
+        ["1", "rfc4733", 0],
+        ["1", "in-band", 60],
+        ["1", "in-band", 240],
+        ["2", "in-band", 400]
+      ])
+    ).toBe("112")
+  })
+
   it("of one key by one way are as many as were reported", () => {
     expect(heard([0, 1, 2, 3].map((at) => ["7", "signaling", at] as const))).toBe("7777")
   })
