@@ -1,0 +1,285 @@
+import { SqlClient } from "@effect/sql"
+import { AgentHasActiveCalls, AgentNotFound, WebhookUrlRequired } from "@svc/api/agents/Agent"
+import type { AgentUpdate } from "@svc/api/agents/AgentBody"
+import type { NewAgent } from "@svc/api/agents/AgentsApi"
+import type { AuditAction } from "@svc/api/agents/AuditLog"
+import type { ProjectPrincipal } from "@svc/api/Principal"
+import { BadRequest } from "@svc/api/VoiceError"
+import { newSecret } from "@svc/webhooks/SigningSecret"
+import type { Subscription } from "@svc/webhooks/Subscription"
+import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import { type Context, Effect, Either, Option } from "effect"
+import { agentChecks, errorsOf, failWith } from "./AgentChecks.ts"
+import type { AgentHooks } from "./AgentHooks.ts"
+import { type AgentState, difference, settingsOf, toAgent } from "./AgentState.ts"
+import type { Agents } from "./Agents.ts"
+import { AgentsRepo, type Changeable, type LinkedRow } from "./AgentsRepo.ts"
+import { AuditLogRepo } from "./AuditLogRepo.ts"
+import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
+import type { UrlSafety } from "./UrlSafety.ts"
+import type { Voices } from "./Voices.ts"
+import { type WebhookChange, webhookChange } from "./WebhookChange.ts"
+
+/** Limits of `max_duration` in seconds; an integer beyond them is clamped (spec 4.2, decisions §3.3). */
+const duration = { min: 60, max: 7200 }
+const clamp = (seconds: number): number => Math.min(duration.max, Math.max(duration.min, seconds))
+
+const notes = {
+  server_secret_note:
+    "Store server_secret now, it is shown only once. It signs the requests to server_url (header X-Svc-Signature).",
+  webhook_secret_note:
+    "Store webhook_secret now, it is shown only once. It signs the events to webhook_url (header X-Webhook-Signature)."
+}
+
+/** Longest name; the default name of a clone is cut to it, not within a character. */
+const maxName = 200
+const nameOfClone = (name: string): string => {
+  const cut = `Copy of ${name}`.slice(0, maxName + 1)
+  return cut.length <= maxName
+    ? cut
+    : cut
+        .slice(0, -1)
+        .replace(/[\ud800-\udbff]$/, "")
+        .trimEnd()
+}
+
+const changeable = (row: Changeable): Changeable => ({
+  name: row.name,
+  language: row.language,
+  voice: row.voice,
+  max_duration: row.max_duration,
+  recording: row.recording,
+  end_call_enabled: row.end_call_enabled,
+  server_url: row.server_url,
+  server_secret: row.server_secret,
+  has_webhook: row.has_webhook
+})
+
+type Settings = { readonly [field: string]: unknown }
+
+/** What a body says of the agent's own row. */
+const given = (body: AgentUpdate): Partial<Changeable> => {
+  const { name, language, voice, recording, end_call_enabled, server_url } = body
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(language === undefined ? {} : { language }),
+    ...(voice === undefined ? {} : { voice }),
+    ...(body.max_duration === undefined ? {} : { max_duration: clamp(body.max_duration) }),
+    ...(recording === undefined ? {} : { recording }),
+    ...(end_call_enabled === undefined ? {} : { end_call_enabled }),
+    ...(server_url === undefined ? {} : { server_url })
+  }
+}
+
+/** An agent that was just made, with the secrets that are shown only now. */
+const revealed = ({ row, webhook }: AgentState): NewAgent => ({
+  agent: toAgent({ row, webhook }),
+  server_secret: row.server_secret,
+  server_secret_note: notes.server_secret_note,
+  ...(webhook === undefined ? {} : { webhook_secret: webhook.secret, webhook_secret_note: notes.webhook_secret_note })
+})
+
+/**
+ * What changes agents. Each change is one transaction with its entry in the audit log. Whoever changes an agent that is
+ * there locks its row first; whoever also locks the project (by an insert) does that before, as the project's deletion
+ * does. So nobody waits crosswise.
+ */
+export const agentChanges = (
+  hooks: AgentHooks
+): Effect.Effect<
+  Pick<
+    Context.Tag.Service<Agents>,
+    "create" | "update" | "remove" | "clone" | "rotateWebhookSecret" | "rotateServerSecret"
+  >,
+  never,
+  AgentsRepo | AuditLogRepo | KnowledgeBasesRepo | Subscriptions | UrlSafety | Voices | SqlClient.SqlClient
+> =>
+  Effect.gen(function* () {
+    const repo = yield* AgentsRepo
+    const log = yield* AuditLogRepo
+    const subscriptions = yield* Subscriptions
+    const sql = yield* SqlClient.SqlClient
+    const checks = yield* agentChecks
+
+    const found = (row: Option.Option<LinkedRow>): Effect.Effect<AgentState, AgentNotFound> =>
+      Option.isNone(row)
+        ? Effect.fail(new AgentNotFound())
+        : Effect.map(subscriptions.ofAgent(row.value.id), (webhook) => ({
+            row: row.value,
+            webhook: Option.getOrUndefined(webhook)
+          }))
+    const locked = (owner: ProjectPrincipal, id: string) => Effect.flatMap(repo.lock(owner.project.id, id), found)
+
+    /** The difference between two states, of which one may be that there is no agent. */
+    const record = (owner: ProjectPrincipal, action: AuditAction, id: number, before: Settings, after: Settings) =>
+      log.insert({ agent_id: id, api_key_id: owner.key_id, action, ...difference(before, after) })
+
+    const putWebhook = (
+      row: LinkedRow,
+      current: Subscription | undefined,
+      change: WebhookChange
+    ): Effect.Effect<Subscription | undefined> => {
+      if (change === "keep") return Effect.succeed(current)
+      if (change === "remove") return Effect.as(subscriptions.removeOfAgent(row.id), undefined)
+      return subscriptions.putOfAgent(row, change)
+    }
+
+    const checkUrls = (
+      body: { readonly server_url?: string | undefined; readonly webhook_url?: string | null | undefined },
+      missing: string
+    ) =>
+      Effect.all(
+        [
+          ...(body.server_url === undefined ? [] : [checks.url(body.server_url, "server_url", missing)]),
+          ...(body.webhook_url ? [checks.url(body.webhook_url, "webhook_url")] : [])
+        ],
+        { concurrency: "unbounded" }
+      )
+
+    return {
+      create: Effect.fn("Agents.create")(function* (owner, body) {
+        const ids = body.knowledge_base_ids ?? []
+        const change = webhookChange(undefined, body)
+        yield* failWith(
+          errorsOf(
+            ...(yield* checkUrls(body, "server_url is required.")),
+            checks.voice(body.voice, body.language),
+            change,
+            yield* checks.knowledgeBases(owner.project, ids)
+          )
+        )
+        const webhook = yield* change
+        const made = Effect.gen(function* () {
+          const inserted = yield* repo.insert({
+            org_id: owner.org.id,
+            project_id: owner.project.id,
+            name: body.name,
+            language: body.language,
+            voice: body.voice,
+            max_duration: clamp(body.max_duration),
+            recording: body.recording,
+            end_call_enabled: body.end_call_enabled,
+            server_url: body.server_url,
+            server_secret: yield* newSecret,
+            has_webhook: webhook !== "keep"
+          })
+          // Again, and now they stay: one may have been deleted since.
+          const knowledge_bases = yield* Effect.flatten(checks.knowledgeBases(owner.project, ids))
+          yield* repo.link(inserted.id, knowledge_bases)
+          const row = { ...inserted, knowledge_bases }
+          const state = { row, webhook: yield* putWebhook(row, undefined, webhook) }
+          yield* record(owner, "created", row.id, {}, settingsOf(state))
+          return revealed(state)
+        })
+        return yield* made.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+      }),
+
+      update: Effect.fn("Agents.update")(function* (owner, id, body) {
+        if (Object.values(body).every((value) => value === undefined)) {
+          return yield* new BadRequest({ message: "No valid fields to update" })
+        }
+        const urls = yield* checkUrls(body, "server_url cannot be removed")
+        const changed = Effect.gen(function* () {
+          const before = yield* locked(owner, id)
+          const { row } = before
+          const to = { ...changeable(row), ...given(body) }
+          const change = webhookChange(before.webhook, body)
+          const bases =
+            body.knowledge_base_ids === undefined
+              ? Either.right(row.knowledge_bases ?? [])
+              : yield* checks.knowledgeBases(owner.project, body.knowledge_base_ids)
+          const isSpokenTo = body.voice !== undefined || body.language !== undefined
+          yield* failWith(
+            errorsOf(...urls, ...(isSpokenTo ? [checks.voice(to.voice, to.language)] : []), change, bases)
+          )
+          const wanted = { webhook: yield* change, knowledge_bases: yield* bases }
+          const same = { row: { ...row, ...to, knowledge_bases: wanted.knowledge_bases }, webhook: before.webhook }
+          if (
+            wanted.webhook === "keep" &&
+            difference(settingsOf(before), settingsOf(same)).changed_fields.length === 0
+          ) {
+            return toAgent(before)
+          }
+          const webhook = yield* putWebhook(row, before.webhook, wanted.webhook)
+          yield* repo.link(row.id, wanted.knowledge_bases)
+          const written = yield* repo.change(row.id, { ...to, has_webhook: webhook !== undefined })
+          const after = { row: { ...written, knowledge_bases: wanted.knowledge_bases }, webhook }
+          yield* record(owner, "updated", row.id, settingsOf(before), settingsOf(after))
+          return toAgent(after)
+        })
+        return yield* changed.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+      }),
+
+      remove: Effect.fn("Agents.remove")(
+        function* (owner, id) {
+          const state = yield* Effect.flatMap(repo.lockForDeletion(owner.project.id, id), found)
+          const { row } = state
+          if (yield* hooks.isActive(row.id)) return yield* new AgentHasActiveCalls()
+          yield* hooks.deleting(row.id)
+          yield* repo.link(row.id, [])
+          yield* subscriptions.removeOfAgent(row.id)
+          yield* repo.delete(row.id)
+          yield* record(owner, "deleted", row.id, settingsOf(state), {})
+          return row.public_id
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      ),
+
+      clone: Effect.fn("Agents.clone")(
+        function* (owner, id, body) {
+          const first = yield* Effect.flatMap(repo.find(owner.project.id, id), found)
+          const own = { name: body.name ?? nameOfClone(first.row.name), server_secret: yield* newSecret }
+          const { org_id, project_id } = first.row
+          // Before the source is locked: see above. What has changed of it until then is copied after.
+          const copy = yield* repo.insert({ ...changeable(first.row), ...own, org_id, project_id })
+          const source = yield* locked(owner, id)
+          if (yield* hooks.isActive(source.row.id)) {
+            return yield* new AgentHasActiveCalls({ message: "cannot clone agent with active calls in progress" })
+          }
+          const written = yield* repo.change(copy.id, {
+            ...changeable(source.row),
+            ...own,
+            name: body.name ?? nameOfClone(source.row.name)
+          })
+          const ids = (source.row.knowledge_bases ?? []).map((base) => base.id)
+          const knowledge_bases = yield* checks.stillThere(owner.project, ids)
+          yield* repo.link(copy.id, knowledge_bases)
+          const row = { ...written, knowledge_bases }
+          const state = { row, webhook: yield* putWebhook(row, undefined, source.webhook ?? "keep") }
+          yield* record(owner, "cloned", row.id, {}, { ...settingsOf(state), cloned_from: source.row.public_id })
+          return revealed(state)
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      ),
+
+      rotateWebhookSecret: Effect.fn("Agents.rotateWebhookSecret")(
+        function* (owner, id) {
+          const before = yield* locked(owner, id)
+          const rotated = yield* subscriptions.rotateOfAgent(before.row.id)
+          if (Option.isNone(rotated)) return yield* new WebhookUrlRequired()
+          yield* repo.change(before.row.id, changeable(before.row))
+          const after = { row: before.row, webhook: rotated.value }
+          yield* record(owner, "webhook_secret_rotated", before.row.id, settingsOf(before), settingsOf(after))
+          const { webhook_secret_note } = notes
+          return { id: before.row.id, webhook_secret: rotated.value.secret, webhook_secret_note }
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      ),
+
+      rotateServerSecret: Effect.fn("Agents.rotateServerSecret")(
+        function* (owner, id) {
+          const before = yield* locked(owner, id)
+          const server_secret = yield* newSecret
+          yield* repo.change(before.row.id, { ...changeable(before.row), server_secret })
+          const after = { ...before, row: { ...before.row, server_secret } }
+          yield* record(owner, "updated", before.row.id, settingsOf(before), settingsOf(after))
+          return { id: before.row.id, server_secret, server_secret_note: notes.server_secret_note }
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      )
+    }
+  })
