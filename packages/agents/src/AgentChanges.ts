@@ -246,7 +246,9 @@ export const agentChanges = (
           const knowledge_bases = yield* checks.stillThere(owner.project, ids)
           yield* repo.link(copy.id, knowledge_bases)
           const row = { ...written, knowledge_bases }
-          const state = { row, webhook: yield* putWebhook(row, undefined, source.webhook ?? "keep") }
+          const copied =
+            source.webhook === undefined ? "keep" : { url: source.webhook.url, events: source.webhook.events }
+          const state = { row, webhook: yield* putWebhook(row, undefined, copied) }
           yield* record(owner, "cloned", row.id, {}, { ...settingsOf(state), cloned_from: source.row.public_id })
           return revealed(state)
         },

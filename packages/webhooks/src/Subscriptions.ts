@@ -40,9 +40,9 @@ export class Subscriptions extends Context.Tag("@svc/webhooks/Subscriptions")<
   static readonly layer: Layer.Layer<Subscriptions, never, SubscriptionsRepo> = Layer.effect(
     Subscriptions,
     Effect.map(SubscriptionsRepo, (repo) => ({
-      putOfAgent: Effect.fn("Subscriptions.putOfAgent")(function* (agent, webhook) {
+      putOfAgent: Effect.fn("Subscriptions.putOfAgent")(function* (agent, { events, url }) {
         const { id: agent_id, org_id, project_id } = agent
-        return yield* repo.putOfAgent({ agent_id, org_id, project_id, ...webhook, secret: yield* newSecret })
+        return yield* repo.putOfAgent({ agent_id, org_id, project_id, url, events, secret: yield* newSecret })
       }),
       rotateOfAgent: (agentId) => Effect.flatMap(newSecret, (secret) => repo.setSecretOfAgent(agentId, secret)),
       removeOfAgent: repo.deleteOfAgent,
