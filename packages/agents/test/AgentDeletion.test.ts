@@ -110,8 +110,9 @@ layer(Test)("an agent that is deleted", (it) => {
         Effect.tap(() => Effect.sync(() => order.push("deleted"))),
         Effect.fork
       )
-      // The database says that it waits; a second pin and a change do not.
-      yield* Effect.repeat(sql`select 1 from pg_locks where not granted`, { until: (rows) => rows.length > 0 })
+      const waiting = sql`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
       yield* Deferred.succeed(release, undefined)
       expect(yield* Fiber.join(holder)).toBe(true)
       yield* Fiber.join(deletion)

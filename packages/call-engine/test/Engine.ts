@@ -106,7 +106,14 @@ export const line = (
     const number = `+1555${String(1_000_000 + ++numbers + process.pid * 100).slice(-7)}`
     const imported = yield* phoneNumbers.import(principal, { number, telephony: "simulated" })
     yield* phoneNumbers.assign(principal.project, String(imported.id), created.agent.public_id)
-    return { server, number, project: principal.project, secret: created.server_secret, agent: created.agent }
+    return {
+      server,
+      number,
+      owner: principal,
+      project: principal.project,
+      secret: created.server_secret,
+      agent: created.agent
+    }
   })
 
 /** A phone on the simulated network. */
