@@ -1,6 +1,6 @@
 import type { SqlClient } from "@effect/sql"
-import { Subscriptions } from "@svc/webhooks/Subscriptions"
-import { SubscriptionsRepo } from "@svc/webhooks/SubscriptionsRepo"
+import type { Subscriptions } from "@svc/webhooks/Subscriptions"
+import { SubscriptionsOnDatabase } from "@svc/webhooks/testing/SubscriptionsOnDatabase"
 import { Layer } from "effect"
 import { Agents } from "../Agents.ts"
 import { AgentsRepo } from "../AgentsRepo.ts"
@@ -15,6 +15,6 @@ export const AgentsOnDatabase: Layer.Layer<
   never,
   UrlSafety | Voices | SqlClient.SqlClient
 > = Agents.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(AgentsRepo.layer, Subscriptions.layer)),
-  Layer.provide(Layer.mergeAll(AuditLogRepo.layer, KnowledgeBasesRepo.layer, SubscriptionsRepo.layer))
+  Layer.provideMerge(Layer.mergeAll(AgentsRepo.layer, SubscriptionsOnDatabase)),
+  Layer.provide(Layer.mergeAll(AuditLogRepo.layer, KnowledgeBasesRepo.layer))
 )
