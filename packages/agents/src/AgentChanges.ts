@@ -1,6 +1,5 @@
 import { SqlClient } from "@effect/sql"
 import { AgentHasActiveCalls, AgentNotFound, WebhookUrlRequired } from "@svc/api/agents/Agent"
-import type { AgentUpdate } from "@svc/api/agents/AgentBody"
 import type { NewAgent } from "@svc/api/agents/AgentsApi"
 import type { AuditAction } from "@svc/api/agents/AuditLog"
 import type { ProjectPrincipal } from "@svc/api/Principal"
@@ -10,19 +9,16 @@ import type { Subscription } from "@svc/webhooks/Subscription"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
 import { type Context, Effect, Either, Option } from "effect"
 import { agentChecks, errorsOf, failWith } from "./AgentChecks.ts"
+import { changeable, clamp, given, nameOfClone } from "./AgentFields.ts"
 import type { AgentHooks } from "./AgentHooks.ts"
 import { type AgentState, difference, settingsOf, toAgent } from "./AgentState.ts"
 import type { Agents } from "./Agents.ts"
-import { AgentsRepo, type Changeable, type LinkedRow } from "./AgentsRepo.ts"
+import { AgentsRepo, type LinkedRow } from "./AgentsRepo.ts"
 import { AuditLogRepo } from "./AuditLogRepo.ts"
 import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import type { UrlSafety } from "./UrlSafety.ts"
 import type { Voices } from "./Voices.ts"
 import { type WebhookChange, webhookChange } from "./WebhookChange.ts"
-
-/** Limits of `max_duration` in seconds; an integer beyond them is clamped (spec 4.2, decisions §3.3). */
-const duration = { min: 60, max: 7200 }
-const clamp = (seconds: number): number => Math.min(duration.max, Math.max(duration.min, seconds))
 
 const notes = {
   server_secret_note:
@@ -31,45 +27,7 @@ const notes = {
     "Store webhook_secret now, it is shown only once. It signs the events to webhook_url (header X-Webhook-Signature)."
 }
 
-/** Longest name; the default name of a clone is cut to it, not within a character. */
-const maxName = 200
-const nameOfClone = (name: string): string => {
-  const cut = `Copy of ${name}`.slice(0, maxName + 1)
-  return cut.length <= maxName
-    ? cut
-    : cut
-        .slice(0, -1)
-        .replace(/[\ud800-\udbff]$/, "")
-        .trimEnd()
-}
-
-const changeable = (row: Changeable): Changeable => ({
-  name: row.name,
-  language: row.language,
-  voice: row.voice,
-  max_duration: row.max_duration,
-  recording: row.recording,
-  end_call_enabled: row.end_call_enabled,
-  server_url: row.server_url,
-  server_secret: row.server_secret,
-  has_webhook: row.has_webhook
-})
-
 type Settings = { readonly [field: string]: unknown }
-
-/** What a body says of the agent's own row. */
-const given = (body: AgentUpdate): Partial<Changeable> => {
-  const { name, language, voice, recording, end_call_enabled, server_url } = body
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(language === undefined ? {} : { language }),
-    ...(voice === undefined ? {} : { voice }),
-    ...(body.max_duration === undefined ? {} : { max_duration: clamp(body.max_duration) }),
-    ...(recording === undefined ? {} : { recording }),
-    ...(end_call_enabled === undefined ? {} : { end_call_enabled }),
-    ...(server_url === undefined ? {} : { server_url })
-  }
-}
 
 /** An agent that was just made, with the secrets that are shown only now. */
 const revealed = ({ row, webhook }: AgentState): NewAgent => ({

@@ -71,7 +71,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
     readonly create: (owner: ProjectPrincipal, body: AgentCreate) => Effect.Effect<NewAgent, ValidationError>
     /**
      * Changes what is given. What changes nothing writes nothing. The voice is checked against the language as they are
-     * together after the change. See {@link webhookChange} for the webhook.
+     * together after the change. WebhookChange tells what happens to the webhook.
      */
     readonly update: (
       owner: ProjectPrincipal,
