@@ -11,9 +11,9 @@ import { type Context, Effect, Either, Option } from "effect"
 import { agentChecks, errorsOf, failWith } from "./AgentChecks.ts"
 import { changeable, clamp, given, nameOfClone } from "./AgentFields.ts"
 import type { AgentHooks } from "./AgentHooks.ts"
-import { type AgentState, difference, settingsOf, toAgent } from "./AgentState.ts"
+import { type AgentState, agentStates, difference, settingsOf, toAgent } from "./AgentState.ts"
 import type { Agents } from "./Agents.ts"
-import { AgentsRepo, type LinkedRow } from "./AgentsRepo.ts"
+import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
 import { AuditLogRepo } from "./AuditLogRepo.ts"
 import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import type { UrlSafety } from "./UrlSafety.ts"
@@ -30,11 +30,13 @@ const notes = {
 type Settings = { readonly [field: string]: unknown }
 
 /** An agent that was just made, with the secrets that are shown only now. */
-const revealed = ({ row, webhook }: AgentState): NewAgent => ({
-  agent: toAgent({ row, webhook }),
-  server_secret: row.server_secret,
+const revealed = (state: AgentState): NewAgent => ({
+  agent: toAgent(state),
+  server_secret: state.row.server_secret,
   server_secret_note: notes.server_secret_note,
-  ...(webhook === undefined ? {} : { webhook_secret: webhook.secret, webhook_secret_note: notes.webhook_secret_note })
+  ...(state.webhook === undefined
+    ? {}
+    : { webhook_secret: state.webhook.secret, webhook_secret_note: notes.webhook_secret_note })
 })
 
 /**
@@ -58,14 +60,13 @@ export const agentChanges = (
     const subscriptions = yield* Subscriptions
     const sql = yield* SqlClient.SqlClient
     const checks = yield* agentChecks
+    const complete = yield* agentStates
 
-    const found = (row: Option.Option<LinkedRow>): Effect.Effect<AgentState, AgentNotFound> =>
-      Option.isNone(row)
-        ? Effect.fail(new AgentNotFound())
-        : Effect.map(subscriptions.ofAgent(row.value.id), (webhook) => ({
-            row: row.value,
-            webhook: Option.getOrUndefined(webhook)
-          }))
+    /** What belongs to a row is read after it, so when the row is locked it cannot change any more. */
+    const found = (row: Option.Option<AgentRow>): Effect.Effect<AgentState, AgentNotFound> =>
+      Effect.flatMap(complete(Option.toArray(row)), ([state]) =>
+        state === undefined ? Effect.fail(new AgentNotFound()) : Effect.succeed(state)
+      )
     const locked = (owner: ProjectPrincipal, id: string) => Effect.flatMap(repo.lock(owner.project.id, id), found)
 
     /** The difference between two states, of which one may be that there is no agent. */
@@ -73,7 +74,7 @@ export const agentChanges = (
       log.insert({ agent_id: id, api_key_id: owner.key_id, action, ...difference(before, after) })
 
     const putWebhook = (
-      row: LinkedRow,
+      row: AgentRow,
       current: Subscription | undefined,
       change: WebhookChange
     ): Effect.Effect<Subscription | undefined> => {
@@ -108,7 +109,7 @@ export const agentChanges = (
         )
         const webhook = yield* change
         const made = Effect.gen(function* () {
-          const inserted = yield* repo.insert({
+          const row = yield* repo.insert({
             org_id: owner.org.id,
             project_id: owner.project.id,
             name: body.name,
@@ -119,13 +120,13 @@ export const agentChanges = (
             end_call_enabled: body.end_call_enabled,
             server_url: body.server_url,
             server_secret: yield* newSecret,
-            has_webhook: webhook !== "keep"
+            has_webhook: webhook !== "keep",
+            has_knowledge_bases: ids.length > 0
           })
           // Again, and now they stay: one may have been deleted since.
           const knowledge_bases = yield* Effect.flatten(checks.knowledgeBases(owner.project, ids))
-          yield* repo.link(inserted.id, knowledge_bases)
-          const row = { ...inserted, knowledge_bases }
-          const state = { row, webhook: yield* putWebhook(row, undefined, webhook) }
+          yield* repo.link(row.id, knowledge_bases)
+          const state = { row, webhook: yield* putWebhook(row, undefined, webhook), knowledge_bases }
           yield* record(owner, "created", row.id, {}, settingsOf(state))
           return revealed(state)
         })
@@ -144,24 +145,26 @@ export const agentChanges = (
           const change = webhookChange(before.webhook, body)
           const bases =
             body.knowledge_base_ids === undefined
-              ? Either.right(row.knowledge_bases ?? [])
+              ? Either.right(before.knowledge_bases)
               : yield* checks.knowledgeBases(owner.project, body.knowledge_base_ids)
           const isSpokenTo = body.voice !== undefined || body.language !== undefined
           yield* failWith(
             errorsOf(...urls, ...(isSpokenTo ? [checks.voice(to.voice, to.language)] : []), change, bases)
           )
-          const wanted = { webhook: yield* change, knowledge_bases: yield* bases }
-          const same = { row: { ...row, ...to, knowledge_bases: wanted.knowledge_bases }, webhook: before.webhook }
-          if (
-            wanted.webhook === "keep" &&
-            difference(settingsOf(before), settingsOf(same)).changed_fields.length === 0
-          ) {
+          const toWebhook = yield* change
+          const knowledge_bases = yield* bases
+          const same = settingsOf({ row: { ...row, ...to }, webhook: before.webhook, knowledge_bases })
+          if (toWebhook === "keep" && difference(settingsOf(before), same).changed_fields.length === 0) {
             return toAgent(before)
           }
-          const webhook = yield* putWebhook(row, before.webhook, wanted.webhook)
-          yield* repo.link(row.id, wanted.knowledge_bases)
-          const written = yield* repo.change(row.id, { ...to, has_webhook: webhook !== undefined })
-          const after = { row: { ...written, knowledge_bases: wanted.knowledge_bases }, webhook }
+          const webhook = yield* putWebhook(row, before.webhook, toWebhook)
+          if (body.knowledge_base_ids !== undefined) yield* repo.link(row.id, knowledge_bases)
+          const written = yield* repo.change(row.id, {
+            ...to,
+            has_webhook: webhook !== undefined,
+            has_knowledge_bases: knowledge_bases.length > 0
+          })
+          const after = { row: written, webhook, knowledge_bases }
           yield* record(owner, "updated", row.id, settingsOf(before), settingsOf(after))
           return toAgent(after)
         })
@@ -186,27 +189,24 @@ export const agentChanges = (
 
       clone: Effect.fn("Agents.clone")(
         function* (owner, id, body) {
-          const first = yield* Effect.flatMap(repo.find(owner.project.id, id), found)
-          const own = { name: body.name ?? nameOfClone(first.row.name), server_secret: yield* newSecret }
-          const { org_id, project_id } = first.row
-          // Before the source is locked: see above. What has changed of it until then is copied after.
-          const copy = yield* repo.insert({ ...changeable(first.row), ...own, org_id, project_id })
+          const first = yield* repo.find(owner.project.id, id)
+          if (Option.isNone(first)) return yield* new AgentNotFound()
+          const { org_id, project_id } = first.value
+          const server_secret = yield* newSecret
+          // Before the source is locked: see above. It may have changed until it is; what it is then is copied.
+          const { id: copy } = yield* repo.insert({ ...changeable(first.value), server_secret, org_id, project_id })
           const source = yield* locked(owner, id)
           if (yield* hooks.isActive(source.row.id)) {
             return yield* new AgentHasActiveCalls({ message: "cannot clone agent with active calls in progress" })
           }
-          const written = yield* repo.change(copy.id, {
-            ...changeable(source.row),
-            ...own,
-            name: body.name ?? nameOfClone(source.row.name)
-          })
-          const ids = (source.row.knowledge_bases ?? []).map((base) => base.id)
+          const name = body.name ?? nameOfClone(source.row.name)
+          const row = yield* repo.change(copy, { ...changeable(source.row), name, server_secret })
+          const ids = source.knowledge_bases.map((base) => base.id)
           const knowledge_bases = yield* checks.stillThere(owner.project, ids)
-          yield* repo.link(copy.id, knowledge_bases)
-          const row = { ...written, knowledge_bases }
+          yield* repo.link(copy, knowledge_bases)
           const copied =
             source.webhook === undefined ? "keep" : { url: source.webhook.url, events: source.webhook.events }
-          const state = { row, webhook: yield* putWebhook(row, undefined, copied) }
+          const state = { row, webhook: yield* putWebhook(row, undefined, copied), knowledge_bases }
           yield* record(owner, "cloned", row.id, {}, { ...settingsOf(state), cloned_from: source.row.public_id })
           return revealed(state)
         },
@@ -220,7 +220,7 @@ export const agentChanges = (
           const rotated = yield* subscriptions.rotateOfAgent(before.row.id)
           if (Option.isNone(rotated)) return yield* new WebhookUrlRequired()
           yield* repo.change(before.row.id, changeable(before.row))
-          const after = { row: before.row, webhook: rotated.value }
+          const after = { ...before, webhook: rotated.value }
           yield* record(owner, "webhook_secret_rotated", before.row.id, settingsOf(before), settingsOf(after))
           const { webhook_secret_note } = notes
           return { id: before.row.id, webhook_secret: rotated.value.secret, webhook_secret_note }

@@ -29,7 +29,8 @@ export const changeable = (row: Changeable): Changeable => ({
   end_call_enabled: row.end_call_enabled,
   server_url: row.server_url,
   server_secret: row.server_secret,
-  has_webhook: row.has_webhook
+  has_webhook: row.has_webhook,
+  has_knowledge_bases: row.has_knowledge_bases
 })
 
 /** What a body says of the agent's own row. */

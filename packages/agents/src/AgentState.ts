@@ -1,21 +1,46 @@
-import type { Agent } from "@svc/api/agents/Agent"
+import type { Agent, KnowledgeBaseRef } from "@svc/api/agents/Agent"
 import { webhookEvents } from "@svc/api/events/WebhookEvents"
 import { hintOf } from "@svc/webhooks/SigningSecret"
 import type { Subscription } from "@svc/webhooks/Subscription"
-import type { LinkedRow } from "./AgentsRepo.ts"
+import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import { Effect } from "effect"
+import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
 
-/** An agent with its webhook, if it has one. */
+/** An agent with its webhook, if it has one, and the knowledge bases that it uses, by ascending id. */
 export interface AgentState {
-  readonly row: LinkedRow
+  readonly row: AgentRow
   readonly webhook: Subscription | undefined
+  readonly knowledge_bases: ReadonlyArray<KnowledgeBaseRef>
 }
+
+/** Completes rows, in their order: at most two queries however many they are, and none for what they do not have. */
+export const agentStates: Effect.Effect<
+  (rows: ReadonlyArray<AgentRow>) => Effect.Effect<ReadonlyArray<AgentState>>,
+  never,
+  AgentsRepo | Subscriptions
+> = Effect.gen(function* () {
+  const repo = yield* AgentsRepo
+  const subscriptions = yield* Subscriptions
+  return Effect.fnUntraced(function* (rows) {
+    const webhooks = yield* subscriptions.ofAgents(rows.flatMap((row) => (row.has_webhook ? [row.id] : [])))
+    const linked = rows.flatMap((row) => (row.has_knowledge_bases ? [row.id] : []))
+    const links = linked.length === 0 ? [] : yield* repo.links(linked)
+    const bases = new Map<number, Array<KnowledgeBaseRef>>(linked.map((id) => [id, []]))
+    for (const { agent_id, id, public_id } of links) bases.get(agent_id)?.push({ id, public_id })
+    return rows.map((row) => ({
+      row,
+      webhook: webhooks.get(row.id),
+      knowledge_bases: bases.get(row.id) ?? []
+    }))
+  })
+})
 
 /** The names that a subscription stands for: `*` is all there are. */
 export const namesOf = (events: ReadonlyArray<string>): ReadonlyArray<string> =>
   events.includes("*") ? webhookEvents : events
 
 /** The wire form (spec 2.4). A webhook that was disabled has no events. */
-export const toAgent = ({ row, webhook }: AgentState): Agent => ({
+export const toAgent = ({ knowledge_bases, row, webhook }: AgentState): Agent => ({
   id: row.id,
   public_id: row.public_id,
   name: row.name,
@@ -29,7 +54,7 @@ export const toAgent = ({ row, webhook }: AgentState): Agent => ({
   webhook_url: webhook?.url ?? null,
   webhook_secret_hint: webhook === undefined ? null : hintOf(webhook.secret),
   webhook_events: webhook?.is_active === true ? namesOf(webhook.events) : null,
-  knowledge_base_ids: row.knowledge_bases ?? [],
+  knowledge_base_ids: knowledge_bases,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString()
 })

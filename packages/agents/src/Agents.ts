@@ -6,11 +6,11 @@ import type { AuditLogPage, AuditLogQuery } from "@svc/api/agents/AuditLog"
 import type { AgentId } from "@svc/api/Ids"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { type BadRequest, ValidationError } from "@svc/api/VoiceError"
-import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import type { Subscriptions } from "@svc/webhooks/Subscriptions"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import { agentChanges } from "./AgentChanges.ts"
 import { agentHooks } from "./AgentHooks.ts"
-import { toAgent } from "./AgentState.ts"
+import { agentStates, toAgent } from "./AgentState.ts"
 import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
 import { AuditLogRepo } from "./AuditLogRepo.ts"
 import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
@@ -149,7 +149,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
     Effect.gen(function* () {
       const repo = yield* AgentsRepo
       const log = yield* AuditLogRepo
-      const subscriptions = yield* Subscriptions
+      const complete = yield* agentStates
       const hooks = agentHooks()
       const changes = yield* agentChanges(hooks)
 
@@ -177,16 +177,14 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
             limit: query.limit + 1
           })
           const page = rows.slice(0, query.limit)
-          const webhooks = yield* subscriptions.ofAgents(page.flatMap((row) => (row.has_webhook ? [row.id] : [])))
           return {
-            agents: page.map((row) => toAgent({ row, webhook: webhooks.get(row.id) })),
+            agents: (yield* complete(page)).map(toAgent),
             next_cursor: rows.length > query.limit ? (page.at(-1)?.public_id ?? null) : null
           }
         }),
         get: Effect.fn("Agents.get")(function* (project, id) {
-          const row = yield* Effect.flatMap(repo.find(project.id, id), found)
-          const webhooks = yield* subscriptions.ofAgents(row.has_webhook ? [row.id] : [])
-          return toAgent({ row, webhook: webhooks.get(row.id) })
+          const [state] = yield* complete(Option.toArray(yield* repo.find(project.id, id)))
+          return state === undefined ? yield* new AgentNotFound() : toAgent(state)
         }),
         auditLog: (project, id, query) =>
           Effect.flatMap(Effect.flatMap(repo.known(project.id, id), found), (agentId) => log.page(agentId, query)),

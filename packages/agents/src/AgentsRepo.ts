@@ -1,4 +1,4 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { KnowledgeBaseRef } from "@svc/api/agents/Agent"
 import { AgentId, newAgentId, parseId } from "@svc/api/Ids"
 import { Context, Effect, Layer, Option, Schema } from "effect"
@@ -17,18 +17,14 @@ export const AgentRow = Schema.Struct({
   end_call_enabled: Schema.Boolean,
   server_url: Schema.String,
   server_secret: Schema.String,
+  /** Whether there is a webhook to be looked for. */
   has_webhook: Schema.Boolean,
+  /** The same of knowledge bases; they may have been deleted since. */
+  has_knowledge_bases: Schema.Boolean,
   created_at: Schema.DateFromSelf,
   updated_at: Schema.DateFromSelf
 })
 export type AgentRow = typeof AgentRow.Type
-
-/** The row with the knowledge bases that it is linked to, by ascending id; null for none. */
-const LinkedRow = Schema.Struct({
-  ...AgentRow.fields,
-  knowledge_bases: Schema.NullOr(Schema.Array(KnowledgeBaseRef))
-})
-export type LinkedRow = typeof LinkedRow.Type
 
 const NewAgentRow = AgentRow.omit("id", "created_at", "updated_at")
 export type NewAgentRow = Omit<typeof NewAgentRow.Type, "public_id">
@@ -53,12 +49,12 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     readonly insert: (row: NewAgentRow) => Effect.Effect<AgentRow>
     /** Writes all that can change, and moves `updated_at`. */
     readonly change: (id: number, to: Changeable) => Effect.Effect<AgentRow>
-    readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<LinkedRow>>
+    readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     readonly findById: (id: number) => Effect.Effect<Option.Option<AgentRow>>
     /** Inside a transaction: as `find`, and until it ends nobody else changes or deletes the agent. Calls may start. */
-    readonly lock: (projectId: number, id: string) => Effect.Effect<Option.Option<LinkedRow>>
+    readonly lock: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     /** As `lock`, and no call of the agent starts either: see `pin`. */
-    readonly lockForDeletion: (projectId: number, id: string) => Effect.Effect<Option.Option<LinkedRow>>
+    readonly lockForDeletion: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     /** Inside a transaction: until it ends the agent is not deleted. False when it is deleted. */
     readonly pin: (id: number) => Effect.Effect<boolean>
     /** Numeric id of an agent that the project has, or had before it was deleted. */
@@ -69,7 +65,11 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
       readonly before: number | undefined
       readonly name: string | undefined
       readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<LinkedRow>>
+    }) => Effect.Effect<ReadonlyArray<AgentRow>>
+    /** The knowledge bases that these agents are linked to, by ascending id. */
+    readonly links: (
+      ids: ReadonlyArray<number>
+    ) => Effect.Effect<ReadonlyArray<KnowledgeBaseRef & { readonly agent_id: number }>>
     /** Links the agent to these knowledge bases and no others. */
     readonly link: (id: number, bases: ReadonlyArray<KnowledgeBaseRef>) => Effect.Effect<void>
     /** Deletes one agent (soft). */
@@ -83,13 +83,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(Object.keys(AgentRow.fields).join(", "))
-      const linked = sql`${columns}, (
-        select jsonb_agg(jsonb_build_object('id', base.id, 'public_id', base.public_id) order by base.id)
-        from agent_knowledge_bases link join knowledge_bases base on base.id = link.knowledge_base_id
-        where link.agent_id = agents.id
-      ) as knowledge_bases`
-      const rows = Schema.decodeUnknown(Schema.Array(LinkedRow))
-      const bases = Schema.decodeUnknown(Schema.Array(KnowledgeBaseRef))
+      const rows = Schema.decodeUnknown(Schema.Array(AgentRow))
 
       const insert = SqlSchema.single({
         Request: NewAgentRow,
@@ -116,25 +110,24 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
         return "numeric" in parsed ? sql`id = ${parsed.numeric}` : sql`public_id = ${parsed.public}`
       }
 
-      /** The links are read once the lock is held: a statement that waits for a row reads others as before the wait. */
-      const lock = (strength: "no key update" | "update") =>
-        Effect.fn("AgentsRepo.lock")(function* (projectId: number, id: string) {
+      const select = (suffix: Statement.Fragment) =>
+        Effect.fn("AgentsRepo.find")(function* (projectId: number, id: string) {
           const condition = named(id)
           if (condition === undefined) return Option.none()
-          const [row] = yield* rows(
-            yield* sql`
-              select ${columns}, null as knowledge_bases from agents
-              where project_id = ${projectId} and deleted_at is null and ${condition} for ${sql.literal(strength)}`
-          )
-          if (row === undefined) return Option.none()
-          const knowledge_bases = yield* bases(
-            yield* sql`
-              select base.id, base.public_id
-              from agent_knowledge_bases link join knowledge_bases base on base.id = link.knowledge_base_id
-              where link.agent_id = ${row.id} order by base.id`
-          )
-          return Option.some({ ...row, knowledge_bases })
+          const found = yield* sql`
+            select ${columns} from agents
+            where project_id = ${projectId} and deleted_at is null and ${condition} ${suffix}`
+          return Option.fromNullable((yield* rows(found))[0])
         }, Effect.orDie)
+
+      const links = SqlSchema.findAll({
+        Request: Schema.Array(Schema.Number),
+        Result: Schema.Struct({ agent_id: Schema.Number, ...KnowledgeBaseRef.fields }),
+        execute: (ids) => sql`
+          select link.agent_id, base.id, base.public_id
+          from agent_knowledge_bases link join knowledge_bases base on base.id = link.knowledge_base_id
+          where link.agent_id = any(${ids}::bigint[]) order by base.id`
+      })
 
       return {
         insert: Effect.fn("AgentsRepo.insert")(function* (row: NewAgentRow) {
@@ -143,13 +136,15 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
         }, Effect.orDie),
         change: (id, to) => Effect.orDie(change({ id, to })),
         findById: (id) => Effect.orDie(findById(id)),
-        lock: lock("no key update"),
-        lockForDeletion: lock("update"),
+        find: select(sql.literal("")),
+        lock: select(sql.literal("for no key update")),
+        lockForDeletion: select(sql.literal("for update")),
         pin: (id) =>
           sql`select 1 from agents where id = ${id} and deleted_at is null for key share`.pipe(
             Effect.map((found) => found.length === 1),
             Effect.orDie
           ),
+        links: (ids) => Effect.orDie(links(ids)),
         link: (id, to) => {
           const ids = to.map((base) => base.id)
           return sql`
@@ -178,14 +173,6 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
             Effect.asVoid,
             Effect.orDie
           ),
-        find: Effect.fn("AgentsRepo.find")(function* (projectId: number, id: string) {
-          const condition = named(id)
-          if (condition === undefined) return Option.none()
-          const found = yield* sql`
-            select ${linked} from agents
-            where project_id = ${projectId} and deleted_at is null and ${condition}`
-          return Option.fromNullable((yield* rows(found))[0])
-        }, Effect.orDie),
         known: Effect.fn("AgentsRepo.known")(function* (projectId: number, id: string) {
           const condition = named(id)
           if (condition === undefined) return Option.none()
@@ -202,7 +189,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           ]
           // Not decoded: we wrote these rows and the columns have these types; decoding would add 30 µs to a page of 20.
           return Effect.orDie(
-            sql<LinkedRow>`select ${linked} from agents where ${sql.and(conditions)} order by id desc limit ${limit}`
+            sql<AgentRow>`select ${columns} from agents where ${sql.and(conditions)} order by id desc limit ${limit}`
           )
         }
       }

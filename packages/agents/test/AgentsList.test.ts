@@ -50,7 +50,7 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
       for (const agent of page.agents.slice(0, 10)) {
         expect(agent).toEqual(yield* agents.get(by.project, agent.public_id))
       }
-      expect(yield* statementsOf(agents.list(by.project, { limit: 100 }))).toHaveLength(2)
+      expect(yield* statementsOf(agents.list(by.project, { limit: 100 }))).toHaveLength(3)
       expect(yield* statementsOf(agents.list(by.project, { limit: 1 }))).toHaveLength(1)
     })
   )

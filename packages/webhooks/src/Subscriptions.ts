@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, type Option } from "effect"
 import { newSecret } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
 import { SubscriptionsRepo } from "./SubscriptionsRepo.ts"
@@ -32,7 +32,6 @@ export class Subscriptions extends Context.Tag("@svc/webhooks/Subscriptions")<
     readonly removeOfAgent: (agentId: number) => Effect.Effect<void>
     /** Removes the webhooks of all agents of a project. */
     readonly removeOfAgentsOf: (projectId: number) => Effect.Effect<void>
-    readonly ofAgent: (agentId: number) => Effect.Effect<Option.Option<Subscription>>
     /** In one query; agents that have none are missing. */
     readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Subscription>>
   }
@@ -47,7 +46,6 @@ export class Subscriptions extends Context.Tag("@svc/webhooks/Subscriptions")<
       rotateOfAgent: (agentId) => Effect.flatMap(newSecret, (secret) => repo.setSecretOfAgent(agentId, secret)),
       removeOfAgent: repo.deleteOfAgent,
       removeOfAgentsOf: repo.deleteOfAgentsOf,
-      ofAgent: (agentId) => Effect.map(repo.ofAgents([agentId]), ([row]) => Option.fromNullable(row)),
       ofAgents: (agentIds) =>
         Effect.map(
           agentIds.length === 0 ? Effect.succeed([]) : repo.ofAgents(agentIds),

@@ -2,13 +2,16 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * The rest of an agent: its knowledge bases, whether it has a webhook (whose row is the webhooks package's), its audit
- * log, and its name in the form in which names are searched. The log's keys are not references: it outlives them.
+ * The rest of an agent: its knowledge bases, its webhook (whose row is the webhooks package's), its audit log, and its name in the form in which names are searched. The log's keys are not references: it outlives them.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`create extension if not exists pg_trgm`
-  yield* sql`alter table agents add column has_webhook boolean not null default false`
+  // So that reading an agent that has none of them asks for none.
+  yield* sql`
+    alter table agents
+      add column has_webhook boolean not null default false,
+      add column has_knowledge_bases boolean not null default false`
 
   // Folded by us and not by `lower`, which in some databases knows no letters but those of ASCII.
   yield* sql`alter table agents add column name_folded text`
