@@ -73,6 +73,17 @@ const made = ({ full }: Effect.Effect.Success<typeof customer>, body: object = {
     }
   )
 
+/** A knowledge base of the customer's project. */
+const knowledgeBase = ({ org, project }: Effect.Effect.Success<typeof customer>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const public_id = yield* newKnowledgeBaseId
+    const [row] = yield* sql<{ readonly id: number }>`
+      insert into knowledge_bases (public_id, org_id, project_id, name, source_type)
+      values (${public_id}, ${org.id}, ${project.id}, 'FAQ', 'text') returning id`
+    return { id: row?.id ?? Number.NaN, public_id }
+  })
+
 layer(Whole, { timeout: "60 seconds", excludeTestServices: true })("/v1/agents", (it) => {
   it.effect("an agent's life: made, changed, cloned, rotated, deleted, and read about afterwards", () =>
     Effect.gen(function* () {
@@ -205,15 +216,11 @@ layer(Whole, { timeout: "60 seconds", excludeTestServices: true })("/v1/agents",
 
   it.effect("links knowledge bases by both kinds of ids", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
       const mine = yield* customer
-      const { org, project, send } = mine
-      const public_id = yield* newKnowledgeBaseId
-      const [row] = yield* sql<{ readonly id: number }>`
-        insert into knowledge_bases (public_id, org_id, project_id, name, source_type)
-        values (${public_id}, ${org.id}, ${project.id}, 'FAQ', 'text') returning id`
-      const { agent } = yield* made(mine, { knowledge_base_ids: [public_id, String(row?.id)] })
-      expect(agent["knowledge_base_ids"]).toEqual([{ id: row?.id, public_id }])
+      const { send } = mine
+      const { id, public_id } = yield* knowledgeBase(mine)
+      const { agent } = yield* made(mine, { knowledge_base_ids: [public_id, String(id)] })
+      expect(agent["knowledge_base_ids"]).toEqual([{ id, public_id }])
       const emptied = yield* send("PATCH", `/${agent.id}`, { knowledge_base_ids: [] })
       expect(emptied.json).toMatchObject({ agent: { knowledge_base_ids: [] } })
     })
@@ -277,20 +284,22 @@ layer(Whole, { timeout: "60 seconds", excludeTestServices: true })("/v1/agents",
     })
   )
 
-  it.effect("loses its agents and their webhooks with the project", () =>
+  it.effect("loses its agents, with their webhooks and links, with the project", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const mine = yield* customer
       const { orgKey, project } = mine
-      yield* made(mine, { webhook_url })
+      const base = yield* knowledgeBase(mine)
+      yield* made(mine, { webhook_url, knowledge_base_ids: [base.id] })
       yield* made(mine)
       const deleted = yield* request("DELETE", `/v1/org/projects/${project.public_id}`, { key: orgKey })
       expect(deleted.status).toBe(204)
       expect(
         yield* sql`
           select (select count(*) from agents where project_id = ${project.id} and deleted_at is null) as agents,
-            (select count(*) from webhooks where project_id = ${project.id}) as webhooks`
-      ).toEqual([{ agents: 0, webhooks: 0 }])
+            (select count(*) from webhooks where project_id = ${project.id}) as webhooks,
+            (select count(*) from agent_knowledge_bases where knowledge_base_id = ${base.id}) as links`
+      ).toEqual([{ agents: 0, webhooks: 0, links: 0 }])
     })
   )
 })
