@@ -6,6 +6,7 @@ import { AuditLogRepo } from "@svc/agents/AuditLogRepo"
 import { KnowledgeBasesRepo } from "@svc/agents/KnowledgeBasesRepo"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { VoicePreviews } from "@svc/agents/VoicePreviews"
 import { Voices } from "@svc/agents/Voices"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import { Accounts } from "@svc/auth/Accounts"
@@ -26,6 +27,7 @@ import { RateLimits } from "@svc/auth/RateLimits"
 import { RateLimitsRepo } from "@svc/auth/RateLimitsRepo"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
+import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Billing } from "@svc/billing/Billing"
 import { CreditsHttp } from "@svc/billing/CreditsHttp"
 import { HoldsRepo } from "@svc/billing/HoldsRepo"
@@ -34,6 +36,14 @@ import { Rates } from "@svc/billing/Rates"
 import { Usage } from "@svc/billing/Usage"
 import { UsageHttp } from "@svc/billing/UsageHttp"
 import { UsageRepo } from "@svc/billing/UsageRepo"
+import { CustomerList } from "@svc/bookings/CustomerList"
+import { CustomerListRepo } from "@svc/bookings/CustomerListRepo"
+import { Customers } from "@svc/bookings/Customers"
+import { CustomersHttp } from "@svc/bookings/CustomersHttp"
+import { CustomersRepo } from "@svc/bookings/CustomersRepo"
+import { Idempotency } from "@svc/bookings/Idempotency"
+import { IdempotencyRepo } from "@svc/bookings/IdempotencyRepo"
+import { PurgeWorker } from "@svc/bookings/PurgeWorker"
 import { CallAdmission } from "@svc/call-engine/CallAdmission"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
@@ -46,6 +56,7 @@ import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { Recovery } from "@svc/call-engine/Recovery"
 import { Settlement } from "@svc/call-engine/Settlement"
+import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
@@ -66,6 +77,8 @@ import { HttpServer } from "./http/HttpServer.ts"
 import { PluginSockets } from "./http/PluginSockets.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { Security } from "./http/Security.ts"
+import { WorkspaceEdge } from "./http/WorkspaceEdge.ts"
+import { VoicesHttp } from "./VoicesHttp.ts"
 
 /** What everything stands on. It ends last: the database stays open, and sockets carry media, until calls are settled. */
 const Ground = Layer.mergeAll(
@@ -89,6 +102,9 @@ const Repositories = Layer.mergeAll(
   LedgerRepo.layer,
   HoldsRepo.layer,
   UsageRepo.layer,
+  CustomersRepo.layer,
+  CustomerListRepo.layer,
+  IdempotencyRepo.layer,
   Outbox.layer
 )
 
@@ -102,14 +118,14 @@ const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 )
 
 /** A project's agents are deleted before its numbers are released, in the order of their locks: see Agents. */
-const Agency = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject).pipe(
+const Agency = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject, VoicePreviews.layer).pipe(
   Layer.provideMerge(AgentsOfProject),
   Layer.provideMerge(Agents.layer),
   Layer.provideMerge(Layer.mergeAll(Subscriptions.layer, UrlSafety.layer, Voices.layer))
 )
 
 /** Who is let in, and how often. */
-const Admission = Security.layer.pipe(
+const Admission = Layer.mergeAll(Security.layer, WorkspaceEdge.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(AuthFailures.layer, RateLimits.layer, Credits.layer)),
   Layer.provide(Layer.mergeAll(AuthFailuresRepo.layer, RateLimitsRepo.layer))
 )
@@ -123,6 +139,11 @@ const Calling = Layer.mergeAll(Calls.layer, CallsOfAgent, CallsOfProject).pipe(
   Layer.provideMerge(Settlement.layer)
 )
 
+const Booking = Layer.mergeAll(Customers.layer, CustomerList.layer, Idempotency.layer, PurgeWorker).pipe(
+  Layer.provideMerge(WorkspaceLimits.layer),
+  Layer.provide(Cron.layer)
+)
+
 const Routes = Layer.mergeAll(
   OrganizationHttp,
   ProjectsHttp,
@@ -132,15 +153,18 @@ const Routes = Layer.mergeAll(
   CallsHttp,
   UsageHttp,
   CreditsHttp,
-  HealthHttp
+  VoicesHttp,
+  HealthHttp,
+  CustomersHttp
 )
 
 /**
  * The whole server, from the bottom up (read from the end): ground, repositories, accounts, their money, agents and
- * numbers, calls, routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
+ * numbers, calls, bookings, routes, HTTP. It ends from the top down: requests finish first, then the calls, then the rest.
  */
 export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Routes, Admission, ClientAddress.layer, Readiness.layer, FirstStart.layer)),
+  Layer.provideMerge(Booking),
   Layer.provideMerge(Calling),
   Layer.provideMerge(Agency),
   Layer.provideMerge(Charging),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { ApiError } from "@svc/api/ApiError"
 import { OrgId, ProjectId } from "@svc/api/Ids"
 import { type Access, AccessRule, type Tier } from "@svc/api/Principal"
-import { InvalidApiKey, ProjectNotFound, type VoiceErrorLike } from "@svc/api/VoiceError"
+import { InvalidApiKey, ProjectNotFound } from "@svc/api/VoiceError"
 import { Accounts } from "@svc/auth/Accounts"
 import { AccountsRepo } from "@svc/auth/AccountsRepo"
 import { AuthFailures } from "@svc/auth/AuthFailures"
@@ -108,7 +109,7 @@ const ask = ({ access, address, key, method, project }: Ask) =>
     )
   )
 
-const errorOf = (outcome: Decision["outcome"]): VoiceErrorLike | undefined =>
+const errorOf = (outcome: Decision["outcome"]): ApiError | undefined =>
   Exit.isSuccess(outcome) ? undefined : Option.getOrUndefined(Cause.failureOption(outcome.cause))
 
 const codeOf = (request: Ask) => Effect.map(ask(request), ({ outcome }) => errorOf(outcome)?.code ?? "let in")

@@ -17,6 +17,7 @@ import type { Route } from "@svc/providers/Route"
 import { ConfigProvider, Context, Deferred, Effect, Layer, Schema, Stream } from "effect"
 import { ClientAddress } from "../src/http/ClientAddress.ts"
 import { Credits } from "../src/http/Credits.ts"
+import type { ServedRoutes } from "../src/http/Dispatcher.ts"
 import { HttpServer, layerOf } from "../src/http/HttpServer.ts"
 import { PluginSockets } from "../src/http/PluginSockets.ts"
 import { Readiness } from "../src/http/Readiness.ts"
@@ -202,6 +203,8 @@ export interface TinyOptions {
   readonly routes?: ReadonlyArray<Route>
   readonly strict?: boolean
   readonly api?: HttpApi.HttpApi.Any
+  /** Routes beside those of the contract. */
+  readonly beside?: ServedRoutes<never>
   readonly readiness?: Context.Tag.Service<Readiness>
   readonly settings?: { readonly [variable: string]: string }
 }
@@ -211,10 +214,16 @@ export const tinyLayer = (options: TinyOptions = {}) =>
   Layer.unwrapEffect(
     Effect.map(signals, (own) => {
       const groups = options.groups ?? [handlersOf(options.signals ?? own)]
-      return layerOf(options.api ?? TinyApi).pipe(
+      return layerOf(options.api ?? TinyApi, ...(options.beside === undefined ? [] : [options.beside])).pipe(
         Layer.provide(SecurityInMemory),
         Layer.provide(ClientAddress.layer),
-        Layer.provide(Layer.succeed(HandlerRegistry, { add: () => Effect.void, all: Effect.succeed(groups) })),
+        Layer.provide(
+          Layer.succeed(HandlerRegistry, {
+            add: () => Effect.void,
+            all: Effect.succeed(groups),
+            workspace: { add: () => Effect.void, all: Effect.succeed([]) }
+          })
+        ),
         Layer.provide(Layer.succeed(Readiness, options.readiness ?? { check: Effect.succeed([]) })),
         Layer.provide(providersWith(options.routes ?? [])),
         Layer.provideMerge(PluginSockets.layer),

@@ -3,7 +3,8 @@ import { isIP, type LookupFunction } from "node:net"
 import { ValidationError } from "@svc/api/VoiceError"
 import { Config, type ConfigError, Context, Effect, Layer, Option } from "effect"
 import { buildConnector } from "undici"
-import { addressesAllowed, hostAllowed, hostOf, type Policy } from "./UrlSafety/Policy.ts"
+import { addressesAllowed, hostAllowed, hostOf, type Policy, schemeAllowed } from "./UrlSafety/Policy.ts"
+import { portAllowed } from "./UrlSafety/Port.ts"
 import { Resolver } from "./UrlSafety/Resolver.ts"
 
 /** Longest URL that is stored. */
@@ -13,8 +14,8 @@ const maxLength = 2048
 export class BlockedAddress extends Error {
   override readonly name = "BlockedAddress"
   readonly code = "SVC_BLOCKED_ADDRESS"
-  constructor(hostname: string) {
-    super(`${hostname} blocked by SSRF filter`)
+  constructor(target: string) {
+    super(`${target} blocked by SSRF filter`)
   }
 }
 
@@ -27,7 +28,7 @@ class HostNotFound extends Error {
  * Keeps requests to URLs that customers give us out of our own network (spec 2.4, decisions §3.7, §3.8). Every URL is
  * checked when it is stored, and again by the connection itself, so that a name which changes its answer in between
  * (DNS rebinding) gains nothing. Redirects must not be followed. `SVC_ALLOW_PRIVATE_URLS=true` (default false) also
- * allows `http:` and private addresses.
+ * allows `http:` and private addresses; never cloud metadata, credentials in the URL, or the ports of other services.
  */
 export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
   UrlSafety,
@@ -39,8 +40,8 @@ export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
     readonly check: (url: string, field: string) => Effect.Effect<URL, ValidationError>
     /**
      * How undici is to connect: `new Agent({ connect: safety.connector({ timeout: 5000 }) })`. The address that is
-     * connected to is one that was checked; a literal address in the URL is checked too. Refusals are
-     * {@link BlockedAddress} errors.
+     * connected to is one that was checked; scheme, port and a literal address in the URL are checked too. A resolver
+     * that does not answer is ended by the timeout. Refusals are {@link BlockedAddress} errors.
      */
     readonly connector: (options?: buildConnector.BuildOptions) => buildConnector.connector
     /** The same check in the shape of `dns.lookup`, for other clients. It never sees literal addresses: see `connector`. */
@@ -70,11 +71,13 @@ export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
         if (parsed === undefined) return yield* notPublic
         const host = hostOf(parsed.hostname)
         if (!hostAllowed(policy, host)) return yield* blocked
-        if (isIP(host) !== 0) return parsed
-        const addresses = yield* addressesOf(host)
-        if (addresses.length === 0) return yield* notPublic
-        if (!addressesAllowed(policy, addresses)) return yield* blocked
-        return parsed
+        if (isIP(host) === 0) {
+          const addresses = yield* addressesOf(host)
+          if (addresses.length === 0) return yield* notPublic
+          if (!addressesAllowed(policy, addresses)) return yield* blocked
+        }
+        // Last, so that who tries our own services hears of the filter.
+        return portAllowed(policy, parsed.port) ? parsed : yield* notPublic
       })
 
       const lookup: LookupFunction = (hostname, options, callback) => {
@@ -97,10 +100,15 @@ export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
 
       const connector = (options?: buildConnector.BuildOptions): buildConnector.connector => {
         const connect = buildConnector({ ...options, lookup })
-        // Sockets to a literal address never ask `lookup`, so those are judged here.
+        // Sockets to a literal address never ask `lookup`, so those are judged here. Scheme and port again: what is stored
+        // may be from a time when more was allowed.
         return (request, callback) => {
-          if (hostAllowed(policy, hostOf(request.hostname))) return connect(request, callback)
-          queueMicrotask(() => callback(new BlockedAddress(request.hostname), null))
+          const { hostname, port, protocol } = request
+          const allowed =
+            schemeAllowed(policy, protocol) && portAllowed(policy, port) && hostAllowed(policy, hostOf(hostname))
+          if (allowed) return connect(request, callback)
+          const target = `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
+          queueMicrotask(() => callback(new BlockedAddress(target), null))
         }
       }
 
@@ -116,7 +124,8 @@ const parse = (text: string, policy: Policy): URL | undefined => {
   if (!/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\\u0000-\u001f\u007f-\u009f]/.test(text)) return undefined
   if (/^[^/]*\/\/[^/?#]*@/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
-  const scheme = url.protocol === "https:" || (url.protocol === "http:" && policy === "private")
-  if (!scheme || url.username !== "" || url.password !== "" || url.port === "0") return undefined
-  return hostOf(url.hostname) === "" ? undefined : url
+  if (!schemeAllowed(policy, url.protocol) || url.username !== "" || url.password !== "") return undefined
+  if (url.port === "0") return undefined
+  // A name with an empty label is none, but some resolvers take it.
+  return hostOf(url.hostname) === "" || url.hostname.includes("..") ? undefined : url
 }

@@ -1,18 +1,29 @@
+import { type Language, languages } from "@svc/api/agents/Agent"
 import { Providers } from "@svc/providers/Providers"
 import type { Voice } from "@svc/providers/TextToSpeech"
 import { Context, Effect, Layer } from "effect"
 
+/** A voice in one language that it speaks. */
+export interface SpokenVoice {
+  readonly name: string
+  readonly language: Language
+  readonly gender: Voice["gender"]
+}
+
 /** The default voice; it speaks every language whether or not a plugin says so (decisions §3.6). */
 const sarah: Voice = { name: "Sarah", languages: "*", gender: "female" }
-
-const speaks = (voice: Voice, language: string): boolean =>
-  voice.languages === "*" || voice.languages.includes(language)
 
 /** Two plugins may have a voice of the same name: it then speaks the languages of both. */
 const both = (a: Voice, b: Voice): Voice => ({
   ...a,
-  languages: a.languages === "*" || b.languages === "*" ? "*" : [...new Set([...a.languages, ...b.languages])]
+  languages: a.languages === "*" || b.languages === "*" ? "*" : [...a.languages, ...b.languages]
 })
+
+/** The platform's languages among those that a voice speaks, in the voice's order. */
+const spokenBy = (voice: Voice): ReadonlyArray<Language> =>
+  voice.languages === "*"
+    ? languages
+    : [...new Set(voice.languages.flatMap((tag) => languages.filter((language) => language === tag)))]
 
 /** The voices of the loaded text-to-speech plugins (decisions §3.6). Names are case-sensitive. */
 export class Voices extends Context.Tag("@svc/agents/Voices")<
@@ -20,8 +31,13 @@ export class Voices extends Context.Tag("@svc/agents/Voices")<
   {
     /** Whether an agent of this language may have this voice. `Sarah` speaks every language. */
     readonly isValid: (voice: string, language: string) => boolean
-    /** All voices, or those of one language; one entry per name, in the order of the plugins, `Sarah` first. */
-    readonly list: (language?: string) => ReadonlyArray<Voice>
+    /**
+     * All voices, or those of one language: one entry for each name and language. `Sarah` first, then in the order of
+     * the plugins; the languages of a voice in the voice's own order.
+     */
+    readonly list: (language?: Language) => ReadonlyArray<SpokenVoice>
+    /** The languages that a voice speaks, its own first; none when there is no such voice. */
+    readonly languagesOf: (voice: string) => ReadonlyArray<Language>
   }
 >() {
   static readonly layer: Layer.Layer<Voices, never, Providers> = Layer.effect(
@@ -36,13 +52,15 @@ export class Voices extends Context.Tag("@svc/agents/Voices")<
           known === undefined || known === sarah ? both(voice, known ?? voice) : both(known, voice)
         )
       }
-      const voices = [...byName.values()]
+      const spoken = new Map([...byName.values()].map((voice) => [voice.name, spokenBy(voice)] as const))
+      const all = [...byName.values()].flatMap(({ gender, name }) =>
+        (spoken.get(name) ?? []).map((language): SpokenVoice => ({ name, language, gender }))
+      )
+      const languagesOf = (name: string): ReadonlyArray<Language> => spoken.get(name) ?? []
       return {
-        isValid: (name, language) => {
-          const voice = byName.get(name)
-          return voice !== undefined && speaks(voice, language)
-        },
-        list: (language) => (language === undefined ? voices : voices.filter((voice) => speaks(voice, language)))
+        isValid: (name, language) => languagesOf(name).some((one) => one === language),
+        list: (language) => (language === undefined ? all : all.filter((voice) => voice.language === language)),
+        languagesOf
       }
     })
   )

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { languages } from "@svc/api/agents/Agent"
 import { Providers } from "@svc/providers/Providers"
 import type { Voice } from "@svc/providers/TextToSpeech"
 import { Effect, Layer } from "effect"
@@ -28,7 +29,9 @@ const voicesOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
 const two = voicesOf(
   plugin("first", [
     { name: "Sarah", languages: ["en-US"], gender: "neutral" },
-    { name: "Jan", languages: ["nl-NL"], gender: "male" }
+    { name: "Jan", languages: ["nl-NL"], gender: "male" },
+    { name: "Ana", languages: ["pt-BR", "pt-PT", "es-ES", "pt-PT"], gender: "female" },
+    { name: "Kenji", languages: ["ja-JP"], gender: "male" }
   ]),
   plugin("second", [
     { name: "Jan", languages: ["de-DE"], gender: "female" },
@@ -44,6 +47,9 @@ describe("Voices", () => {
     ["Jan", "de-DE", true],
     ["Jan", "en-US", false],
     ["Any", "pl-PL", true],
+    ["Any", "ja-JP", false],
+    ["Ana", "pt-BR", false],
+    ["Kenji", "ja-JP", false],
     ["jan", "nl-NL", false],
     ["", "en-US", false],
     ["__proto__", "en-US", false],
@@ -54,21 +60,44 @@ describe("Voices", () => {
       expect(voices.isValid(voice, language)).toBe(valid)
     }).pipe(Effect.provide(two))
   )
-  it.effect("lists each name once, with the languages of all plugins that have it", () =>
+  it.effect("lists each voice once for each of the platform's languages that it speaks", () =>
     Effect.gen(function* () {
       const voices = yield* Voices
-      expect(voices.list()).toEqual([
-        { name: "Sarah", languages: "*", gender: "neutral" },
-        { name: "Jan", languages: ["nl-NL", "de-DE"], gender: "male" },
-        { name: "Any", languages: "*", gender: "female" }
+      const all = voices.list()
+      const of = (wanted: string) =>
+        all.filter(({ name }) => name === wanted).map(({ gender, language }) => [language, gender])
+      expect(of("Sarah")).toEqual(languages.map((language) => [language, "neutral"]))
+      expect(of("Jan")).toEqual([
+        ["nl-NL", "male"],
+        ["de-DE", "male"]
       ])
-      expect(voices.list("en-US").map((voice) => voice.name)).toEqual(["Sarah", "Any"])
+      expect(of("Ana")).toEqual([
+        ["pt-PT", "female"],
+        ["es-ES", "female"]
+      ])
+      expect(of("Kenji")).toEqual([])
+      expect([...new Set(all.map(({ name }) => name))]).toEqual(["Sarah", "Jan", "Ana", "Any"])
+      expect(voices.languagesOf("Jan")).toEqual(["nl-NL", "de-DE"])
+      expect(voices.languagesOf("Nobody")).toEqual([])
+    }).pipe(Effect.provide(two))
+  )
+  it.effect("lists those of one language", () =>
+    Effect.gen(function* () {
+      const voices = yield* Voices
+      expect(voices.list("nl-NL")).toEqual([
+        { name: "Sarah", language: "nl-NL", gender: "neutral" },
+        { name: "Jan", language: "nl-NL", gender: "male" },
+        { name: "Any", language: "nl-NL", gender: "female" }
+      ])
+      expect(voices.list("fi-FI").map(({ name }) => name)).toEqual(["Sarah", "Any"])
     }).pipe(Effect.provide(two))
   )
   it.effect("Sarah is there whatever is loaded", () =>
     Effect.gen(function* () {
       const voices = yield* Voices
-      expect(voices.list().map((voice) => voice.name)).toEqual(["Sarah"])
+      expect(voices.list().map(({ language, name }) => [name, language])).toEqual(
+        languages.map((language) => ["Sarah", language])
+      )
     }).pipe(Effect.provide(voicesOf()))
   )
 })

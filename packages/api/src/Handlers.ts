@@ -1,7 +1,8 @@
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Context, Effect, Layer } from "effect"
+import type { ApiError } from "./ApiError.ts"
 import type { CurrentPrincipal, CurrentProject } from "./Principal.ts"
-import type { VoiceErrorLike } from "./VoiceError.ts"
+import type { CurrentWorkspace } from "./Workspace.ts"
 
 /**
  * Handlers of one API group. `HttpApi` is the contract (types, OpenAPI, client); the server compiles it together with
@@ -14,13 +15,25 @@ export type HandlerRequest<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = Omit
   "request"
 >
 
-/** Request services that every handler may ask for. */
-export type RequestServices = CurrentPrincipal | CurrentProject
+/** Request services that the handlers of the voice API may ask for. */
+export type VoiceServices = CurrentPrincipal | CurrentProject
 
-/** One handler: returns the response body as it goes over the wire; fails with the API's errors only. */
+/** One handler of the voice API: returns the response body as it goes over the wire; fails with the API's errors only. */
 export type Handler<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
   request: HandlerRequest<E>
-) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E>, VoiceErrorLike, RequestServices>
+) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E>, ApiError, VoiceServices>
+
+/** What a handler of the workspace API returns: the envelope but for the request's id, which is the server's to add. */
+export type Unsealed<Success> = Success extends { readonly data: infer Data; readonly meta: infer Meta }
+  ? keyof Meta extends "request_id"
+    ? { readonly data: Data }
+    : { readonly data: Data; readonly meta: Omit<Meta, "request_id"> }
+  : never
+
+/** One handler of the workspace API. */
+export type WorkspaceHandler<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
+  request: HandlerRequest<E>
+) => Effect.Effect<Unsealed<HttpApiEndpoint.HttpApiEndpoint.Success<E>>, ApiError, CurrentWorkspace>
 
 type EndpointsOf<A, N extends string> =
   A extends HttpApi.HttpApi<string, infer G, infer _E, infer _R>
@@ -34,35 +47,50 @@ export type GroupHandlers<A, N extends string> = {
   >
 }
 
+/** All handlers of a group of the workspace API. */
+export type WorkspaceGroupHandlers<A, N extends string> = {
+  readonly [M in HttpApiEndpoint.HttpApiEndpoint.Name<EndpointsOf<A, N>>]: WorkspaceHandler<
+    HttpApiEndpoint.HttpApiEndpoint.WithName<EndpointsOf<A, N>, M>
+  >
+}
+
 /** A handler whose request type is not known any more: the dispatcher has decoded the request by the endpoint's schemas. */
-export type AnyHandler = (request: never) => Effect.Effect<unknown, VoiceErrorLike, RequestServices>
+export type AnyHandler<Services = VoiceServices> = (request: never) => Effect.Effect<unknown, ApiError, Services>
 
 /** A group's handlers as the server's dispatcher takes them. */
-export interface RegisteredGroup {
+export interface RegisteredGroup<Services = VoiceServices> {
   readonly group: string
-  readonly handlers: { readonly [endpoint: string]: AnyHandler }
+  readonly handlers: { readonly [endpoint: string]: AnyHandler<Services> }
+}
+
+/** The groups of one API. */
+export interface RegisteredApi<Services> {
+  readonly add: (group: RegisteredGroup<Services>) => Effect.Effect<void>
+  readonly all: Effect.Effect<ReadonlyArray<RegisteredGroup<Services>>>
+}
+
+const registered = <Services>(): RegisteredApi<Services> => {
+  const groups: Array<RegisteredGroup<Services>> = []
+  return {
+    add: (group) => Effect.sync(() => void groups.push(group)),
+    all: Effect.sync(() => groups)
+  }
 }
 
 /** Collects the groups that the composition root merges; the dispatcher reads it once when the server starts. */
 export class HandlerRegistry extends Context.Tag("@svc/api/HandlerRegistry")<
   HandlerRegistry,
-  {
-    readonly add: (group: RegisteredGroup) => Effect.Effect<void>
-    readonly all: Effect.Effect<ReadonlyArray<RegisteredGroup>>
-  }
+  RegisteredApi<VoiceServices> & { readonly workspace: RegisteredApi<CurrentWorkspace> }
 >() {
-  static readonly layer: Layer.Layer<HandlerRegistry> = Layer.sync(HandlerRegistry, () => {
-    const groups: Array<RegisteredGroup> = []
-    return {
-      add: (group) => Effect.sync(() => void groups.push(group)),
-      all: Effect.sync(() => groups)
-    }
-  })
+  static readonly layer: Layer.Layer<HandlerRegistry> = Layer.sync(HandlerRegistry, () => ({
+    ...registered<VoiceServices>(),
+    workspace: registered<CurrentWorkspace>()
+  }))
 }
 
 /**
- * The layer that registers a group's handlers. What they need is taken once, in `build`; per request they may ask
- * only for {@link RequestServices}.
+ * The layer that registers the handlers of a group of the voice API. What they need is taken once, in `build`; per
+ * request they may ask only for {@link VoiceServices}.
  *
  * `static readonly layer = Handlers.group(VoiceApi, "agents", Effect.gen(function*() { … return { list, get } }))`
  */
@@ -76,5 +104,19 @@ export const group = <A extends HttpApi.HttpApi.Any, const N extends string, E, 
       const registry = yield* HandlerRegistry
       const handlers = yield* build
       yield* registry.add({ group: name, handlers })
+    })
+  )
+
+/** The same for the workspace API, whose handlers may ask for `CurrentWorkspace` and return {@link Unsealed} envelopes. */
+export const workspaceGroup = <A extends HttpApi.HttpApi.Any, const N extends string, E, R>(
+  _api: A,
+  name: N,
+  build: Effect.Effect<WorkspaceGroupHandlers<A, N>, E, R>
+): Layer.Layer<never, E, R | HandlerRegistry> =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { workspace } = yield* HandlerRegistry
+      const handlers = yield* build
+      yield* workspace.add({ group: name, handlers })
     })
   )

@@ -38,6 +38,10 @@ export type OrgId = typeof OrgId.Type
 export const EventId = publicId("whe", "EventId")
 export type EventId = typeof EventId.Type
 
+/** A booking customer's public id, `bcus_…`. */
+export const BookingCustomerId = publicId("bcus", "BookingCustomerId")
+export type BookingCustomerId = typeof BookingCustomerId.Type
+
 /** 24 characters of `[0-9a-z]`, each from an unbiased cryptographic draw. */
 const randomPart = (): string => {
   let out = ""
@@ -58,6 +62,7 @@ export const newCallId: Effect.Effect<CallId> = generate(CallId, "call")
 export const newProjectId: Effect.Effect<ProjectId> = generate(ProjectId, "proj")
 export const newKnowledgeBaseId: Effect.Effect<KnowledgeBaseId> = generate(KnowledgeBaseId, "kb")
 export const newOrgId: Effect.Effect<OrgId> = generate(OrgId, "org")
+export const newBookingCustomerId: Effect.Effect<BookingCustomerId> = generate(BookingCustomerId, "bcus")
 export const newEventId: Effect.Effect<EventId> = generate(EventId, "whe")
 
 /** A path parameter that names a row by its public or its numeric id. Services tell which it is. */

@@ -1,5 +1,6 @@
 import { HttpApiSchema } from "@effect/platform"
-import { Data, Schema } from "effect"
+import { Schema } from "effect"
+import { type ApiError, type ApiErrorClass, defineAs } from "./ApiError.ts"
 
 /** The body of every error of the voice API (decisions §1.1): a superset of the two shapes of spec 7.1. */
 export interface VoiceErrorBody {
@@ -13,23 +14,6 @@ export interface VoiceErrorBody {
   readonly retryAfter?: number
 }
 
-/** What all voice errors have in common: a service fails with one, the HTTP layer sends it, and no mapping stands between. */
-export interface VoiceErrorLike {
-  readonly _tag: string
-  readonly code: string
-  readonly status: number
-  readonly message: string
-  readonly details?: { readonly [field: string]: string } | undefined
-  readonly retryAfter?: number | undefined
-}
-
-/** Optional parts of an error: another message than the default, field messages, seconds to wait. */
-export interface VoiceErrorOptions {
-  readonly message?: string
-  readonly details?: { readonly [field: string]: string }
-  readonly retryAfter?: number
-}
-
 /** The wire schema of one error, for the OpenAPI document and the typed client. */
 const wire = <const Code extends string>(tag: string, code: Code, status: number, message: string) =>
   Schema.Struct({
@@ -40,51 +24,17 @@ const wire = <const Code extends string>(tag: string, code: Code, status: number
     retryAfter: Schema.optional(Schema.Int)
   }).annotations({ identifier: tag, description: message, ...HttpApiSchema.annotations({ status }) })
 
-/** The class that `define` returns. `wire` goes to `HttpApiEndpoint.addError`. */
-export interface VoiceErrorClass<Tag extends string, Code extends string> {
-  new (
-    options?: VoiceErrorOptions
-  ): VoiceErrorLike & { readonly _tag: Tag; readonly code: Code } & InstanceType<
-      ReturnType<typeof Data.TaggedError<Tag>>
-    >
-  readonly wire: ReturnType<typeof wire<Code>>
-}
-
 /** Defines an error of the voice API: `class AgentNotFound extends define("AgentNotFound", "AGENT_NOT_FOUND", 404, "agent not found") {}` */
 export const define = <const Tag extends string, const Code extends string>(
   tag: Tag,
   code: Code,
   status: number,
   defaultMessage: string
-): VoiceErrorClass<Tag, Code> => {
-  class Defined extends Data.TaggedError(tag)<{
-    readonly message: string
-    readonly details?: { readonly [field: string]: string } | undefined
-    readonly retryAfter?: number | undefined
-  }> {
-    static readonly wire = wire(tag, code, status, defaultMessage)
-    readonly code = code
-    readonly status = status
-    constructor(options: VoiceErrorOptions = {}) {
-      super({ ...options, message: options.message ?? defaultMessage })
-    }
-  }
-  // The generic base's instance type is not nameable; the interface above states exactly what it is.
-  return Defined as unknown as VoiceErrorClass<Tag, Code>
-}
-
-/** Whether a failure is one of ours, whatever its class. */
-export const isVoiceError = (u: unknown): u is VoiceErrorLike =>
-  typeof u === "object" &&
-  u !== null &&
-  "code" in u &&
-  "status" in u &&
-  "message" in u &&
-  "_tag" in u &&
-  typeof u.status === "number"
+): ApiErrorClass<Tag, Code, ReturnType<typeof wire<Code>>> =>
+  defineAs(tag, code, status, defaultMessage, wire(tag, code, status, defaultMessage))
 
 /** The JSON body of an error. */
-export const toBody = (e: Pick<VoiceErrorLike, "code" | "message" | "details" | "retryAfter">): VoiceErrorBody => ({
+export const toBody = (e: Pick<ApiError, "code" | "message" | "details" | "retryAfter">): VoiceErrorBody => ({
   code: e.code,
   message: e.message,
   error: e.message,

@@ -1,4 +1,6 @@
+import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
+import { type ApiError, type ApiErrorClass, defineAs } from "./ApiError.ts"
 
 /** Every code of the workspace API with its status and what it means (spec 7.2). */
 export const workspaceErrors = {
@@ -11,7 +13,7 @@ export const workspaceErrors = {
   INVALID_STATE: [422, "The resource's state forbids the operation"],
   PAYG_LIMIT: [403, "The free plan's limit of resources is reached"],
   IDEMPOTENCY_KEY_TOO_LONG: [400, "`Idempotency-Key` is over 128 characters"],
-  IDEMPOTENCY_KEY_CONFLICT: [409, "The same `Idempotency-Key` with a different body"],
+  IDEMPOTENCY_KEY_CONFLICT: [409, "The same `Idempotency-Key` with a different request, or with one that still runs"],
   IDEMPOTENCY_KEY_QUOTA_EXCEEDED: [429, "Too many distinct idempotency keys in a day"],
   RATE_LIMITED: [429, "Too many requests, of this key or in all"],
   REQUEST_TOO_LARGE: [413, "The request body is over 1 MB"],
@@ -22,27 +24,123 @@ export const workspaceErrors = {
 /** A code of {@link workspaceErrors}. */
 export type WorkspaceErrorCode = keyof typeof workspaceErrors
 
-// The keys of a constant object are exactly its type's.
-const codes = Object.keys(workspaceErrors) as ReadonlyArray<WorkspaceErrorCode>
+/** The kinds of errors, coarser than the codes (spec 7.2). */
+const ErrorType = Schema.Literal("invalid_request_error", "permission_denied", "rate_limit_error", "server_error")
+type ErrorType = typeof ErrorType.Type
+
+/** The kind that an error of this status is. A bad key is a bad request, as with other APIs that have these kinds. */
+const typeOf = (status: number): ErrorType => {
+  if (status === 403) return "permission_denied"
+  if (status === 429) return "rate_limit_error"
+  return status >= 500 ? "server_error" : "invalid_request_error"
+}
+
+/** The body of an error with a code out of these (spec 7.2). */
+const bodyWith = <Code extends Schema.Schema.Any>(code: Code) =>
+  Schema.Struct({
+    error: Schema.Struct({
+      type: ErrorType,
+      code,
+      message: Schema.String.annotations({ description: "For people." }),
+      param: Schema.optional(Schema.String.annotations({ description: "The field or parameter at fault." })),
+      issues: Schema.optional(
+        Schema.Array(Schema.Struct({ field: Schema.String, message: Schema.String })).annotations({
+          description: "What is wrong with each field."
+        })
+      )
+    }),
+    meta: Schema.Struct({
+      request_id: Schema.String.annotations({ description: "The same as the `X-Request-Id` header." })
+    })
+  })
 
 const meanings = Object.entries(workspaceErrors).map(
   ([code, [status, meaning]]) => `\`${code}\` (${status}): ${meaning}.`
 )
 
+// The keys of a constant object are exactly its type's.
+const codes = Object.keys(workspaceErrors) as ReadonlyArray<WorkspaceErrorCode>
+
 /** The body of every error of the workspace API (spec 7.2). */
-export const WorkspaceErrorBody = Schema.Struct({
-  error: Schema.Struct({
-    type: Schema.Literal("invalid_request_error", "permission_denied", "rate_limit_error", "server_error"),
-    code: Schema.Literal(...codes).annotations({ description: meanings.join("\n\n") }),
-    message: Schema.String.annotations({ description: "For people." }),
-    param: Schema.optional(Schema.String.annotations({ description: "The field or parameter at fault." })),
-    issues: Schema.optional(
-      Schema.Array(Schema.Struct({ field: Schema.String, message: Schema.String })).annotations({
-        description: "What is wrong with each field."
-      })
-    )
-  }),
-  meta: Schema.Struct({
-    request_id: Schema.String.annotations({ description: "The same as the `X-Request-Id` header." })
+export const WorkspaceErrorBody = bodyWith(
+  Schema.Literal(...codes).annotations({ description: meanings.join("\n\n") })
+).annotations({ identifier: "Error", description: "The body of every error." })
+export type WorkspaceErrorBody = typeof WorkspaceErrorBody.Type
+
+const wire = <const Code extends WorkspaceErrorCode>(tag: string, code: Code) => {
+  const [status, meaning] = workspaceErrors[code]
+  return bodyWith(Schema.Literal(code)).annotations({
+    identifier: tag,
+    description: meaning,
+    ...HttpApiSchema.annotations({ status })
   })
-}).annotations({ identifier: "Error", description: "The body of every error." })
+}
+
+/** Defines an error of the workspace API: `class InvalidState extends define("InvalidState", "INVALID_STATE") {}` */
+export const define = <const Tag extends string, const Code extends WorkspaceErrorCode>(
+  tag: Tag,
+  code: Code,
+  message: string = workspaceErrors[code][1]
+): ApiErrorClass<Tag, Code, ReturnType<typeof wire<Code>>> =>
+  defineAs(tag, code, workspaceErrors[code][0], message, wire(tag, code))
+
+/** What the server may say of any request, before its endpoint is asked or in place of it. */
+
+export class InvalidApiKey extends define("InvalidApiKey", "INVALID_API_KEY", "API key is missing or invalid") {}
+export class AuthRateLimited extends define("AuthRateLimited", "AUTH_RATE_LIMITED") {}
+export class RateLimited extends define("RateLimited", "RATE_LIMITED", "Too many requests") {}
+export class ScopeInsufficient extends define("ScopeInsufficient", "SCOPE_INSUFFICIENT") {}
+export class RequestTooLarge extends define("RequestTooLarge", "REQUEST_TOO_LARGE") {}
+export class Internal extends define("Internal", "INTERNAL") {}
+export class MiddlewareOrder extends define("MiddlewareOrder", "MIDDLEWARE_ORDER") {}
+export class IdempotencyKeyTooLong extends define(
+  "IdempotencyKeyTooLong",
+  "IDEMPOTENCY_KEY_TOO_LONG",
+  "Idempotency-Key must not exceed 128 characters"
+) {}
+export class IdempotencyKeyConflict extends define(
+  "IdempotencyKeyConflict",
+  "IDEMPOTENCY_KEY_CONFLICT",
+  "This Idempotency-Key was used for a different request"
+) {}
+export class IdempotencyKeyQuotaExceeded extends define(
+  "IdempotencyKeyQuotaExceeded",
+  "IDEMPOTENCY_KEY_QUOTA_EXCEEDED",
+  "Too many distinct idempotency keys today"
+) {}
+
+/** What endpoints say of what they were asked. */
+
+export class ResourceNotFound extends define("ResourceNotFound", "RESOURCE_NOT_FOUND", "No such resource") {}
+export class InvalidState extends define("InvalidState", "INVALID_STATE") {}
+export class PaygLimit extends define("PaygLimit", "PAYG_LIMIT") {}
+export class ValidationError extends define("ValidationError", "VALIDATION_ERROR", "The request is not valid") {
+  /** The error of fields, each with the same message. */
+  static fields(fields: ReadonlyArray<string>, message: string): ValidationError {
+    return new ValidationError({ message, details: Object.fromEntries(fields.map((field) => [field, message])) })
+  }
+}
+
+const isCode = (code: string): code is WorkspaceErrorCode => Object.hasOwn(workspaceErrors, code)
+
+/**
+ * The code that an error goes by here. Some come from parts that both APIs share and have only the other API's codes:
+ * a path that nothing is at, text that is no JSON, a server that stops.
+ */
+const codeOf = ({ code, status }: ApiError): WorkspaceErrorCode => {
+  if (isCode(code)) return code
+  if (status === 404) return "RESOURCE_NOT_FOUND"
+  return status >= 500 ? "INTERNAL" : "VALIDATION_ERROR"
+}
+
+/** An error as it goes over the wire, all but the request's id (spec 7.2). */
+export const toErrorBody = (error: ApiError): WorkspaceErrorBody["error"] => {
+  const issues = Object.entries(error.details ?? {}).map(([field, message]) => ({ field, message }))
+  const [first] = issues
+  return {
+    type: typeOf(error.status),
+    code: codeOf(error),
+    message: error.message,
+    ...(first === undefined ? {} : { param: first.field, issues })
+  }
+}

@@ -1,6 +1,6 @@
-import type { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import type { Principal, PrincipalProject } from "@svc/api/Principal"
 import { InvalidApiKey, type ProjectNotFound } from "@svc/api/VoiceError"
+import type { WorkspacePrincipal } from "@svc/api/Workspace"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { Accounts } from "./Accounts.ts"
 import * as BriefCache from "./BriefCache.ts"
@@ -13,14 +13,6 @@ import { KeyUse } from "./KeyUse.ts"
 /** A key as it was just issued. The raw key is not stored and cannot be had again. */
 export interface IssuedKey extends KeyRecord {
   readonly key: Redacted.Redacted<string>
-}
-
-/** Who makes a request to the workspace API (spec 5.10). */
-export interface WorkspacePrincipal {
-  readonly kind: "workspace"
-  readonly key_id: number
-  readonly scopes: ReadonlyArray<WorkspaceScope>
-  readonly org: Principal["org"]
 }
 
 /** How long a look-up is believed without asking the database, and how many are held. */

@@ -1,5 +1,6 @@
 import type { Tier } from "@svc/api/Principal"
-import { Config, ConfigError, Context, Effect, Either, Layer } from "effect"
+import { Config, type ConfigError, Context, Effect, Layer } from "effect"
+import { count, rate } from "./LimitConfig.ts"
 
 /** What an organization of a tier may do at most (spec 8; decisions §2.4, §2.6). */
 export interface LimitsOfTier {
@@ -25,31 +26,6 @@ const defaults: { readonly [T in Tier]: Defaults } = {
   scale: { requestsPerMinute: 2400, concurrentCalls: 250, chatPerMinute: 600, chatConcurrent: 40 },
   enterprise: { requestsPerMinute: null, concurrentCalls: 1000, chatPerMinute: null, chatConcurrent: 100 }
 }
-
-/** The value of a variable, or undefined where it is unset or empty. */
-const setting = <A>(name: string, message: string, read: (value: string) => A | undefined) =>
-  Config.string(name).pipe(
-    Config.withDefault(""),
-    Config.mapOrFail((value): Either.Either<A | undefined, ConfigError.ConfigError> => {
-      if (value.trim() === "") return Either.right(undefined)
-      const parsed = read(value.trim())
-      return parsed === undefined ? Either.left(ConfigError.InvalidData([name], message)) : Either.right(parsed)
-    })
-  )
-
-const digits = /^[1-9][0-9]{0,8}$/
-
-const count = (name: string) =>
-  setting(name, "must be a whole number from 1 to 999999999", (value) =>
-    digits.test(value) ? Number(value) : undefined
-  )
-
-/** A count, or the word `unlimited`, which is null in `value`. */
-const rate = (name: string) =>
-  setting(name, "must be a whole number from 1 to 999999999, or unlimited", (value) => {
-    if (value === "unlimited") return { value: null }
-    return digits.test(value) ? { value: Number(value) } : undefined
-  })
 
 const limitsOf = (tier: Tier): Config.Config<LimitsOfTier> => {
   const name = (what: string) => `SVC_LIMIT_${what}_${tier.toUpperCase()}`

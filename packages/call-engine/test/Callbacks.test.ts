@@ -10,10 +10,10 @@ import { until } from "./Engine.ts"
 import { fastClock } from "./FastClock.ts"
 import { facts } from "./Script.ts"
 
-const callbacks = (allowPrivate = true) =>
+const callbacks = (allowPrivate = true, resolver = Resolver.layer) =>
   Callbacks.layer.pipe(
     Layer.provide(UrlSafety.layer),
-    Layer.provide(Resolver.layer),
+    Layer.provide(resolver),
     Layer.provide(
       Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", String(allowPrivate)]])))
     )
@@ -213,13 +213,55 @@ describe("a request to the agent's server", () => {
       const server = yield* CustomerServer.start(() => ({ json: {} }))
       const service = yield* Callbacks
       const { port } = new URL(server.url)
-      for (const host of ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "10.0.0.1"]) {
-        const result = yield* Effect.either(service.callStarted(agent(`http://${host}:${port}/`), started))
-        expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked") } })
+      for (const host of ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "10.0.0.1", "0x7f.1"]) {
+        for (const scheme of ["http", "https"]) {
+          const to = agent(`${scheme}://${host}:${port}/`)
+          for (const asked of [service.callStarted(to, started), service.toolCall(to, toolCall)]) {
+            const result = yield* Effect.either(asked)
+            expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
+          }
+        }
       }
       expect(server.received).toEqual([])
       expect(server.connections()).toBe(0)
     }).pipe(Effect.provide(callbacks(false)))
+  )
+
+  it.scopedLive("never reaches a name that turned inward since it was stored", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => ({ json: {} }))
+      const service = yield* Callbacks
+      const { port } = new URL(server.url)
+      const result = yield* Effect.either(service.callStarted(agent(`https://rebind.example:${port}/`), started))
+      expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
+      expect([server.received, server.connections()]).toEqual([[], 0])
+    }).pipe(
+      Effect.provide(
+        callbacks(
+          false,
+          Layer.succeed(Resolver, {
+            resolve: (_, done) => queueMicrotask(() => done(null, [{ address: "127.0.0.1", family: 4 }]))
+          })
+        )
+      )
+    )
+  )
+
+  live("is not sent on to where the server redirects it", () =>
+    Effect.gen(function* () {
+      const elsewhere = yield* CustomerServer.start(() => ({ json: { result: 1 } }))
+      const server = yield* CustomerServer.start(() => ({
+        write: (res) => void res.writeHead(308, { location: elsewhere.url }).end()
+      }))
+      const service = yield* Callbacks
+      for (const asked of [
+        service.callStarted(agent(server.url), started),
+        service.toolCall(agent(server.url), toolCall)
+      ]) {
+        expect(yield* Effect.either(asked)).toMatchObject({ left: { reason: "redirects are not followed (308)" } })
+      }
+      expect([server.received.length, elsewhere.received.length]).toEqual([2, 0])
+    })
   )
 
   it.scopedLive("waits no longer than it may: 5 seconds for call.started", () =>

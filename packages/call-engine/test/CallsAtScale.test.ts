@@ -1,9 +1,10 @@
-import { SqlClient, Statement } from "@effect/sql"
+import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newAgentId } from "@svc/api/Ids"
 import { Usage } from "@svc/billing/Usage"
 import { UsageRepo } from "@svc/billing/UsageRepo"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import { readingOf } from "@svc/database/TestPlans"
 import { Effect, Layer } from "effect"
 import { CallsRepo } from "../src/CallsRepo.ts"
 import { seedCalls } from "../src/testing/SeedCalls.ts"
@@ -27,39 +28,7 @@ const seeded = Effect.gen(function* () {
   yield* seedCalls({ ...all, project_id: 1, agents: agents.slice(0, 10), count: 100_000 })
 })
 
-/** What the statements of an effect do to the big tables: rows they read, and what they read whole. */
-const readBy = (effect: Effect.Effect<unknown, unknown>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const asked: Array<ReturnType<Statement.Statement<unknown>["compile"]>> = []
-    yield* Statement.withTransformer(effect, (statement) =>
-      Effect.sync(() => {
-        asked.push(statement.compile())
-        return statement
-      })
-    )
-    const plans = yield* Effect.forEach(asked, ([text, params]) =>
-      sql.unsafe<{ readonly "QUERY PLAN": string }>(
-        `explain (analyze, costs off, timing off, summary off) ${text}`,
-        params
-      )
-    )
-    const lines = plans.flat().map((row) => row["QUERY PLAN"])
-    const scans = lines.flatMap((line) => {
-      const found = /Scan.* on (?:calls|usage_days) .*\(actual rows=([\d.]+) loops=(\d+)\)/.exec(line)
-      return found === null ? [] : [Number(found[1]) * Number(found[2])]
-    })
-    const removed = lines.flatMap((line) => {
-      const found = /Rows Removed by (?:Filter|Index Recheck): (\d+)/.exec(line)
-      return found === null ? [] : [Number(found[1])]
-    })
-    return {
-      statements: asked.length,
-      whole: lines.filter((line) => /Seq Scan on (calls|usage_days)/.test(line)),
-      scans: scans.length,
-      rows: [...scans, ...removed].reduce((sum, n) => sum + n, 0)
-    }
-  })
+const readBy = (effect: Effect.Effect<unknown, unknown>) => readingOf(effect, ["calls", "usage_days"])
 
 layer(Test, { timeout: "120 seconds" })("With very many calls", (it) => {
   it.effect("pages and sums read what they show, by index, and never a whole table", () =>

@@ -10,6 +10,8 @@ import accountLists from "./migrations/0007_account_lists.ts"
 import billing from "./migrations/0008_billing.ts"
 import limits from "./migrations/0009_limits.ts"
 import callLists from "./migrations/0010_call_lists.ts"
+import cron from "./migrations/0011_cron.ts"
+import bookings from "./migrations/0012_bookings.ts"
 import webhooks from "./migrations/0013_webhooks.ts"
 import knowledgeBases from "./migrations/0014_knowledge_bases.ts"
 import agentConfiguration from "./migrations/0015_agent_configuration.ts"
@@ -33,6 +35,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0008_billing": billing,
   "0009_limits": limits,
   "0010_call_lists": callLists,
+  "0011_cron": cron,
+  "0012_bookings": bookings,
   "0013_webhooks": webhooks,
   "0014_knowledge_bases": knowledgeBases,
   "0015_agent_configuration": agentConfiguration,

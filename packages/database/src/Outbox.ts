@@ -1,4 +1,5 @@
 import { SqlClient } from "@effect/sql"
+import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import { apiVersion, type EventDraft } from "@svc/api/events/Event"
 import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
@@ -31,6 +32,8 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
     readonly append: (event: EventDraft) => Effect.Effect<EventId>
     /** Writes many in one statement, in their order. */
     readonly appendAll: (events: ReadonlyArray<EventDraft>) => Effect.Effect<ReadonlyArray<EventId>>
+    /** Puts this customer in place of itself in every event that tells of it: its personal data is to be forgotten. */
+    readonly replaceCustomer: (customer: BookingCustomer) => Effect.Effect<void>
     /**
      * At most `limit` events that come after `seq`, oldest first. A transaction that commits late shows its events
      * late, below numbers already seen: a worker that must miss none marks what it took, and does not go by `seq`.
@@ -75,6 +78,12 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         return id
       })
 
+      const replaceCustomer = Effect.fn("Outbox.replaceCustomer")(function* (customer: BookingCustomer) {
+        yield* sql`
+          update events set data = jsonb_set(data, '{customer}', ${jsonbText(customer)}::jsonb)
+          where data ? 'customer_id' and data ->> 'customer_id' = ${customer.id}`
+      }, Effect.orDie)
+
       const after = Effect.fn("Outbox.after")(function* (seq: number, limit: number) {
         const rows = yield* sql`
           select seq, id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at
@@ -82,7 +91,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         return yield* decode(rows)
       }, Effect.orDie)
 
-      return { append, appendAll, after }
+      return { append, appendAll, replaceCustomer, after }
     })
   )
 }

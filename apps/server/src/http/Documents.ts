@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto"
 import type { HttpApi } from "@effect/platform"
-import { WorkspaceApi, workspacePath } from "@svc/api/WorkspaceApi"
+import { workspacePath } from "@svc/api/Workspace"
+import { WorkspaceApi } from "@svc/api/WorkspaceApi"
 import { Effect } from "effect"
 import { answerFailure, type RunRequest, type Serve, type ServedRoute } from "./Dispatcher.ts"
 import type { Contract } from "./DocumentsContract.ts"
 import type { Conventions } from "./DocumentsConventions.ts"
 import { describe } from "./DocumentsDescription.ts"
 import { policy } from "./DocumentsLook.ts"
-import { render } from "./DocumentsPage.ts"
+import { type Link, render } from "./DocumentsPage.ts"
 import { voice } from "./DocumentsVoice.ts"
 import { workspace } from "./DocumentsWorkspace.ts"
 import type { Exchange } from "./Exchange.ts"
@@ -56,9 +57,18 @@ const page: ResponseHeaders = {
   "Referrer-Policy": "no-referrer"
 }
 
+const fromVoice: ReadonlyArray<Link> = [
+  ["openapi.json", "openapi.json"],
+  ["Workspace API", "docs/workspace"]
+]
+const fromWorkspace: ReadonlyArray<Link> = [
+  ["openapi.workspace.json", "../openapi.workspace.json"],
+  ["Voice API", "../docs"]
+]
+
 /**
  * `GET /openapi.json` and `GET /openapi.workspace.json`, the OpenAPI documents of the voice and the workspace API, and
- * `GET /docs`, a page to read the first on that loads nothing from anywhere (decisions §2.10). They need no key. `api`
+ * `GET /docs` and `GET /docs/workspace`, pages to read them on that load nothing from anywhere (decisions §2.10). They need no key. `api`
  * is the voice API; `url` is the address of the server for its clients.
  */
 export const documentRoutes = (
@@ -85,6 +95,7 @@ export const documentRoutes = (
     return [
       yield* serve("/openapi.json", ofVoice, JSON.stringify, json),
       yield* serve("/openapi.workspace.json", ofWorkspace, JSON.stringify, json),
-      yield* serve("/docs", ofVoice, render, page)
+      yield* serve("/docs", ofVoice, (contract) => render(contract, fromVoice), page),
+      yield* serve("/docs/workspace", ofWorkspace, (contract) => render(contract, fromWorkspace), page)
     ]
   })

@@ -1,8 +1,7 @@
 import { HttpApi, HttpApiSchema, OpenApi, OpenApiJsonSchema } from "@effect/platform"
-import { type Access, AccessRule } from "@svc/api/Principal"
-import { Context, Either, Option, Schema } from "effect"
+import { Either, Option, Schema } from "effect"
 import type { Body, Contract, Operation, Parameter, Response } from "./DocumentsContract.ts"
-import type { Conventions, Wire } from "./DocumentsConventions.ts"
+import type { Conventions, EndpointFacts, Wire } from "./DocumentsConventions.ts"
 import { exampleOf } from "./DocumentsExample.ts"
 
 /** What the generator writes of its own accord, and says nothing to a reader. */
@@ -24,15 +23,15 @@ const tidy = (value: unknown, named = false): unknown => {
 }
 
 /** An example of each error, by its code. */
-const errorExamples = (schemas: Contract["components"]["schemas"]): NonNullable<Contract["components"]["examples"]> =>
+const errorExamples = (
+  schemas: Contract["components"]["schemas"],
+  { codeOf, errorExample }: Conventions
+): NonNullable<Contract["components"]["examples"]> =>
   Object.fromEntries(
-    Object.values(schemas).flatMap(({ description = "", properties }) => {
-      const code = properties?.["code"]?.enum?.[0]
-      if (typeof code !== "string" || properties?.["retryAfter"] === undefined) return []
-      const details = code === "VALIDATION_ERROR" ? { details: { field: description } } : {}
-      const retry = /RATE_LIMIT/.test(code) ? { retryAfter: 30 } : {}
-      const value = { code, message: description, error: description, ...details, ...retry }
-      return [[code, { summary: description, value }]]
+    Object.values(schemas).flatMap((schema) => {
+      const { description = "" } = schema
+      const code = codeOf(schema)
+      return code === undefined ? [] : [[code, { summary: description, value: errorExample(code, description) }]]
     })
   )
 
@@ -41,20 +40,20 @@ const referTo = (headers: ReadonlyArray<string>): NonNullable<Response["headers"
 
 /** The errors of one status as one response: a schema and an example for each code. */
 const errorResponse = (
-  status: number,
   names: ReadonlyArray<string>,
   schemas: Contract["components"]["schemas"],
-  { headersOf }: Conventions
+  headers: ReadonlyArray<string>,
+  { codeOf }: Conventions
 ): Response => {
   const errors = names.map((name) => {
-    const code = String(schemas[name]?.properties?.["code"]?.enum?.[0])
+    const code = codeOf(schemas[name] ?? {}) ?? name
     const message = schemas[name]?.description ?? ""
     return { $ref: `#/components/schemas/${name}`, code, message }
   })
   const [first, ...others] = errors
   return {
     description: errors.map(({ code, message }) => `\`${code}\`: ${message}`).join("\n\n"),
-    headers: referTo(headersOf(status)),
+    headers: referTo(headers),
     content: {
       "application/json": {
         schema:
@@ -81,10 +80,7 @@ const addSchema = (error: Wire, schemas: { [name: string]: unknown }): string =>
 const generated = ["HttpApiDecodeError", "Issue", "PropertyKey"]
 
 /** What is known of an endpoint beside its generated operation. */
-interface Facts {
-  readonly method: string
-  readonly access: Access
-  readonly takesBody: boolean
+interface Facts extends EndpointFacts {
   /** The query when nothing is given. */
   readonly defaults: { readonly [name: string]: unknown }
 }
@@ -104,7 +100,7 @@ const factsOf = (api: HttpApi.HttpApi.AnyWithProps): ReadonlyMap<string, Facts> 
     onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
       facts.set(`${group.identifier}.${endpoint.name}`, {
         method: endpoint.method,
-        access: Option.getOrElse(Context.getOption(mergedAnnotations, AccessRule), () => AccessRule.standard),
+        annotations: mergedAnnotations,
         takesBody: Option.isSome(endpoint.payloadSchema),
         defaults: defaultsOf(endpoint.urlParamsSchema)
       })
@@ -135,28 +131,34 @@ const complete = (operation: Operation, facts: Facts, all: Contract, conventions
     const body = response.content?.["application/json"]
     if (Number(status) < 400) {
       const content = body && { "application/json": withExample(body, schemas) }
-      const headers = referTo(conventions.headersOf(Number(status)))
+      const headers = referTo(conventions.headersOf(Number(status), facts))
       successes.push([status, { ...response, headers, ...(content && { content }) }])
     } else {
       for (const schema of body?.schema.anyOf ?? (body ? [body.schema] : [])) addError(Number(status), nameOf(schema))
     }
   }
-  for (const error of conventions.checksOf(facts.method, facts.access, facts.takesBody)) {
-    addError(HttpApiSchema.getStatusError(error), addSchema(error, {}))
+  for (const error of conventions.checksOf(facts)) {
+    addError(HttpApiSchema.getStatusErrorAST(error.ast), addSchema(error, {}))
   }
   const errors = [...byStatus].sort(([a], [b]) => a - b)
   const body = operation.requestBody?.content["application/json"]
+  const remark = conventions.remarkOf(facts)
+  const description = [operation.description, remark].filter((text) => text !== undefined).join("\n\n")
   return {
     ...operation,
+    ...(description !== "" && { description }),
     security: all.security,
     parameters: [
       ...operation.parameters.map((parameter) => withDefault(parameter, facts.defaults[parameter.name])),
-      ...conventions.parametersOf(facts.access)
+      ...conventions.parametersOf(facts)
     ],
     ...(body && { requestBody: { required: true, content: { "application/json": withExample(body, schemas) } } }),
     responses: Object.fromEntries([
       ...successes,
-      ...errors.map(([status, names]) => [String(status), errorResponse(status, names, schemas, conventions)] as const)
+      ...errors.map(([status, names]) => {
+        const headers = conventions.headersOf(status, facts)
+        return [String(status), errorResponse(names, schemas, headers, conventions)] as const
+      })
     ])
   }
 }
@@ -178,8 +180,8 @@ export const describe = (contract: HttpApi.HttpApi.Any, url: string, conventions
   const api = contract as HttpApi.HttpApi.AnyWithProps
   const added: Record<string, unknown> = {}
   const facts = factsOf(api)
-  for (const { access, method, takesBody } of facts.values()) {
-    for (const error of conventions.checksOf(method, access, takesBody)) addSchema(error, added)
+  for (const each of facts.values()) {
+    for (const error of conventions.checksOf(each)) addSchema(error, added)
   }
   const spec = OpenApi.fromApi(api, { additionalPropertiesStrategy: "allow" })
   const all = plain(spec, added)
@@ -196,6 +198,10 @@ export const describe = (contract: HttpApi.HttpApi.Any, url: string, conventions
     ...all,
     servers: [{ url }],
     paths: Object.fromEntries(paths),
-    components: { ...all.components, headers: conventions.headers, examples: errorExamples(all.components.schemas) }
+    components: {
+      ...all.components,
+      headers: conventions.headers,
+      examples: errorExamples(all.components.schemas, conventions)
+    }
   }
 }

@@ -129,8 +129,11 @@ const placed = (contract: Contract): ReadonlyArray<Placed> =>
     })
   )
 
+/** A link at the top of a page: what it says, and an address relative to the page. */
+export type Link = readonly [text: string, href: string]
+
 /** A page on which people read a contract: with everything in it, for both light and dark, searched in place. */
-export const render = (contract: Contract): string => {
+export const render = (contract: Contract, others: ReadonlyArray<Link>): string => {
   const { components, info, servers, tags } = contract
   const all = placed(contract)
   const groups = tags.map((tag) => ({ tag, members: all.filter(({ operation }) => operation.tags.includes(tag.name)) }))
@@ -159,7 +162,7 @@ export const render = (contract: Contract): string => {
 ${links.join("\n")}</nav>
 <main><h1>${html(info.title)}</h1><p class="faint">Version ${html(info.version)}${
     base === undefined || base === "/" ? "" : ` at <code>${html(base)}</code>`
-  } · <a href="openapi.json">openapi.json</a> · <a href="openapi.workspace.json">openapi.workspace.json</a></p>${prose(info.description)}<p id="none" hidden>Nothing is found.</p>
+  }${others.map(([text, href]) => ` · <a href="${html(href)}">${html(text)}</a>`).join("")}</p>${prose(info.description)}<p id="none" hidden>Nothing is found.</p>
 ${sections.join("\n")}</main><script>${script}</script></body></html>
 `
 }

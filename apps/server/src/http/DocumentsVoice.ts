@@ -1,7 +1,8 @@
-import type { Access } from "@svc/api/Principal"
+import { type Access, AccessRule } from "@svc/api/Principal"
 import * as Errors from "@svc/api/VoiceError"
+import { Context, Option } from "effect"
 import type { Parameter } from "./DocumentsContract.ts"
-import type { Conventions, Wire } from "./DocumentsConventions.ts"
+import type { Conventions, EndpointFacts, Wire } from "./DocumentsConventions.ts"
 
 const text = { type: "string" }
 const integer = { type: "integer" }
@@ -47,6 +48,9 @@ const requestId: Parameter = {
   schema: text
 }
 
+const accessOf = ({ annotations }: EndpointFacts): Access =>
+  Option.getOrElse(Context.getOption(annotations, AccessRule), () => AccessRule.standard)
+
 const projectId = ({ needs }: Access): ReadonlyArray<Parameter> =>
   needs === "org"
     ? []
@@ -61,9 +65,11 @@ const projectId = ({ needs }: Access): ReadonlyArray<Parameter> =>
       ]
 
 /** In the order of decisions §2.3. */
-const checksOf: Conventions["checksOf"] = (method, { creditsExempt, needs }, takesBody) => {
+const checksOf: Conventions["checksOf"] = (endpoint) => {
+  const { method, takesBody } = endpoint
+  const { creditsExempt, needs } = accessOf(endpoint)
   const writes = method !== "GET"
-  const checks: ReadonlyArray<readonly [applies: boolean, error: { readonly wire: unknown }]> = [
+  const checks: ReadonlyArray<readonly [applies: boolean, error: { readonly wire: Wire }]> = [
     [needs === "project", Errors.ProjectIdRequired],
     [takesBody, Errors.InvalidJson],
     [writes && !creditsExempt, Errors.InsufficientCredits],
@@ -72,14 +78,25 @@ const checksOf: Conventions["checksOf"] = (method, { creditsExempt, needs }, tak
     [needs !== "org", Errors.ProjectNotFound],
     [true, Errors.RequestTooLarge]
   ]
-  // They differ in the code alone, which is a literal in each.
-  return checks.flatMap(([applies, { wire }]) => (applies ? [wire as Wire] : []))
+  return checks.flatMap(([applies, { wire }]) => (applies ? [wire] : []))
 }
 
 /** What holds for every endpoint of the voice API. */
 export const voice: Conventions = {
   headers,
   headersOf,
-  parametersOf: (access) => [...projectId(access), requestId],
-  checksOf
+  parametersOf: (endpoint) => [...projectId(accessOf(endpoint)), requestId],
+  remarkOf: () => undefined,
+  checksOf,
+  codeOf: ({ properties }) => {
+    const code = properties?.["code"]?.enum?.[0]
+    return typeof code === "string" && properties?.["retryAfter"] !== undefined ? code : undefined
+  },
+  errorExample: (code, message) => ({
+    code,
+    message,
+    error: message,
+    ...(code === "VALIDATION_ERROR" && { details: { field: message } }),
+    ...(/RATE_LIMIT/.test(code) && { retryAfter: 30 })
+  })
 }

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { HttpApi, HttpApiSchema } from "@effect/platform"
-import type { AnyHandler, RequestServices } from "@svc/api/Handlers"
-import { type Access, AccessRule } from "@svc/api/Principal"
-import type { ValidationError, VoiceErrorLike } from "@svc/api/VoiceError"
-import { Context, type Effect, Either, type Option, Schema } from "effect"
+import type { ApiError } from "@svc/api/ApiError"
+import type { AnyHandler } from "@svc/api/Handlers"
+import type { ValidationError } from "@svc/api/VoiceError"
+import { type Context, type Effect, Either, type Option, Schema } from "effect"
 import type { PathParams } from "./RouteTable.ts"
 import { orInvalid } from "./ValidationIssues.ts"
 
@@ -29,7 +29,8 @@ export interface Endpoint {
   readonly name: string
   readonly method: string
   readonly path: string
-  readonly access: Access
+  /** Those of the endpoint, its group and its contract. */
+  readonly annotations: Context.Context<never>
   /** Whether the request's body is read. */
   readonly takesBody: boolean
   /** Status of a success. */
@@ -44,11 +45,11 @@ export interface Endpoint {
 }
 
 /** A handler that can be called: the dispatcher decodes each request by the schemas that gave the handler its type. */
-export const callable = (
-  handler: AnyHandler
-): ((request: DecodedRequest) => Effect.Effect<unknown, VoiceErrorLike, RequestServices>) =>
+export const callable = <Services>(
+  handler: AnyHandler<Services>
+): ((request: DecodedRequest) => Effect.Effect<unknown, ApiError, Services>) =>
   // `Handlers.group` lets in only handlers whose request is what these schemas decode to.
-  handler as (request: DecodedRequest) => Effect.Effect<unknown, VoiceErrorLike, RequestServices>
+  handler as (request: DecodedRequest) => Effect.Effect<unknown, ApiError, Services>
 
 type Decode = (input: unknown) => Either.Either<unknown, ValidationError>
 
@@ -107,9 +108,7 @@ export const endpointsOf = (
           name,
           method: endpoint.method,
           path: endpoint.path,
-          access: Context.getOption(mergedAnnotations, AccessRule).pipe((rule) =>
-            rule._tag === "Some" ? rule.value : AccessRule.standard
-          ),
+          annotations: mergedAnnotations,
           takesBody: decodeBody !== undefined,
           status,
           empty: HttpApiSchema.isVoid(success.ast),

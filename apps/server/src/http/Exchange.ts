@@ -1,5 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { ApiError } from "@svc/api/ApiError"
 import { requestId } from "./RequestId.ts"
+
+/** The JSON body of an error in answer to the request of this id: each API has its own shape. */
+export type ErrorShape = (error: ApiError, id: string) => unknown
 
 /** A request and its response, as the parts of the server hand them to each other. */
 export interface Exchange {
@@ -9,11 +13,18 @@ export interface Exchange {
   readonly id: string
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** How an error looks to this client, wherever in the server it comes from. */
+  readonly errorShape: ErrorShape
 }
 
 /** Begins an exchange; whatever answers it, the response carries the request's id. */
-export const begin = (request: IncomingMessage, response: ServerResponse, address: string): Exchange => {
+export const begin = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: string,
+  errorShape: ErrorShape
+): Exchange => {
   const id = requestId(request.headers["x-request-id"])
   response.setHeader("X-Request-Id", id)
-  return { address, id, request, response }
+  return { address, errorShape, id, request, response }
 }

@@ -2,22 +2,18 @@ import * as Http from "node:http"
 import { isIPv6 } from "node:net"
 import type { Duplex } from "node:stream"
 import type { HttpApi } from "@effect/platform"
-import { HandlerRegistry } from "@svc/api/Handlers"
+import type { VoicePreviews } from "@svc/agents/VoicePreviews"
+import type { ApiError } from "@svc/api/ApiError"
+import type { HandlerRegistry } from "@svc/api/Handlers"
 import { VoiceApi } from "@svc/api/VoiceApi"
-import {
-  BadRequest,
-  MethodNotAllowed,
-  RouteNotFound,
-  toBody,
-  Unavailable,
-  type VoiceErrorLike
-} from "@svc/api/VoiceError"
+import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "./ClientAddress.ts"
-import * as Dispatcher from "./Dispatcher.ts"
+import type * as Dispatcher from "./Dispatcher.ts"
 import { documentRoutes } from "./Documents.ts"
 import * as Drain from "./Drain.ts"
+import { errorShapeOf } from "./ErrorShapes.ts"
 import { begin, type Exchange } from "./Exchange.ts"
 import { type HttpSettings, httpSettings } from "./HttpSettings.ts"
 import * as PluginRoutes from "./PluginRoutes.ts"
@@ -27,7 +23,10 @@ import { requestId } from "./RequestId.ts"
 import { sendError } from "./Responses.ts"
 import { plainRoutes } from "./Routes.ts"
 import { type Found, type RouteConflict, RouteTable } from "./RouteTable.ts"
-import { Security } from "./Security.ts"
+import type { Security } from "./Security.ts"
+import * as VoiceEdge from "./VoiceEdge.ts"
+import { voicePreviewRoutes } from "./VoicePreviewRoutes.ts"
+import * as WorkspaceEdge from "./WorkspaceEdge.ts"
 
 /** The address cannot be listened on; `message` is one line for the operator. */
 export class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
@@ -57,7 +56,7 @@ const listen = (server: Http.Server, settings: HttpSettings): Effect.Effect<numb
     })
   })
 
-const urlTooLong: VoiceErrorLike = {
+const urlTooLong: ApiError = {
   _tag: "BadRequest",
   code: "BAD_REQUEST",
   status: 414,
@@ -118,7 +117,7 @@ const tableOf = <A extends { readonly path: string }>(
   })
 
 /**
- * The HTTP server: the voice API by its contract, the plugins' routes, health and readiness. It listens when the layer
+ * The HTTP server: the APIs by their contracts, the plugins' routes, health and readiness. It listens when the layer
  * is built and drains when the layer ends, while everything that it was built from still runs.
  */
 export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
@@ -130,34 +129,48 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
     readonly url: string
   }
 >() {
-  static readonly layer: Layer.Layer<HttpServer, StartError, Needs> = Layer.suspend(() => layerOf(VoiceApi))
+  /** Both APIs, and what is beside them. */
+  static readonly layer: Layer.Layer<
+    HttpServer,
+    StartError,
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews
+  > = Layer.suspend(() =>
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews>(
+      VoiceApi,
+      WorkspaceEdge.routes,
+      voicePreviewRoutes
+    )
+  )
 }
 
 /** What can keep the server from starting; each has one line for the operator. */
 export type StartError = ConfigError.ConfigError | Dispatcher.ContractMismatch | RouteConflict | ListenError
 
-type Needs = HandlerRegistry | Security | ClientAddress | Providers | PluginSockets | Readiness
+type Needs = HandlerRegistry | ClientAddress | Providers | PluginSockets | Readiness
 
-/** The server for another contract than {@link VoiceApi}. */
-export const layerOf = (api: HttpApi.HttpApi.Any): Layer.Layer<HttpServer, StartError, Needs> =>
-  Layer.scoped(HttpServer, start(api))
+/** The server for another contract than {@link VoiceApi}, with or without other routes beside it. */
+export const layerOf = <R = never>(
+  api: HttpApi.HttpApi.Any,
+  ...others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
+): Layer.Layer<HttpServer, StartError, Needs | Security | R> => Layer.scoped(HttpServer, start(api, others))
 
-const start = (
-  api: HttpApi.HttpApi.Any
-): Effect.Effect<Context.Tag.Service<HttpServer>, StartError, Needs | Scope.Scope> =>
+const start = <R>(
+  api: HttpApi.HttpApi.Any,
+  others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
+): Effect.Effect<Context.Tag.Service<HttpServer>, StartError, Needs | Security | R | Scope.Scope> =>
   Effect.gen(function* () {
     const settings = yield* httpSettings
-    const security = yield* Security
     const clients = yield* ClientAddress
     const sockets = yield* PluginSockets
     const { telephony } = yield* Providers
-    const groups = yield* Effect.flatMap(HandlerRegistry, ({ all }) => all)
-    const run = yield* FiberSet.makeRuntime<never, unknown, VoiceErrorLike>()
+    const run = yield* FiberSet.makeRuntime<never, unknown, ApiError>()
 
     const plugins = PluginRoutes.mountAll(telephony, run)
+    const options = { run, strict: settings.strictResponses }
     const routes = yield* tableOf(
       [
-        ...(yield* Dispatcher.routes(api, groups, { security, run, strict: settings.strictResponses })),
+        ...(yield* VoiceEdge.routes(api)(options)),
+        ...(yield* Effect.forEach(others, (routesOf) => routesOf(options))).flat(),
         ...plainRoutes(yield* Readiness, run),
         ...(yield* documentRoutes(api, settings.baseUrl, run)),
         ...plugins.http
@@ -170,7 +183,7 @@ const start = (
     const drain = Drain.make(server)
 
     const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
-      const exchange = begin(request, response, clients.of(request))
+      const exchange = begin(request, response, clients.of(request), errorShapeOf(request.url ?? ""))
       if (!drain.admit(exchange)) {
         sendError(exchange, new Unavailable({ message: "The server is stopping" }))
         return
@@ -187,7 +200,12 @@ const start = (
         onRequest(request, plainResponse(request, stream))
         return
       }
-      const exchange = begin(request, new Http.ServerResponse(request), clients.of(request))
+      const exchange = begin(
+        request,
+        new Http.ServerResponse(request),
+        clients.of(request),
+        errorShapeOf(request.url ?? "")
+      )
       const { accept, path } = found.value
       sockets.upgrade(request, stream, head, path, accept(exchange, found.params, found.search))
     }

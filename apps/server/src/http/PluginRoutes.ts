@@ -1,4 +1,4 @@
-import type { VoiceErrorLike } from "@svc/api/VoiceError"
+import type { ApiError } from "@svc/api/ApiError"
 import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
 import type { Telephony } from "@svc/providers/Telephony"
 import { type Context, Effect } from "effect"
@@ -61,7 +61,7 @@ const serveHttp =
     })
   }
 
-const upgradeRequired: VoiceErrorLike = {
+const upgradeRequired: ApiError = {
   _tag: "BadRequest",
   code: "BAD_REQUEST",
   status: 426,

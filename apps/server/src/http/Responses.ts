@@ -1,4 +1,4 @@
-import { toBody, type VoiceErrorLike } from "@svc/api/VoiceError"
+import type { ApiError } from "@svc/api/ApiError"
 import type { Exchange } from "./Exchange.ts"
 import { endAfterDiscarding, isEndless } from "./UnreadBody.ts"
 
@@ -40,11 +40,14 @@ export const send = (
 export const sendJson = (exchange: Exchange, status: number, json: string, headers: ResponseHeaders = {}): void =>
   send(exchange, status, { ...headers, "Content-Type": "application/json" }, json)
 
-const errorHeaders = (error: VoiceErrorLike): ResponseHeaders => {
+const errorHeaders = (error: ApiError): ResponseHeaders => {
   if (error.retryAfter !== undefined) return { "Retry-After": String(error.retryAfter) }
   return error.status === 401 ? { "WWW-Authenticate": "Bearer" } : {}
 }
 
-/** Sends an error of the voice API (decisions §1.1). */
-export const sendError = (exchange: Exchange, error: VoiceErrorLike, headers: ResponseHeaders = {}): void =>
-  sendJson(exchange, error.status, JSON.stringify(toBody(error)), { ...errorHeaders(error), ...headers })
+/** Sends an error, in the shape of the API that was asked. */
+export const sendError = (exchange: Exchange, error: ApiError, headers: ResponseHeaders = {}): void =>
+  sendJson(exchange, error.status, JSON.stringify(exchange.errorShape(error, exchange.id)), {
+    ...errorHeaders(error),
+    ...headers
+  })

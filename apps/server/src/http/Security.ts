@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http"
+import type { ApiError } from "@svc/api/ApiError"
 import type { Access, Principal, PrincipalProject } from "@svc/api/Principal"
 import {
   AuthRateLimited,
@@ -9,8 +10,7 @@ import {
   ProjectIdRequired,
   ProjectNotFound,
   RateLimitExceeded,
-  ReadOnlyKey,
-  type VoiceErrorLike
+  ReadOnlyKey
 } from "@svc/api/VoiceError"
 import { AuthFailures } from "@svc/auth/AuthFailures"
 import { Keys } from "@svc/auth/Keys"
@@ -33,7 +33,7 @@ export interface Credentials {
 /** What was decided about a request. */
 export interface Decision {
   /** Who makes it, or what answers it: an error, or a fault of ours that was met on the way. */
-  readonly outcome: Exit.Exit<Principal, VoiceErrorLike>
+  readonly outcome: Exit.Exit<Principal, ApiError>
   /** What every answer to it carries, whatever comes of it; empty when it is not known who makes it. */
   readonly headers: ResponseHeaders
 }
@@ -59,7 +59,7 @@ const keyOf = (headers: IncomingHttpHeaders): Either.Either<string, MissingApiKe
 /** Whether the header names this very project, by public or numeric id. */
 const names = (id: string, project: PrincipalProject): boolean => id === project.public_id || id === String(project.id)
 
-const refused = (error: VoiceErrorLike, headers: ResponseHeaders = {}): Decision => ({
+const refused = (error: ApiError, headers: ResponseHeaders = {}): Decision => ({
   outcome: Exit.fail(error),
   headers
 })
@@ -97,7 +97,7 @@ export class Security extends Context.Tag("@svc/server/Security")<
           principal: Principal,
           { needs }: Access,
           headers: IncomingHttpHeaders
-        ): Effect.Effect<Principal, VoiceErrorLike> => {
+        ): Effect.Effect<Principal, ApiError> => {
           if (needs === "org") {
             return principal.kind === "org" ? Effect.succeed(principal) : Effect.fail(new OrgKeyRequired())
           }

@@ -62,6 +62,9 @@ const groupsOf = (address: string): ReadonlyArray<number> => {
   return [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back]
 }
 
+/** Metadata services at a single unique local address: Oracle, Scaleway. */
+const metadata6 = new Set(["fd00:c1::a9fe:a9fe", "fd00:42::42"].map((address) => groupsOf(address).join()))
+
 const reach6 = (groups: ReadonlyArray<number>): Reach => {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups
   const last4 = g * 65536 + h
@@ -73,6 +76,7 @@ const reach6 = (groups: ReadonlyArray<number>): Reach => {
   if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return reach4(last4) // NAT64
   if (a === 0xfd00 && b === 0x0ec2) return "forbidden" // AWS metadata, DNS, time
   if (a === 0xfd20 && b === 0x00ce) return "forbidden" // Google metadata
+  if (metadata6.has(groups.join())) return "forbidden"
   if ((a & 0xfe00) === 0xfc00) return "private" // unique local
   if ((a & 0xe000) !== 0x2000) return "forbidden" // link-local, site-local, multicast, translation, unassigned
   if (a === 0x2001 && b < 0x0200) return "forbidden" // Teredo and other IETF protocols

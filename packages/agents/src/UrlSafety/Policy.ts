@@ -3,28 +3,54 @@ import { isIP } from "node:net"
 import { reachOf } from "./Address.ts"
 
 /** Names of cloud metadata services; refused whatever they resolve to. */
-const metadataNames = new Set(["metadata.google.internal", "metadata.goog"])
+const metadataNames = new Set([
+  "metadata.google.internal",
+  "metadata.goog",
+  "metadata.tencentyun.com",
+  "instance-data.ec2.internal"
+])
+
+/**
+ * Names that never belong to the internet (RFC 6761, 6762, 8375, and what ICANN keeps for private use): where one of them
+ * resolves, somebody's own network answers, whatever the address.
+ */
+const innerZones = [
+  "localhost",
+  "localdomain",
+  "local",
+  "internal",
+  "intranet",
+  "private",
+  "corp",
+  "home",
+  "lan",
+  "home.arpa"
+]
 
 /** What is allowed: `strict` is the internet over HTTPS; `private` also this machine, its networks, and plain HTTP. */
 export type Policy = "strict" | "private"
+
+/** Whether a URL's scheme (`https:`) is allowed. */
+export const schemeAllowed = (policy: Policy, protocol: string): boolean =>
+  protocol === "https:" || (protocol === "http:" && policy === "private")
 
 const addressAllowed = (policy: Policy, address: string): boolean => {
   const reach = reachOf(address)
   return reach === "public" || (reach === "private" && policy === "private")
 }
 
-/** The host of a URL as a resolver takes it: no brackets, no final dot, lower case. */
+/** The host of a URL as a resolver takes it: no brackets, no final dots, lower case. */
 export const hostOf = (hostname: string): string =>
   hostname
     .replace(/^\[(.*)\]$/, "$1")
-    .replace(/\.$/, "")
+    .replace(/\.+$/, "")
     .toLowerCase()
 
 /** Whether the host may be asked for at all: a literal address by where it leads, a name unless it is known as bad. */
 export const hostAllowed = (policy: Policy, host: string): boolean => {
   if (isIP(host) !== 0) return addressAllowed(policy, host)
   if (metadataNames.has(host)) return false
-  return policy === "private" || !(host === "localhost" || host.endsWith(".localhost"))
+  return policy === "private" || !innerZones.some((zone) => host === zone || host.endsWith(`.${zone}`))
 }
 
 /** Whether a host with these addresses may be connected to: one bad address spoils them all. */

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { bookingEventData } from "../bookings/BookingEvents.ts"
 import { Disposition, EndedReason, TranscriptTurn } from "../calls/Call.ts"
 import { AgentId, CallId, EventId } from "../Ids.ts"
 import { Json, JsonObject, Timestamp } from "../Wire.ts"
@@ -13,7 +14,7 @@ const from = { from: Schema.NullOr(Schema.String) }
 const parties = { from: Schema.NullOr(Schema.String), to: Schema.NullOr(Schema.String) }
 const tool = { ...call, tool_name: Schema.String, tool_call_id: Schema.String }
 
-/** `data` of each event that a call emits, by event name. */
+/** `data` of each event, by event name. */
 export const eventData = {
   "call.ringing": Schema.Struct({ ...call, ...parties }),
   "call.started": Schema.Struct({ ...call, ...parties }),
@@ -68,7 +69,8 @@ export const eventData = {
   }),
   "tool.invoked": Schema.Struct({ ...tool, arguments: JsonObject }),
   "tool.completed": Schema.Struct({ ...tool, result: Json }),
-  "tool.timeout": Schema.Struct({ ...tool, timeout_seconds: Schema.Number })
+  "tool.timeout": Schema.Struct({ ...tool, timeout_seconds: Schema.Number }),
+  ...bookingEventData
 } as const
 
 export type EventData = { readonly [N in keyof typeof eventData]: (typeof eventData)[N]["Type"] }

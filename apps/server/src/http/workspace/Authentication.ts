@@ -1,0 +1,32 @@
+import { AuthRateLimited, InvalidApiKey } from "@svc/api/WorkspaceError"
+import { AuthFailures } from "@svc/auth/AuthFailures"
+import { Keys } from "@svc/auth/Keys"
+import { Clock, Effect } from "effect"
+import { networkOf } from "../IpAddress.ts"
+import type { Middleware } from "./Middleware.ts"
+
+/**
+ * Finds who makes the request from `Authorization: Bearer` (spec 5.10). A key that is wrong counts as a failed
+ * authentication of the address, one that is missing does not; after too many of the first nothing is looked at.
+ */
+export const authentication: Effect.Effect<Middleware, never, Keys | AuthFailures> = Effect.gen(function* () {
+  const keys = yield* Keys
+  const failures = yield* AuthFailures
+  return (request, next) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const { exchange } = request.incoming
+      const network = networkOf(exchange.address)
+      const retryAfter = failures.blockedFor(network, now)
+      if (retryAfter !== undefined) return Effect.fail(new AuthRateLimited({ retryAfter }))
+      const { authorization } = exchange.request.headers
+      if (authorization === undefined || authorization === "") return Effect.fail(new InvalidApiKey())
+      const key = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? ""
+      return keys.authenticateWorkspace(key).pipe(
+        Effect.mapError(() => {
+          failures.note(network, now)
+          return new InvalidApiKey()
+        }),
+        Effect.flatMap((principal) => next({ ...request, principal }))
+      )
+    })
+})

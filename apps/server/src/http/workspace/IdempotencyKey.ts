@@ -1,0 +1,42 @@
+import type { ApiError } from "@svc/api/ApiError"
+import type { JsonObject } from "@svc/api/Wire"
+import { IdempotencyKeyTooLong, toErrorBody } from "@svc/api/WorkspaceError"
+import { Idempotency } from "@svc/bookings/Idempotency"
+import type { Kept } from "@svc/bookings/IdempotencyRepo"
+import { Effect } from "effect"
+import type { Answer } from "../Edge.ts"
+import { promise } from "../Responses.ts"
+import { bodyOf, type Middleware, principalOf } from "./Middleware.ts"
+
+/** Longest key, in characters (spec 8). */
+const maxLength = 128
+
+/** What a request came to, as an answer to keep. Faults of ours are none: the request may be sent again. */
+const settled = (work: Effect.Effect<Answer, ApiError>): Effect.Effect<Kept, ApiError> =>
+  work.pipe(
+    // Handlers of this API return envelopes, by their type.
+    Effect.map(({ body, status }) => ({ status, answer: body as JsonObject })),
+    Effect.catchIf(
+      (error) => error.status < 500,
+      (error) => Effect.succeed({ status: error.status, answer: { error: toErrorBody(error) } })
+    )
+  )
+
+/** Gives writes that carry an `Idempotency-Key` one effect and one answer, however often they are sent (decisions §7.7). */
+export const idempotencyKey: Effect.Effect<Middleware, never, Idempotency> = Effect.gen(function* () {
+  const idempotency = yield* Idempotency
+  return (request, next) => {
+    const { endpoint, incoming } = request
+    const key = incoming.exchange.request.headers["idempotency-key"]
+    if (endpoint.method === "GET" || typeof key !== "string" || key === "") return next(request)
+    if (key.length > maxLength) return Effect.fail(new IdempotencyKeyTooLong())
+    return Effect.gen(function* () {
+      const { key_id } = yield* principalOf(request)
+      const body = yield* bodyOf(request)
+      const asked = [endpoint.method, endpoint.path, incoming.params, body.value]
+      const { answer, replayed, status } = yield* idempotency.once({ key_id, key, asked }, settled(next(request)))
+      if (replayed) promise(incoming.exchange, { "Idempotency-Replayed": "true" })
+      return { status, body: answer }
+    })
+  }
+})

@@ -1,0 +1,43 @@
+import type { ApiError } from "@svc/api/ApiError"
+import type { WorkspacePrincipal } from "@svc/api/Workspace"
+import { MiddlewareOrder } from "@svc/api/WorkspaceError"
+import { Effect } from "effect"
+import type { Answer, Incoming } from "../Edge.ts"
+import type { Endpoint } from "../Endpoint.ts"
+
+/** A request to the workspace API, and what the middleware it has passed found out of it. */
+export interface WorkspaceRequest {
+  readonly endpoint: Endpoint
+  readonly incoming: Incoming
+  /** Who makes it; set by authentication. */
+  readonly principal?: WorkspacePrincipal
+  /** The body, parsed and not decoded yet; set when it was read. */
+  readonly body?: { readonly value: unknown }
+}
+
+/** The rest of the way of a request. */
+export type Next = (request: WorkspaceRequest) => Effect.Effect<Answer, ApiError>
+
+/** One step of that way: it answers by itself, or lets the request go on. */
+export type Middleware = (request: WorkspaceRequest, next: Next) => Effect.Effect<Answer, ApiError>
+
+/** The steps one after the other, then `last`. */
+export const chain = (steps: ReadonlyArray<Middleware>, last: Next): Next =>
+  steps.reduceRight<Next>((next, step) => (request) => step(request, next), last)
+
+/** Something that a step before should have found out. Without it the steps are in the wrong order, which is our fault. */
+const found = <A>(value: A | undefined, what: string): Effect.Effect<A, MiddlewareOrder> =>
+  value === undefined
+    ? Effect.zipRight(
+        Effect.logError(
+          `The middleware of the workspace API is in the wrong order: ${what} is not known where it is needed`
+        ),
+        Effect.fail(new MiddlewareOrder())
+      )
+    : Effect.succeed(value)
+
+export const principalOf = ({ principal }: WorkspaceRequest): Effect.Effect<WorkspacePrincipal, MiddlewareOrder> =>
+  found(principal, "who makes the request")
+
+export const bodyOf = ({ body }: WorkspaceRequest): Effect.Effect<{ readonly value: unknown }, MiddlewareOrder> =>
+  found(body, "the body")

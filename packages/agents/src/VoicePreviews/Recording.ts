@@ -1,0 +1,84 @@
+import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import { Cause, type Context, Deferred, Duration, Effect, FiberId } from "effect"
+
+/** Longest time that a synthesizer has for one recording. */
+export const patience = Duration.seconds(15)
+/** Longest recording, in seconds of sound. */
+export const longest = 15
+
+/** Peak below which nobody hears anything, of 32767. */
+const inaudible = 64
+
+const failed = (reason: string) => new TextToSpeechError({ reason, retryable: true })
+
+const joined = (chunks: ReadonlyArray<Int16Array>, length: number): Int16Array => {
+  const all = new Int16Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
+}
+
+/**
+ * What a synthesizer says, as PCM16 samples. One that takes longer than {@link patience}, speaks for longer than
+ * {@link longest} seconds, or gives nothing that can be heard fails; it is not waited for when it does not stop.
+ */
+export const record = (
+  speech: Context.Tag.Service<TextToSpeech>,
+  request: {
+    readonly text: string
+    readonly voice: string
+    readonly language: string
+    readonly sampleRate: number
+  }
+): Effect.Effect<Int16Array, TextToSpeechError> =>
+  Effect.suspend(() => {
+    const room = longest * request.sampleRate
+    const overflow = Deferred.unsafeMake<never, TextToSpeechError>(FiberId.none)
+    const chunks: Array<Int16Array> = []
+    let length = 0
+    let open = true
+    const sink = {
+      write: (samples: Int16Array): boolean => {
+        if (!open) return false
+        length += samples.length
+        if (length > room) {
+          open = false
+          Deferred.unsafeDone(overflow, Effect.fail(failed(`spoke for more than ${longest} s`)))
+          return false
+        }
+        // The synthesizer may write into the same array again.
+        chunks.push(samples.slice())
+        return true
+      },
+      align: () => undefined,
+      drained: Effect.suspend(() => (open ? Effect.void : Effect.never))
+    }
+    return Effect.suspend(() => speech.synthesize({ ...request, callId: "voice_preview", sink })).pipe(
+      // Also when it interrupts itself, which says nothing of us.
+      Effect.catchAllCause((cause) => {
+        const failure = Cause.failureOrCause(cause)
+        return Effect.fail(
+          failure._tag === "Left" ? failure.left : failed(`crashed: ${String(Cause.squash(failure.right))}`)
+        )
+      }),
+      Effect.raceFirst(Deferred.await(overflow)),
+      Effect.disconnect,
+      Effect.timeoutFail({
+        duration: patience,
+        onTimeout: () => failed(`was not done within ${Duration.format(patience)}`)
+      }),
+      Effect.ensuring(
+        Effect.sync(() => {
+          open = false
+        })
+      ),
+      Effect.flatMap(() => {
+        const samples = joined(chunks, length)
+        const audible = samples.some((sample) => Math.abs(sample) >= inaudible)
+        return audible ? Effect.succeed(samples) : Effect.fail(failed("gave no sound"))
+      })
+    )
+  })

@@ -1,0 +1,112 @@
+import { SqlClient } from "@effect/sql"
+import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
+import type { Deleted } from "@svc/api/bookings/BookingCustomersApi"
+import { BookingCustomerId, parseId } from "@svc/api/Ids"
+import { Context, Effect, Layer, Option } from "effect"
+import type { Needle } from "./CustomerSearch.ts"
+import { columns, toCustomers, within } from "./CustomersRepo.ts"
+
+/** What a page of the list has: all conditions together, newest first. */
+export interface CustomerFilter {
+  readonly org_id: number
+  readonly deleted: Deleted
+  /** Only those with a smaller numeric id: what comes after a cursor. */
+  readonly before: number | undefined
+  readonly email: string | undefined
+  /** In E.164. */
+  readonly phone: string | undefined
+  readonly needle: Needle | undefined
+  readonly limit: number
+}
+
+const parseCursor = parseId(BookingCustomerId)
+
+/** Lists and search of `booking_customers`. */
+export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRepo")<
+  CustomerListRepo,
+  {
+    /** The numeric id that a cursor stands for; also of a customer that was deleted since. */
+    readonly cursor: (orgId: number, after: string) => Effect.Effect<Option.Option<number>>
+    /**
+     * A page of at most `limit`. A part that many customers have is found by looking through the newest; one that few have
+     * by its index, which costs some microseconds for each that fits. Nobody knows before which of the two a part is, so
+     * first a little of both is tried, and then more. That keeps a page of a million customers within some ten milliseconds.
+     */
+    readonly page: (filter: CustomerFilter) => Effect.Effect<ReadonlyArray<BookingCustomer>>
+  }
+>() {
+  static readonly layer: Layer.Layer<CustomerListRepo, never, SqlClient.SqlClient> = Layer.effect(
+    CustomerListRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const all = sql.literal(columns)
+
+      /** All conditions but the organization and the needle. */
+      const conditionsOf = ({ before, deleted, email, phone }: CustomerFilter) =>
+        sql.and([
+          within(sql, deleted),
+          ...(before === undefined ? [] : [sql`id < ${before}`]),
+          ...(email === undefined ? [] : [sql`lower(email) = lower(${email})`]),
+          ...(phone === undefined ? [] : [sql`phone = ${phone}`])
+        ])
+      const fits = ({ patterns }: Needle) => sql.or(patterns.map((pattern) => sql`search like ${pattern}`))
+
+      const plain = (filter: CustomerFilter) => sql`
+        select ${all} from booking_customers
+        where org_id = ${filter.org_id} and ${conditionsOf(filter)} order by id desc limit ${filter.limit}`
+
+      /** The page, when the newest `depth` customers have enough for it. */
+      const amongNewest = (depth: number) => (filter: CustomerFilter, needle: Needle) =>
+        sql`
+          select ${all} from (
+            select ${all}, search from booking_customers
+            where org_id = ${filter.org_id} and ${conditionsOf(filter)} order by id desc limit ${depth}
+          ) newest
+          where ${fits(needle)} order by id desc limit ${filter.limit}`.pipe(
+          Effect.map(Option.liftPredicate((rows) => rows.length === filter.limit))
+        )
+
+      /** The page, when not more than `most` customers fit; all other conditions come after that, or the planner would start with them. */
+      const byIndex = (most: number) => (filter: CustomerFilter, needle: Needle) =>
+        Effect.gen(function* () {
+          const indexed = needle.coded === undefined ? fits(needle) : sql`search_codes like ${needle.coded}`
+          const [found] = yield* sql<{ readonly candidates: number; readonly ids: ReadonlyArray<number> }>`
+            with candidates as materialized (
+              select id, email, phone, search, deleted_at from booking_customers
+              where org_id = ${filter.org_id} and ${indexed} limit ${most}
+            )
+            select (select count(*) from candidates) as candidates, array(
+              select id from candidates where ${conditionsOf(filter)} and ${fits(needle)}
+              order by id desc limit ${filter.limit}
+            ) as ids`
+          if (found === undefined || found.candidates === most) return Option.none()
+          return Option.some(
+            yield* sql`
+            select ${all} from booking_customers where id = any(${found.ids}::bigint[]) order by id desc`
+          )
+        })
+
+      const attempts = [amongNewest(3000), byIndex(2000), amongNewest(60_000), byIndex(Number.MAX_SAFE_INTEGER)]
+
+      return {
+        cursor: Effect.fn("CustomerListRepo.cursor")(function* (orgId, after) {
+          const id = parseCursor(after)
+          if (id === undefined) return Option.none()
+          const [found] = yield* sql<{ readonly id: number }>`
+            select id from booking_customers
+            where org_id = ${orgId} and ${"numeric" in id ? sql`id = ${id.numeric}` : sql`public_id = ${id.public}`}`
+          return Option.map(Option.fromNullable(found), (row) => row.id)
+        }, Effect.orDie),
+        page: Effect.fn("CustomerListRepo.page")(function* (filter) {
+          const { needle } = filter
+          if (needle === undefined) return yield* toCustomers(yield* plain(filter))
+          for (const attempt of attempts) {
+            const page = yield* attempt(filter, needle)
+            if (Option.isSome(page)) return yield* toCustomers(page.value)
+          }
+          return []
+        }, Effect.orDie)
+      }
+    })
+  )
+}

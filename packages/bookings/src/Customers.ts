@@ -1,0 +1,174 @@
+import { SqlClient } from "@effect/sql"
+import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
+import type { BookingCustomerCreate, BookingCustomerUpdate } from "@svc/api/bookings/BookingCustomerInput"
+import type { Deleted } from "@svc/api/bookings/BookingCustomersApi"
+import type { bookingEventData } from "@svc/api/bookings/BookingEvents"
+import type { BookingCustomerId } from "@svc/api/Ids"
+import type { WorkspacePrincipal } from "@svc/api/Workspace"
+import { InvalidState, PaygLimit, ResourceNotFound, type ValidationError } from "@svc/api/WorkspaceError"
+import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
+import { Outbox } from "@svc/database/Outbox"
+import { Context, DateTime, Effect, Layer, type Option } from "effect"
+import * as CustomerDetails from "./CustomerDetails.ts"
+import { CustomersRepo } from "./CustomersRepo.ts"
+import { IdempotencyRepo } from "./IdempotencyRepo.ts"
+
+/** The organization whose customers they are. */
+type Org = WorkspacePrincipal["org"]
+
+/**
+ * The people who book with an organization (spec 2.9, 4.7; decisions §7). Each change and the event that tells of it are
+ * one transaction. An id that is unknown, of the wrong form, or of another organization is `ResourceNotFound`, always
+ * the same. Deleting keeps a customer for 30 days, see {@link PurgeWorker}; reading lists is {@link CustomerList}'s.
+ */
+export class Customers extends Context.Tag("@svc/bookings/Customers")<
+  Customers,
+  {
+    /** `booking_customer.created`. */
+    readonly create: (
+      org: Org,
+      body: BookingCustomerCreate
+    ) => Effect.Effect<BookingCustomer, ValidationError | PaygLimit>
+    /** One in the recycle bin is found only where `deleted` says so. */
+    readonly get: (org: Org, id: string, deleted: Deleted) => Effect.Effect<BookingCustomer, ResourceNotFound>
+    /** `booking_customer.updated`, unless nothing is different afterwards. One that was anonymized stays as it is. */
+    readonly update: (
+      org: Org,
+      id: string,
+      changes: BookingCustomerUpdate
+    ) => Effect.Effect<BookingCustomer, ResourceNotFound | ValidationError | InvalidState>
+    /** To the recycle bin, personal data intact: `booking_customer.deleted`. */
+    readonly remove: (
+      org: Org,
+      id: string
+    ) => Effect.Effect<{ readonly id: BookingCustomerId; readonly deleted_at: string }, ResourceNotFound>
+    /** Those of the ids that there are, all in one step; one event each. */
+    readonly removeMany: (
+      org: Org,
+      ids: ReadonlyArray<string>
+    ) => Effect.Effect<{
+      readonly deleted: ReadonlyArray<BookingCustomerId>
+      readonly not_found: ReadonlyArray<string>
+    }>
+    /** Out of the recycle bin: `booking_customer.restored`. `InvalidState` for one that is not in it, or was anonymized. */
+    readonly restore: (
+      org: Org,
+      id: string
+    ) => Effect.Effect<BookingCustomer, ResourceNotFound | InvalidState | PaygLimit>
+    /**
+     * Erases personal data for good, from the customer (deleted or not), from events not older than their retention, and
+     * from kept answers: `booking_customer.updated`. Again, it changes nothing.
+     */
+    readonly anonymize: (org: Org, id: string) => Effect.Effect<BookingCustomer, ResourceNotFound>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    Customers,
+    never,
+    CustomersRepo | IdempotencyRepo | Outbox | WorkspaceLimits | SqlClient.SqlClient
+  > = Layer.effect(
+    Customers,
+    Effect.gen(function* () {
+      const repo = yield* CustomersRepo
+      const answers = yield* IdempotencyRepo
+      const outbox = yield* Outbox
+      const { paygCustomers } = yield* WorkspaceLimits
+      const sql = yield* SqlClient.SqlClient
+
+      const atomically = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+        Effect.catchTag(sql.withTransaction(work), "SqlError", Effect.die)
+
+      const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
+
+      const found = (customer: Option.Option<BookingCustomer>) =>
+        Effect.catchTag(customer, "NoSuchElementException", () => new ResourceNotFound())
+
+      const announce = (org: Org, event: keyof typeof bookingEventData, customers: ReadonlyArray<BookingCustomer>) =>
+        outbox.appendAll(
+          customers.map((customer) => ({
+            event,
+            org_id: org.id,
+            project_id: null,
+            agent_id: null,
+            call_id: null,
+            timestamp: customer.updated_at,
+            data: { customer_id: customer.id, customer }
+          }))
+        )
+
+      /** One more customer is within the plan; of several at once only as many as are. */
+      const admit = Effect.fnUntraced(function* (org: Org) {
+        if (org.tier !== "payg") return
+        if ((yield* repo.countLive(org.id, paygCustomers)) >= paygCustomers) {
+          return yield* new PaygLimit({ message: `The free plan has room for ${paygCustomers} booking customers` })
+        }
+      })
+
+      /** Moves customers to the recycle bin and tells of it. */
+      const toBin = Effect.fnUntraced(function* (org: Org, ids: ReadonlyArray<string>) {
+        const removed = yield* repo.softDelete(org.id, ids)
+        yield* announce(org, "booking_customer.deleted", removed)
+        return removed.map(({ id, updated_at }) => ({ id, deleted_at: updated_at }))
+      })
+
+      return {
+        create: Effect.fn("Customers.create")(function* (org, body) {
+          const details = yield* CustomerDetails.change(undefined, body, yield* today)
+          yield* admit(org)
+          const customer = yield* repo.insert(org.id, details)
+          yield* announce(org, "booking_customer.created", [customer])
+          return customer
+        }, atomically),
+
+        get: (org, id, deleted) => Effect.flatMap(repo.find(org.id, id, deleted), found),
+
+        update: Effect.fn("Customers.update")(function* (org, id, changes) {
+          const before = yield* found(yield* repo.lock(org.id, id, "exclude"))
+          if (before.is_anonymized) {
+            return yield* new InvalidState({ message: "An anonymized customer cannot be changed" })
+          }
+          const details = CustomerDetails.of(before)
+          const after = yield* CustomerDetails.change(details, changes, yield* today)
+          if (CustomerDetails.equal(details, after)) return before
+          const customer = yield* repo.update(before.id, after)
+          yield* announce(org, "booking_customer.updated", [customer])
+          return customer
+        }, atomically),
+
+        remove: Effect.fn("Customers.remove")(function* (org, id) {
+          const [removed] = yield* toBin(org, [id])
+          return removed ?? (yield* new ResourceNotFound())
+        }, atomically),
+
+        removeMany: Effect.fn("Customers.removeMany")(function* (org, ids) {
+          const asked = [...new Set(ids)]
+          const deleted = (yield* toBin(org, asked)).map(({ id }) => id)
+          const gone = new Set<string>(deleted)
+          return { deleted, not_found: asked.filter((id) => !gone.has(id)) }
+        }, atomically),
+
+        restore: Effect.fn("Customers.restore")(function* (org, id) {
+          const before = yield* found(yield* repo.lock(org.id, id, "include"))
+          if (before.is_anonymized) {
+            return yield* new InvalidState({ message: "A GDPR-anonymized customer cannot be restored" })
+          }
+          if (before.deleted_at === null) return yield* new InvalidState({ message: "The customer is not deleted" })
+          yield* admit(org)
+          const customer = yield* repo.restore(before.id)
+          yield* announce(org, "booking_customer.restored", [customer])
+          return customer
+        }, atomically),
+
+        anonymize: Effect.fn("Customers.anonymize")(function* (org, id) {
+          const before = yield* found(yield* repo.lock(org.id, id, "include"))
+          if (before.is_anonymized) return before
+          const customer = yield* repo.anonymize(before.id, CustomerDetails.anonymous(before))
+          yield* outbox.replaceCustomer(customer)
+          yield* answers.replaceCustomer(customer)
+          yield* announce(org, "booking_customer.updated", [customer])
+          return customer
+        }, atomically)
+      }
+    })
+  )
+}

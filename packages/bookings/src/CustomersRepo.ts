@@ -1,0 +1,173 @@
+import { SqlClient, type Statement } from "@effect/sql"
+import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
+import type { Deleted } from "@svc/api/bookings/BookingCustomersApi"
+import { BookingCustomerId, newBookingCustomerId } from "@svc/api/Ids"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import type { CustomerDetails } from "./CustomerDetails.ts"
+import { searchColumns } from "./CustomerSearch.ts"
+
+/** A row of `booking_customers`, all but what only the database needs. */
+const CustomerRow = Schema.Struct({
+  id: Schema.Int,
+  public_id: BookingCustomerId,
+  name: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  phone: Schema.NullOr(Schema.String),
+  address: Schema.NullOr(Schema.String),
+  postcode: Schema.NullOr(Schema.String),
+  city: Schema.NullOr(Schema.String),
+  country: Schema.String,
+  language: Schema.String,
+  birthdate: Schema.NullOr(Schema.String),
+  marketing_opt_in: Schema.Boolean,
+  notes: Schema.NullOr(Schema.String),
+  total_bookings: Schema.Int,
+  is_anonymized: Schema.Boolean,
+  created_at: Schema.DateFromSelf,
+  updated_at: Schema.DateFromSelf,
+  deleted_at: Schema.NullOr(Schema.DateFromSelf)
+})
+type CustomerRow = typeof CustomerRow.Type
+
+/** The columns of a customer, for statements of this table's repositories. */
+export const columns = Object.keys(CustomerRow.fields).join(", ")
+
+/** Rows of {@link columns} as customers on the wire. */
+export const toCustomers: (rows: unknown) => Effect.Effect<ReadonlyArray<BookingCustomer>> = (rows) =>
+  Effect.orDie(Effect.map(Schema.decodeUnknown(Schema.Array(CustomerRow))(rows), (all) => all.map(toCustomer)))
+
+const toCustomer = ({
+  created_at,
+  deleted_at,
+  id: _,
+  public_id,
+  updated_at,
+  ...row
+}: CustomerRow): BookingCustomer => ({
+  id: public_id,
+  ...row,
+  deleted_at: deleted_at?.toISOString() ?? null,
+  created_at: created_at.toISOString(),
+  updated_at: updated_at.toISOString()
+})
+
+const isId = Schema.is(BookingCustomerId)
+
+/** Days in the recycle bin; who is there for longer is gone, whether or not the purge has come by (decisions §7.9). */
+const kept = "30 days"
+
+/** The condition of a look-up that sees the recycle bin, or does not, or sees nothing else. */
+export const within = (sql: SqlClient.SqlClient, deleted: Deleted): Statement.Fragment => {
+  // In this form no index by time applies: the planner would take it for a page by id, and read the whole bin.
+  const inBin = sql`deleted_at + ${kept}::interval > now()`
+  switch (deleted) {
+    case "exclude":
+      return sql`deleted_at is null`
+    case "only":
+      return sql`(deleted_at is not null and ${inBin})`
+    case "include":
+      return sql`(deleted_at is null or ${inBin})`
+  }
+}
+
+/** Table `booking_customers`, one customer at a time. Every statement is of one organization; a foreign id is no id. */
+export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
+  CustomersRepo,
+  {
+    readonly insert: (orgId: number, details: CustomerDetails) => Effect.Effect<BookingCustomer>
+    readonly find: (orgId: number, id: string, deleted: Deleted) => Effect.Effect<Option.Option<BookingCustomer>>
+    /** The same, and nobody else changes it before the end of the transaction. */
+    readonly lock: (orgId: number, id: string, deleted: Deleted) => Effect.Effect<Option.Option<BookingCustomer>>
+    readonly update: (id: BookingCustomerId, details: CustomerDetails) => Effect.Effect<BookingCustomer>
+    /** Moves those that there are to the recycle bin; gives them in the order of the ids. */
+    readonly softDelete: (orgId: number, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<BookingCustomer>>
+    readonly restore: (id: BookingCustomerId) => Effect.Effect<BookingCustomer>
+    /** Puts details in place of the customer's own, for good. */
+    readonly anonymize: (id: BookingCustomerId, details: CustomerDetails) => Effect.Effect<BookingCustomer>
+    /** How many are not deleted, counted to `most` at most; no other transaction that asks comes between. */
+    readonly countLive: (orgId: number, most: number) => Effect.Effect<number>
+    /** Removes at most `limit` of those whose time in the recycle bin is over; gives how many. */
+    readonly purge: (limit: number) => Effect.Effect<number>
+  }
+>() {
+  static readonly layer: Layer.Layer<CustomersRepo, never, SqlClient.SqlClient> = Layer.effect(
+    CustomersRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const returning = sql`returning ${sql.literal(columns)}`
+
+      const many = (statement: Statement.Statement<unknown>) => Effect.flatMap(Effect.orDie(statement), toCustomers)
+      const maybe = (statement: Statement.Statement<unknown>) =>
+        Effect.map(many(statement), (rows) => Option.fromNullable(rows[0]))
+      /** Of a row that was locked before, which therefore is there. */
+      const one = (statement: Statement.Statement<unknown>) =>
+        Effect.flatMap(
+          Effect.map(many(statement), ([row]) => row),
+          Effect.fromNullable
+        ).pipe(Effect.orDie)
+
+      const where = (orgId: number, id: string, deleted: Deleted) =>
+        sql`org_id = ${orgId} and public_id = ${id} and ${within(sql, deleted)}`
+
+      return {
+        insert: Effect.fn("CustomersRepo.insert")(function* (orgId, details) {
+          const public_id = yield* newBookingCustomerId
+          const row = { ...details, public_id, org_id: orgId, ...searchColumns(details) }
+          return yield* one(sql`insert into booking_customers ${sql.insert(row)} ${returning}`)
+        }),
+        find: (orgId, id, deleted) =>
+          isId(id)
+            ? maybe(sql`select ${sql.literal(columns)} from booking_customers where ${where(orgId, id, deleted)}`)
+            : Effect.succeedNone,
+        lock: (orgId, id, deleted) =>
+          isId(id)
+            ? maybe(sql`
+                select ${sql.literal(columns)} from booking_customers where ${where(orgId, id, deleted)} for update`)
+            : Effect.succeedNone,
+        update: (id, details) =>
+          one(sql`
+            update booking_customers
+            set ${sql.update({ ...details, ...searchColumns(details) })}, updated_at = now()
+            where public_id = ${id} ${returning}`),
+        softDelete: (orgId, ids) => {
+          const known = ids.filter(isId)
+          return many(sql`
+            with locked as materialized (
+              select id from booking_customers
+              where org_id = ${orgId} and public_id = any(${known}::text[]) and deleted_at is null
+              order by id for update
+            ), removed as (
+              update booking_customers set deleted_at = now(), updated_at = now()
+              where id in (select id from locked) ${returning}
+            )
+            select * from removed order by array_position(${known}::text[], public_id)`)
+        },
+        restore: (id) =>
+          one(sql`
+            update booking_customers set deleted_at = null, updated_at = now() where public_id = ${id} ${returning}`),
+        anonymize: (id, details) =>
+          one(sql`
+            update booking_customers
+            set ${sql.update({ ...details, search: "", search_codes: "", is_anonymized: true })}, updated_at = now()
+            where public_id = ${id} ${returning}`),
+        countLive: Effect.fn("CustomersRepo.countLive")(function* (orgId, most) {
+          yield* sql`select 1 from organizations where id = ${orgId} for no key update`
+          const [row] = yield* sql<{ readonly live: number }>`
+            select count(*) as live from (
+              select 1 from booking_customers where org_id = ${orgId} and deleted_at is null limit ${most}
+            ) counted`
+          return row?.live ?? 0
+        }, Effect.orDie),
+        purge: Effect.fn("CustomersRepo.purge")(function* (limit) {
+          const removed = yield* sql`
+            delete from booking_customers where id in (
+              select id from booking_customers where deleted_at <= now() - ${kept}::interval
+              limit ${limit} for update skip locked
+            )
+            returning 1`
+          return removed.length
+        }, Effect.orDie)
+      }
+    })
+  )
+}

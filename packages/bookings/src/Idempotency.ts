@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto"
+import { SqlClient } from "@effect/sql"
+import { IdempotencyKeyConflict, IdempotencyKeyQuotaExceeded } from "@svc/api/WorkspaceError"
+import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
+import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
+import { IdempotencyRepo, type Kept, type KeyName } from "./IdempotencyRepo.ts"
+
+/** A request that carries an idempotency key. */
+export interface KeyedRequest extends KeyName {
+  /** What is asked: plain JSON in which two requests differ unless they ask for the same. The order of fields is none. */
+  readonly asked: unknown
+}
+
+/** Whole seconds until the quota begins anew. */
+const untilTomorrow = Effect.map(DateTime.now, (now) => {
+  const tomorrow = DateTime.add(DateTime.startOf(now, "day"), { days: 1 })
+  return Math.ceil(Duration.toSeconds(DateTime.distanceDuration(now, tomorrow)))
+})
+
+/** An answer, and whether it is an earlier one. */
+export interface OnceAnswered extends Kept {
+  readonly replayed: boolean
+}
+
+/** JSON in which the fields of objects are sorted. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner
+  )
+
+/**
+ * One effect and one answer for each idempotency key of an API key, for 24 hours (decisions §7.7).
+ *
+ * The key, the effect and the answer are one transaction: when this process dies there is either all of it or nothing,
+ * and a repetition finds the answer or begins anew. Repetitions that come meanwhile wait for that transaction to end.
+ */
+export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
+  Idempotency,
+  {
+    /**
+     * The answer kept under the key, or that of `work`, which then runs in a transaction and is kept. `work` fails only
+     * when nothing is to be kept: its effect is undone and the key is free again.
+     *
+     * `IdempotencyKeyConflict`: the key stands for another request, or for one that has not ended within 5 seconds.
+     * `IdempotencyKeyQuotaExceeded`: the API key has had as many keys today as it may; nothing was done.
+     */
+    readonly once: <E>(
+      request: KeyedRequest,
+      work: Effect.Effect<Kept, E>
+    ) => Effect.Effect<OnceAnswered, E | IdempotencyKeyConflict | IdempotencyKeyQuotaExceeded>
+  }
+>() {
+  static readonly layer: Layer.Layer<Idempotency, never, IdempotencyRepo | WorkspaceLimits | SqlClient.SqlClient> =
+    Layer.effect(
+      Idempotency,
+      Effect.gen(function* () {
+        const repo = yield* IdempotencyRepo
+        const { idempotencyKeysPerDay } = yield* WorkspaceLimits
+        const sql = yield* SqlClient.SqlClient
+
+        const once = <E>({ asked, ...name }: KeyedRequest, work: Effect.Effect<Kept, E>) =>
+          Effect.gen(function* () {
+            const fingerprint = createHash("sha256").update(canonical(asked)).digest()
+            const kept = yield* repo
+              .claim(name, fingerprint)
+              .pipe(
+                Effect.catchTag(
+                  "StillRunning",
+                  () => new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
+                )
+              )
+            if (Option.isSome(kept)) {
+              const { answer, fingerprint: first, status } = kept.value
+              return fingerprint.equals(first)
+                ? { answer, status, replayed: true }
+                : yield* new IdempotencyKeyConflict()
+            }
+            const fresh = yield* work
+            yield* repo.answer(name, fresh)
+            // Last, so that the requests of an API key wait for each other only here.
+            if (!(yield* repo.count(name.key_id, idempotencyKeysPerDay))) {
+              return yield* new IdempotencyKeyQuotaExceeded({ retryAfter: yield* untilTomorrow })
+            }
+            return { ...fresh, replayed: false }
+          }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+
+        return { once }
+      })
+    )
+}

@@ -1,0 +1,126 @@
+import { SqlClient, type SqlError } from "@effect/sql"
+import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
+import { JsonObject } from "@svc/api/Wire"
+import { jsonbText } from "@svc/database/Jsonb"
+import { Context, Data, Effect, Layer, Option, Schema } from "effect"
+
+/** Whose key it is, and which. */
+export interface KeyName {
+  /** The API key. */
+  readonly key_id: number
+  /** The client's own word for the request. */
+  readonly key: string
+}
+
+/** The answer to a request: what is kept of it is all but the request's id. */
+export interface Kept {
+  readonly status: number
+  readonly answer: JsonObject
+}
+
+const KeptRow = Schema.Struct({
+  fingerprint: Schema.instanceOf(Uint8Array),
+  status: Schema.Int,
+  answer: JsonObject
+})
+
+/** The request that a key stands for still runs, and has for too long. */
+export class StillRunning extends Data.TaggedError("StillRunning") {}
+
+/** Hours for which an answer is kept (decisions §7.7). */
+const kept = "24 hours"
+
+/** SQLSTATE of a lock that was not had in time. */
+const lockNotAvailable = "55P03"
+
+const isTimeout = (error: SqlError.SqlError): boolean =>
+  typeof error.cause === "object" &&
+  error.cause !== null &&
+  "code" in error.cause &&
+  error.cause.code === lockNotAvailable
+
+/**
+ * Tables `idempotency_keys` and `idempotency_key_counts`. The row of a key is written in the transaction of the request's
+ * effect, so there is never one without the other; a transaction that meets a key in another one waits for its end.
+ */
+export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo")<
+  IdempotencyRepo,
+  {
+    /**
+     * Takes a key in the current transaction. None: it is ours, to be answered before the end of the transaction.
+     * Waits for a transaction that has the key, at most 5 seconds.
+     */
+    readonly claim: (
+      name: KeyName,
+      fingerprint: Uint8Array
+    ) => Effect.Effect<Option.Option<Kept & { readonly fingerprint: Uint8Array }>, StillRunning>
+    /** Writes the answer of a key that is ours. */
+    readonly answer: (name: KeyName, answer: Kept) => Effect.Effect<void>
+    /** Counts a key against today's quota of its API key; false, and not counted, when `quota` is reached. */
+    readonly count: (keyId: number, quota: number) => Effect.Effect<boolean>
+    /** Puts this customer in place of itself in every kept answer that tells of it. */
+    readonly replaceCustomer: (customer: BookingCustomer) => Effect.Effect<void>
+    /** Removes at most `limit` keys whose time is over, and old counts; gives how many keys. */
+    readonly purge: (limit: number) => Effect.Effect<number>
+  }
+>() {
+  static readonly layer: Layer.Layer<IdempotencyRepo, never, SqlClient.SqlClient> = Layer.effect(
+    IdempotencyRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const decode = Schema.decodeUnknown(Schema.Array(KeptRow))
+
+      const insert = ({ key, key_id }: KeyName, fingerprint: Uint8Array) => sql`
+        insert into idempotency_keys as known (api_key_id, key, fingerprint) values (${key_id}, ${key}, ${fingerprint})
+        on conflict (api_key_id, key) do update
+        set fingerprint = excluded.fingerprint, status = null, answer = null, created_at = now()
+        where known.created_at <= now() - ${kept}::interval
+        returning 1`
+
+      return {
+        claim: Effect.fn("IdempotencyRepo.claim")(function* (name, fingerprint) {
+          yield* Effect.orDie(sql`set local lock_timeout = '5s'`)
+          const taken = yield* Effect.catchAll(insert(name, fingerprint), (error) =>
+            isTimeout(error) ? new StillRunning() : Effect.die(error)
+          )
+          yield* Effect.orDie(sql`set local lock_timeout to default`)
+          if (taken.length > 0) return Option.none()
+          const rows = yield* Effect.orDie(sql`
+            select fingerprint, status, answer from idempotency_keys
+            where api_key_id = ${name.key_id} and key = ${name.key}`)
+          return Option.fromNullable((yield* Effect.orDie(decode(rows)))[0])
+        }),
+        answer: ({ key, key_id }, { answer, status }) =>
+          sql`
+            update idempotency_keys set status = ${status}, answer = ${jsonbText(answer)}::json
+            where api_key_id = ${key_id} and key = ${key}`.pipe(Effect.asVoid, Effect.orDie),
+        count: (keyId, quota) =>
+          sql`
+            insert into idempotency_key_counts as counted (api_key_id, day, keys)
+            values (${keyId}, (now() at time zone 'UTC')::date, 1)
+            on conflict (api_key_id, day) do update set keys = counted.keys + 1 where counted.keys < ${quota}
+            returning 1`.pipe(
+            Effect.map((rows) => rows.length > 0),
+            Effect.orDie
+          ),
+        replaceCustomer: (customer) =>
+          sql`
+            update idempotency_keys set answer = json_build_object('data', ${jsonbText(customer)}::json)
+            where answer #>> '{data,id}' = ${customer.id} and answer #>> '{data,name}' is not null`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          ),
+        purge: Effect.fn("IdempotencyRepo.purge")(function* (limit) {
+          yield* sql`delete from idempotency_key_counts where day < (now() at time zone 'UTC')::date - 1`
+          const removed = yield* sql`
+            delete from idempotency_keys where (api_key_id, key) in (
+              select api_key_id, key from idempotency_keys
+              where created_at <= now() - ${kept}::interval limit ${limit} for update skip locked
+            )
+            returning 1`
+          return removed.length
+        }, Effect.orDie)
+      }
+    })
+  )
+}

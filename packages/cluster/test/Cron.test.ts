@@ -1,0 +1,183 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, it } from "@effect/vitest"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { Context, Deferred, Effect, Layer, Logger, LogLevel, Queue, Ref, type Scope, TestClock } from "effect"
+import { Cron } from "../src/Cron.ts"
+import { NodeLease } from "../src/NodeLease.ts"
+
+/** A live node of its own on the database of the test. Its lease is only told: beats of days would take as long. */
+const node = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const id = `node_${crypto.randomUUID()}`
+  yield* sql`insert into nodes (id, expires_at) values (${id}, now() + interval '1 hour')`
+  const lost = yield* Deferred.make<void>()
+  const lease = Layer.mock(NodeLease, { current: Effect.succeed({ id, lost: Deferred.await(lost) }) })
+  const services = yield* Layer.build(Layer.fresh(Cron.layer).pipe(Layer.provide(lease)))
+  return { cron: Context.get(services, Cron), id, lose: Deferred.succeed(lost, undefined) }
+})
+
+const daily = { name: "daily", every: "1 day", at: "3 hours" } as const
+
+/** What happened in the database up to now is seen by the test's fibers too. */
+const settle = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (let round = 0; round < 8; round++) {
+    yield* Effect.ignore(sql`select pg_sleep(0.002)`)
+    yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+  }
+})
+
+const pass = (time: Parameters<typeof TestClock.adjust>[0]) => Effect.zipRight(TestClock.adjust(time), settle)
+
+/** Counts how often its work was done. */
+const counter = Effect.map(Ref.make(0), (count) => ({ work: Ref.update(count, (n) => n + 1), count: Ref.get(count) }))
+
+const jobRow = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly tick: Date; readonly node: string; readonly finished: boolean }>`
+    select tick, node, finished_at is not null as finished from cron_jobs where job = 'daily'`
+).pipe(Effect.map(([row]) => row))
+
+const test = (name: string, body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Scope.Scope>) =>
+  it.scoped(name, () => body().pipe(Effect.provide(TestDatabase.layer), Logger.withMinimumLogLevel(LogLevel.None)))
+
+describe("Cron", () => {
+  test("does the work once per tick, however many nodes there are", () =>
+    Effect.gen(function* () {
+      const done = yield* counter
+      for (const { cron } of yield* Effect.all([node, node, node])) yield* cron.schedule(daily, done.work)
+      // The newest tick that nobody was there for is made up for.
+      yield* settle
+      expect(yield* done.count).toBe(1)
+      yield* pass("1 hour")
+      expect(yield* done.count).toBe(1)
+      yield* pass("2 hours")
+      expect(yield* done.count).toBe(2)
+      expect((yield* jobRow)?.tick).toEqual(new Date("1970-01-01T03:00:00Z"))
+      yield* pass("1 day")
+      yield* pass("1 day")
+      expect(yield* done.count).toBe(4)
+    }))
+
+  test("does not repeat what was done before a restart, and makes up for the newest tick of a time when nobody was there", () =>
+    Effect.gen(function* () {
+      const done = yield* counter
+      yield* Effect.scoped(
+        Effect.zipRight(
+          Effect.flatMap(node, ({ cron }) => cron.schedule(daily, done.work)),
+          settle
+        )
+      )
+      expect(yield* done.count).toBe(1)
+      yield* TestClock.adjust("1 hour")
+      yield* Effect.scoped(
+        Effect.zipRight(
+          Effect.flatMap(node, ({ cron }) => cron.schedule(daily, done.work)),
+          settle
+        )
+      )
+      expect(yield* done.count).toBe(1)
+      yield* TestClock.adjust("10 days")
+      yield* Effect.flatMap(node, ({ cron }) => cron.schedule(daily, done.work))
+      yield* settle
+      expect(yield* done.count).toBe(2)
+    }))
+
+  test("tries work that failed again within half a minute", () =>
+    Effect.gen(function* () {
+      const tries = yield* Ref.make(0)
+      const work = Ref.updateAndGet(tries, (n) => n + 1).pipe(
+        Effect.flatMap((n) => (n < 3 ? Effect.dieMessage("not yet") : Effect.void))
+      )
+      const { cron } = yield* node
+      yield* cron.schedule(daily, work)
+      yield* settle
+      expect(yield* Ref.get(tries)).toBe(1)
+      yield* pass("30 seconds")
+      expect(yield* Ref.get(tries)).toBe(2)
+      expect((yield* jobRow)?.finished).not.toBe(true)
+      yield* pass("30 seconds")
+      yield* pass("10 minutes")
+      expect(yield* Ref.get(tries)).toBe(3)
+      expect((yield* jobRow)?.finished).toBe(true)
+    }))
+
+  test("interrupts work that takes longer than it may, and tries it again", () =>
+    Effect.gen(function* () {
+      const began = yield* Queue.unbounded<void>()
+      const stopped = yield* Queue.unbounded<void>()
+      const { cron } = yield* node
+      const hanging = Queue.offer(began, undefined).pipe(
+        Effect.zipRight(Effect.never),
+        Effect.onInterrupt(() => Queue.offer(stopped, undefined))
+      )
+      yield* cron.schedule({ ...daily, within: "1 minute" }, hanging)
+      yield* Queue.take(began)
+      yield* TestClock.adjust("1 minute")
+      yield* Queue.take(stopped)
+      yield* settle
+      yield* TestClock.adjust("30 seconds")
+      yield* Queue.take(began)
+    }))
+
+  test("takes over from a node that died in the middle, and not from one that lives", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const begun = yield* Deferred.make<void>()
+      const one = yield* node
+      yield* one.cron.schedule(daily, Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never))
+      yield* Deferred.await(begun)
+      const done = yield* counter
+      const other = yield* node
+      yield* other.cron.schedule(daily, done.work)
+      yield* pass("30 seconds")
+      expect(yield* done.count).toBe(0)
+
+      // As if it had not been heard of for longer than its lease.
+      yield* sql`update nodes set expires_at = now() - interval '1 second', dead_at = now() where id = ${one.id}`
+      yield* pass("30 seconds")
+      expect(yield* done.count).toBe(1)
+      expect((yield* jobRow)?.node).toBe(other.id)
+    }))
+
+  test("stops the work of a node that was taken for dead", () =>
+    Effect.gen(function* () {
+      const stopped = yield* Deferred.make<void>()
+      const begun = yield* Deferred.make<void>()
+      const { cron, lose } = yield* node
+      const hanging = Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)
+      yield* cron.schedule(
+        daily,
+        Effect.onInterrupt(hanging, () => Deferred.succeed(stopped, undefined))
+      )
+      yield* Deferred.await(begun)
+      yield* lose
+      yield* Deferred.await(stopped)
+    }))
+
+  test("does not begin a tick while the one before still runs", () =>
+    Effect.gen(function* () {
+      const runs = yield* Ref.make(0)
+      const go = yield* Deferred.make<void>()
+      const { cron } = yield* node
+      yield* cron.schedule(
+        { name: "daily", every: "1 minute" },
+        Effect.zipRight(
+          Ref.update(runs, (n) => n + 1),
+          Deferred.await(go)
+        )
+      )
+      const other = yield* node
+      yield* other.cron.schedule(
+        { name: "daily", every: "1 minute" },
+        Ref.update(runs, (n) => n + 1)
+      )
+      yield* settle
+      for (let minute = 0; minute < 5; minute++) yield* pass("1 minute")
+      expect(yield* Ref.get(runs)).toBe(1)
+      yield* Deferred.succeed(go, undefined)
+      yield* settle
+      yield* pass("30 seconds")
+      expect(yield* Ref.get(runs)).toBe(2)
+    }))
+})

@@ -1,0 +1,76 @@
+import { SqlClient } from "@effect/sql"
+import { Effect } from "effect"
+
+/**
+ * Booking customers, and the answers that idempotency keys stand for. See the bookings package.
+ *
+ * `search` is what `q` looks in: name, email and phone without accents and in small letters. A part is found by its
+ * trigrams. One of one or two characters has none; `search_codes` has each character as three, and so trigrams of those.
+ */
+export default Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`create extension if not exists pg_trgm`
+  yield* sql`create extension if not exists btree_gin`
+  yield* sql`
+    create table booking_customers (
+      id bigint generated always as identity primary key,
+      public_id text not null unique,
+      org_id bigint not null references organizations (id),
+      name text not null,
+      email text,
+      phone text,
+      address text,
+      postcode text,
+      city text,
+      country text not null,
+      language text not null,
+      birthdate date,
+      marketing_opt_in boolean not null,
+      notes text,
+      total_bookings integer not null default 0,
+      is_anonymized boolean not null default false,
+      search text not null,
+      search_codes text not null,
+      created_at timestamptz not null default now(),
+      updated_at timestamptz not null default now(),
+      deleted_at timestamptz,
+      check (is_anonymized or email is not null or phone is not null)
+    )`
+  yield* sql`create index booking_customers_org on booking_customers (org_id, id desc)`
+  yield* sql`create index booking_customers_live on booking_customers (org_id, id desc) where deleted_at is null`
+  yield* sql`create index booking_customers_bin on booking_customers (org_id, id desc) where deleted_at is not null`
+  yield* sql`create index booking_customers_deleted_at on booking_customers (deleted_at) where deleted_at is not null`
+  yield* sql`create index booking_customers_email on booking_customers (org_id, lower(email), id desc)`
+  yield* sql`create index booking_customers_phone on booking_customers (org_id, phone, id desc)`
+  yield* sql`create index booking_customers_search on booking_customers using gin (org_id, search gin_trgm_ops)`
+  yield* sql`
+    create index booking_customers_search_codes on booking_customers using gin (org_id, search_codes gin_trgm_ops)`
+
+  // One row per key that a client gave, with what the request was and what it was answered: `json`, so that the fields of
+  // the answer keep their order.
+  yield* sql`
+    create table idempotency_keys (
+      api_key_id bigint not null references api_keys (id),
+      key text not null,
+      fingerprint bytea not null,
+      status integer,
+      answer json,
+      created_at timestamptz not null default now(),
+      primary key (api_key_id, key)
+    )`
+  yield* sql`create index idempotency_keys_created_at on idempotency_keys (created_at)`
+  yield* sql`
+    create index idempotency_keys_customer on idempotency_keys ((answer #>> '{data,id}'))
+    where answer #>> '{data,name}' is not null`
+  yield* sql`
+    create table idempotency_key_counts (
+      api_key_id bigint not null references api_keys (id),
+      day date not null,
+      keys integer not null,
+      primary key (api_key_id, day)
+    )`
+
+  // For erasing a customer's data from events that carry it.
+  yield* sql`
+    create index events_booking_customer on events ((data ->> 'customer_id')) where data ? 'customer_id'`
+})
