@@ -238,17 +238,27 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("what is nested deeply in a field that is ignored is no fault of the server, with a key and without", () =>
-    Effect.gen(function* () {
-      const { key } = yield* organization()
-      const depth = 50_000
-      const body = `{"name":"Bo","email":"bo@example.com","x":${"[".repeat(depth)}${"]".repeat(depth)}}`
-      const statuses = [
-        (yield* request("POST", "", { key, body })).status,
-        (yield* request("POST", "", { key, body, once: "deep" })).status
-      ]
-      expect(statuses).toEqual([201, 201])
-    })
+  it.effect(
+    "what is nested deeply is refused, with a key and without; what is ignored may be an odd thing all the same",
+    () =>
+      Effect.gen(function* () {
+        const { key } = yield* organization()
+        const nested = (depth: number) =>
+          `{"name":"Bo","email":"bo@example.com","x":${"[".repeat(depth)}"[[\\"{{"${"]".repeat(depth)}}`
+        const send = (depth: number, once?: string) =>
+          Effect.map(request("POST", "", { key, body: nested(depth), ...(once && { once }) }), ({ code, status }) => [
+            status,
+            code
+          ])
+        expect([yield* send(50), yield* send(50, "odd")]).toEqual([
+          [201, undefined],
+          [201, undefined]
+        ])
+        expect([yield* send(50_000), yield* send(50_000, "deep")]).toEqual([
+          [400, "VALIDATION_ERROR"],
+          [400, "VALIDATION_ERROR"]
+        ])
+      })
   )
 
   it.scoped("answers survive a restart of the server", () =>

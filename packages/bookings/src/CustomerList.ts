@@ -46,7 +46,7 @@ export class CustomerList extends Context.Tag("@svc/bookings/CustomerList")<
           before: Option.getOrUndefined(before),
           email: query.email?.trim() || undefined,
           phone: phone === "" ? undefined : (toE164(phone, "NL") ?? phone),
-          needle: needle(unescapedPlus(query.q ?? "")),
+          needle: needle(query.q ?? ""),
           limit: query.limit + 1
         })
         const customers = rows.slice(0, query.limit)

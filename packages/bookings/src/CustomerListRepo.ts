@@ -82,7 +82,7 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
           if (found === undefined || found.candidates === most) return Option.none()
           return Option.some(
             yield* sql`
-            select ${all} from booking_customers where id = any(${found.ids}::bigint[]) order by id desc`
+            select ${all} from booking_customers where org_id = ${filter.org_id} and id = any(${found.ids}::bigint[]) order by id desc`
           )
         })
 

@@ -34,7 +34,7 @@ export interface Needle {
 /** The digits of what may be a phone number as people write it: without separators, and without the zeros before it. */
 const phoneDigits = (text: string): string | undefined => {
   const digits = text.replace(/[\s().-]/g, "")
-  return /^\+?[0-9]{4,}$/.test(digits) ? digits.replace(/^\+|^0+/, "") : undefined
+  return /^(?:\+|0+)?([1-9][0-9]{2,})$/.exec(digits)?.[1]
 }
 
 /** Reads `q`; undefined when it asks for nothing. What may be a phone number is also looked for among those, in E.164. */

@@ -108,7 +108,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
       const toBin = Effect.fnUntraced(function* (org: Org, ids: ReadonlyArray<string>) {
         const removed = yield* repo.softDelete(org.id, ids)
         yield* announce(org, "booking_customer.deleted", removed)
-        return removed.map(({ id, updated_at }) => ({ id, deleted_at: updated_at }))
+        return removed.map(({ deleted_at, id, updated_at }) => ({ id, deleted_at: deleted_at ?? updated_at }))
       })
 
       return {

@@ -70,7 +70,11 @@ export const within = (sql: SqlClient.SqlClient, deleted: Deleted): Statement.Fr
   }
 }
 
-/** Table `booking_customers`, one customer at a time. Every statement is of one organization; a foreign id is no id. */
+/**
+ * Table `booking_customers`, one customer at a time. Look-ups are of one organization: a foreign id is no id. What changes a
+ * customer takes one that was locked before; its times are those of the change, not of the transaction's beginning, which
+ * may have waited for another change.
+ */
 export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
   CustomersRepo,
   {
@@ -127,7 +131,7 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
         update: (id, details) =>
           one(sql`
             update booking_customers
-            set ${sql.update({ ...details, ...searchColumns(details) })}, updated_at = now()
+            set ${sql.update({ ...details, ...searchColumns(details) })}, updated_at = clock_timestamp()
             where public_id = ${id} ${returning}`),
         softDelete: (orgId, ids) => {
           const known = ids.filter(isId)
@@ -137,18 +141,19 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
               where org_id = ${orgId} and public_id = any(${known}::text[]) and deleted_at is null
               order by id for update
             ), removed as (
-              update booking_customers set deleted_at = now(), updated_at = now()
-              where id in (select id from locked) ${returning}
+              update booking_customers set deleted_at = clock_timestamp(), updated_at = clock_timestamp()
+              where org_id = ${orgId} and id in (select id from locked) ${returning}
             )
             select * from removed order by array_position(${known}::text[], public_id)`)
         },
         restore: (id) =>
           one(sql`
-            update booking_customers set deleted_at = null, updated_at = now() where public_id = ${id} ${returning}`),
+            update booking_customers set deleted_at = null, updated_at = clock_timestamp()
+            where public_id = ${id} ${returning}`),
         anonymize: (id, details) =>
           one(sql`
             update booking_customers
-            set ${sql.update({ ...details, search: "", search_codes: "", is_anonymized: true })}, updated_at = now()
+            set ${sql.update({ ...details, search: "", search_codes: "", is_anonymized: true })}, updated_at = clock_timestamp()
             where public_id = ${id} ${returning}`),
         countLive: Effect.fn("CustomersRepo.countLive")(function* (orgId, most) {
           yield* sql`select 1 from organizations where id = ${orgId} for no key update`
@@ -160,8 +165,8 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
         }, Effect.orDie),
         purge: Effect.fn("CustomersRepo.purge")(function* (limit) {
           const removed = yield* sql`
-            delete from booking_customers where id in (
-              select id from booking_customers where deleted_at <= now() - ${kept}::interval
+            delete from booking_customers where (org_id, id) in (
+              select org_id, id from booking_customers where deleted_at <= now() - ${kept}::interval
               limit ${limit} for update skip locked
             )
             returning 1`

@@ -4,6 +4,7 @@ import { IdempotencyKeyConflict, IdempotencyKeyQuotaExceeded } from "@svc/api/Wo
 import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
 import { IdempotencyRepo, type Kept, type KeyName } from "./IdempotencyRepo.ts"
+import * as Turns from "./Turns.ts"
 
 /** A request that carries an idempotency key. */
 export interface KeyedRequest extends KeyName {
@@ -21,6 +22,12 @@ const untilTomorrow = Effect.map(DateTime.now, (now) => {
 export interface OnceAnswered extends Kept {
   readonly replayed: boolean
 }
+
+/** How long a request waits for its twin. */
+const patience = Duration.seconds(5)
+
+const stillRunning = () =>
+  new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
 
 /** JSON in which the fields of objects are sorted. */
 const canonical = (value: unknown): string =>
@@ -60,17 +67,12 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
         const { idempotencyKeysPerDay } = yield* WorkspaceLimits
         const sql = yield* SqlClient.SqlClient
 
-        const once = <E>({ asked, ...name }: KeyedRequest, work: Effect.Effect<Kept, E>) =>
+        const turns = Turns.make()
+
+        const claimed = <E>({ asked, ...name }: KeyedRequest, work: Effect.Effect<Kept, E>, left: number) =>
           Effect.gen(function* () {
             const fingerprint = createHash("sha256").update(canonical(asked)).digest()
-            const kept = yield* repo
-              .claim(name, fingerprint)
-              .pipe(
-                Effect.catchTag(
-                  "StillRunning",
-                  () => new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
-                )
-              )
+            const kept = yield* Effect.catchTag(repo.claim(name, fingerprint, left), "StillRunning", stillRunning)
             if (Option.isSome(kept)) {
               const { answer, fingerprint: first, status } = kept.value
               return fingerprint.equals(first)
@@ -86,7 +88,13 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
             return { ...fresh, replayed: false }
           }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
 
-        return { once }
+        return {
+          // Twins on this node wait here, and hold no connection of the database; those on others wait in it.
+          once: (request, work) =>
+            turns.run(`${request.key_id} ${request.key}`, { patience, late: stillRunning }, (left) =>
+              claimed(request, work, left)
+            )
+        }
       })
     )
 }

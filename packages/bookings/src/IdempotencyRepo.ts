@@ -48,11 +48,12 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
   {
     /**
      * Takes a key in the current transaction. None: it is ours, to be answered before the end of the transaction.
-     * Waits for a transaction that has the key, at most 5 seconds.
+     * Waits so long (ms, 1 or more) for a transaction that has the key.
      */
     readonly claim: (
       name: KeyName,
-      fingerprint: Uint8Array
+      fingerprint: Uint8Array,
+      patience: number
     ) => Effect.Effect<Option.Option<Kept & { readonly fingerprint: Uint8Array }>, StillRunning>
     /** Writes the answer of a key that is ours. */
     readonly answer: (name: KeyName, answer: Kept) => Effect.Effect<void>
@@ -78,8 +79,8 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
         returning 1`
 
       return {
-        claim: Effect.fn("IdempotencyRepo.claim")(function* (name, fingerprint) {
-          yield* Effect.orDie(sql`set local lock_timeout = '5s'`)
+        claim: Effect.fn("IdempotencyRepo.claim")(function* (name, fingerprint, patience) {
+          yield* Effect.orDie(sql`select set_config('lock_timeout', ${`${patience}ms`}, true)`)
           const taken = yield* Effect.catchAll(insert(name, fingerprint), (error) =>
             isTimeout(error) ? new StillRunning() : Effect.die(error)
           )
@@ -103,13 +104,18 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
             Effect.map((rows) => rows.length > 0),
             Effect.orDie
           ),
-        replaceCustomer: (customer) =>
-          sql`
+        replaceCustomer: Effect.fn("IdempotencyRepo.replaceCustomer")(function* (customer) {
+          const tells = sql`answer #>> '{data,id}' = ${customer.id} and answer #>> '{data,name}' is not null`
+          // One whose time is over may be locked by a request that takes its key anew, and may itself wait for this customer.
+          yield* sql`
+            delete from idempotency_keys where (api_key_id, key) in (
+              select api_key_id, key from idempotency_keys
+              where ${tells} and created_at <= now() - ${kept}::interval for update skip locked
+            )`
+          yield* sql`
             update idempotency_keys set answer = json_build_object('data', ${jsonbText(customer)}::json)
-            where answer #>> '{data,id}' = ${customer.id} and answer #>> '{data,name}' is not null`.pipe(
-            Effect.asVoid,
-            Effect.orDie
-          ),
+            where ${tells} and created_at > now() - ${kept}::interval`
+        }, Effect.orDie),
         purge: Effect.fn("IdempotencyRepo.purge")(function* (limit) {
           yield* sql`delete from idempotency_key_counts where day < (now() at time zone 'UTC')::date - 1`
           const removed = yield* sql`

@@ -102,7 +102,8 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
         ["小", ["李小龙"]],
         ["李小龙", ["李小龙"]],
         ["lee", ["李小龙"]],
-        ["zoe\nz", zoe],
+        ["0000", []],
+        ["54", []],
         ["nobody", []],
         ["", ["李小龙", ...bob, ...zoe]],
         ["  ", ["李小龙", ...bob, ...zoe]]
@@ -162,23 +163,26 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
       const read = (query: Partial<BookingCustomersQuery>) =>
         readingOf(list.page(org, { limit: 50, deleted: "exclude", ...query }), ["booking_customers"])
 
-      const cases: ReadonlyArray<readonly [Partial<BookingCustomersQuery>, rows: number, index: string]> = [
-        [{}, 60, "booking_customers_live"],
-        [{ deleted: "only" }, 60, "booking_customers_bin"],
-        [{ email: "anna.jansen7@example.com" }, 10, "booking_customers_email"],
-        [{ phone: "0600048271" }, 10, "booking_customers_phone"],
-        [{ q: "a" }, 4000, "booking_customers_live"],
-        [{ q: "jansen" }, 7000, "booking_customers_live"],
-        [{ q: "xqz" }, 7000, "booking_customers_search"],
-        [{ q: "wyx@example.org" }, 7000, "booking_customers_search"],
-        [{ q: "xq" }, 7000, "booking_customers_search_codes"]
+      const cases: ReadonlyArray<readonly [Partial<BookingCustomersQuery>, rows: number, index: RegExp]> = [
+        [{}, 60, /_(?:live|pkey)$/],
+        [{ deleted: "only" }, 60, /_bin$/],
+        [{ email: "anna.jansen7@example.com" }, 10, /_email$/],
+        [{ phone: "0600048271" }, 10, /_phone$/],
+        [{ q: "a" }, 4000, /_(?:live|pkey)$/],
+        [{ q: "jansen" }, 7000, /_(?:live|pkey)$/],
+        [{ q: "xqz" }, 7000, /_search$/],
+        [{ q: "wyx@example.org" }, 7000, /_search$/],
+        [{ q: "xq" }, 7000, /_search_codes$/]
       ]
       for (const [query, rows, index] of cases) {
         const reading = yield* read(query)
         const what = JSON.stringify({ query, ...reading, indexes: [...reading.indexes] })
         expect(reading.whole, what).toEqual([])
         expect(reading.rows, what).toBeLessThan(rows)
-        expect([...reading.indexes], what).toContain(index)
+        expect(
+          [...reading.indexes].some((name) => index.test(name)),
+          what
+        ).toBe(true)
       }
     })
   )

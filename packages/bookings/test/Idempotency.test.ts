@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
-import { Data, Deferred, Effect, Exit, Fiber, Ref } from "effect"
+import { Data, Deferred, Effect, Exit, Fiber, Ref, TestServices } from "effect"
 import { Customers } from "../src/Customers.ts"
 import { Idempotency } from "../src/Idempotency.ts"
 import { anna, apiKey, eventsOf, limits, organization, Test } from "./Account.ts"
@@ -134,7 +134,7 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.live("one that meets its twin waits for its answer, and gives up after five seconds", () =>
+  it.effect("one that meets its twin waits for its answer, and gives up after five seconds", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const { key_id } = yield* account
@@ -156,7 +156,7 @@ layer(Test)("Idempotency", (it) => {
       yield* Deferred.succeed(go, undefined)
       expect((yield* Fiber.join(first)).replayed).toBe(false)
       expect(yield* Fiber.join(waiting)).toEqual({ status: 200, answer: { data: "slow" }, replayed: true })
-    })
+    }).pipe(TestServices.provideLive)
   )
 
   it.effect("erasing a customer takes its data from kept answers too", () =>

@@ -47,8 +47,9 @@ class ResponseMismatch extends Data.TaggedError("ResponseMismatch")<{
 }
 
 /**
- * Runs the rest of a request's fiber with the services of the request. They are simply set, not provided: nothing of the
- * fiber comes after the request, so there is nothing to restore, which costs more than all other steps of a request.
+ * Runs the rest of a request's fiber with the services of the request. They are simply set, not provided: what comes
+ * after the handler in this fiber asks for none of them, and to restore what was before costs more than all other steps of
+ * a request.
  */
 const withServices = <Services, A, E>(
   services: (known: Context.Context<never>) => Context.Context<Services>,

@@ -53,10 +53,33 @@ export const callable = <Services>(
 
 type Decode = (input: unknown) => Either.Either<unknown, ValidationError>
 
+/** Values in a body of which everything that is wrong is told; of a larger one only the first thing. */
+const telling = 1000
+
+/** Whether a value has more than so many values in it. */
+const isLarge = (value: unknown): boolean => {
+  const left: Array<unknown> = [value]
+  for (let seen = 0; left.length > 0; seen++) {
+    if (seen + left.length > telling) return true
+    const next = left.pop()
+    if (typeof next === "object" && next !== null) {
+      const inner = Object.values(next)
+      if (inner.length > telling) return true
+      left.push(...inner)
+    }
+  }
+  return false
+}
+
 const decoder = (schema: Schema.Schema.All): Decode => {
   // The contract's schemas need no services: they describe plain JSON.
-  const decode = Schema.decodeUnknownEither(schema as Schema.Schema<unknown, unknown>, { errors: "all" })
-  return (input) => orInvalid(decode(input))
+  const plain = schema as Schema.Schema<unknown, unknown>
+  const toFirst = Schema.decodeUnknownEither(plain)
+  const toAll = Schema.decodeUnknownEither(plain, { errors: "all" })
+  return (input) => {
+    const decoded = toFirst(input)
+    return orInvalid(Either.isLeft(decoded) && !isLarge(input) ? toAll(input) : decoded)
+  }
 }
 
 const optional = (schema: Option.Option<Schema.Schema.All>): Decode | undefined =>

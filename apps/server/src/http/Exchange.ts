@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ApiError } from "@svc/api/ApiError"
 import { requestId } from "./RequestId.ts"
 
-/** The JSON body of an error in answer to the request of this id: each API has its own shape. */
-export type ErrorShape = (error: ApiError, id: string) => unknown
+/** The answer to the request of this id when it failed: each API has its own shape, and its own table of statuses. */
+export type ErrorShape = (error: ApiError, id: string) => { readonly status: number; readonly body: unknown }
 
 /** A request and its response, as the parts of the server hand them to each other. */
 export interface Exchange {

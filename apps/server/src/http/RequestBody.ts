@@ -47,10 +47,49 @@ const isJson = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset\s*=\s*"?u
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
+const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [
+  0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d
+] as const
+
+/** Arrays and objects within each other. More than anybody means, and few enough for whatever walks through them. */
+const deepest = 100
+
+/** Whether valid JSON has more levels than that; what is in its strings does not count. */
+const isTooDeep = (json: string): boolean => {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < json.length; at++) {
+    switch (json.charCodeAt(at)) {
+      case quote:
+        inString = !inString
+        break
+      case backslash:
+        at += 1
+        break
+      case openBracket:
+      case openBrace:
+        if (!inString && ++depth > deepest) return true
+        break
+      case closeBracket:
+      case closeBrace:
+        if (!inString) depth -= 1
+        break
+    }
+  }
+  return false
+}
+
 const parse = (body: Uint8Array): Effect.Effect<unknown, InvalidJson> =>
-  Effect.try({
-    try: (): unknown => JSON.parse(utf8.decode(body)),
-    catch: () => new InvalidJson()
+  Effect.suspend(() => {
+    try {
+      const text = utf8.decode(body)
+      const value: unknown = JSON.parse(text)
+      return body.byteLength > deepest && isTooDeep(text)
+        ? Effect.fail(new InvalidJson({ message: `The body is nested more than ${deepest} levels deep` }))
+        : Effect.succeed(value)
+    } catch {
+      return Effect.fail(new InvalidJson())
+    }
   })
 
 /**

@@ -46,8 +46,7 @@ const errorHeaders = (error: ApiError): ResponseHeaders => {
 }
 
 /** Sends an error, in the shape of the API that was asked. */
-export const sendError = (exchange: Exchange, error: ApiError, headers: ResponseHeaders = {}): void =>
-  sendJson(exchange, error.status, JSON.stringify(exchange.errorShape(error, exchange.id)), {
-    ...errorHeaders(error),
-    ...headers
-  })
+export const sendError = (exchange: Exchange, error: ApiError, headers: ResponseHeaders = {}): void => {
+  const { body, status } = exchange.errorShape(error, exchange.id)
+  sendJson(exchange, status, JSON.stringify(body), { ...errorHeaders(error), ...headers })
+}

@@ -13,7 +13,7 @@ export default Effect.gen(function* () {
   yield* sql`create extension if not exists btree_gin`
   yield* sql`
     create table booking_customers (
-      id bigint generated always as identity primary key,
+      id bigint generated always as identity,
       public_id text not null unique,
       org_id bigint not null references organizations (id),
       name text not null,
@@ -34,9 +34,10 @@ export default Effect.gen(function* () {
       created_at timestamptz not null default now(),
       updated_at timestamptz not null default now(),
       deleted_at timestamptz,
+      -- Not of the id alone: a page of one organization would be looked for among everybody's newest.
+      primary key (org_id, id),
       check (is_anonymized or email is not null or phone is not null)
     )`
-  yield* sql`create index booking_customers_org on booking_customers (org_id, id desc)`
   yield* sql`create index booking_customers_live on booking_customers (org_id, id desc) where deleted_at is null`
   yield* sql`create index booking_customers_bin on booking_customers (org_id, id desc) where deleted_at is not null`
   yield* sql`create index booking_customers_deleted_at on booking_customers (deleted_at) where deleted_at is not null`

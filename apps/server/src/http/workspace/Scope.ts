@@ -7,11 +7,9 @@ import { type Middleware, principalOf } from "./Middleware.ts"
 export const scope: Effect.Effect<Middleware> = Effect.succeed((request, next) =>
   Effect.flatMap(principalOf(request), ({ scopes }) => {
     const required = Context.getOption(request.endpoint.annotations, RequiredScope)
-    if (Option.isSome(required) && scopes.includes(required.value)) return next(request)
-    const message = Option.match(required, {
-      onNone: () => `${request.endpoint.name} has no scope`,
-      onSome: (name) => `This key lacks the scope ${name}`
-    })
-    return Effect.fail(new ScopeInsufficient({ message }))
+    if (Option.isNone(required)) return Effect.dieMessage(`${request.endpoint.name} asks for no scope`)
+    return scopes.includes(required.value)
+      ? next(request)
+      : Effect.fail(new ScopeInsufficient({ message: `This key lacks the scope ${required.value}` }))
   })
 )
