@@ -2,11 +2,14 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * The rest of an agent: its knowledge bases, its webhook (whose row is the webhooks package's), its audit log, and its name in the form in which names are searched. The log's keys are not references: it outlives them.
+ * The rest of an agent: its knowledge bases, its webhook (whose row is the webhooks package's), its audit log, its name in
+ * the form in which names are searched, and an index for its project's list. The log's keys are not references: it
+ * outlives them.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`create extension if not exists pg_trgm`
+  yield* sql`create extension if not exists btree_gin`
   // So that reading an agent that has none of them asks for none.
   yield* sql`
     alter table agents
@@ -23,7 +26,13 @@ export default Effect.gen(function* () {
       ${agents.map(({ name }) => name.normalize("NFC").toLowerCase())}::text[]
     ) as folded (id, name) where agents.id = folded.id`
   yield* sql`alter table agents alter column name_folded set not null`
-  yield* sql`create index agents_name on agents using gin (name_folded gin_trgm_ops) where deleted_at is null`
+  yield* sql`
+    create index agents_name on agents using gin (project_id, name_folded gin_trgm_ops) where deleted_at is null`
+
+  // Not of the id itself: of that the primary key is an index too, and in it the newest agents of a project would be
+  // looked for among everybody's.
+  yield* sql`drop index agents_project`
+  yield* sql`create index agents_project on agents (project_id, (-id)) where deleted_at is null`
 
   yield* sql`
     create table agent_knowledge_bases (
