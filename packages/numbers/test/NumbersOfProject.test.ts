@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Agents } from "@svc/agents/Agents"
 import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
-import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { Voices } from "@svc/agents/Voices"
@@ -46,12 +46,10 @@ const Plugins = Layer.succeed(Providers, {
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 
 const Test = Layer.mergeAll(PhoneNumbers.layer, NumbersOfProject, AgentsOfProject).pipe(
-  Layer.provideMerge(Layer.mergeAll(Agents.layer, Projects.layer)),
+  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Projects.layer)),
   Layer.provide(Keys.layer),
   Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer)),
-  Layer.provide(
-    Layer.mergeAll(PhoneNumbersRepo.layer, AgentsRepo.layer, KeysRepo.layer, UrlSafety.layer, Voices.layer)
-  ),
+  Layer.provide(Layer.mergeAll(PhoneNumbersRepo.layer, KeysRepo.layer, UrlSafety.layer, Voices.layer)),
   Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)
 )

@@ -1,0 +1,182 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { Agents } from "@svc/agents/Agents"
+import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
+import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
+import { UrlSafety } from "@svc/agents/UrlSafety"
+import { Resolver } from "@svc/agents/UrlSafety/Resolver"
+import { Voices } from "@svc/agents/Voices"
+import type { ProjectPrincipal } from "@svc/api/Principal"
+import { Accounts } from "@svc/auth/Accounts"
+import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { Keys } from "@svc/auth/Keys"
+import { KeysRepo } from "@svc/auth/KeysRepo"
+import { KeyUse } from "@svc/auth/KeyUse"
+import { Projects } from "@svc/auth/Projects"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { Providers } from "@svc/providers/Providers"
+import { BigDecimal, Cause, Effect, Exit, Layer, Stream } from "effect"
+import { NumbersOfAgent } from "../src/NumbersOfAgent.ts"
+import { NumbersOfProject } from "../src/NumbersOfProject.ts"
+import { PhoneNumbers } from "../src/PhoneNumbers.ts"
+import { PhoneNumbersRepo } from "../src/PhoneNumbersRepo.ts"
+
+const Plugins = Layer.succeed(Providers, {
+  plugins: [],
+  telephony: [
+    {
+      id: "simulated",
+      capabilities: {
+        formats: [],
+        dtmfIn: true,
+        dtmfOut: true,
+        transfer: "none",
+        earlyMedia: false,
+        playbackMarks: "exact"
+      },
+      incoming: Stream.never,
+      health: Effect.die("not asked"),
+      routes: []
+    }
+  ],
+  speechToText: [],
+  textToSpeech: [],
+  languageModel: [],
+  voiceActivity: undefined
+})
+const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
+
+const Test = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject).pipe(
+  Layer.provideMerge(AgentsOfProject),
+  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Projects.layer)),
+  Layer.provide(Keys.layer),
+  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer)),
+  Layer.provide(Layer.mergeAll(PhoneNumbersRepo.layer, KeysRepo.layer, UrlSafety.layer, Voices.layer)),
+  Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
+  Layer.provideMerge(TestDatabase.layer)
+)
+
+const owner = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const balance_eur = BigDecimal.fromBigInt(0n)
+  const org = yield* accounts.createOrganization({ name: "Acme", tier: "payg", balance_eur })
+  const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
+  const principal: ProjectPrincipal = { kind: "project", key_id: 1, scope: "full", org, project }
+  return principal
+})
+
+const agentOf = (by: ProjectPrincipal) =>
+  Effect.flatMap(Agents, (agents) =>
+    Effect.map(
+      agents.create(by, {
+        name: "Reception",
+        server_url: "https://example.com/voice",
+        webhook_url: "https://example.com/events",
+        language: "en-US",
+        voice: "Sarah",
+        max_duration: 1800,
+        recording: false,
+        end_call_enabled: false
+      }),
+      ({ agent }) => agent
+    )
+  )
+
+let made = 0
+const numberOf = (by: ProjectPrincipal) =>
+  Effect.flatMap(PhoneNumbers, (numbers) =>
+    numbers.import(by, { number: `+32255${String(50_000 + ++made)}`, telephony: "simulated" })
+  )
+
+layer(Test)("the numbers of an agent that is deleted", (it) => {
+  it.effect("stay with the project without an agent; those of others stay as they are", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const numbers = yield* PhoneNumbers
+      const by = yield* owner
+      const [gone, other] = [yield* agentOf(by), yield* agentOf(by)]
+      const ids = yield* Effect.replicateEffect(
+        Effect.map(numberOf(by), ({ id }) => String(id)),
+        3
+      )
+      yield* Effect.forEach(ids, (id, i) => numbers.assign(by.project, id, i < 2 ? gone.public_id : other.id))
+      yield* agents.remove(by, gone.public_id)
+      const { phone_numbers } = yield* numbers.list(by.project, { limit: 10 })
+      expect(phone_numbers.map(({ agent_id, status }) => [agent_id, status])).toEqual([
+        [other.public_id, "active"],
+        [null, "active"],
+        [null, "active"]
+      ])
+      // They can be given to another agent, and not to the one that is gone.
+      yield* numbers.assign(by.project, ids[0] ?? "", other.public_id)
+      const error = yield* Effect.flip(numbers.assign(by.project, ids[1] ?? "", gone.public_id))
+      expect(error.code).toBe("VALIDATION_ERROR")
+    })
+  )
+
+  it.effect("assigned at the same moment never point to it", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const numbers = yield* PhoneNumbers
+      const sql = yield* SqlClient.SqlClient
+      const by = yield* owner
+      const ids = yield* Effect.replicateEffect(
+        Effect.map(numberOf(by), ({ id }) => String(id)),
+        4
+      )
+      for (let i = 0; i < 15; i++) {
+        const [a, b] = [yield* agentOf(by), yield* agentOf(by)]
+        yield* Effect.forEach(ids, (id) => numbers.assign(by.project, id, b.id))
+        yield* Effect.all(
+          [
+            ...ids.map((id) => Effect.either(numbers.assign(by.project, id, a.id))),
+            agents.remove(by, a.public_id),
+            agents.remove(by, b.public_id)
+          ],
+          { concurrency: "unbounded" }
+        )
+        const lost = yield* sql`
+          select n.id from phone_numbers n join agents a on a.id = n.agent_id where a.deleted_at is not null`
+        expect(lost).toEqual([])
+      }
+    })
+  )
+
+  it.effect("go with the project when both are deleted at once, with whatever else happens to the agent", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const numbers = yield* PhoneNumbers
+      const projects = yield* Projects
+      const sql = yield* SqlClient.SqlClient
+      for (let i = 0; i < 21; i++) {
+        const by = yield* owner
+        const agent = yield* agentOf(by)
+        const { id } = yield* numberOf(by)
+        yield* numbers.assign(by.project, String(id), agent.id)
+        const tries: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+          agents.clone(by, agent.public_id, {}),
+          agents.remove(by, agent.public_id),
+          agents.clone(by, agent.public_id, {}),
+          agents.update(by, agent.public_id, { webhook_url: null }),
+          agents.update(by, agent.public_id, { webhook_url: "https://example.com/other" }),
+          numbers.assign(by.project, String(id), null),
+          numbers.assign(by.project, String(id), agent.id)
+        ]
+        // The project's deletion begins somewhere among the others.
+        const all = tries.toSpliced(i % (tries.length + 1), 0, projects.remove(by.org.id, by.project.public_id))
+        const exits = yield* Effect.all(all.map(Effect.exit), { concurrency: "unbounded" })
+        // A clone may be told that the project is gone; nobody is told that two waited for each other.
+        for (const exit of exits) expect(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "").not.toMatch(/deadlock/)
+        const project = by.project.id
+        expect(
+          yield* sql`
+            select
+              (select count(*) from agents where project_id = ${project} and deleted_at is null) as agents,
+              (select count(*) from webhooks where project_id = ${project}) as webhooks,
+              (select count(*) from phone_numbers where project_id = ${project} and status = 'active') as numbers,
+              (select count(*) from phone_numbers where project_id = ${project} and agent_id is not null) as assigned`
+        ).toEqual([{ agents: 0, webhooks: 0, numbers: 0, assigned: 0 }])
+      }
+    })
+  )
+})
