@@ -1,7 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Agents } from "@svc/agents/Agents"
-import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Projects } from "@svc/auth/Projects"
 import { Effect, Exit, Option } from "effect"
 import { PhoneNumbers } from "../src/PhoneNumbers.ts"
