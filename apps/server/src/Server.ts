@@ -2,6 +2,8 @@ import { Agents } from "@svc/agents/Agents"
 import { AgentsHttp } from "@svc/agents/AgentsHttp"
 import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
 import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { AuditLogRepo } from "@svc/agents/AuditLogRepo"
+import { KnowledgeBasesRepo } from "@svc/agents/KnowledgeBasesRepo"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { VoicePreviews } from "@svc/agents/VoicePreviews"
@@ -47,6 +49,7 @@ import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
+import { CallsOfAgent } from "@svc/call-engine/CallsOfAgent"
 import { CallsOfProject } from "@svc/call-engine/CallsOfProject"
 import { CallsRepo } from "@svc/call-engine/CallsRepo"
 import { Journal } from "@svc/call-engine/Journal"
@@ -57,11 +60,14 @@ import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
+import { NumbersOfAgent } from "@svc/numbers/NumbersOfAgent"
 import { NumbersOfProject } from "@svc/numbers/NumbersOfProject"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { PhoneNumbersHttp } from "@svc/numbers/PhoneNumbersHttp"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import { SubscriptionsRepo } from "@svc/webhooks/SubscriptionsRepo"
 import { Layer } from "effect"
 import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
@@ -88,6 +94,9 @@ const Repositories = Layer.mergeAll(
   AccountsRepo.layer,
   KeysRepo.layer,
   AgentsRepo.layer,
+  AuditLogRepo.layer,
+  KnowledgeBasesRepo.layer,
+  SubscriptionsRepo.layer,
   PhoneNumbersRepo.layer,
   CallsRepo.layer,
   LedgerRepo.layer,
@@ -108,9 +117,11 @@ const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Rates.layer, Tiers.layer))
 )
 
-const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProject, VoicePreviews.layer).pipe(
+/** A project's agents are deleted before its numbers are released, in the order of their locks: see Agents. */
+const Agency = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject, VoicePreviews.layer).pipe(
+  Layer.provideMerge(AgentsOfProject),
   Layer.provideMerge(Agents.layer),
-  Layer.provideMerge(Layer.mergeAll(UrlSafety.layer, Voices.layer))
+  Layer.provideMerge(Layer.mergeAll(Subscriptions.layer, UrlSafety.layer, Voices.layer))
 )
 
 /** Who is let in, and how often. */
@@ -120,7 +131,7 @@ const Admission = Layer.mergeAll(Security.layer, WorkspaceEdge.layer).pipe(
 )
 
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Layer.mergeAll(Calls.layer, CallsOfProject).pipe(
+const Calling = Layer.mergeAll(Calls.layer, CallsOfAgent, CallsOfProject).pipe(
   Layer.provideMerge(CallEngine.layer),
   Layer.provideMerge(
     Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, NodeLease.layer)
