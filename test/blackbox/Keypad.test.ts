@@ -62,6 +62,57 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
   )
 
   it.scoped(
+    "chooses in vain when the server hangs, and a menu can be left: by the caller, and by the API",
+    () =>
+      Effect.gen(function* () {
+        const box = yield* BlackBox
+        const line = yield* Line.open(box, ({ body, event }) => {
+          if (event !== "call.started") return { json: {} }
+          return body["gather_status"] === null
+            ? { json: { pre_gather: { prompt: "Press one.", digits: 2, timeout: 20 } } }
+            : undefined
+        })
+        const atMenu = Effect.tap(line.call, ({ phone }) => phone.hears("Press one."))
+        const [hanging, leaving, ended] = yield* Effect.all([atMenu, atMenu, atMenu], { concurrency: 3 })
+
+        hanging.phone.send({ event: "dtmf", digits: "12" })
+        leaving.phone.send({ event: "dtmf", digits: "1" })
+        leaving.phone.hangup()
+        const gather = yield* box.api.post(`/v1/calls/${ended.callId}/gather`, { prompt: "Type." })
+        expect([gather.status, gather.body["code"]]).toEqual([409, "GATHER_ALREADY_ACTIVE"])
+        const end = yield* box.api.post(`/v1/calls/${ended.callId}/end`)
+        expect([end.status, end.body["success"]]).toEqual([200, true])
+
+        const story = ({ callId }: { readonly callId: string }) =>
+          Effect.gen(function* () {
+            const { ended_reason, status } = yield* CallRecords.settled(box.api, callId)
+            const events = yield* CallRecords.eventsOf(callId)
+            expect(CallRecords.misfitsOf(events)).toEqual([])
+            const gathered = CallRecords.dataOf(events, "call.gather.completed").map(
+              (d) => `${d["status"]} ${d["input"]}`
+            )
+            const names = CallRecords.namesOf(events, "call.").filter((name) => name !== "call.dtmf.received")
+            return [`${status} ${ended_reason}`, ...gathered, ...names.slice(2)]
+          })
+        expect(yield* story(leaving)).toEqual([
+          "completed caller-hangup",
+          "timeout 1",
+          "call.gather.completed",
+          "call.ended"
+        ])
+        expect(yield* story(ended)).toEqual(["completed api", "timeout null", "call.gather.completed", "call.ended"])
+        expect(yield* story(hanging)).toEqual([
+          "failed error",
+          "completed 12",
+          "call.gather.completed",
+          "call.ended",
+          "call.failed"
+        ])
+      }),
+    concurrent
+  )
+
+  it.scoped(
     "is asked for by the API: 202, and 409 while another is under way and after the call",
     () =>
       Effect.gen(function* () {
