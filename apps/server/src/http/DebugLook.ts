@@ -15,7 +15,7 @@ dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr))
 dl div { padding: .4rem .6rem; background: var(--raised); border-radius: 6px; } dt { font-size: .8rem; color: var(--faint); }
 dd { margin: 0; overflow-wrap: anywhere; }
 ol { list-style: none; margin: 0; padding: 0; } li { display: grid; grid-template-columns: 5rem 4.5rem minmax(0, 1fr);
-  gap: .6rem; padding: .25rem 0; border-top: 1px solid var(--line); }
+  gap: 0 .6rem; padding: .25rem 0; border-top: 1px solid var(--line); }
 time { font: 13px/1.6 ui-monospace, monospace; color: var(--faint); text-align: right; }
 .who { font-size: .8rem; line-height: 1.9; color: var(--faint); } .caller { color: var(--caller); } .agent, .assistant { color: var(--agent); }
 .user { color: var(--caller); } .model { color: var(--model); } .tool, .server { color: var(--tool); }
