@@ -52,6 +52,8 @@ import { CallsHttp } from "@svc/call-engine/CallsHttp"
 import { CallsOfAgent } from "@svc/call-engine/CallsOfAgent"
 import { CallsOfProject } from "@svc/call-engine/CallsOfProject"
 import { CallsRepo } from "@svc/call-engine/CallsRepo"
+import { DebugLinks } from "@svc/call-engine/DebugLinks"
+import { DebugRepo } from "@svc/call-engine/DebugRepo"
 import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { Recovery } from "@svc/call-engine/Recovery"
@@ -99,6 +101,7 @@ const Repositories = Layer.mergeAll(
   SubscriptionsRepo.layer,
   PhoneNumbersRepo.layer,
   CallsRepo.layer,
+  DebugRepo.layer,
   LedgerRepo.layer,
   HoldsRepo.layer,
   UsageRepo.layer,
@@ -131,7 +134,8 @@ const Admission = Layer.mergeAll(Security.layer, WorkspaceEdge.layer).pipe(
 )
 
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Layer.mergeAll(Calls.layer, CallsOfAgent, CallsOfProject).pipe(
+const Calling = Layer.mergeAll(DebugLinks.layer, CallsOfAgent, CallsOfProject).pipe(
+  Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
   Layer.provideMerge(
     Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, NodeLease.layer)

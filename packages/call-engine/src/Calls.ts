@@ -36,7 +36,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       ValidationError
     >
     /** With transcript and latencies; of a live call they, and its counts of turns and tools, go as far as its journal. */
-    readonly get: (project: PrincipalProject, id: string) => Effect.Effect<Call, CallNotFound>
+    readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when it has ended and its record is settled. */
     readonly end: (
@@ -63,7 +63,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       const voices = yield* Voices
 
       const find = <A>(
-        project: PrincipalProject,
+        project: Pick<PrincipalProject, "id">,
         id: string,
         look: (
           project: number,
@@ -115,7 +115,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
           return { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count }
         })
 
-      const get = Effect.fn("Calls.get")(function* (project: PrincipalProject, callId: string) {
+      const get = Effect.fn("Calls.get")(function* (project: Pick<PrincipalProject, "id">, callId: string) {
         const row = yield* find(project, callId, repo.get)
         const { id: _, latency_turns, ...call } = row.ended_at === null ? { ...row, ...(yield* soFar(row)) } : row
         return { ...call, latency_data: { turns: latency_turns } }

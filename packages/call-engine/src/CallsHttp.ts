@@ -4,6 +4,7 @@ import { VoiceApi } from "@svc/api/VoiceApi"
 import { Usage } from "@svc/billing/Usage"
 import { Effect } from "effect"
 import { Calls } from "./Calls.ts"
+import { DebugLinks } from "./DebugLinks.ts"
 
 /** `/v1/calls`. */
 export const CallsHttp = Handlers.group(
@@ -11,6 +12,7 @@ export const CallsHttp = Handlers.group(
   "calls",
   Effect.gen(function* () {
     const calls = yield* Calls
+    const debugLinks = yield* DebugLinks
     const usage = yield* Usage
     return {
       list: ({ urlParams }) => Effect.flatMap(CurrentProject, (project) => calls.list(project, urlParams)),
@@ -22,6 +24,7 @@ export const CallsHttp = Handlers.group(
         }),
       get: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.get(project, path.callId)),
       status: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.state(project, path.callId)),
+      debugLink: ({ path }) => Effect.flatMap(CurrentProject, (project) => debugLinks.of(project, path.callId)),
       end: ({ path }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.end(project, path.callId), (call_id) => ({ success: true as const, call_id }))

@@ -7,9 +7,11 @@ import type { ApiError } from "@svc/api/ApiError"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
+import type { DebugLinks } from "@svc/call-engine/DebugLinks"
 import { Providers } from "@svc/providers/Providers"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "./ClientAddress.ts"
+import { debugRoutes } from "./DebugRoutes.ts"
 import type * as Dispatcher from "./Dispatcher.ts"
 import { documentRoutes } from "./Documents.ts"
 import * as Drain from "./Drain.ts"
@@ -133,12 +135,13 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   static readonly layer: Layer.Layer<
     HttpServer,
     StartError,
-    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | DebugLinks
   > = Layer.suspend(() =>
-    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews>(
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | DebugLinks>(
       VoiceApi,
       WorkspaceEdge.routes,
-      voicePreviewRoutes
+      voicePreviewRoutes,
+      debugRoutes
     )
   )
 }

@@ -130,3 +130,9 @@ export class NoControlChannel extends define(
   409,
   "call has no active control channel"
 ) {}
+export class DebugTokenNotFound extends define(
+  "DebugTokenNotFound",
+  "DEBUG_TOKEN_NOT_FOUND",
+  404,
+  "call has no debug token"
+) {}
