@@ -41,6 +41,8 @@ const ofInput = (input: Facts | Input): Told => {
         `call from ${input.from ?? "an unknown number"} to ${input.to ?? "an unknown number"}`,
         input.agent
       )
+    case "MenuAnswered":
+      return line("server", "answered call.started: a menu first", input.menu)
     case "ConfigAnswered":
       return line("server", "answered call.started", input.config)
     case "ConfigFailed":
@@ -67,6 +69,8 @@ const ofInput = (input: Facts | Input): Told => {
       return line("tool", "result", input.result)
     case "ToolFailed":
       return line("tool", `failed: ${input.reason}`)
+    case "GatherRequested":
+      return line("call", "digits asked for through the API", input.rules)
     case "EndRequested":
       return line("call", input.by === "api" ? "end asked for through the API" : "the server stops")
     case "CallerHungUp":
@@ -78,6 +82,8 @@ const ofInput = (input: Facts | Input): Told => {
 
 const ofCommand = (command: Command): Told => {
   switch (command._tag) {
+    case "FetchConfig":
+      return command.gathered === undefined ? undefined : line("server", "asked for the choice", command.gathered)
     case "AskModel":
       return line("model", `asked for turn ${command.turn}`, command.messages)
     case "InvokeTool":
@@ -107,7 +113,10 @@ export const storyOf = (rows: ReadonlyArray<RecordedInput>): CallStory | undefin
     lines,
     transcript: state.transcript,
     latencies: state.latencies,
-    warnings: state.config?.warnings ?? [],
+    warnings: [
+      ...steps.flatMap(({ input }) => (input._tag === "MenuAnswered" ? input.warnings : [])),
+      ...(state.config?.warnings ?? [])
+    ],
     isOfOtherVersion: differing.length > 0
   }
 }
