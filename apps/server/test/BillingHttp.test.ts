@@ -25,6 +25,7 @@ import { UsageHttp } from "@svc/billing/UsageHttp"
 import { UsageRepo } from "@svc/billing/UsageRepo"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
+import { Recordings } from "@svc/call-engine/Recordings"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { BigDecimal, ConfigProvider, Effect, Layer, Logger, Redacted } from "effect"
@@ -76,7 +77,9 @@ const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 )
 
 const MoneyServer = layerOf(MoneyApi).pipe(
-  Layer.provideMerge(Layer.mergeAll(Layer.provide(CallsHttp, NoCalls), UsageHttp, CreditsHttp)),
+  Layer.provideMerge(
+    Layer.mergeAll(Layer.provide(CallsHttp, Layer.merge(NoCalls, Layer.mock(Recordings, {}))), UsageHttp, CreditsHttp)
+  ),
   Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(Credits.layer, Unlimited)))),
   Layer.provideMerge(Services),
   Layer.provide(Layer.mergeAll(ClientAddress.layer, NoPlugins)),

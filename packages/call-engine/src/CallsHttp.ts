@@ -4,6 +4,7 @@ import { VoiceApi } from "@svc/api/VoiceApi"
 import { Usage } from "@svc/billing/Usage"
 import { Effect } from "effect"
 import { Calls } from "./Calls.ts"
+import { Recordings } from "./Recordings.ts"
 
 /** `/v1/calls`. */
 export const CallsHttp = Handlers.group(
@@ -12,6 +13,7 @@ export const CallsHttp = Handlers.group(
   Effect.gen(function* () {
     const calls = yield* Calls
     const usage = yield* Usage
+    const recordings = yield* Recordings
     return {
       list: ({ urlParams }) => Effect.flatMap(CurrentProject, (project) => calls.list(project, urlParams)),
       summary: ({ urlParams }) =>
@@ -22,6 +24,8 @@ export const CallsHttp = Handlers.group(
         }),
       get: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.get(project, path.callId)),
       status: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.state(project, path.callId)),
+      recording: ({ path, urlParams }) =>
+        Effect.flatMap(CurrentProject, (project) => recordings.link(project, path.callId, urlParams.expires_in)),
       end: ({ path }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.end(project, path.callId), (call_id) => ({ success: true as const, call_id }))

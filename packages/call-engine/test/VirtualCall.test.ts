@@ -10,6 +10,7 @@ import { ConfigProvider, Effect, Fiber, FiberSet, Layer } from "effect"
 import { Callbacks } from "../src/Callbacks.ts"
 import { Journal, type JournalRow } from "../src/Journal.ts"
 import { VirtualTime } from "../src/media/VirtualTime.ts"
+import { Recorder } from "../src/recording/Recorder.ts"
 import * as CallSession from "../src/session/CallSession.ts"
 import { sessionServices } from "../src/session/SessionServices.ts"
 import { configuration } from "./Engine.ts"
@@ -57,6 +58,7 @@ const memory = (log: Log) =>
       answered: () => {},
       flush: Effect.void
     }),
+    Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),
     Layer.succeed(Callbacks, {
       callStarted: () => Effect.as(Effect.sleep("80 millis"), answer),
       toolCall: () => Effect.as(Effect.sleep("350 millis"), { n: 7 }),

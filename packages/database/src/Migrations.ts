@@ -12,6 +12,7 @@ import limits from "./migrations/0009_limits.ts"
 import callLists from "./migrations/0010_call_lists.ts"
 import cron from "./migrations/0011_cron.ts"
 import bookings from "./migrations/0012_bookings.ts"
+import recordings from "./migrations/0017_recordings.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -32,7 +33,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0009_limits": limits,
   "0010_call_lists": callLists,
   "0011_cron": cron,
-  "0012_bookings": bookings
+  "0012_bookings": bookings,
+  "0017_recordings": recordings
 }
 
 /** A migration failed; nothing of this run was kept. */

@@ -7,6 +7,7 @@ import type { ApiError } from "@svc/api/ApiError"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
+import type { Recordings } from "@svc/call-engine/Recordings"
 import { Providers } from "@svc/providers/Providers"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "./ClientAddress.ts"
@@ -19,6 +20,7 @@ import { type HttpSettings, httpSettings } from "./HttpSettings.ts"
 import * as PluginRoutes from "./PluginRoutes.ts"
 import { PluginSockets } from "./PluginSockets.ts"
 import { Readiness } from "./Readiness.ts"
+import { recordingRoutes } from "./RecordingRoutes.ts"
 import { requestId } from "./RequestId.ts"
 import { sendError } from "./Responses.ts"
 import { plainRoutes } from "./Routes.ts"
@@ -133,12 +135,13 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   static readonly layer: Layer.Layer<
     HttpServer,
     StartError,
-    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | Recordings
   > = Layer.suspend(() =>
-    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews>(
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | Recordings>(
       VoiceApi,
       WorkspaceEdge.routes,
-      voicePreviewRoutes
+      voicePreviewRoutes,
+      recordingRoutes
     )
   )
 }
