@@ -2,6 +2,8 @@ import { Agents } from "@svc/agents/Agents"
 import { AgentsHttp } from "@svc/agents/AgentsHttp"
 import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
 import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { AuditLogRepo } from "@svc/agents/AuditLogRepo"
+import { KnowledgeBasesRepo } from "@svc/agents/KnowledgeBasesRepo"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { VoicePreviews } from "@svc/agents/VoicePreviews"
@@ -47,6 +49,7 @@ import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
+import { CallsOfAgent } from "@svc/call-engine/CallsOfAgent"
 import { CallsOfProject } from "@svc/call-engine/CallsOfProject"
 import { CallsRepo } from "@svc/call-engine/CallsRepo"
 import { Journal } from "@svc/call-engine/Journal"
@@ -65,11 +68,14 @@ import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
+import { NumbersOfAgent } from "@svc/numbers/NumbersOfAgent"
 import { NumbersOfProject } from "@svc/numbers/NumbersOfProject"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { PhoneNumbersHttp } from "@svc/numbers/PhoneNumbersHttp"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import { SubscriptionsRepo } from "@svc/webhooks/SubscriptionsRepo"
 import { Effect, Layer } from "effect"
 import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
@@ -98,6 +104,9 @@ const Repositories = Layer.mergeAll(
   AccountsRepo.layer,
   KeysRepo.layer,
   AgentsRepo.layer,
+  AuditLogRepo.layer,
+  KnowledgeBasesRepo.layer,
+  SubscriptionsRepo.layer,
   PhoneNumbersRepo.layer,
   CallsRepo.layer,
   RecordingsRepo.layer,
@@ -119,9 +128,11 @@ const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Rates.layer, Tiers.layer))
 )
 
-const Agency = Layer.mergeAll(PhoneNumbers.layer, AgentsOfProject, NumbersOfProject, VoicePreviews.layer).pipe(
+/** A project's agents are deleted before its numbers are released, in the order of their locks: see Agents. */
+const Agency = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject, VoicePreviews.layer).pipe(
+  Layer.provideMerge(AgentsOfProject),
   Layer.provideMerge(Agents.layer),
-  Layer.provideMerge(Layer.mergeAll(UrlSafety.layer, Voices.layer))
+  Layer.provideMerge(Layer.mergeAll(Subscriptions.layer, UrlSafety.layer, Voices.layer))
 )
 
 /** Who is let in, and how often. */
@@ -143,7 +154,7 @@ const Recording = Layer.mergeAll(Recordings.layer, RetentionWorker.pipe(Layer.pr
 )
 
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Layer.mergeAll(Calls.layer, CallsOfProject).pipe(
+const Calling = Layer.mergeAll(Calls.layer, CallsOfAgent, CallsOfProject).pipe(
   Layer.provideMerge(CallEngine.layer),
   Layer.provideMerge(Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)),
   Layer.provideMerge(NodeLease.layer),

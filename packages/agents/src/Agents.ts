@@ -1,86 +1,56 @@
-import { randomBytes } from "node:crypto"
-import { type Agent, AgentNotFound } from "@svc/api/agents/Agent"
-import type { AgentCreate } from "@svc/api/agents/AgentsApi"
+import type { SqlClient } from "@effect/sql"
+import { type Agent, type AgentHasActiveCalls, AgentNotFound, type WebhookUrlRequired } from "@svc/api/agents/Agent"
+import type { AgentClone, AgentCreate, AgentUpdate } from "@svc/api/agents/AgentBody"
+import type { NewAgent } from "@svc/api/agents/AgentsApi"
+import type { AuditLogPage, AuditLogQuery } from "@svc/api/agents/AuditLog"
 import type { AgentId } from "@svc/api/Ids"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
-import { ValidationError } from "@svc/api/VoiceError"
-import { Context, Effect, Either, Layer, Option } from "effect"
+import { type BadRequest, ValidationError } from "@svc/api/VoiceError"
+import type { Subscriptions } from "@svc/webhooks/Subscriptions"
+import { Context, Effect, Layer, Option, type Scope } from "effect"
+import { agentChanges } from "./AgentChanges.ts"
+import { agentHooks } from "./AgentHooks.ts"
+import { agentStates, toAgent } from "./AgentState.ts"
 import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
-import { UrlSafety } from "./UrlSafety.ts"
-import { Voices } from "./Voices.ts"
+import { AuditLogRepo } from "./AuditLogRepo.ts"
+import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
+import type { UrlSafety } from "./UrlSafety.ts"
+import type { Voices } from "./Voices.ts"
 
 /** What a call needs of its agent, as it is when the call starts. */
-export interface CallAgent {
-  readonly id: number
-  readonly public_id: AgentId
-  readonly org_id: number
-  readonly project_id: number
-  readonly name: string
-  readonly language: string
-  readonly voice: string
+export type CallAgent = Pick<
+  AgentRow,
+  | "id"
+  | "public_id"
+  | "org_id"
+  | "project_id"
+  | "name"
+  | "language"
+  | "voice"
   /** Seconds, 60 to 7200. */
-  readonly max_duration: number
-  readonly recording: boolean
-  readonly end_call_enabled: boolean
-  readonly server_url: string
+  | "max_duration"
+  | "recording"
+  | "end_call_enabled"
+  | "server_url"
   /** 64 hex characters; signs the requests to `server_url` (decisions §3.2). */
-  readonly server_secret: string
-}
+  | "server_secret"
+>
 
-/** An agent as it was just made; the secret is not shown again. */
-export interface CreatedAgent {
-  readonly agent: Agent
-  readonly server_secret: string
-  readonly server_secret_note: string
-}
-
-/** Limits of `max_duration` in seconds; an integer beyond them is clamped (spec 4.2, decisions §3.3). */
-const duration = { min: 60, max: 7200 }
-
-const note =
-  "Store server_secret now, it is shown only once. It signs the requests to server_url (header X-Svc-Signature)."
-
-/** The wire form. Webhook and knowledge bases are empty until the agent can have them. */
-const toAgent = (row: AgentRow): Agent => ({
-  id: row.id,
-  public_id: row.public_id,
-  name: row.name,
-  language: row.language,
-  voice: row.voice,
-  max_duration: row.max_duration,
-  recording: row.recording,
-  end_call_enabled: row.end_call_enabled,
-  server_url: row.server_url,
-  server_secret_hint: `...${row.server_secret.slice(-8)}`,
-  webhook_url: null,
-  webhook_secret_hint: null,
-  webhook_events: null,
-  knowledge_base_ids: [],
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString()
-})
-
-/** PostgreSQL cannot hold U+0000 in a text. */
-const checkText = (text: string, field: string): Effect.Effect<string, ValidationError> =>
-  text.includes("\u0000")
-    ? Effect.fail(ValidationError.field(field, `${field} must not contain NUL characters`))
-    : Effect.succeed(text)
-
-/** One error out of those of several fields: with a single one its own message, else the general one (decisions §1.3). */
-const together = (
-  checks: ReadonlyArray<Effect.Effect<unknown, ValidationError>>
-): Effect.Effect<void, ValidationError> =>
-  Effect.flatMap(Effect.forEach(checks, Effect.either, { concurrency: "unbounded" }), (results) => {
-    const errors = results.flatMap((result) => (Either.isLeft(result) ? [result.left] : []))
-    const [first, second] = errors
-    if (first === undefined) return Effect.void
-    if (second === undefined) return Effect.fail(first)
-    const details: Record<string, string> = {}
-    for (const error of errors) Object.assign(details, error.details)
-    return Effect.fail(new ValidationError({ details }))
-  })
-
-/** Voice agents of a project (spec 2.4, 4.2; decisions §3). */
+/**
+ * Voice agents of a project (spec 2.4, 2.5, 3.2, 4.2; decisions §3). Each change is one transaction with its entry in the
+ * audit log. Agents are named by public or numeric id; one of another project is not found.
+ *
+ * What a deletion does to what an agent has:
+ *
+ * | of the agent | what happens |
+ * |---|---|
+ * | live calls | there are none: the deletion is refused, and a call that arrives during it is |
+ * | phone numbers | have no agent |
+ * | knowledge bases | are detached |
+ * | webhook | is removed, with its secret |
+ * | audit log | gets its last entry, and stays readable |
+ * | call records, usage | stay |
+ */
 export class Agents extends Context.Tag("@svc/agents/Agents")<
   Agents,
   {
@@ -96,30 +66,105 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
         readonly name?: string | undefined
       }
     ) => Effect.Effect<{ readonly agents: ReadonlyArray<Agent>; readonly next_cursor: string | null }, ValidationError>
-    /** Makes an agent with a new server secret. A bad URL, voice or name is a validation error on that field. */
-    readonly create: (owner: ProjectPrincipal, body: AgentCreate) => Effect.Effect<CreatedAgent, ValidationError>
-    /** By public or numeric id; one of another project is not found. */
     readonly get: (project: PrincipalProject, id: string) => Effect.Effect<Agent, AgentNotFound>
+    /** Makes an agent with a new server secret, and a webhook with a new secret when there is a `webhook_url`. */
+    readonly create: (owner: ProjectPrincipal, body: AgentCreate) => Effect.Effect<NewAgent, ValidationError>
+    /**
+     * Changes what is given. What changes nothing writes nothing. The voice is checked against the language as they are
+     * together after the change. WebhookChange tells what happens to the webhook.
+     */
+    readonly update: (
+      owner: ProjectPrincipal,
+      id: string,
+      body: AgentUpdate
+    ) => Effect.Effect<Agent, AgentNotFound | ValidationError | BadRequest>
+    /** Deletes the agent (soft); see above. Of several who try, one succeeds. Gives its public id. */
+    readonly remove: (
+      owner: ProjectPrincipal,
+      id: string
+    ) => Effect.Effect<AgentId, AgentNotFound | AgentHasActiveCalls>
+    /**
+     * A new agent with the source's configuration, knowledge bases and webhook, and its own secrets (decisions §3.5). The
+     * name, when none is given, is `Copy of ` and the source's, cut to 200 characters. Its log begins with `cloned`,
+     * with the source's public id as `cloned_from`; the source's log does not tell of it.
+     */
+    readonly clone: (
+      owner: ProjectPrincipal,
+      id: string,
+      body: AgentClone
+    ) => Effect.Effect<NewAgent, AgentNotFound | AgentHasActiveCalls>
+    /** The old secret is invalid at once. */
+    readonly rotateWebhookSecret: (
+      owner: ProjectPrincipal,
+      id: string
+    ) => Effect.Effect<
+      { readonly id: number; readonly webhook_secret: string; readonly webhook_secret_note: string },
+      AgentNotFound | WebhookUrlRequired
+    >
+    /** Calls under way go on with the secret with which they began. */
+    readonly rotateServerSecret: (
+      owner: ProjectPrincipal,
+      id: string
+    ) => Effect.Effect<
+      { readonly id: number; readonly server_secret: string; readonly server_secret_note: string },
+      AgentNotFound
+    >
+    /** Newest first. Also of an agent that is deleted: who deleted it is asked afterwards. */
+    readonly auditLog: (
+      project: PrincipalProject,
+      id: string,
+      query: AuditLogQuery
+    ) => Effect.Effect<AuditLogPage, AgentNotFound>
     /** By numeric id, of any project: for the call engine, which knows it from the number that was dialled. */
     readonly forCall: (agentId: number) => Effect.Effect<CallAgent, AgentNotFound>
+    /**
+     * For a transaction that gives the agent something: until it ends the agent is not deleted. Waits for a deletion that
+     * is under way; false when the agent is deleted.
+     */
+    readonly pin: (agentId: number) => Effect.Effect<boolean>
+    /**
+     * Runs inside the transaction of every deletion of an agent (not of its project), until the scope closes. Whatever it
+     * fails with undoes the deletion. It may write to the database and must not call anybody else.
+     */
+    readonly onDelete: (
+      name: string,
+      hook: (agentId: number) => Effect.Effect<void>
+    ) => Effect.Effect<void, never, Scope.Scope>
+    /**
+     * Tells, until the scope closes, whether an agent has live calls; asked inside the transactions of deleting and
+     * cloning. Who starts a call pins the agent in the transaction that makes the call visible to this question.
+     */
+    readonly activeWhen: (
+      name: string,
+      look: (agentId: number) => Effect.Effect<boolean>
+    ) => Effect.Effect<void, never, Scope.Scope>
   }
 >() {
-  static readonly layer: Layer.Layer<Agents, never, AgentsRepo | UrlSafety | Voices> = Layer.effect(
+  static readonly layer: Layer.Layer<
+    Agents,
+    never,
+    AgentsRepo | AuditLogRepo | KnowledgeBasesRepo | Subscriptions | UrlSafety | Voices | SqlClient.SqlClient
+  > = Layer.effect(
     Agents,
     Effect.gen(function* () {
       const repo = yield* AgentsRepo
-      const urls = yield* UrlSafety
-      const voices = yield* Voices
+      const log = yield* AuditLogRepo
+      const complete = yield* agentStates
+      const hooks = agentHooks()
+      const changes = yield* agentChanges(hooks)
 
-      const found = (row: Option.Option<AgentRow>): Effect.Effect<AgentRow, AgentNotFound> =>
+      const found = <A>(row: Option.Option<A>): Effect.Effect<A, AgentNotFound> =>
         Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new AgentNotFound())
 
       return {
+        ...changes,
         list: Effect.fnUntraced(function* (project, query) {
-          const name = query.name === undefined ? "" : yield* checkText(query.name, "name")
+          if (query.name?.includes("\u0000")) {
+            return yield* ValidationError.field("name", "name must not contain NUL characters")
+          }
           let before: number | undefined
           if (query.after !== undefined) {
-            const cursor = yield* repo.cursor(project.id, query.after)
+            const cursor = yield* repo.known(project.id, query.after)
             if (Option.isNone(cursor)) {
               return yield* ValidationError.field("after", "after must be the id of an agent of this project")
             }
@@ -128,39 +173,25 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
           const rows = yield* repo.page({
             project_id: project.id,
             before,
-            name: name === "" ? undefined : name,
+            name: query.name === "" ? undefined : query.name,
             limit: query.limit + 1
           })
-          const agents = rows.slice(0, query.limit).map(toAgent)
-          const next_cursor = rows.length > query.limit ? (agents.at(-1)?.public_id ?? null) : null
-          return { agents, next_cursor }
+          const page = rows.slice(0, query.limit)
+          return {
+            agents: (yield* complete(page)).map(toAgent),
+            next_cursor: rows.length > query.limit ? (page.at(-1)?.public_id ?? null) : null
+          }
         }),
-        create: Effect.fn("Agents.create")(function* (owner, body) {
-          yield* together([
-            checkText(body.name, "name"),
-            body.server_url.trim() === ""
-              ? Effect.fail(ValidationError.field("server_url", "server_url is required."))
-              : urls.check(body.server_url, "server_url"),
-            voices.isValid(body.voice, body.language)
-              ? Effect.void
-              : Effect.fail(ValidationError.field("voice", "voice not available for the selected language"))
-          ])
-          const row = yield* repo.insert({
-            org_id: owner.org.id,
-            project_id: owner.project.id,
-            name: body.name,
-            language: body.language,
-            voice: body.voice,
-            max_duration: Math.min(duration.max, Math.max(duration.min, body.max_duration)),
-            recording: body.recording,
-            end_call_enabled: body.end_call_enabled,
-            server_url: body.server_url,
-            server_secret: randomBytes(32).toString("hex")
-          })
-          return { agent: toAgent(row), server_secret: row.server_secret, server_secret_note: note }
+        get: Effect.fn("Agents.get")(function* (project, id) {
+          const [state] = yield* complete(Option.toArray(yield* repo.find(project.id, id)))
+          return state === undefined ? yield* new AgentNotFound() : toAgent(state)
         }),
-        get: (project, id) => repo.find(project.id, id).pipe(Effect.flatMap(found), Effect.map(toAgent)),
-        forCall: (agentId) => Effect.flatMap(repo.findById(agentId), found)
+        auditLog: (project, id, query) =>
+          Effect.flatMap(Effect.flatMap(repo.known(project.id, id), found), (agentId) => log.page(agentId, query)),
+        forCall: (agentId) => Effect.flatMap(repo.findById(agentId), found),
+        pin: repo.pin,
+        onDelete: hooks.onDelete,
+        activeWhen: hooks.activeWhen
       }
     })
   )

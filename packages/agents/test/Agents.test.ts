@@ -1,64 +1,8 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it, layer } from "@effect/vitest"
-import { AgentCreate } from "@svc/api/agents/AgentsApi"
-import type { ProjectPrincipal } from "@svc/api/Principal"
-import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { TestDatabase } from "@svc/database/TestDatabase"
-import { Providers } from "@svc/providers/Providers"
-import { BigDecimal, Effect, Either, Layer, ParseResult, Schema } from "effect"
+import { Effect, Either, ParseResult } from "effect"
 import { Agents } from "../src/Agents.ts"
-import { AgentsRepo } from "../src/AgentsRepo.ts"
-import { Resolver } from "../src/UrlSafety/Resolver.ts"
-import { UrlSafety } from "../src/UrlSafety.ts"
-import { Voices } from "../src/Voices.ts"
-
-/** Names under example.com are public, others do not exist. */
-const Dns = Layer.succeed(Resolver, {
-  resolve: (hostname, done) =>
-    hostname.endsWith("example.com")
-      ? done(null, [{ address: "93.184.216.34", family: 4 }])
-      : done(new Error("ENOTFOUND"), [])
-})
-const Plugins = Layer.succeed(Providers, {
-  plugins: [],
-  telephony: [],
-  speechToText: [],
-  textToSpeech: [
-    {
-      id: "test",
-      voices: [{ name: "Jan", languages: ["nl-NL"], gender: "male" }],
-      sampleRates: [8000],
-      health: Effect.die("not asked"),
-      synthesize: () => Effect.void
-    }
-  ],
-  languageModel: [],
-  voiceActivity: undefined
-})
-const Test = Agents.layer.pipe(
-  Layer.provide(Layer.mergeAll(AgentsRepo.layer, UrlSafety.layer, Voices.layer)),
-  Layer.provideMerge(Accounts.layer),
-  Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
-  Layer.provideMerge(TestDatabase.layer)
-)
-
-/** A new project of a new organization, as its full key sees it. */
-const owner = Effect.gen(function* () {
-  const accounts = yield* Accounts
-  const org = yield* accounts.createOrganization({ name: "Acme", tier: "payg", balance_eur: BigDecimal.fromBigInt(0n) })
-  const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
-  const principal: ProjectPrincipal = { kind: "project", key_id: 1, scope: "full", org, project }
-  return principal
-})
-
-const decode = Schema.decodeUnknownEither(AgentCreate)
-const minimal = { name: "Reception", server_url: "https://example.com/voice" }
-const create = (principal: ProjectPrincipal, body: unknown) =>
-  Effect.gen(function* () {
-    const agents = yield* Agents
-    return yield* agents.create(principal, yield* Effect.orDie(decode(body)))
-  })
+import { create, decode, minimal, owner, Test } from "./Fixture.ts"
 
 describe("the body of POST /v1/agents", () => {
   it.each([
@@ -68,6 +12,7 @@ describe("the body of POST /v1/agents", () => {
     ["name", "", "name is required."],
     ["name", "   ", "name is required."],
     ["name", "x".repeat(201), "name must not exceed 200 characters"],
+    ["name", "a\u0000b", "name must not contain NUL characters"],
     ["server_url", undefined, "is missing"],
     ["server_url", null, "Expected"],
     ["server_url", ["https://example.com"], "Expected"],
@@ -140,8 +85,7 @@ layer(Test)("Agents", (it) => {
     [{ server_url: "https://169.254.169.254/" }, { server_url: "server_url blocked by SSRF filter" }],
     [{ voice: "Jan" }, { voice: "voice not available for the selected language" }],
     [{ voice: "" }, { voice: "voice not available for the selected language" }],
-    [{ voice: "Sarah\u0000" }, { voice: "voice not available for the selected language" }],
-    [{ name: "a\u0000b" }, { name: "name must not contain NUL characters" }]
+    [{ voice: "Sarah\u0000" }, { voice: "voice not available for the selected language" }]
   ])("a bad value is refused on its field, and nothing is made: %j", ([change, details]) =>
     Effect.gen(function* () {
       const agents = yield* Agents
@@ -156,9 +100,9 @@ layer(Test)("Agents", (it) => {
   it.effect("several bad fields are told together", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
-        create(yield* owner, { name: "\u0000", server_url: "https://10.0.0.1", voice: "Nobody" })
+        create(yield* owner, { server_url: "https://10.0.0.1", voice: "Nobody", webhook_url: "http://x.example.com" })
       )
-      expect(Object.keys(error.details ?? {}).sort()).toEqual(["name", "server_url", "voice"])
+      expect(Object.keys(error.details ?? {}).sort()).toEqual(["server_url", "voice", "webhook_url"])
     })
   )
   it.effect("a voice of the agent's language is accepted", () =>

@@ -12,15 +12,26 @@ const call = (handler: AnyHandler | undefined, request: unknown) => handler?.(re
 
 /** Says what it was asked. */
 const asked: Array<unknown> = []
+const unasked = () => Effect.die("not asked")
+const notFound = (...args: ReadonlyArray<unknown>) =>
+  Effect.zipRight(
+    Effect.sync(() => asked.push(args)),
+    Effect.fail(new AgentNotFound())
+  )
 const Spy = Layer.succeed(Agents, {
   list: (...args) => Effect.sync(() => ({ agents: [], next_cursor: String(asked.push(args)) })),
   create: (...args) => Effect.dieSync(() => asked.push(args)),
-  get: (...args) =>
-    Effect.zipRight(
-      Effect.sync(() => asked.push(args)),
-      Effect.fail(new AgentNotFound())
-    ),
-  forCall: () => Effect.die("not asked")
+  get: notFound,
+  update: notFound,
+  remove: notFound,
+  clone: notFound,
+  rotateWebhookSecret: notFound,
+  rotateServerSecret: notFound,
+  auditLog: notFound,
+  forCall: unasked,
+  pin: unasked,
+  onDelete: unasked,
+  activeWhen: unasked
 })
 
 it.effect("an org key with a project acts on that project", () =>
@@ -43,10 +54,20 @@ it.effect("an org key with a project acts on that project", () =>
     yield* Effect.exit(as(call(group?.handlers["create"], { payload: { name: "x" } })))
     const error = yield* Effect.flip(as(call(group?.handlers["get"], { path: { agentId: "7" } })))
     expect(error.code).toBe("AGENT_NOT_FOUND")
+    for (const name of ["update", "remove", "clone", "rotateWebhookSecret", "rotateServerSecret", "auditLog"]) {
+      yield* Effect.flip(as(call(group?.handlers[name], { path: { agentId: "7" }, payload: {}, urlParams: {} })))
+    }
+    const by = { ...principal, project }
     expect(asked).toEqual([
       [project, { limit: 20 }],
-      [{ ...principal, project }, { name: "x" }],
-      [project, "7"]
+      [by, { name: "x" }],
+      [project, "7"],
+      [by, "7", {}],
+      [by, "7"],
+      [by, "7", {}],
+      [by, "7"],
+      [by, "7"],
+      [project, "7", {}]
     ])
   }).pipe(Effect.provide(AgentsHttp.pipe(Layer.provide(Spy), Layer.provideMerge(HandlerRegistry.layer))))
 )

@@ -26,6 +26,10 @@ export type CallId = typeof CallId.Type
 export const ProjectId = publicId("proj", "ProjectId")
 export type ProjectId = typeof ProjectId.Type
 
+/** A knowledge base's public id, `kb_…`. */
+export const KnowledgeBaseId = publicId("kb", "KnowledgeBaseId")
+export type KnowledgeBaseId = typeof KnowledgeBaseId.Type
+
 /** An organization's public id, `org_…`. */
 export const OrgId = publicId("org", "OrgId")
 export type OrgId = typeof OrgId.Type
@@ -56,6 +60,7 @@ export const generate = <A extends string>(schema: Schema.Schema<A, string>, pre
 export const newAgentId: Effect.Effect<AgentId> = generate(AgentId, "agent")
 export const newCallId: Effect.Effect<CallId> = generate(CallId, "call")
 export const newProjectId: Effect.Effect<ProjectId> = generate(ProjectId, "proj")
+export const newKnowledgeBaseId: Effect.Effect<KnowledgeBaseId> = generate(KnowledgeBaseId, "kb")
 export const newOrgId: Effect.Effect<OrgId> = generate(OrgId, "org")
 export const newBookingCustomerId: Effect.Effect<BookingCustomerId> = generate(BookingCustomerId, "bcus")
 export const newEventId: Effect.Effect<EventId> = generate(EventId, "whe")

@@ -41,7 +41,7 @@ const patience = "5 seconds"
  * | of the project | what happens | when |
  * |---|---|---|
  * | keys | fail with 401 | at once on this node, within 2 s on others |
- * | agents | deleted (soft) | in the deletion's transaction |
+ * | agents | deleted (soft), their webhooks removed | in the deletion's transaction |
  * | phone numbers | released: another project can register them | in the deletion's transaction |
  * | live calls | end with `ended_reason` `api` | after the commit; on whichever node they are within 2 s |
  * | call records, usage | stay with the organization | |

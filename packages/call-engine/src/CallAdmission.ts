@@ -1,5 +1,5 @@
 import { SqlClient } from "@effect/sql"
-import type { CallAgent } from "@svc/agents/Agents"
+import { Agents, type CallAgent } from "@svc/agents/Agents"
 import { newCallId } from "@svc/api/Ids"
 import { Billing } from "@svc/billing/Billing"
 import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
@@ -36,57 +36,63 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
     readonly admit: (call: ArrivedCall) => Effect.Effect<CallOwner | undefined>
   }
 >() {
-  static readonly layer: Layer.Layer<CallAdmission, never, Billing | CallsRepo | Settlement | SqlClient.SqlClient> =
-    Layer.effect(
-      CallAdmission,
-      Effect.gen(function* () {
-        const billing = yield* Billing
-        const repo = yield* CallsRepo
-        const settlement = yield* Settlement
-        const sql = yield* SqlClient.SqlClient
+  static readonly layer: Layer.Layer<
+    CallAdmission,
+    never,
+    Agents | Billing | CallsRepo | Settlement | SqlClient.SqlClient
+  > = Layer.effect(
+    CallAdmission,
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const billing = yield* Billing
+      const repo = yield* CallsRepo
+      const settlement = yield* Settlement
+      const sql = yield* SqlClient.SqlClient
 
-        const record = ({ agent, incoming, node_id, org_id, project_id, telephony }: ArrivedCall) =>
-          Effect.gen(function* () {
-            const public_id = yield* newCallId
-            const admission =
-              agent === null
-                ? ("no-agent" as const)
-                : yield* billing.admit({ call_id: public_id, org_id, recording: agent.recording })
-            const row = {
-              public_id,
-              org_id,
-              project_id,
-              agent_id: agent?.id ?? null,
-              agent_public_id: agent?.public_id ?? null,
-              node_id,
-              status: admission === "admitted" ? ("ringing" as const) : ("rejected" as const),
-              from_number: incoming.from,
-              to_number: incoming.to,
-              started_at: new Date(yield* Clock.currentTimeMillis)
-            }
-            const owner = {
-              ...row,
-              recording_enabled: false,
-              id: yield* repo.insert({ ...row, telephony: telephony.id })
-            }
-            if (admission === "admitted") return { owner, refused: undefined }
-            yield* settlement.settleWithout(
-              owner,
-              { status: "rejected", disposition: "rejected", ended_reason: null },
-              owner.started_at
-            )
-            return { owner, refused: why[admission] }
-          })
+      const record = ({ incoming, node_id, org_id, project_id, telephony, ...call }: ArrivedCall) =>
+        Effect.gen(function* () {
+          // Deleted since it was looked up, it answers no more. Else its deletion waits, and then sees this call.
+          const agent = call.agent !== null && (yield* agents.pin(call.agent.id)) ? call.agent : null
+          const public_id = yield* newCallId
+          const admission =
+            agent === null
+              ? ("no-agent" as const)
+              : yield* billing.admit({ call_id: public_id, org_id, recording: agent.recording })
+          const row = {
+            public_id,
+            org_id,
+            project_id,
+            agent_id: agent?.id ?? null,
+            agent_public_id: agent?.public_id ?? null,
+            node_id,
+            status: admission === "admitted" ? ("ringing" as const) : ("rejected" as const),
+            from_number: incoming.from,
+            to_number: incoming.to,
+            started_at: new Date(yield* Clock.currentTimeMillis)
+          }
+          const owner = {
+            ...row,
+            recording_enabled: false,
+            id: yield* repo.insert({ ...row, telephony: telephony.id })
+          }
+          if (admission === "admitted") return { owner, refused: undefined }
+          yield* settlement.settleWithout(
+            owner,
+            { status: "rejected", disposition: "rejected", ended_reason: null },
+            owner.started_at
+          )
+          return { owner, refused: why[admission] }
+        })
 
-        return {
-          admit: Effect.fn("CallAdmission.admit")(function* (call) {
-            // One transaction: a slot without a record would never be given back, a rejected call never end.
-            const { owner, refused } = yield* Effect.orDie(sql.withTransaction(record(call)))
-            if (refused === undefined) return owner
-            call.incoming.reject(refused.cause, refused.reason)
-            return undefined
-          })
-        }
-      })
-    )
+      return {
+        admit: Effect.fn("CallAdmission.admit")(function* (call) {
+          // One transaction: a slot without a record would never be given back, a rejected call never end.
+          const { owner, refused } = yield* Effect.orDie(sql.withTransaction(record(call)))
+          if (refused === undefined) return owner
+          call.incoming.reject(refused.cause, refused.reason)
+          return undefined
+        })
+      }
+    })
+  )
 }

@@ -124,6 +124,8 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
     readonly owner: (publicId: string) => Effect.Effect<Option.Option<CallOwner>>
     /** Calls that were live on these nodes. */
     readonly liveOn: (nodes: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<CallOwner>>
+    /** Whether an agent has calls that have not ended. */
+    readonly hasLive: (agentId: number) => Effect.Effect<boolean>
     readonly journal: (id: number) => Effect.Effect<ReadonlyArray<StoredInput>>
     readonly list: (filter: CallFilter) => Effect.Effect<ReadonlyArray<typeof SummaryRow.Type>>
     readonly get: (
@@ -227,6 +229,11 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
                 select ${owner} from calls where ended_at is null and node_id = any(${ids}::text[])
                 order by org_id, agent_id, id`
             })(nodes)
+          ),
+        hasLive: (agentId) =>
+          sql`select 1 from calls where agent_id = ${agentId} and ended_at is null limit 1`.pipe(
+            Effect.map((found) => found.length > 0),
+            Effect.orDie
           ),
         journal: (id) =>
           Effect.orDie(

@@ -134,6 +134,11 @@ const writer = Effect.gen(function* () {
     Effect.gen(function* () {
       const calls = [...new Set([...batch.rows, ...batch.answered].map((one) => one.call_id))]
       const publicCalls = [...new Set(batch.events.map((event) => event.call_id))]
+      // Who settles the calls of a dead node writes to its row first: so that is over, or waits until we have written.
+      yield* sql`
+        select 1 from nodes where id in (
+          select node_id from calls where id = any(${calls}::bigint[]) or public_id = any(${publicCalls}::text[])
+        ) order by id for share`
       const over = yield* sql<{ readonly id: number; readonly public_id: string }>`
         select id, public_id from calls
         where (id = any(${calls}::bigint[]) or public_id = any(${publicCalls}::text[])) and ended_at is not null`

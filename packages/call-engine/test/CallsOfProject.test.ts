@@ -1,7 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
-import { AgentsRepo } from "@svc/agents/AgentsRepo"
 import { AccountsRepo } from "@svc/auth/AccountsRepo"
 import { Keys } from "@svc/auth/Keys"
 import { KeysRepo } from "@svc/auth/KeysRepo"
@@ -19,7 +18,7 @@ const Test = Layer.mergeAll(CallsOfProject, AgentsOfProject, NumbersOfProject).p
   Layer.provideMerge(Projects.layer),
   Layer.provide(Keys.layer),
   Layer.provide(KeyUse.layer),
-  Layer.provide(Layer.mergeAll(KeysRepo.layer, AccountsRepo.layer, AgentsRepo.layer, PhoneNumbersRepo.layer)),
+  Layer.provide(Layer.mergeAll(KeysRepo.layer, AccountsRepo.layer, PhoneNumbersRepo.layer)),
   Layer.provideMerge(Base)
 )
 

@@ -1,5 +1,5 @@
 import { Agents } from "@svc/agents/Agents"
-import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { Voices } from "@svc/agents/Voices"
@@ -57,10 +57,8 @@ export const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 
 /** Everything under the engine that one node has for itself, on a database that is given. */
 export const Services = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer, Charging).pipe(
-  Layer.provideMerge(Layer.mergeAll(Agents.layer, Accounts.layer)),
-  Layer.provideMerge(
-    Layer.mergeAll(AgentsRepo.layer, PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)
-  ),
+  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer)),
+  Layer.provideMerge(Layer.mergeAll(PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)),
   Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),
   Layer.provide(Layer.setConfigProvider(ConfigProvider.orElse(settings, () => ConfigProvider.fromEnv())))
 )
@@ -123,7 +121,14 @@ export const line = (
     const number = `+1555${String(1_000_000 + ++numbers + process.pid * 100).slice(-7)}`
     const imported = yield* phoneNumbers.import(principal, { number, telephony: "simulated" })
     yield* phoneNumbers.assign(principal.project, String(imported.id), created.agent.public_id)
-    return { server, number, project: principal.project, secret: created.server_secret, agent: created.agent }
+    return {
+      server,
+      number,
+      owner: principal,
+      project: principal.project,
+      secret: created.server_secret,
+      agent: created.agent
+    }
   })
 
 /** A phone on the simulated network. */

@@ -12,6 +12,10 @@ import limits from "./migrations/0009_limits.ts"
 import callLists from "./migrations/0010_call_lists.ts"
 import cron from "./migrations/0011_cron.ts"
 import bookings from "./migrations/0012_bookings.ts"
+import webhooks from "./migrations/0013_webhooks.ts"
+import knowledgeBases from "./migrations/0014_knowledge_bases.ts"
+import agentConfiguration from "./migrations/0015_agent_configuration.ts"
+import liveCalls from "./migrations/0016_live_calls.ts"
 import recordings from "./migrations/0017_recordings.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
@@ -34,6 +38,10 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0010_call_lists": callLists,
   "0011_cron": cron,
   "0012_bookings": bookings,
+  "0013_webhooks": webhooks,
+  "0014_knowledge_bases": knowledgeBases,
+  "0015_agent_configuration": agentConfiguration,
+  "0016_live_calls": liveCalls,
   "0017_recordings": recordings
 }
 

@@ -1,3 +1,4 @@
+import { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
 import { type PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "@svc/api/numbers/PhoneNumber"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
@@ -51,66 +52,73 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
     readonly route: (to: string, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
   }
 >() {
-  static readonly layer: Layer.Layer<PhoneNumbers, never, PhoneNumbersRepo | Agents | Providers> = Layer.effect(
-    PhoneNumbers,
-    Effect.gen(function* () {
-      const repo = yield* PhoneNumbersRepo
-      const agents = yield* Agents
-      const { telephony } = yield* Providers
-      const networks = telephony.map((plugin) => plugin.id)
+  static readonly layer: Layer.Layer<PhoneNumbers, never, PhoneNumbersRepo | Agents | Providers | SqlClient.SqlClient> =
+    Layer.effect(
+      PhoneNumbers,
+      Effect.gen(function* () {
+        const repo = yield* PhoneNumbersRepo
+        const agents = yield* Agents
+        const sql = yield* SqlClient.SqlClient
+        const { telephony } = yield* Providers
+        const networks = telephony.map((plugin) => plugin.id)
 
-      return {
-        list: Effect.fn("PhoneNumbers.list")(function* (project, query) {
-          let before: number | undefined
-          if (query.after !== undefined) {
-            before = parseNumberId(query.after)
-            if (before === undefined || !(yield* repo.exists(project.id, before))) {
-              return yield* ValidationError.field("after", "after must be the id of a phone number of this project")
+        return {
+          list: Effect.fn("PhoneNumbers.list")(function* (project, query) {
+            let before: number | undefined
+            if (query.after !== undefined) {
+              before = parseNumberId(query.after)
+              if (before === undefined || !(yield* repo.exists(project.id, before))) {
+                return yield* ValidationError.field("after", "after must be the id of a phone number of this project")
+              }
             }
-          }
-          const rows = yield* repo.page({ project_id: project.id, before, limit: query.limit + 1 })
-          const phone_numbers = rows.slice(0, query.limit).map(toPhoneNumber)
-          const last = phone_numbers.at(-1)
-          return {
-            phone_numbers,
-            next_cursor: rows.length > query.limit && last !== undefined ? String(last.id) : null
-          }
-        }),
-        import: Effect.fn("PhoneNumbers.import")(function* (owner, body) {
-          if (!networks.includes(body.telephony)) {
-            return yield* ValidationError.field(
-              "telephony",
-              networks.length === 0
-                ? "telephony must be a loaded telephony plugin; none is loaded"
-                : `telephony must be one of: ${networks.join(", ")}`
-            )
-          }
-          const row = yield* repo.insert({
-            org_id: owner.org.id,
-            project_id: owner.project.id,
-            number: body.number,
-            ...factsOf(body.number),
-            monthly_cost_eur: 0,
-            telephony: body.telephony
-          })
-          if (Option.isNone(row)) return yield* new PhoneNumberInUse()
-          return toPhoneNumber(row.value)
-        }),
-        assign: Effect.fn("PhoneNumbers.assign")(function* (project, id, agentId) {
-          const numberId = parseNumberId(id)
-          if (numberId === undefined) return yield* new PhoneNumberNotFound()
-          const agent =
-            agentId === null
-              ? null
-              : yield* Effect.catchTag(agents.get(project, String(agentId)), "AgentNotFound", () =>
-                  ValidationError.field("agent_id", "agent_id must be the id of an agent of this project")
-                )
-          const row = yield* repo.assign(project.id, numberId, agent)
-          if (Option.isNone(row)) return yield* new PhoneNumberNotFound()
-          return toPhoneNumber(row.value)
-        }),
-        route: (to, network) => repo.route(candidatesOf(to), network)
-      }
-    })
-  )
+            const rows = yield* repo.page({ project_id: project.id, before, limit: query.limit + 1 })
+            const phone_numbers = rows.slice(0, query.limit).map(toPhoneNumber)
+            const last = phone_numbers.at(-1)
+            return {
+              phone_numbers,
+              next_cursor: rows.length > query.limit && last !== undefined ? String(last.id) : null
+            }
+          }),
+          import: Effect.fn("PhoneNumbers.import")(function* (owner, body) {
+            if (!networks.includes(body.telephony)) {
+              return yield* ValidationError.field(
+                "telephony",
+                networks.length === 0
+                  ? "telephony must be a loaded telephony plugin; none is loaded"
+                  : `telephony must be one of: ${networks.join(", ")}`
+              )
+            }
+            const row = yield* repo.insert({
+              org_id: owner.org.id,
+              project_id: owner.project.id,
+              number: body.number,
+              ...factsOf(body.number),
+              monthly_cost_eur: 0,
+              telephony: body.telephony
+            })
+            if (Option.isNone(row)) return yield* new PhoneNumberInUse()
+            return toPhoneNumber(row.value)
+          }),
+          assign: Effect.fn("PhoneNumbers.assign")(
+            function* (project, id, agentId) {
+              const numberId = parseNumberId(id)
+              if (numberId === undefined) return yield* new PhoneNumberNotFound()
+              const unknown = ValidationError.field("agent_id", "agent_id must be the id of an agent of this project")
+              const agent =
+                agentId === null
+                  ? null
+                  : yield* Effect.catchTag(agents.get(project, String(agentId)), "AgentNotFound", () => unknown)
+              // An agent that is being deleted must not get a number that its deletion does not see.
+              if (agent !== null && !(yield* agents.pin(agent.id))) return yield* unknown
+              const row = yield* repo.assign(project.id, numberId, agent)
+              if (Option.isNone(row)) return yield* new PhoneNumberNotFound()
+              return toPhoneNumber(row.value)
+            },
+            sql.withTransaction,
+            Effect.catchTag("SqlError", Effect.die)
+          ),
+          route: (to, network) => repo.route(candidatesOf(to), network)
+        }
+      })
+    )
 }

@@ -41,6 +41,8 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
       id: number,
       agent: { readonly id: number; readonly public_id: AgentId } | null
     ) => Effect.Effect<Option.Option<NumberRow>>
+    /** Takes an agent's numbers from it. */
+    readonly unassignAll: (agentId: number) => Effect.Effect<void>
     /** Releases all numbers of a project, and takes them from their agents. */
     readonly releaseAll: (projectId: number) => Effect.Effect<void>
     /** Whether the project has, or had, a number with this id. */
@@ -96,6 +98,12 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
         assign: (project_id, id, agent) =>
           Effect.orDie(
             assign({ project_id, id, agent: agent === null ? null : { id: agent.id, public_id: agent.public_id } })
+          ),
+        unassignAll: (agentId) =>
+          sql`
+            update phone_numbers set agent_id = null, agent_public_id = null where agent_id = ${agentId}`.pipe(
+            Effect.asVoid,
+            Effect.orDie
           ),
         releaseAll: (projectId) =>
           sql`

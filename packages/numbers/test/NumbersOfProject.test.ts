@@ -1,72 +1,19 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Agents } from "@svc/agents/Agents"
-import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
-import { AgentsRepo } from "@svc/agents/AgentsRepo"
-import { UrlSafety } from "@svc/agents/UrlSafety"
-import { Resolver } from "@svc/agents/UrlSafety/Resolver"
-import { Voices } from "@svc/agents/Voices"
-import type { ProjectPrincipal } from "@svc/api/Principal"
-import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { Keys } from "@svc/auth/Keys"
-import { KeysRepo } from "@svc/auth/KeysRepo"
-import { KeyUse } from "@svc/auth/KeyUse"
 import { Projects } from "@svc/auth/Projects"
-import { TestDatabase } from "@svc/database/TestDatabase"
-import { Providers } from "@svc/providers/Providers"
-import { BigDecimal, Effect, Exit, Layer, Option, Stream } from "effect"
-import { NumbersOfProject } from "../src/NumbersOfProject.ts"
+import { Effect, Exit, Option } from "effect"
 import { PhoneNumbers } from "../src/PhoneNumbers.ts"
-import { PhoneNumbersRepo } from "../src/PhoneNumbersRepo.ts"
-
-const Plugins = Layer.succeed(Providers, {
-  plugins: [],
-  telephony: [
-    {
-      id: "simulated",
-      capabilities: {
-        formats: [],
-        dtmfIn: true,
-        dtmfOut: true,
-        transfer: "none",
-        earlyMedia: false,
-        playbackMarks: "exact"
-      },
-      incoming: Stream.never,
-      health: Effect.die("not asked"),
-      routes: []
-    }
-  ],
-  speechToText: [],
-  textToSpeech: [],
-  languageModel: [],
-  voiceActivity: undefined
-})
-const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
-
-const Test = Layer.mergeAll(PhoneNumbers.layer, NumbersOfProject, AgentsOfProject).pipe(
-  Layer.provideMerge(Layer.mergeAll(Agents.layer, Projects.layer)),
-  Layer.provide(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer)),
-  Layer.provide(
-    Layer.mergeAll(PhoneNumbersRepo.layer, AgentsRepo.layer, KeysRepo.layer, UrlSafety.layer, Voices.layer)
-  ),
-  Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
-  Layer.provideMerge(TestDatabase.layer)
-)
+import { owner, Test } from "./Fixture.ts"
 
 /** A project with an agent that has a number. */
 const furnished = (number: string) =>
   Effect.gen(function* () {
-    const accounts = yield* Accounts
     const agents = yield* Agents
     const numbers = yield* PhoneNumbers
-    const balance_eur = BigDecimal.fromBigInt(0n)
-    const org = yield* accounts.createOrganization({ name: "Acme", tier: "payg", balance_eur })
-    const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
-    const owner: ProjectPrincipal = { kind: "project", key_id: 1, scope: "full", org, project }
-    const { agent } = yield* agents.create(owner, {
+    const by = yield* owner
+    const { org, project } = by
+    const { agent } = yield* agents.create(by, {
       name: "Reception",
       server_url: "https://example.com/voice",
       language: "en-US",
@@ -75,9 +22,9 @@ const furnished = (number: string) =>
       recording: false,
       end_call_enabled: false
     })
-    const { id } = yield* numbers.import(owner, { number, telephony: "simulated" })
+    const { id } = yield* numbers.import(by, { number, telephony: "simulated" })
     yield* numbers.assign(project, String(id), agent.public_id)
-    return { owner, org, project, agent }
+    return { owner: by, org, project, agent }
   })
 
 const route = (number: string) => Effect.flatMap(PhoneNumbers, (numbers) => numbers.route(number, "simulated"))

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Agents } from "@svc/agents/Agents"
-import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
 import { UrlSafety } from "@svc/agents/UrlSafety"
 import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { Voices } from "@svc/agents/Voices"
@@ -40,8 +40,8 @@ const Plugins = Layer.succeed(Providers, {
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 
 const Test = PhoneNumbers.layer.pipe(
-  Layer.provideMerge(Agents.layer),
-  Layer.provide(Layer.mergeAll(PhoneNumbersRepo.layer, AgentsRepo.layer, UrlSafety.layer, Voices.layer)),
+  Layer.provideMerge(AgentsOnDatabase),
+  Layer.provide(Layer.mergeAll(PhoneNumbersRepo.layer, UrlSafety.layer, Voices.layer)),
   Layer.provideMerge(Accounts.layer),
   Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)

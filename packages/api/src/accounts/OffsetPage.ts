@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Limit } from "../Wire.ts"
 
 /** `offset` of a list: how many rows to leave out, a decimal integer. */
-const Offset = Schema.String.pipe(
+export const Offset = Schema.String.pipe(
   Schema.pattern(/^-?[0-9]{1,15}$/, { message: () => "offset must be an integer" }),
   Schema.compose(Schema.NumberFromString),
   Schema.nonNegative({ message: () => "offset must not be negative" })

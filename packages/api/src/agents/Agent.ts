@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { AgentId } from "../Ids.ts"
+import { AgentId, KnowledgeBaseId } from "../Ids.ts"
 import { define } from "../VoiceError.ts"
 import { Timestamp } from "../Wire.ts"
 
@@ -24,6 +24,10 @@ export const Language = Schema.Literal(...languages).annotations({
 })
 export type Language = typeof Language.Type
 
+/** A knowledge base that an agent uses. */
+export const KnowledgeBaseRef = Schema.Struct({ id: Schema.Int, public_id: KnowledgeBaseId })
+export type KnowledgeBaseRef = typeof KnowledgeBaseRef.Type
+
 /** An agent (spec 2.4, decisions §3.1). */
 export const Agent = Schema.Struct({
   id: Schema.Int,
@@ -39,10 +43,13 @@ export const Agent = Schema.Struct({
     description: "Three dots and the last 8 characters of the secret",
     examples: ["...0123abcd"]
   }),
-  webhook_url: Schema.NullOr(Schema.String),
-  webhook_secret_hint: Schema.NullOr(Schema.String),
-  webhook_events: Schema.NullOr(Schema.Array(Schema.String)),
-  knowledge_base_ids: Schema.Array(Schema.Struct({ id: Schema.Int, public_id: Schema.String })),
+  webhook_url: Schema.NullOr(Schema.String).annotations({ examples: ["https://example.com/events"] }),
+  webhook_secret_hint: Schema.NullOr(Schema.String).annotations({ examples: ["...89abcdef"] }),
+  webhook_events: Schema.NullOr(Schema.Array(Schema.String)).annotations({
+    description: "Null when there is no webhook, or when it was disabled because deliveries kept failing",
+    examples: [["call.started", "call.ended"]]
+  }),
+  knowledge_base_ids: Schema.Array(KnowledgeBaseRef),
   created_at: Timestamp,
   updated_at: Timestamp
 }).annotations({ identifier: "Agent" })
@@ -54,4 +61,10 @@ export class AgentHasActiveCalls extends define(
   "AGENT_HAS_ACTIVE_CALLS",
   409,
   "agent has active calls"
+) {}
+export class WebhookUrlRequired extends define(
+  "WebhookUrlRequired",
+  "WEBHOOK_URL_REQUIRED",
+  400,
+  "the agent has no webhook_url"
 ) {}

@@ -1,34 +1,25 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { AnyId } from "../Ids.ts"
-import { ValidationError } from "../VoiceError.ts"
+import { AgentId, AnyId } from "../Ids.ts"
+import { BadRequest, ValidationError } from "../VoiceError.ts"
 import { Limit } from "../Wire.ts"
-import { Agent, AgentNotFound, Language } from "./Agent.ts"
+import { Agent, AgentHasActiveCalls, AgentNotFound, WebhookUrlRequired } from "./Agent.ts"
+import { AgentClone, AgentCreate, AgentUpdate } from "./AgentBody.ts"
+import { AuditLogPage, AuditLogQuery } from "./AuditLog.ts"
 
-/** Body of `POST /v1/agents` (spec 4.2). Rules that need more than the value itself are the service's. */
-export const AgentCreate = Schema.Struct({
-  name: Schema.Trim.pipe(
-    Schema.minLength(1, { message: () => "name is required." }),
-    Schema.maxLength(200, { message: () => "name must not exceed 200 characters" })
-  ).annotations({ examples: ["Reception"] }),
-  server_url: Schema.String.annotations({
-    description: "Public HTTPS URL of your server, which is asked what a call is to do",
-    examples: ["https://example.com/voice"]
-  }),
-  language: Schema.optionalWith(Language, { default: () => "en-US" as const }),
-  voice: Schema.optionalWith(Schema.String, { default: () => "Sarah" }),
-  max_duration: Schema.optionalWith(
-    Schema.Int.annotations({
-      message: () => ({ message: "max_duration must be between 60 and 7200", override: true })
-    }),
-    { default: () => 1800 }
-  ),
-  recording: Schema.optionalWith(Schema.Boolean, { default: () => false }),
-  end_call_enabled: Schema.optionalWith(Schema.Boolean, { default: () => false })
-}).annotations({ identifier: "AgentCreate" })
-export type AgentCreate = typeof AgentCreate.Type
+const agentId = Schema.Struct({ agentId: AnyId })
 
-const agentId = { agentId: AnyId }
+const One = Schema.Struct({ agent: Agent })
+
+/** An agent that was just made, with its secrets, which are shown only now. Those of the webhook only when it has one. */
+export const NewAgent = Schema.Struct({
+  agent: Agent,
+  server_secret: Schema.String,
+  server_secret_note: Schema.String,
+  webhook_secret: Schema.optional(Schema.String),
+  webhook_secret_note: Schema.optional(Schema.String)
+}).annotations({ identifier: "NewAgent" })
+export type NewAgent = typeof NewAgent.Type
 
 /** `/v1/agents` (spec 4.2). */
 export const AgentsApi = HttpApiGroup.make("agents")
@@ -63,19 +54,104 @@ export const AgentsApi = HttpApiGroup.make("agents")
         OpenApi.annotations({
           summary: "Create an agent",
           description:
-            "`server_secret` signs the requests to `server_url` and is shown only here. A whole `max_duration` beyond 60 to 7200 seconds is moved to the nearer limit."
+            "`server_secret` signs the requests to `server_url`, `webhook_secret` the events to `webhook_url`; both are shown only here. Without `webhook_events` a webhook gets all events. A whole `max_duration` beyond 60 to 7200 seconds is moved to the nearer limit."
         })
       )
       .setPayload(AgentCreate)
-      .addSuccess(Schema.Struct({ agent: Agent, server_secret: Schema.String, server_secret_note: Schema.String }), {
-        status: 201
-      })
+      .addSuccess(NewAgent, { status: 201 })
       .addError(ValidationError.wire)
   )
   .add(
     HttpApiEndpoint.get("get", "/v1/agents/:agentId")
       .annotateContext(OpenApi.annotations({ summary: "Get an agent", description: "By public or numeric id." }))
-      .setPath(Schema.Struct(agentId))
-      .addSuccess(Schema.Struct({ agent: Agent }))
+      .setPath(agentId)
+      .addSuccess(One)
+      .addError(AgentNotFound.wire)
+  )
+  .add(
+    HttpApiEndpoint.patch("update", "/v1/agents/:agentId")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Change an agent",
+          description:
+            "Fields that are absent stay as they are. `webhook_url` set for the first time makes a secret, which is read by rotating it; null or empty removes the webhook with its secret. `webhook_url` or `webhook_events` also put a disabled webhook back to work. `knowledge_base_ids` replaces the list. Calls under way go on as they began."
+        })
+      )
+      .setPath(agentId)
+      .setPayload(AgentUpdate)
+      .addSuccess(One)
+      .addError(ValidationError.wire)
+      .addError(BadRequest.wire)
+      .addError(AgentNotFound.wire)
+  )
+  .add(
+    HttpApiEndpoint.del("remove", "/v1/agents/:agentId")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Delete an agent",
+          description:
+            "Its phone numbers are left without an agent, its webhook is removed, its knowledge bases stay with the project. Its audit log can still be read. An agent with live calls is not deleted."
+        })
+      )
+      .setPath(agentId)
+      .addSuccess(Schema.Struct({ deleted: Schema.Literal(true), agent_id: AgentId }))
+      .addError(AgentNotFound.wire)
+      .addError(AgentHasActiveCalls.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("clone", "/v1/agents/:agentId/clone")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Clone an agent",
+          description:
+            "The copy has the configuration, the knowledge bases and the webhook of the source, and new secrets, shown only here. Phone numbers stay with the source."
+        })
+      )
+      .setPath(agentId)
+      .setPayload(AgentClone)
+      .addSuccess(NewAgent, { status: 201 })
+      .addError(ValidationError.wire)
+      .addError(AgentNotFound.wire)
+      .addError(AgentHasActiveCalls.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("rotateWebhookSecret", "/v1/agents/:agentId/rotate-webhook-secret")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Rotate the webhook secret",
+          description: "The new secret is shown only here; the old one is invalid at once."
+        })
+      )
+      .setPath(agentId)
+      .addSuccess(Schema.Struct({ id: Schema.Int, webhook_secret: Schema.String, webhook_secret_note: Schema.String }))
+      .addError(AgentNotFound.wire)
+      .addError(WebhookUrlRequired.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("rotateServerSecret", "/v1/agents/:agentId/rotate-server-secret")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Rotate the server secret",
+          description:
+            "The new secret is shown only here. Calls that start from now on are signed with it; those under way keep the old one."
+        })
+      )
+      .setPath(agentId)
+      .addSuccess(Schema.Struct({ id: Schema.Int, server_secret: Schema.String, server_secret_note: Schema.String }))
+      .addError(AgentNotFound.wire)
+  )
+  .add(
+    HttpApiEndpoint.get("auditLog", "/v1/agents/:agentId/audit-log")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Read an agent's audit log",
+          description:
+            "Its changes, newest first, also after its deletion. `start_date` and `end_date` are UTC days, both included. Secrets are told by their hints only."
+        })
+      )
+      .setPath(agentId)
+      .setUrlParams(AuditLogQuery)
+      .addSuccess(AuditLogPage)
+      .addError(ValidationError.wire)
       .addError(AgentNotFound.wire)
   )

@@ -1,0 +1,245 @@
+import { SqlClient } from "@effect/sql"
+import { AgentHasActiveCalls, AgentNotFound, WebhookUrlRequired } from "@svc/api/agents/Agent"
+import type { NewAgent } from "@svc/api/agents/AgentsApi"
+import type { AuditAction } from "@svc/api/agents/AuditLog"
+import type { ProjectPrincipal } from "@svc/api/Principal"
+import { BadRequest } from "@svc/api/VoiceError"
+import { newSecret } from "@svc/webhooks/SigningSecret"
+import type { Subscription } from "@svc/webhooks/Subscription"
+import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import { type Context, Effect, Either, Option } from "effect"
+import { agentChecks, errorsOf, failWith } from "./AgentChecks.ts"
+import { changeable, clamp, given, nameOfClone } from "./AgentFields.ts"
+import type { AgentHooks } from "./AgentHooks.ts"
+import { type AgentState, agentStates, difference, settingsOf, toAgent } from "./AgentState.ts"
+import type { Agents } from "./Agents.ts"
+import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
+import { AuditLogRepo } from "./AuditLogRepo.ts"
+import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
+import type { UrlSafety } from "./UrlSafety.ts"
+import type { Voices } from "./Voices.ts"
+import { type WebhookChange, webhookChange } from "./WebhookChange.ts"
+
+const notes = {
+  server_secret_note:
+    "Store server_secret now, it is shown only once. It signs the requests to server_url (header X-Svc-Signature).",
+  webhook_secret_note:
+    "Store webhook_secret now, it is shown only once. It signs the events to webhook_url (header X-Webhook-Signature)."
+}
+
+type Settings = { readonly [field: string]: unknown }
+
+/** An agent that was just made, with the secrets that are shown only now. */
+const revealed = (state: AgentState): NewAgent => ({
+  agent: toAgent(state),
+  server_secret: state.row.server_secret,
+  server_secret_note: notes.server_secret_note,
+  ...(state.webhook === undefined
+    ? {}
+    : { webhook_secret: state.webhook.secret, webhook_secret_note: notes.webhook_secret_note })
+})
+
+/**
+ * What changes agents. Each change is one transaction with its entry in the audit log. Whoever changes an agent that is
+ * there locks its row first; whoever also locks the project (by an insert) does that before, as the project's deletion
+ * does. So nobody waits crosswise.
+ */
+export const agentChanges = (
+  hooks: AgentHooks
+): Effect.Effect<
+  Pick<
+    Context.Tag.Service<Agents>,
+    "create" | "update" | "remove" | "clone" | "rotateWebhookSecret" | "rotateServerSecret"
+  >,
+  never,
+  AgentsRepo | AuditLogRepo | KnowledgeBasesRepo | Subscriptions | UrlSafety | Voices | SqlClient.SqlClient
+> =>
+  Effect.gen(function* () {
+    const repo = yield* AgentsRepo
+    const log = yield* AuditLogRepo
+    const subscriptions = yield* Subscriptions
+    const sql = yield* SqlClient.SqlClient
+    const checks = yield* agentChecks
+    const complete = yield* agentStates
+
+    /** What belongs to a row is read after it, so when the row is locked it cannot change any more. */
+    const found = (row: Option.Option<AgentRow>): Effect.Effect<AgentState, AgentNotFound> =>
+      Effect.flatMap(complete(Option.toArray(row)), ([state]) =>
+        state === undefined ? Effect.fail(new AgentNotFound()) : Effect.succeed(state)
+      )
+    const locked = (owner: ProjectPrincipal, id: string) => Effect.flatMap(repo.lock(owner.project.id, id), found)
+
+    /** The difference between two states, of which one may be that there is no agent. */
+    const record = (owner: ProjectPrincipal, action: AuditAction, id: number, before: Settings, after: Settings) =>
+      log.insert({ agent_id: id, api_key_id: owner.key_id, action, ...difference(before, after) })
+
+    const putWebhook = (
+      row: AgentRow,
+      current: Subscription | undefined,
+      change: WebhookChange
+    ): Effect.Effect<Subscription | undefined> => {
+      if (change === "keep") return Effect.succeed(current)
+      if (change === "remove") return Effect.as(subscriptions.removeOfAgent(row.id), undefined)
+      return subscriptions.putOfAgent(row, change)
+    }
+
+    const checkUrls = (
+      body: { readonly server_url?: string | undefined; readonly webhook_url?: string | null | undefined },
+      missing: string
+    ) =>
+      Effect.all(
+        [
+          ...(body.server_url === undefined ? [] : [checks.url(body.server_url, "server_url", missing)]),
+          ...(body.webhook_url ? [checks.url(body.webhook_url, "webhook_url")] : [])
+        ],
+        { concurrency: "unbounded" }
+      )
+
+    return {
+      create: Effect.fn("Agents.create")(function* (owner, body) {
+        const ids = body.knowledge_base_ids ?? []
+        const change = webhookChange(undefined, body)
+        yield* failWith(
+          errorsOf(
+            ...(yield* checkUrls(body, "server_url is required.")),
+            checks.voice(body.voice, body.language),
+            change,
+            yield* checks.knowledgeBases(owner.project, ids)
+          )
+        )
+        const webhook = yield* change
+        const made = Effect.gen(function* () {
+          const row = yield* repo.insert({
+            org_id: owner.org.id,
+            project_id: owner.project.id,
+            name: body.name,
+            language: body.language,
+            voice: body.voice,
+            max_duration: clamp(body.max_duration),
+            recording: body.recording,
+            end_call_enabled: body.end_call_enabled,
+            server_url: body.server_url,
+            server_secret: yield* newSecret,
+            has_webhook: webhook !== "keep",
+            has_knowledge_bases: ids.length > 0
+          })
+          // Again, and now they stay: one may have been deleted since.
+          const knowledge_bases = yield* Effect.flatten(checks.knowledgeBases(owner.project, ids))
+          yield* repo.link(row.id, knowledge_bases)
+          const state = { row, webhook: yield* putWebhook(row, undefined, webhook), knowledge_bases }
+          yield* record(owner, "created", row.id, {}, settingsOf(state))
+          return revealed(state)
+        })
+        return yield* made.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+      }),
+
+      update: Effect.fn("Agents.update")(function* (owner, id, body) {
+        if (Object.values(body).every((value) => value === undefined)) {
+          return yield* new BadRequest({ message: "No valid fields to update" })
+        }
+        const urls = yield* checkUrls(body, "server_url cannot be removed")
+        const changed = Effect.gen(function* () {
+          const before = yield* locked(owner, id)
+          const { row } = before
+          const to = { ...changeable(row), ...given(body) }
+          const change = webhookChange(before.webhook, body)
+          const bases =
+            body.knowledge_base_ids === undefined
+              ? Either.right(before.knowledge_bases)
+              : yield* checks.knowledgeBases(owner.project, body.knowledge_base_ids)
+          const isSpokenTo = body.voice !== undefined || body.language !== undefined
+          yield* failWith(
+            errorsOf(...urls, ...(isSpokenTo ? [checks.voice(to.voice, to.language)] : []), change, bases)
+          )
+          const toWebhook = yield* change
+          const knowledge_bases = yield* bases
+          const same = settingsOf({ row: { ...row, ...to }, webhook: before.webhook, knowledge_bases })
+          if (toWebhook === "keep" && difference(settingsOf(before), same).changed_fields.length === 0) {
+            return toAgent(before)
+          }
+          const webhook = yield* putWebhook(row, before.webhook, toWebhook)
+          if (body.knowledge_base_ids !== undefined) yield* repo.link(row.id, knowledge_bases)
+          const written = yield* repo.change(row.id, {
+            ...to,
+            has_webhook: webhook !== undefined,
+            has_knowledge_bases: knowledge_bases.length > 0
+          })
+          const after = { row: written, webhook, knowledge_bases }
+          yield* record(owner, "updated", row.id, settingsOf(before), settingsOf(after))
+          return toAgent(after)
+        })
+        return yield* changed.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+      }),
+
+      remove: Effect.fn("Agents.remove")(
+        function* (owner, id) {
+          const state = yield* Effect.flatMap(repo.lockForDeletion(owner.project.id, id), found)
+          const { row } = state
+          if (yield* hooks.isActive(row.id)) return yield* new AgentHasActiveCalls()
+          yield* hooks.deleting(row.id)
+          yield* repo.link(row.id, [])
+          yield* subscriptions.removeOfAgent(row.id)
+          yield* repo.delete(row.id)
+          yield* record(owner, "deleted", row.id, settingsOf(state), {})
+          return row.public_id
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      ),
+
+      clone: Effect.fn("Agents.clone")(
+        function* (owner, id, body) {
+          const first = yield* repo.find(owner.project.id, id)
+          if (Option.isNone(first)) return yield* new AgentNotFound()
+          const { org_id, project_id } = first.value
+          const server_secret = yield* newSecret
+          // Before the source is locked: see above. It may have changed until it is; what it is then is copied.
+          const { id: copy } = yield* repo.insert({ ...changeable(first.value), server_secret, org_id, project_id })
+          const source = yield* locked(owner, id)
+          if (yield* hooks.isActive(source.row.id)) {
+            return yield* new AgentHasActiveCalls({ message: "cannot clone agent with active calls in progress" })
+          }
+          const name = body.name ?? nameOfClone(source.row.name)
+          const row = yield* repo.change(copy, { ...changeable(source.row), name, server_secret })
+          const ids = source.knowledge_bases.map((base) => base.id)
+          const knowledge_bases = yield* checks.stillThere(owner.project, ids)
+          yield* repo.link(copy, knowledge_bases)
+          const copied =
+            source.webhook === undefined ? "keep" : { url: source.webhook.url, events: source.webhook.events }
+          const state = { row, webhook: yield* putWebhook(row, undefined, copied), knowledge_bases }
+          yield* record(owner, "cloned", row.id, {}, { ...settingsOf(state), cloned_from: source.row.public_id })
+          return revealed(state)
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      ),
+
+      rotateWebhookSecret: Effect.fn("Agents.rotateWebhookSecret")(
+        function* (owner, id) {
+          const before = yield* locked(owner, id)
+          const rotated = yield* subscriptions.rotateOfAgent(before.row.id)
+          if (Option.isNone(rotated)) return yield* new WebhookUrlRequired()
+          yield* repo.change(before.row.id, changeable(before.row))
+          const after = { ...before, webhook: rotated.value }
+          yield* record(owner, "webhook_secret_rotated", before.row.id, settingsOf(before), settingsOf(after))
+          const { webhook_secret_note } = notes
+          return { id: before.row.id, webhook_secret: rotated.value.secret, webhook_secret_note }
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      ),
+
+      rotateServerSecret: Effect.fn("Agents.rotateServerSecret")(
+        function* (owner, id) {
+          const before = yield* locked(owner, id)
+          const server_secret = yield* newSecret
+          yield* repo.change(before.row.id, { ...changeable(before.row), server_secret })
+          const after = { ...before, row: { ...before.row, server_secret } }
+          yield* record(owner, "updated", before.row.id, settingsOf(before), settingsOf(after))
+          return { id: before.row.id, server_secret, server_secret_note: notes.server_secret_note }
+        },
+        sql.withTransaction,
+        Effect.catchTag("SqlError", Effect.die)
+      )
+    }
+  })

@@ -1,0 +1,30 @@
+import { Effect, type Scope } from "effect"
+
+/** What slices registered under a name, in that order, until their scope closed. */
+const registry = <H>() => {
+  const hooks = new Map<string, H>()
+  return {
+    all: (): ReadonlyArray<H> => [...hooks.values()],
+    add: (name: string, hook: H): Effect.Effect<void, never, Scope.Scope> =>
+      Effect.acquireRelease(
+        Effect.sync(() => void hooks.set(name, hook)),
+        () => Effect.sync(() => void hooks.delete(name))
+      )
+  }
+}
+
+/** What other slices do when an agent is deleted, and how they tell that it is in use. */
+export const agentHooks = () => {
+  const deletion = registry<(agentId: number) => Effect.Effect<void>>()
+  const activity = registry<(agentId: number) => Effect.Effect<boolean>>()
+  return {
+    onDelete: deletion.add,
+    activeWhen: activity.add,
+    /** Runs what is to happen in the transaction of a deletion. */
+    deleting: (agentId: number) =>
+      Effect.suspend(() => Effect.forEach(deletion.all(), (hook) => hook(agentId), { discard: true })),
+    /** Whether anybody says that the agent has live calls. */
+    isActive: (agentId: number) => Effect.suspend(() => Effect.exists(activity.all(), (look) => look(agentId)))
+  }
+}
+export type AgentHooks = ReturnType<typeof agentHooks>

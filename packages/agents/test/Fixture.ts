@@ -1,0 +1,87 @@
+import { SqlClient } from "@effect/sql"
+import { AgentCreate } from "@svc/api/agents/AgentBody"
+import { newKnowledgeBaseId } from "@svc/api/Ids"
+import type { ProjectPrincipal } from "@svc/api/Principal"
+import { Accounts } from "@svc/auth/Accounts"
+import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { Providers } from "@svc/providers/Providers"
+import { BigDecimal, Effect, Layer, Schema } from "effect"
+import { Agents } from "../src/Agents.ts"
+import { AgentsOnDatabase } from "../src/testing/AgentsOnDatabase.ts"
+import { Resolver } from "../src/UrlSafety/Resolver.ts"
+import { UrlSafety } from "../src/UrlSafety.ts"
+import { Voices } from "../src/Voices.ts"
+
+/** Names under example.com are public, others do not exist. */
+const Dns = Layer.succeed(Resolver, {
+  resolve: (hostname, done) =>
+    hostname.endsWith("example.com")
+      ? done(null, [{ address: "93.184.216.34", family: 4 }])
+      : done(new Error("ENOTFOUND"), [])
+})
+/** Beside Sarah there is Jan, who speaks Dutch, and Eva, who speaks Dutch and German. */
+const Plugins = Layer.succeed(Providers, {
+  plugins: [],
+  telephony: [],
+  speechToText: [],
+  textToSpeech: [
+    {
+      id: "test",
+      voices: [
+        { name: "Jan", languages: ["nl-NL"], gender: "male" },
+        { name: "Eva", languages: ["nl-NL", "de-DE"], gender: "female" }
+      ],
+      sampleRates: [8000],
+      health: Effect.die("not asked"),
+      synthesize: () => Effect.void
+    }
+  ],
+  languageModel: [],
+  voiceActivity: undefined
+})
+
+/** Agents on a database of their own; only the outside is made up. */
+export const Test = AgentsOnDatabase.pipe(
+  Layer.provide(Layer.mergeAll(UrlSafety.layer, Voices.layer)),
+  Layer.provideMerge(Accounts.layer),
+  Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
+  Layer.provideMerge(TestDatabase.layer)
+)
+
+/** A new project of a new organization, as its full key sees it. */
+export const owner = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const org = yield* accounts.createOrganization({ name: "Acme", tier: "payg", balance_eur: BigDecimal.fromBigInt(0n) })
+  const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
+  const principal: ProjectPrincipal = { kind: "project", key_id: 1, scope: "full", org, project }
+  return principal
+})
+
+export const decode = Schema.decodeUnknownEither(AgentCreate)
+export const minimal = { name: "Reception", server_url: "https://example.com/voice" }
+export const webhook_url = "https://hooks.example.com/events"
+
+/** Makes an agent from a body as it comes. */
+export const create = (principal: ProjectPrincipal, body: object = {}) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    return yield* agents.create(principal, yield* Effect.orDie(decode({ ...minimal, ...body })))
+  })
+
+/** A knowledge base of the project. */
+export const knowledgeBase = ({ org, project }: ProjectPrincipal) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const public_id = yield* newKnowledgeBaseId
+    const [row] = yield* sql<{ readonly id: number }>`
+      insert into knowledge_bases (public_id, org_id, project_id, name, source_type)
+      values (${public_id}, ${org.id}, ${project.id}, 'FAQ', 'text') returning id`
+    return { id: row?.id ?? Number.NaN, public_id }
+  }).pipe(Effect.orDie)
+
+/** The entries of an agent's log, newest first. */
+export const logOf = (principal: ProjectPrincipal, id: string) =>
+  Effect.flatMap(Agents, (agents) =>
+    Effect.map(agents.auditLog(principal.project, id, { limit: 100, offset: 0 }), (page) => page.audit_logs)
+  )

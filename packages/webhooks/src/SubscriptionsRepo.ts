@@ -1,0 +1,79 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { apiVersion } from "@svc/api/events/Event"
+import { jsonbText } from "@svc/database/Jsonb"
+import { Context, Effect, Layer, type Option, Schema } from "effect"
+import { Subscription } from "./Subscription.ts"
+
+/** The row that an agent manages itself. */
+export interface AgentRow {
+  readonly agent_id: number
+  readonly org_id: number
+  readonly project_id: number
+  readonly url: string
+  readonly events: ReadonlyArray<string>
+  /** Of a new row; one that is there keeps its own. */
+  readonly secret: string
+}
+
+/** Table `webhooks`. */
+export class SubscriptionsRepo extends Context.Tag("@svc/webhooks/SubscriptionsRepo")<
+  SubscriptionsRepo,
+  {
+    /** Makes the agent's row, or gives it another url and events and puts it back to work. */
+    readonly putOfAgent: (row: AgentRow) => Effect.Effect<Subscription>
+    readonly setSecretOfAgent: (agentId: number, secret: string) => Effect.Effect<Option.Option<Subscription>>
+    readonly deleteOfAgent: (agentId: number) => Effect.Effect<void>
+    /** Deletes the agent-managed rows of a project. */
+    readonly deleteOfAgentsOf: (projectId: number) => Effect.Effect<void>
+    readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Subscription>>
+  }
+>() {
+  static readonly layer: Layer.Layer<SubscriptionsRepo, never, SqlClient.SqlClient> = Layer.effect(
+    SubscriptionsRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(Object.keys(Subscription.fields).join(", "))
+
+      const putOfAgent = SqlSchema.single({
+        Request: Schema.Any,
+        Result: Subscription,
+        execute: (row: AgentRow) => sql`
+          insert into webhooks (org_id, project_id, agent_id, url, events, filters, secret, is_agent_managed, api_version)
+          values (
+            ${row.org_id}, ${row.project_id}, ${row.agent_id}, ${row.url}, ${row.events}::text[],
+            ${jsonbText({ agent_id: row.agent_id })}::jsonb, ${row.secret}, true, ${apiVersion}
+          )
+          on conflict (agent_id) where is_agent_managed do update set
+            url = excluded.url, events = excluded.events, is_active = true, consecutive_failures = 0,
+            disabled_reason = null, updated_at = now()
+          returning ${columns}`
+      })
+      const setSecretOfAgent = SqlSchema.findOne({
+        Request: Schema.Struct({ agent_id: Schema.Number, secret: Schema.String }),
+        Result: Subscription,
+        execute: ({ agent_id, secret }) => sql`
+          update webhooks set secret = ${secret}, updated_at = now()
+          where agent_id = ${agent_id} and is_agent_managed returning ${columns}`
+      })
+      const ofAgents = SqlSchema.findAll({
+        Request: Schema.Array(Schema.Number),
+        Result: Subscription,
+        execute: (ids) => sql`
+          select ${columns} from webhooks where agent_id = any(${ids}::bigint[]) and is_agent_managed`
+      })
+
+      return {
+        putOfAgent: (row) => Effect.orDie(putOfAgent(row)),
+        setSecretOfAgent: (agent_id, secret) => Effect.orDie(setSecretOfAgent({ agent_id, secret })),
+        deleteOfAgent: (agentId) =>
+          sql`delete from webhooks where agent_id = ${agentId} and is_agent_managed`.pipe(Effect.asVoid, Effect.orDie),
+        deleteOfAgentsOf: (projectId) =>
+          sql`delete from webhooks where project_id = ${projectId} and is_agent_managed`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          ),
+        ofAgents: (ids) => Effect.orDie(ofAgents(ids))
+      }
+    })
+  )
+}
