@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { describe, expect, it } from "@effect/vitest"
 import { mulaw8k } from "@svc/providers/Audio"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Option } from "effect"
 import { CallMedia } from "../../src/media/CallMedia.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
@@ -191,5 +191,38 @@ describe("a recording", () => {
       )
     },
     180_000
+  )
+
+  it.live("ends where the store fails, and the call goes on", () =>
+    Effect.forEach(["fails", "hangs"] as const, (fault) => {
+      const { layer, owed, store } = bench()
+      return Effect.scoped(
+        Effect.gen(function* () {
+          const time = yield* VirtualTime
+          const recorder = yield* Recorder
+          const recording = recorder.begin("call_c", mulaw8k)
+          const media = yield* mediaOf(recording)
+          yield* Effect.fork(Effect.forever(speak(media, mulawOf(tone(1000, 1)))))
+          const encoded = until(
+            Effect.sync(() => owed.blocks < 3 || !recorder.isWriting(keyOf("call_c"))),
+            (done) => done
+          ).pipe(Effect.withClock(Clock.make()))
+          yield* Effect.repeatN(Effect.zipRight(time.advance("10 seconds"), encoded), 1)
+          store.appending = fault
+          yield* Effect.repeatN(Effect.zipRight(time.advance("10 seconds"), encoded), 5)
+          expect(yield* recording.stored).toBe(false)
+          expect(recorder.isWriting(keyOf("call_c"))).toBe(false)
+          const seconds = recording.seconds()
+          expect(seconds).toBeGreaterThan(15)
+          expect(seconds).toBeLessThan(70)
+          yield* time.advance("10 seconds")
+          recording.stop()
+          expect(recording.seconds()).toBe(seconds)
+          // What was written before is still there for whoever recovers it.
+          const kept = yield* store.service.recover(keyOf("call_c"))
+          expect(Option.getOrElse(kept, () => 0)).toBeGreaterThan(10 * 4000)
+        }).pipe(Effect.provide(layer))
+      )
+    })
   )
 })
