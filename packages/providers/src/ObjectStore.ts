@@ -5,7 +5,11 @@ export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
   readonly reason: string
   /** Whether the same may work a little later. */
   readonly retryable: boolean
-}> {}
+}> {
+  override get message(): string {
+    return this.reason
+  }
+}
 
 /** An object in the making. One append at a time. */
 export interface ObjectWriter {

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
+import { constants, platform, setPriority } from "node:os"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { createEncoder, type WasmMediaEncoder } from "wasm-media-encoders"
 import { codecOf } from "../media/Codec.ts"
@@ -90,4 +91,6 @@ const listen = (port: MessagePort): void => {
   })
 }
 
+// Calls come first. On Linux this is the priority of this thread alone; elsewhere it would be the whole process's.
+if (platform() === "linux") setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
 if (parentPort !== null) listen(parentPort)
