@@ -7,7 +7,7 @@ import { BenchFailed } from "./Child.ts"
 /** The bench as a customer of the server: what it sets up and reads through the API. */
 export interface Account {
   /** Makes an agent with a number. Gives the number. */
-  readonly open: (customerUrl: string) => Effect.Effect<string, BenchFailed>
+  readonly open: (customerUrl: string, recording: boolean) => Effect.Effect<string, BenchFailed>
   /** The turns' latencies of calls that are over, by the servers' own records. */
   readonly latencies: (callIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TurnLatency>, BenchFailed>
 }
@@ -23,7 +23,7 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
     const ask = <A, E>(what: string, request: Effect.Effect<A, E>) =>
       Effect.mapError(request, (error) => new BenchFailed({ message: `cannot ${what}: ${String(error)}` }))
 
-    const open = Effect.fn("Account.open")(function* (customerUrl: string) {
+    const open = Effect.fn("Account.open")(function* (customerUrl: string, recording: boolean) {
       const { agent } = yield* ask(
         "create the agent",
         client.agents.create({
@@ -33,7 +33,7 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
             language: "en-US",
             voice: "Sarah",
             max_duration: 7200,
-            recording: false,
+            recording,
             end_call_enabled: false
           }
         })

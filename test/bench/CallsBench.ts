@@ -17,6 +17,7 @@ const usage = `npm run bench:calls -- [options]
   --runs N       runs of which the medians are shown (1)
   --find         100, 200, … 500 calls, until a must is missed
   --continuous   phones send silence too, all the time
+  --record       the calls are recorded
   --profile DIR  writes a CPU profile of the server
   --json         prints JSON`
 
@@ -31,6 +32,7 @@ const options = Effect.try({
         runs: { type: "string", default: "1" },
         find: { type: "boolean", default: false },
         continuous: { type: "boolean", default: false },
+        record: { type: "boolean", default: false },
         profile: { type: "string" },
         json: { type: "boolean", default: false }
       }
@@ -46,7 +48,7 @@ const options = Effect.try({
 })
 
 const program = Effect.gen(function* () {
-  const { calls, continuous, find, json, profile, runs, seconds } = yield* options
+  const { calls, continuous, find, json, profile, record, runs, seconds } = yield* options
   const print = (count: number, lines: ReadonlyArray<Line>) =>
     Console.log(
       json
@@ -60,7 +62,7 @@ const program = Effect.gen(function* () {
     )
   const measure = (count: number) =>
     Effect.gen(function* () {
-      const all = yield* Effect.replicateEffect(run({ calls: count, seconds, continuous, profile }), runs)
+      const all = yield* Effect.replicateEffect(run({ calls: count, seconds, continuous, record, profile }), runs)
       const lines = medianOf(all.map(linesOf))
       yield* print(count, lines)
       return isHeld(lines, count)

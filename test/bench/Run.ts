@@ -13,6 +13,7 @@ export interface RunOptions {
   readonly seconds: number
   /** Phones send silence too. */
   readonly continuous: boolean
+  readonly record: boolean
   /** Folder for a CPU profile of the server. */
   readonly profile: string | undefined
 }
@@ -48,6 +49,7 @@ export const run = ({
   calls,
   continuous,
   profile,
+  record,
   seconds
 }: RunOptions): Effect.Effect<RunFigures, Child.BenchFailed> =>
   Effect.gen(function* () {
@@ -71,7 +73,7 @@ export const run = ({
     const { folder, url } = yield* server.ask("address")
     left.folder = folder
     const account = yield* Account.make(url, key)
-    const to = yield* account.open((yield* load.ask("customer")).url)
+    const to = yield* account.open((yield* load.ask("customer")).url, record)
     const dial = (count: number) =>
       load.ask("dial", {
         url: `${url.replace(/^http/, "ws")}/telephony/simulated`,

@@ -56,7 +56,15 @@ import { DebugLinks } from "@svc/call-engine/DebugLinks"
 import { DebugRepo } from "@svc/call-engine/DebugRepo"
 import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
+import { PublicUrl } from "@svc/call-engine/PublicUrl"
+import { Recordings } from "@svc/call-engine/Recordings"
 import { Recovery } from "@svc/call-engine/Recovery"
+import * as LocalStore from "@svc/call-engine/recording/LocalStore"
+import { Mp3Encoder } from "@svc/call-engine/recording/Mp3Encoder"
+import { Recorder } from "@svc/call-engine/recording/Recorder"
+import { RecordingLinks } from "@svc/call-engine/recording/RecordingLinks"
+import { RecordingsRepo } from "@svc/call-engine/recording/RecordingsRepo"
+import { RetentionWorker } from "@svc/call-engine/recording/RetentionWorker"
 import { Settlement } from "@svc/call-engine/Settlement"
 import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
@@ -70,13 +78,15 @@ import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
 import { SubscriptionsRepo } from "@svc/webhooks/SubscriptionsRepo"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
 import { Credits } from "./http/Credits.ts"
 import { HttpServer } from "./http/HttpServer.ts"
+import { httpSettings } from "./http/HttpSettings.ts"
 import { PluginSockets } from "./http/PluginSockets.ts"
+import { publicAddress } from "./http/PublicAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { Security } from "./http/Security.ts"
 import { WorkspaceEdge } from "./http/WorkspaceEdge.ts"
@@ -102,6 +112,7 @@ const Repositories = Layer.mergeAll(
   PhoneNumbersRepo.layer,
   CallsRepo.layer,
   DebugRepo.layer,
+  RecordingsRepo.layer,
   LedgerRepo.layer,
   HoldsRepo.layer,
   UsageRepo.layer,
@@ -133,13 +144,24 @@ const Admission = Layer.mergeAll(Security.layer, WorkspaceEdge.layer).pipe(
   Layer.provide(Layer.mergeAll(AuthFailuresRepo.layer, RateLimitsRepo.layer))
 )
 
+const Recording = Layer.mergeAll(Recordings.layer, RetentionWorker.pipe(Layer.provide(Cron.layer))).pipe(
+  Layer.provideMerge(Recorder.layer),
+  Layer.provide(Layer.merge(RecordingLinks.layer, Mp3Encoder.layer)),
+  Layer.provide(LocalStore.layer),
+  Layer.provide(
+    Layer.effect(
+      PublicUrl,
+      Effect.map(httpSettings, (http) => ({ base: publicAddress(http) }))
+    )
+  )
+)
+
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
 const Calling = Layer.mergeAll(DebugLinks.layer, CallsOfAgent, CallsOfProject).pipe(
   Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(
-    Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, NodeLease.layer)
-  ),
+  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)),
+  Layer.provideMerge(NodeLease.layer),
   Layer.provideMerge(Settlement.layer)
 )
 

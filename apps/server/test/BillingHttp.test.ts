@@ -26,6 +26,7 @@ import { UsageRepo } from "@svc/billing/UsageRepo"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
 import { DebugLinks } from "@svc/call-engine/DebugLinks"
+import { Recordings } from "@svc/call-engine/Recordings"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { BigDecimal, ConfigProvider, Effect, Layer, Logger, Redacted } from "effect"
@@ -79,7 +80,11 @@ const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 
 const MoneyServer = layerOf(MoneyApi).pipe(
   Layer.provideMerge(
-    Layer.mergeAll(Layer.provide(CallsHttp, Layer.merge(NoCalls, Layer.mock(DebugLinks, {}))), UsageHttp, CreditsHttp)
+    Layer.mergeAll(
+      Layer.provide(CallsHttp, Layer.mergeAll(NoCalls, Layer.mock(DebugLinks, {}), Layer.mock(Recordings, {}))),
+      UsageHttp,
+      CreditsHttp
+    )
   ),
   Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(Credits.layer, Unlimited)))),
   Layer.provideMerge(Services),

@@ -55,6 +55,8 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
     readonly standing: (org: { readonly id: number; readonly tier: Tier }) => Effect.Effect<Credits>
     /** Whether writes are allowed: false is `402 INSUFFICIENT_CREDITS`. At most 1 s old. */
     readonly mayWrite: (orgId: number) => Effect.Effect<boolean>
+    /** Which of these organizations have been paused since before a time. */
+    readonly suspendedBefore: (orgIds: ReadonlyArray<number>, time: Date) => Effect.Effect<ReadonlyArray<number>>
     /** A top-up (administration only). Gives the account after it. A reference that was used before adds nothing. */
     readonly add: (
       orgId: number,
@@ -192,7 +194,15 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         )
       })
 
-      return { account, standing, mayWrite, add, charge, admit, settle, liveCalls: holds.count }
+      const suspendedBefore = Effect.fn("Billing.suspendedBefore")(function* (
+        orgIds: ReadonlyArray<number>,
+        time: Date
+      ) {
+        const empty = yield* ledger.emptySince(orgIds, time)
+        return yield* Effect.filter(empty, (id) => Effect.map(tiers.of(id), (tier) => tier !== "enterprise"))
+      })
+
+      return { account, standing, mayWrite, suspendedBefore, add, charge, admit, settle, liveCalls: holds.count }
     })
   )
 

@@ -37,6 +37,8 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
      * statement then sees everything that was booked.
      */
     readonly lock: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
+    /** Which of these have had nothing left since before a time. */
+    readonly emptySince: (orgIds: ReadonlyArray<number>, before: Date) => Effect.Effect<ReadonlyArray<number>>
     /** Books movements in their order, in the transaction that holds the lock. Gives the sum of those that are new. */
     readonly append: (orgId: number, movements: ReadonlyArray<Movement>) => Effect.Effect<BigDecimal.BigDecimal>
   }
@@ -55,6 +57,22 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
         Request: Schema.Number,
         Result: Balance,
         execute: (org) => sql`select balance_eur from balances where org_id = ${org} for no key update`
+      })
+      // Since the first entry after the last one that left something; who never had any, since the account is there.
+      const empty = SqlSchema.findAll({
+        Request: Schema.Struct({ orgs: Schema.Array(Schema.Number), before: Schema.DateFromSelf }),
+        Result: Schema.Struct({ org_id: Schema.Int }),
+        execute: ({ before, orgs }) => sql`
+          select b.org_id from balances b
+          where b.org_id = any(${orgs}::bigint[]) and b.balance_eur <= 0 and ${before}::timestamptz > coalesce(
+            (
+              select e.created_at from ledger_entries e where e.org_id = b.org_id and e.id > coalesce(
+                (
+                  select p.id from ledger_entries p where p.org_id = b.org_id and p.balance_after > 0
+                  order by p.id desc limit 1
+                ), 0)
+              order by e.id limit 1
+            ), b.updated_at)`
       })
       const append = SqlSchema.single({
         Request: Schema.Struct({
@@ -84,6 +102,8 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
         balance: (orgId) =>
           Effect.map(Effect.orDie(read(orgId)), Option.match({ onNone: () => zero, onSome: (row) => row.balance_eur })),
         lock: (orgId) => Effect.map(Effect.orDie(lock(orgId)), ({ balance_eur }) => balance_eur),
+        emptySince: (orgs, before) =>
+          Effect.map(Effect.orDie(empty({ orgs, before })), (rows) => rows.map((row) => row.org_id)),
         append: (orgId, movements) => {
           const moving = movements.filter(isNotZero)
           if (moving.length === 0) return Effect.succeed(zero)

@@ -70,7 +70,11 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             to_number: incoming.to,
             started_at: new Date(yield* Clock.currentTimeMillis)
           }
-          const owner = { ...row, id: yield* repo.insert({ ...row, telephony: telephony.id }) }
+          const owner = {
+            ...row,
+            recording_enabled: false,
+            id: yield* repo.insert({ ...row, telephony: telephony.id })
+          }
           if (admission === "admitted") return { owner, refused: undefined }
           yield* settlement.settleWithout(
             owner,

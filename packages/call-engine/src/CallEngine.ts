@@ -11,7 +11,9 @@ import type { CallOwner } from "./CallsRepo.ts"
 import type { GatherRules } from "./conversation/GatherRules.ts"
 import { Journal } from "./Journal.ts"
 import type { Ticker } from "./media/Ticker.ts"
+import { Recordings } from "./Recordings.ts"
 import { Recovery } from "./Recovery.ts"
+import type { Recorder } from "./recording/Recorder.ts"
 import { Settlement } from "./Settlement.ts"
 import * as CallSession from "./session/CallSession.ts"
 import { sessionServices } from "./session/SessionServices.ts"
@@ -54,7 +56,18 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
   static readonly layer: Layer.Layer<
     CallEngine,
     never,
-    Agents | PhoneNumbers | NodeLease | Providers | Callbacks | Journal | Ticker | CallAdmission | Settlement | Recovery
+    | Agents
+    | PhoneNumbers
+    | NodeLease
+    | Providers
+    | Callbacks
+    | Journal
+    | Ticker
+    | CallAdmission
+    | Settlement
+    | Recovery
+    | Recorder
+    | Recordings
   > = Layer.scoped(
     CallEngine,
     Effect.gen(function* () {
@@ -66,6 +79,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
       const settlement = yield* Settlement
       const journal = yield* Journal
       const recovery = yield* Recovery
+      const recordings = yield* Recordings
       const live = new Map<string, LiveCall>()
       let closing = false
 
@@ -99,7 +113,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
         Effect.gen(function* () {
           const settled = yield* Deferred.make<void>()
           incoming.ringing(owner.public_id)
-          const finished = yield* Effect.scoped(
+          const { finished, recording } = yield* Effect.scoped(
             Effect.gen(function* () {
               const session = yield* CallSession.make(services, {
                 id: owner.id,
@@ -130,16 +144,20 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                   Effect.sync(() => session.abandon())
                 )
               )
-              return yield* session.over
+              const over = yield* session.over
+              return { finished: over, recording: session.recording() }
             })
           )
           // The conversation is over; its record must be, however long the database is away. Should we stop first, the
           // journal tells the outcome to whoever settles what we left.
           if (finished !== undefined) {
-            yield* Effect.zipRight(journal.flush, persistently(settlement.settle(owner, finished)))
+            const recorded =
+              recording === undefined ? undefined : { seconds: recording.seconds(), writer: owner.node_id }
+            yield* Effect.zipRight(journal.flush, persistently(settlement.settle(owner, finished, recorded)))
           }
           live.delete(owner.public_id)
           yield* Deferred.succeed(settled, undefined)
+          if (finished !== undefined && recording !== undefined) yield* recordings.complete(owner, recording)
         })
 
       for (const telephony of providers.telephony) {

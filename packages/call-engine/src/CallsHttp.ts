@@ -5,6 +5,7 @@ import { Usage } from "@svc/billing/Usage"
 import { Effect } from "effect"
 import { Calls } from "./Calls.ts"
 import { DebugLinks } from "./DebugLinks.ts"
+import { Recordings } from "./Recordings.ts"
 
 /** `/v1/calls`. */
 export const CallsHttp = Handlers.group(
@@ -14,6 +15,7 @@ export const CallsHttp = Handlers.group(
     const calls = yield* Calls
     const debugLinks = yield* DebugLinks
     const usage = yield* Usage
+    const recordings = yield* Recordings
     return {
       list: ({ urlParams }) => Effect.flatMap(CurrentProject, (project) => calls.list(project, urlParams)),
       summary: ({ urlParams }) =>
@@ -25,6 +27,8 @@ export const CallsHttp = Handlers.group(
       get: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.get(project, path.callId)),
       status: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.state(project, path.callId)),
       debugLink: ({ path }) => Effect.flatMap(CurrentProject, (project) => debugLinks.of(project, path.callId)),
+      recording: ({ path, urlParams }) =>
+        Effect.flatMap(CurrentProject, (project) => recordings.link(project, path.callId, urlParams.expires_in)),
       end: ({ path }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.end(project, path.callId), (call_id) => ({ success: true as const, call_id }))

@@ -64,6 +64,8 @@ export const CallOwner = Schema.Struct({
   status: CallSummary.fields.status,
   from_number: Schema.NullOr(Schema.String),
   to_number: Schema.NullOr(Schema.String),
+  /** As of the row: of a call that lives in this process the session knows it better. */
+  recording_enabled: Schema.Boolean,
   started_at: Schema.DateFromSelf
 })
 export type CallOwner = typeof CallOwner.Type
@@ -153,7 +155,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
         tool_call_count, tools_called, metadata, ws_unavailable, extracted_data, started_at, ended_at`
       const owner = sql`
         id, public_id, org_id, project_id, agent_id, agent_public_id, node_id, status, from_number, to_number,
-        started_at`
+        recording_enabled, started_at`
 
       const byId = (projectId: number, id: { readonly numeric: number } | { readonly public: string }) =>
         "numeric" in id

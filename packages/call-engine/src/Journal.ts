@@ -20,6 +20,7 @@ export interface AnsweredCall {
   readonly call_id: number
   readonly answered_at: Date
   readonly metadata: { readonly [key: string]: unknown }
+  readonly recording_enabled: boolean
 }
 
 /**
@@ -124,7 +125,8 @@ const writer = Effect.gen(function* () {
             ${batch.rows.map((r) => r.commands)}::text[])
           on conflict do nothing`
   const answered = (call: AnsweredCall) => sql`
-    update calls set status = 'in-progress', answered_at = ${call.answered_at}, metadata = ${jsonbText(call.metadata)}::jsonb
+    update calls set status = 'in-progress', answered_at = ${call.answered_at}, metadata = ${jsonbText(call.metadata)}::jsonb,
+      recording_enabled = ${call.recording_enabled}
     where id = ${call.call_id} and status = 'ringing'`
 
   /** Without what is of calls that are over: another node, which took us for dead, has settled those. */

@@ -3,7 +3,7 @@ import { type CallOwner, CallsRepo } from "./CallsRepo.ts"
 import { step } from "./conversation/Conversation.ts"
 import * as Ending from "./conversation/Ending.ts"
 import { replay } from "./Replay.ts"
-import { Settlement } from "./Settlement.ts"
+import { recordOf, Settlement } from "./Settlement.ts"
 
 /** Ends the calls whose process died, from their journals (decisions §4.14): failed, with every turn that was finished. */
 export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
@@ -30,7 +30,10 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
           const last = rows.at(-1)?.input
           const at = last === undefined || last._tag === "Facts" ? 0 : last.at
           const [state] = step(replayed.state, { _tag: "Crashed", at, reason: "the process that held the call died" })
-          return yield* settlement.settle(call, state)
+          const recorded = call.recording_enabled
+            ? { seconds: recordOf(state).duration_seconds, writer: null }
+            : undefined
+          return yield* settlement.settle(call, state, recorded)
         })
 
       return {

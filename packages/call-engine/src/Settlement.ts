@@ -10,6 +10,7 @@ import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 import type { Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
 import type { Conversation } from "./conversation/State.ts"
+import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 
 /**
  * Ends the record of a call, exactly once: outcome, transcript, figures, what it cost and used, and the call's
@@ -19,8 +20,11 @@ import type { Conversation } from "./conversation/State.ts"
 export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   Settlement,
   {
-    /** False when the call had been settled before. */
-    readonly settle: (call: CallOwner, state: Conversation) => Effect.Effect<boolean>
+    /**
+     * False when the call had been settled before. What was recorded of it is charged, and is owed to be completed
+     * (see Recordings) once it is in the store.
+     */
+    readonly settle: (call: CallOwner, state: Conversation, recorded?: Recorded) => Effect.Effect<boolean>
     /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
@@ -28,11 +32,12 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   static readonly layer: Layer.Layer<
     Settlement,
     never,
-    CallsRepo | Billing | Usage | Providers | Outbox | SqlClient.SqlClient
+    CallsRepo | RecordingsRepo | Billing | Usage | Providers | Outbox | SqlClient.SqlClient
   > = Layer.effect(
     Settlement,
     Effect.gen(function* () {
       const repo = yield* CallsRepo
+      const recordings = yield* RecordingsRepo
       const billing = yield* Billing
       const usage = yield* Usage
       const outbox = yield* Outbox
@@ -43,25 +48,28 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
       const finish = (
         call: CallOwner,
         record: UnchargedCall,
-        events: (record: FinishedCall) => ReadonlyArray<EventDraft>
+        events: (record: FinishedCall) => ReadonlyArray<EventDraft>,
+        recorded?: Recorded
       ) =>
         Effect.gen(function* () {
           const charge = yield* billing.settle(call.public_id, {
             seconds: record.duration_seconds,
-            recording_seconds: 0,
+            recording_seconds: recorded?.seconds ?? 0,
             transfer_seconds: 0,
             llm_discount
           })
           const finished = { ...record, ...inNumbers(charge) }
           const first = yield* repo.finish(call.id, finished)
           if (!first) return false
+          if (recorded !== undefined) yield* recordings.owe(call, recorded.writer)
           yield* usage.addCall(ownerOf(call), { ...record, charge })
           yield* outbox.appendAll(events(finished))
           return true
         }).pipe(sql.withTransaction, Effect.orDie)
 
       return {
-        settle: (call, state) => finish(call, recordOf(state), (record) => lastEvents(call, state, record)),
+        settle: (call, state, recorded) =>
+          finish(call, recordOf(state), (record) => lastEvents(call, state, record), recorded),
         settleWithout: (call, outcome, endedAt) =>
           finish(call, { ...blank, ...outcome, ended_at: endedAt }, () => [
             failedEvent(call, outcome, endedAt.toISOString())
@@ -69,6 +77,13 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
       }
     })
   )
+}
+
+/** That a call was recorded. */
+export interface Recorded {
+  readonly seconds: number
+  /** The node that has the recording in hand; null when it died. */
+  readonly writer: string | null
 }
 
 /** A record before it is known what the call cost. */

@@ -29,10 +29,17 @@ import { Calls } from "../src/Calls.ts"
 import { CallsRepo } from "../src/CallsRepo.ts"
 import { Journal } from "../src/Journal.ts"
 import { Ticker } from "../src/media/Ticker.ts"
+import { PublicUrl } from "../src/PublicUrl.ts"
+import { Recordings } from "../src/Recordings.ts"
 import { Recovery } from "../src/Recovery.ts"
+import { Mp3Encoder } from "../src/recording/Mp3Encoder.ts"
+import { Recorder } from "../src/recording/Recorder.ts"
+import { RecordingLinks } from "../src/recording/RecordingLinks.ts"
+import { RecordingsRepo } from "../src/recording/RecordingsRepo.ts"
 import { Settlement } from "../src/Settlement.ts"
 import * as CustomerServer from "./CustomerServer.ts"
 import { Phone } from "./Phone.ts"
+import { MemoryStore } from "./recording/MemoryStore.ts"
 
 const settings = ConfigProvider.fromMap(
   new Map([
@@ -59,11 +66,19 @@ export const Services = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLea
 /** The same on a database of its own: everything is real but the socket of the phone. */
 export const Base = Services.pipe(Layer.provideMerge(TestDatabase.layer))
 
+/** Recordings go into memory, and their links to `https://svc.test`. */
+export const Recording = Recordings.layer.pipe(
+  Layer.provideMerge(Layer.merge(Recorder.layer, RecordingLinks.layer)),
+  Layer.provide(Mp3Encoder.layer),
+  Layer.provideMerge(Layer.suspend(() => new MemoryStore().layer)),
+  Layer.provide(Layer.succeed(PublicUrl, { base: "https://svc.test" }))
+)
+
 export const Engine = Calls.layer.pipe(
   Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Ticker.layer, Recovery.layer, CallAdmission.layer)),
+  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Recording, Recovery.layer, CallAdmission.layer)),
   Layer.provideMerge(Settlement.layer),
-  Layer.provideMerge(CallsRepo.layer)
+  Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, Ticker.layer))
 )
 
 /** A node of its own on the given database, with its own plugins; it ends with its scope. */
@@ -74,7 +89,7 @@ let numbers = 0
 /** An agent with its server and a number that nobody else has. */
 export const line = (
   answer: (request: CustomerServer.Received) => CustomerServer.Answer,
-  options: { readonly serverUrl?: string } = {}
+  options: { readonly serverUrl?: string; readonly recording?: boolean } = {}
 ) =>
   Effect.gen(function* () {
     const server = yield* CustomerServer.start(answer)
@@ -100,7 +115,7 @@ export const line = (
       language: "en-US",
       voice: "Sarah",
       max_duration: 1800,
-      recording: false,
+      recording: options.recording ?? false,
       end_call_enabled: true
     })
     const number = `+1555${String(1_000_000 + ++numbers + process.pid * 100).slice(-7)}`

@@ -95,12 +95,14 @@ test("an answered call is marked so once, and never when it is over already", ()
     const [ringing, over] = [yield* newCall("call_a"), yield* newCall("call_b")]
     yield* sql`update calls set status = 'failed', ended_at = now() where id = ${over}`
     const answered_at = new Date("2026-01-01T00:00:01.500Z")
-    for (const call_id of [ringing, over]) journal.answered({ call_id, answered_at, metadata: { a: "x\0y" } })
+    for (const call_id of [ringing, over]) {
+      journal.answered({ call_id, answered_at, metadata: { a: "x\0y" }, recording_enabled: true })
+    }
     yield* journal.flush
-    const rows = yield* sql`select status, answered_at, metadata from calls order by id`
+    const rows = yield* sql`select status, answered_at, metadata, recording_enabled from calls order by id`
     expect(rows).toEqual([
-      { status: "in-progress", answered_at, metadata: { a: "xy" } },
-      { status: "failed", answered_at: null, metadata: {} }
+      { status: "in-progress", answered_at, metadata: { a: "xy" }, recording_enabled: true },
+      { status: "failed", answered_at: null, metadata: {}, recording_enabled: false }
     ])
   }))
 

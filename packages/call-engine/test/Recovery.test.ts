@@ -14,6 +14,7 @@ import { start, step } from "../src/conversation/Conversation.ts"
 import type { Facts, Input } from "../src/conversation/Input.ts"
 import { Recovery } from "../src/Recovery.ts"
 import { digest } from "../src/Replay.ts"
+import { RecordingsRepo } from "../src/recording/RecordingsRepo.ts"
 import { Settlement } from "../src/Settlement.ts"
 import { Charging, configuration, dial, Engine, line, node, Services, until } from "./Engine.ts"
 import { fastClock } from "./FastClock.ts"
@@ -33,7 +34,7 @@ const NoPlugins = Layer.succeed(Providers, {
 const Settling = Recovery.layer.pipe(
   Layer.provideMerge(Settlement.layer),
   Layer.provide(Layer.mergeAll(Layer.orDie(Charging), NoPlugins)),
-  Layer.provideMerge(CallsRepo.layer),
+  Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer)),
   Layer.provideMerge(Outbox.layer)
 )
 

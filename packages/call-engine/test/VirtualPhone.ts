@@ -8,6 +8,7 @@ import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Effect, Layer } from "effect"
 import { Callbacks } from "../src/Callbacks.ts"
 import { Journal, type JournalRow } from "../src/Journal.ts"
+import { Recorder } from "../src/recording/Recorder.ts"
 import { facts } from "./Script.ts"
 
 /** Calls in virtual time: everything is real but the network, the customer's server and the database. */
@@ -48,6 +49,12 @@ export const memory = (log: Log, server: VirtualServer) =>
       emit: (event) => void log.events.push(event),
       answered: () => {},
       flush: Effect.void
+    }),
+    Layer.succeed(Recorder, {
+      begin: () => {
+        throw new Error("nothing is to be recorded")
+      },
+      isWriting: () => false
     }),
     Layer.succeed(Callbacks, {
       callStarted: (_, body) => server.callStarted(body),

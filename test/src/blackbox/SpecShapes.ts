@@ -140,6 +140,7 @@ export const eventData: { readonly [event: string]: Shape } = {
     transcript: "list"
   },
   "call.failed": { ...call_, ...parties, ended_reason: "text?" },
+  "call.recording_ready": { ...call_, recording_url: "text", recording_expires_at: "time" },
   "call.dtmf.received": { ...call_, digit: "text", action: "text" },
   "call.gather.completed": { ...call_, status: "text", input: "text?" },
   "transcript.updated": { ...call_, ...from, turn: "object", turn_index: "integer" },

@@ -6,6 +6,7 @@ import { TierLimits } from "@svc/auth/TierLimits"
 import { Rates } from "@svc/billing/Rates"
 import { loopbackCall } from "@svc/call-engine/LoopbackCall"
 import { Ticker } from "@svc/call-engine/media/Ticker"
+import { retention } from "@svc/call-engine/recording/RetentionWorker"
 import { Database } from "@svc/database/Database"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
@@ -36,6 +37,7 @@ const finding = <E, R>(check: string, look: Effect.Effect<string, E, R>): Effect
 const configuration = Effect.all([
   httpSettings,
   AuthFailures.limit,
+  retention,
   Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
 ]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)

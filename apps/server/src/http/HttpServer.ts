@@ -8,6 +8,7 @@ import type { HandlerRegistry } from "@svc/api/Handlers"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
 import type { DebugLinks } from "@svc/call-engine/DebugLinks"
+import type { Recordings } from "@svc/call-engine/Recordings"
 import { Providers } from "@svc/providers/Providers"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "./ClientAddress.ts"
@@ -21,6 +22,7 @@ import { type HttpSettings, httpSettings } from "./HttpSettings.ts"
 import * as PluginRoutes from "./PluginRoutes.ts"
 import { PluginSockets } from "./PluginSockets.ts"
 import { Readiness } from "./Readiness.ts"
+import { recordingRoutes } from "./RecordingRoutes.ts"
 import { requestId } from "./RequestId.ts"
 import { sendError } from "./Responses.ts"
 import { plainRoutes } from "./Routes.ts"
@@ -135,13 +137,14 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   static readonly layer: Layer.Layer<
     HttpServer,
     StartError,
-    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | DebugLinks
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | DebugLinks | Recordings
   > = Layer.suspend(() =>
-    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | DebugLinks>(
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | DebugLinks | Recordings>(
       VoiceApi,
       WorkspaceEdge.routes,
       voicePreviewRoutes,
-      debugRoutes
+      debugRoutes,
+      recordingRoutes
     )
   )
 }

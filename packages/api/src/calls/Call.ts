@@ -136,3 +136,26 @@ export class DebugTokenNotFound extends define(
   404,
   "call has no debug token"
 ) {}
+
+/** A link to a call's recording, which anybody who has it can open until it expires (decisions §4.7). */
+export const RecordingLink = Schema.Struct({
+  url: Schema.String,
+  /** Seconds. */
+  expires_in: Schema.Int,
+  expires_at: Timestamp
+}).annotations({ identifier: "RecordingLink" })
+export type RecordingLink = typeof RecordingLink.Type
+
+export class RecordingNotFound extends define(
+  "RecordingNotFound",
+  "RECORDING_NOT_FOUND",
+  404,
+  "recording not enabled or not yet available"
+) {}
+/** The link was altered, or its time is over. */
+export class RecordingLinkInvalid extends define(
+  "RecordingLinkInvalid",
+  "RECORDING_LINK_INVALID",
+  403,
+  "The link is not valid or has expired"
+) {}

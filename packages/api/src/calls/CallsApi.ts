@@ -14,7 +14,9 @@ import {
   CallSummary,
   DebugTokenNotFound,
   Disposition,
-  NoControlChannel
+  NoControlChannel,
+  RecordingLink,
+  RecordingNotFound
 } from "./Call.ts"
 import { CallsSummary, CallsSummaryQuery } from "./CallsSummary.ts"
 import { GatherAccepted, GatherAlreadyActive, GatherRequest } from "./Gather.ts"
@@ -32,6 +34,18 @@ export const CallsQuery = Schema.Struct({
 export type CallsQuery = typeof CallsQuery.Type
 
 const callId = Schema.Struct({ callId: AnyId })
+
+/** Query of `GET /v1/calls/<callId>/recording`: for how many seconds the link is good. */
+export const RecordingQuery = Schema.Struct({
+  expires_in: Schema.optionalWith(
+    Schema.String.pipe(
+      Schema.pattern(/^-?[0-9]{1,15}$/, { message: () => "expires_in must be an integer" }),
+      Schema.compose(Schema.NumberFromString),
+      Schema.between(60, 86_400, { message: () => "expires_in must be between 60 and 86400" })
+    ).annotations({ jsonSchema: { type: "integer", minimum: 60, maximum: 86_400 } }),
+    { default: () => 3600 }
+  )
+})
 
 /** `/v1/calls` (spec 4.3). */
 export const CallsApi = HttpApiGroup.make("calls")
@@ -96,6 +110,22 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addSuccess(Schema.Struct({ debug_token: Schema.String, url: Schema.String }))
       .addError(CallNotFound.wire)
       .addError(DebugTokenNotFound.wire)
+  )
+  .add(
+    HttpApiEndpoint.get("recording", "/v1/calls/:callId/recording")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Get a link to a call's recording",
+          description:
+            "A stereo MP3, caller left and agent right. The link needs no key, cannot be altered, and expires after `expires_in` seconds. 404 while there is no recording."
+        })
+      )
+      .setPath(callId)
+      .setUrlParams(RecordingQuery)
+      .addSuccess(RecordingLink)
+      .addError(CallNotFound.wire)
+      .addError(RecordingNotFound.wire)
+      .addError(ValidationError.wire)
   )
   .add(
     HttpApiEndpoint.post("end", "/v1/calls/:callId/end")

@@ -44,6 +44,12 @@ export const eventData = {
     transcript: Schema.Array(TranscriptTurn)
   }),
   "call.failed": Schema.Struct({ ...call, ...parties, ended_reason: Schema.NullOr(EndedReason) }),
+  "call.recording_ready": Schema.Struct({
+    ...call,
+    /** Good for 24 hours. */
+    recording_url: Schema.String,
+    recording_expires_at: Timestamp
+  }),
   "call.dtmf.received": Schema.Struct({ ...call, digit: Schema.String, action: Schema.String }),
   "call.gather.completed": Schema.Struct({
     ...call,

@@ -16,6 +16,12 @@ export interface MediaListener {
   readonly onPlayed: (id: string) => void
 }
 
+/** Takes down what passes, in the leg's format; the arrays are valid only during the call. */
+export interface MediaTap {
+  readonly heard: (bytes: Uint8Array) => void
+  readonly said: (frame: Uint8Array) => void
+}
+
 /** The audio of one call, both ways. No Effect, no queue: frames pass through in plain code. */
 export class CallMedia implements FrameSource {
   private readonly codec: Codec
@@ -34,6 +40,7 @@ export class CallMedia implements FrameSource {
   private readonly send: (frame: Uint8Array) => void
   private readonly detector: VoiceActivityDetector
   private readonly listener: MediaListener
+  private readonly tap: MediaTap | undefined
 
   constructor(options: {
     readonly format: AudioFormat
@@ -42,6 +49,7 @@ export class CallMedia implements FrameSource {
     readonly send: (frame: Uint8Array) => void
     readonly detector: VoiceActivityDetector
     readonly listener: MediaListener
+    readonly tap?: MediaTap | undefined
   }) {
     this.codec = codecOf(options.format)
     this.frame = new Uint8Array(frameBytes(options.format))
@@ -51,6 +59,7 @@ export class CallMedia implements FrameSource {
     this.send = options.send
     this.detector = options.detector
     this.listener = options.listener
+    this.tap = options.tap
     this.playout = new Playout({
       bytesPerSecond: options.format.sampleRate * this.codec.bytesPerSample,
       silence: this.codec.silence,
@@ -61,6 +70,7 @@ export class CallMedia implements FrameSource {
   /** Audio of the caller, any number of bytes. */
   receive(bytes: Uint8Array): void {
     if (this.stopped) return
+    this.tap?.heard(bytes)
     const size = this.codec.bytesPerSample
     const samples = Math.floor(bytes.length / size)
     let done = 0
@@ -160,6 +170,7 @@ export class CallMedia implements FrameSource {
   tick(): boolean {
     if (this.stopped || !this.playout.read(this.frame)) return false
     this.send(this.frame)
+    this.tap?.said(this.frame)
     if (this.overflow.length > 0) this.spill()
     this.playout.progress()
     return true

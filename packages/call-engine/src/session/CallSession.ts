@@ -12,6 +12,8 @@ import type { Facts, Input } from "../conversation/Input.ts"
 import * as StartedAnswer from "../conversation/StartedAnswer.ts"
 import { CallMedia } from "../media/CallMedia.ts"
 import { digest } from "../Replay.ts"
+import type { CallRecording } from "../recording/Recorder.ts"
+import { wantsRecording } from "../recording/Wanted.ts"
 import * as Ears from "./Ears.ts"
 import { KeyPresses } from "./KeyPresses.ts"
 import type { SessionServices } from "./SessionServices.ts"
@@ -36,6 +38,8 @@ export interface CallSession {
   readonly inProgress: () => boolean
   /** Lets go of the call at once, without settling it: another node has taken it over. */
   readonly abandon: () => void
+  /** The call's recording, which ends with the session's scope; undefined when none was wanted or begun. */
+  readonly recording: () => CallRecording | undefined
   /** The conversation when it is over, or undefined when it was abandoned. Never fails. */
   readonly over: Effect.Effect<Conversation | undefined>
 }
@@ -57,7 +61,7 @@ export interface SessionCall {
 export const make = (services: SessionServices, call: SessionCall): Effect.Effect<CallSession, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { agent, facts, incoming } = call
-    const { callbacks, journal, providers, ticker } = services
+    const { callbacks, journal, providers, recorder, ticker } = services
     const clock = yield* Effect.clock
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const over = yield* Deferred.make<Conversation | undefined>()
@@ -81,6 +85,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let media: CallMedia | undefined
     let speaker: Speaker.Speaker | undefined
     let ears: Ears.Ears | undefined
+    let recorded = agent.recording
+    let recording: CallRecording | undefined
     let lastPartial = ""
     const presses = new KeyPresses()
     const pending: Array<Happening> = []
@@ -118,7 +124,12 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const noteAnswered = (): void => {
       if (state.answered_at === null) return
       const answered_at = new Date(facts.started_at + state.answered_at)
-      journal.answered({ call_id: call.id, answered_at, metadata: state.config?.metadata ?? {} })
+      journal.answered({
+        call_id: call.id,
+        answered_at,
+        metadata: state.config?.metadata ?? {},
+        recording_enabled: recorded
+      })
     }
 
     /** A fault of ours ends this call, and no other. */
@@ -150,6 +161,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       Effect.gen(function* () {
         leg = answered
         const { sampleRate } = answered.format
+        const tap = recorded ? recorder.begin(facts.call_id, answered.format) : undefined
+        recording = tap
+        yield* Effect.addFinalizer(() => Effect.sync(() => tap?.stop()))
         const audio = new CallMedia({
           format: answered.format,
           wheel: ticker.wheel,
@@ -161,7 +175,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
             onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
             onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
             onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
-          }
+          },
+          tap
         })
         media = audio
         yield* Effect.addFinalizer(() => Effect.sync(() => audio.stop()))
@@ -240,6 +255,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           })
         ),
         (answer) => {
+          // It begins with the answer of the call, so a menu's second configuration comes too late to say.
+          if (gathered === undefined && Either.isRight(answer)) recorded = wantsRecording(answer.right, agent)
           const told = Either.match(answer, {
             onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
             onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)
@@ -369,6 +386,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         else incoming.reject("unavailable", "error")
         Deferred.unsafeDone(over, nothing)
       },
+      recording: () => recording,
       over: Deferred.await(over)
     }
   })

@@ -8,6 +8,7 @@ import { isGender } from "../conversation/GatherAnswer.ts"
 import { Journal } from "../Journal.ts"
 import { EnergyVoice } from "../media/EnergyVoice.ts"
 import { Ticker } from "../media/Ticker.ts"
+import { Recorder } from "../recording/Recorder.ts"
 
 /** What every session of the process shares. */
 export interface SessionServices {
@@ -15,6 +16,7 @@ export interface SessionServices {
   readonly journal: Context.Tag.Service<Journal>
   readonly providers: Context.Tag.Service<Providers>
   readonly ticker: Context.Tag.Service<Ticker>
+  readonly recorder: Context.Tag.Service<Recorder>
   readonly recognizer: Context.Tag.Service<SpeechToText>
   /** The synthesizer that has the voice, else the preferred one. */
   readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
@@ -34,7 +36,7 @@ export interface SessionServices {
 /** The shared services, from the loaded providers. `background` runs what may outlive a call. */
 export const sessionServices = (
   background: (effect: Effect.Effect<void>) => void
-): Effect.Effect<SessionServices, never, Providers | Callbacks | Journal | Ticker> =>
+): Effect.Effect<SessionServices, never, Providers | Callbacks | Journal | Ticker | Recorder> =>
   Effect.gen(function* () {
     const providers = yield* Providers
     const runtime = yield* Effect.runtime<never>()
@@ -52,6 +54,7 @@ export const sessionServices = (
       journal: yield* Journal,
       providers,
       ticker: yield* Ticker,
+      recorder: yield* Recorder,
       recognizer,
       voiceFor: (voice, language) => withVoice(voice, language) ?? synthesizer,
       voiceNamed: (voice, language, preferred) => {

@@ -1,0 +1,81 @@
+import type { AudioFormat } from "@svc/providers/Audio"
+import { codecOf } from "../media/Codec.ts"
+import type { Mp3Stream } from "./Mp3Encoder.ts"
+import { Track } from "./Track.ts"
+
+/** Seconds that are held back, so that frames which come late still find their place. */
+const heldBack = 1
+
+/** Both sides of a call between the media path and the encoder. Plain code; times are the media clock's, in ms. */
+export class RecordedCall {
+  private readonly caller: Track
+  private readonly agent: Track
+  private readonly sampleRate: number
+  private readonly sampleBytes: number
+  private readonly origin: number
+  private stream: Mp3Stream | undefined
+  /** Samples that the encoder has got. */
+  private given = 0
+  /** When it ended; undefined while it runs. */
+  private endedAt: number | undefined
+
+  constructor(format: AudioFormat, origin: number) {
+    const { bytesPerSample, silence } = codecOf(format)
+    const options = { sampleRate: format.sampleRate, sampleBytes: bytesPerSample, silence }
+    this.caller = new Track(options)
+    this.agent = new Track(options)
+    this.sampleRate = format.sampleRate
+    this.sampleBytes = bytesPerSample
+    this.origin = origin
+  }
+
+  /** Where the audio goes; once. */
+  start(stream: Mp3Stream): void {
+    this.stream = stream
+  }
+
+  private position(now: number): number {
+    return Math.max(0, Math.round(((now - this.origin) * this.sampleRate) / 1000))
+  }
+
+  /** What has arrived was spoken before. */
+  heard(bytes: Uint8Array, now: number): void {
+    if (this.endedAt !== undefined) return
+    this.caller.write(bytes, Math.max(0, this.position(now) - Math.floor(bytes.length / this.sampleBytes)))
+  }
+
+  said(frame: Uint8Array, now: number): void {
+    if (this.endedAt === undefined) this.agent.write(frame, this.position(now))
+  }
+
+  /** Gives the encoder every second that nothing can be added to. */
+  handOver(now: number): void {
+    while (this.endedAt === undefined && this.position(now) >= this.given + (1 + heldBack) * this.sampleRate) {
+      const until = this.given + this.sampleRate
+      this.given = until
+      this.stream?.write(this.caller.take(until), this.agent.take(until))
+    }
+  }
+
+  /** The call is over: the rest, up to this moment. */
+  stop(now: number): void {
+    if (this.endedAt !== undefined) return
+    this.handOver(now)
+    // The encoder may have failed of it.
+    if (this.endedAt !== undefined) return
+    this.endedAt = now
+    const until = Math.max(this.given, this.position(now))
+    this.stream?.end(this.caller.take(until), this.agent.take(until))
+  }
+
+  /** Nothing more can be recorded; what the encoder has got is all. */
+  giveUp(): void {
+    if (this.endedAt === undefined) this.endedAt = this.origin + (this.given / this.sampleRate) * 1000
+    this.stream?.cancel()
+  }
+
+  /** Length so far. */
+  seconds(now: number): number {
+    return Math.max(0, (this.endedAt ?? now) - this.origin) / 1000
+  }
+}

@@ -1,0 +1,111 @@
+import type { AudioFormat } from "@svc/providers/Audio"
+import { ObjectStore } from "@svc/providers/ObjectStore"
+import { Context, Effect, FiberSet, Layer } from "effect"
+import { Ticker } from "../media/Ticker.ts"
+import { Mp3Encoder } from "./Mp3Encoder.ts"
+import { RecordedCall } from "./RecordedCall.ts"
+import { storeFile } from "./StoreFile.ts"
+
+/** The recording of a live call. Its methods are synchronous, and cost the media path a copy. */
+export interface CallRecording {
+  /** Bytes of the caller, in the leg's format, as they arrive. */
+  readonly heard: (bytes: Uint8Array) => void
+  /** A frame of the agent, in the leg's format, as it leaves. */
+  readonly said: (frame: Uint8Array) => void
+  /** The call is over. */
+  readonly stop: () => void
+  /** Length in seconds, until now or until it ended. */
+  readonly seconds: () => number
+  /** After `stop`: whether all that was recorded is in the store now. Never fails. */
+  readonly stored: Effect.Effect<boolean>
+}
+
+/** How often it is looked which recordings have a second to hand over. */
+const lookEvery = "250 millis"
+
+/** Under which key a call's recording is kept. */
+export const keyOf = (callId: string): string => `recordings/${callId}.mp3`
+
+/**
+ * Records live calls as stereo MP3 into the object store while they run: caller left, agent right, both as they went over
+ * the wire, by the media clock. A second of each call is handed to the encoder at a time, so that memory does not grow
+ * with the call. When encoder or store fail or fall behind, the recording ends there, with a line in the log; the call
+ * never notices.
+ */
+export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
+  Recorder,
+  {
+    /** Begins now. */
+    readonly begin: (callId: string, format: AudioFormat) => CallRecording
+    /** Whether a recording of this process still writes under this key. */
+    readonly isWriting: (key: string) => boolean
+  }
+>() {
+  static readonly layer: Layer.Layer<Recorder, never, Mp3Encoder | ObjectStore | Ticker> = Layer.scoped(
+    Recorder,
+    Effect.gen(function* () {
+      const encoder = yield* Mp3Encoder
+      const store = yield* ObjectStore
+      const { now } = yield* Ticker
+      const active = new Set<RecordedCall>()
+      const writing = new Set<string>()
+      const anyActive = Effect.unsafeMakeLatch()
+      const run = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+
+      const begin = (callId: string, format: AudioFormat): CallRecording => {
+        const key = keyOf(callId)
+        const recorded = new RecordedCall(format, now())
+        const file = storeFile(store, key)
+        /** Ends it before its time; what the store has got by then is kept. */
+        const giveUp = (reason: string): void => {
+          recorded.giveUp()
+          file.end()
+          const seconds = Math.round(recorded.seconds(now()))
+          run(Effect.logError(`The recording of ${callId} ends after ${seconds} s: ${reason}`))
+        }
+        writing.add(key)
+        run(
+          file.write.pipe(
+            Effect.catchAll(({ reason }) => Effect.sync(() => giveUp(reason))),
+            Effect.ensuring(Effect.sync(() => void writing.delete(key)))
+          )
+        )
+        recorded.start(
+          encoder.open(format, {
+            onBytes: (bytes) => {
+              if (!file.add(bytes)) giveUp("the store is too slow")
+            },
+            onEnd: file.end,
+            onFailed: giveUp
+          })
+        )
+        active.add(recorded)
+        anyActive.unsafeOpen()
+        return {
+          heard: (bytes) => recorded.heard(bytes, now()),
+          said: (frame) => recorded.said(frame, now()),
+          stop: () => {
+            active.delete(recorded)
+            if (active.size === 0) anyActive.unsafeClose()
+            recorded.stop(now())
+          },
+          seconds: () => recorded.seconds(now()),
+          stored: file.stored
+        }
+      }
+
+      yield* anyActive.await.pipe(
+        Effect.zipRight(
+          Effect.sync(() => {
+            for (const recorded of active) recorded.handOver(now())
+          })
+        ),
+        Effect.delay(lookEvery),
+        Effect.forever,
+        Effect.forkScoped
+      )
+
+      return { begin, isWriting: (key) => writing.has(key) }
+    })
+  )
+}

@@ -1,0 +1,62 @@
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { RecordingLinkInvalid } from "@svc/api/calls/Call"
+import { CallId } from "@svc/api/Ids"
+import { ObjectStore, type ObjectStoreError } from "@svc/providers/ObjectStore"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { PublicUrl } from "../PublicUrl.ts"
+import { keyOf } from "./Recorder.ts"
+import { RecordingsRepo } from "./RecordingsRepo.ts"
+
+/** A link that anybody can open until then. */
+export interface SignedLink {
+  readonly url: string
+  readonly expires_at: Date
+}
+
+const isCallId = Schema.is(CallId)
+
+/**
+ * Links to recordings (decisions §4.7): of a store that signs its own, else of this server, signed with a secret of the
+ * installation, so that every node takes the links of every other.
+ */
+export class RecordingLinks extends Context.Tag("@svc/call-engine/RecordingLinks")<
+  RecordingLinks,
+  {
+    /** A link to a call's recording, good for so many seconds. */
+    readonly make: (callId: CallId, seconds: number) => Effect.Effect<SignedLink, ObjectStoreError>
+    /** The call whose recording a link of ours opens: the last part of its path, and its query. */
+    readonly open: (file: string, query: URLSearchParams) => Effect.Effect<CallId, RecordingLinkInvalid>
+  }
+>() {
+  static readonly layer: Layer.Layer<RecordingLinks, never, RecordingsRepo | PublicUrl | ObjectStore> = Layer.effect(
+    RecordingLinks,
+    Effect.gen(function* () {
+      const { base } = yield* PublicUrl
+      const { presign } = yield* ObjectStore
+      const secret = yield* Effect.flatMap(RecordingsRepo, (repo) => repo.secret("recording-links"))
+      const signatureOf = (callId: string, expires: string): Buffer =>
+        createHmac("sha256", secret).update(`${callId}\n${expires}`).digest()
+
+      return {
+        make: Effect.fn("RecordingLinks.make")(function* (callId, seconds) {
+          const expires = Math.floor((yield* Clock.currentTimeMillis) / 1000) + seconds
+          const expires_at = new Date(expires * 1000)
+          if (presign !== undefined) return { url: yield* presign(keyOf(callId), seconds), expires_at }
+          const signature = signatureOf(callId, String(expires)).toString("base64url")
+          const query = new URLSearchParams({ expires: String(expires), signature })
+          return { url: `${base}/v1/recordings/${callId}.mp3?${query}`, expires_at }
+        }),
+        open: Effect.fn("RecordingLinks.open")(function* (file, query) {
+          const callId = file.replace(/\.mp3$/, "")
+          const expires = query.get("expires") ?? ""
+          const given = Buffer.from(query.get("signature") ?? "", "base64url")
+          const right = signatureOf(callId, expires)
+          const genuine = given.length === right.length && timingSafeEqual(given, right)
+          if (!genuine || !isCallId(callId)) return yield* new RecordingLinkInvalid()
+          if (Number(expires) * 1000 <= (yield* Clock.currentTimeMillis)) return yield* new RecordingLinkInvalid()
+          return callId
+        })
+      }
+    })
+  )
+}

@@ -1,0 +1,139 @@
+import { randomBytes } from "node:crypto"
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { Context, Effect, Layer, type Option, Schema } from "effect"
+import { CallOwner } from "../CallsRepo.ts"
+
+/** A call that was recorded: its numeric and public id. */
+const CallIds = Schema.Struct({ id: Schema.Int, public_id: CallOwner.fields.public_id })
+export type CallIds = typeof CallIds.Type
+
+/** One whose recording has just become ready. */
+const ReadyCall = Schema.Struct({
+  ...CallIds.fields,
+  org_id: Schema.Int,
+  project_id: Schema.Int,
+  agent_public_id: CallOwner.fields.agent_public_id
+})
+
+const OwedRecording = Schema.Struct({ ...CallIds.fields, is_old: Schema.Boolean })
+export type OwedRecording = typeof OwedRecording.Type
+
+/** Which recordings are past their time. */
+export interface Expiry {
+  readonly days: number
+  /** Organizations of which only those of fewer days are kept. */
+  readonly suspended: ReadonlyArray<number>
+  readonly suspendedDays: number
+}
+
+/** SQL of recordings, and nothing else. */
+export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo")<
+  RecordingsRepo,
+  {
+    /** Notes that a settled call was recorded; `writer` is the node that has it in hand, null when it died. */
+    readonly owe: (call: CallIds & { readonly org_id: number }, writer: string | null) => Effect.Effect<void>
+    /** The first time: the call, which has its recording now. None when it was ready before, or was dropped. */
+    readonly ready: (id: number) => Effect.Effect<Option.Option<typeof ReadyCall.Type>>
+    /** There is none (any more). */
+    readonly drop: (id: number) => Effect.Effect<void>
+    /** Owed recordings that nobody has in hand, or nobody who is likely to live; oldest first. `is_old`: for a day. */
+    readonly abandoned: (limit: number) => Effect.Effect<ReadonlyArray<OwedRecording>>
+    /** The organizations that have recordings older than so many days. */
+    readonly organizations: (days: number) => Effect.Effect<ReadonlyArray<number>>
+    readonly expired: (expiry: Expiry, limit: number) => Effect.Effect<ReadonlyArray<CallIds>>
+    /** A call of a project, and whether it has a recording. */
+    readonly find: (
+      projectId: number,
+      id: { readonly numeric: number } | { readonly public: string }
+    ) => Effect.Effect<Option.Option<CallIds & { readonly has_recording: boolean }>>
+    /** This installation's secret for a purpose; the first who asks makes it. */
+    readonly secret: (purpose: string) => Effect.Effect<string>
+  }
+>() {
+  static readonly layer: Layer.Layer<RecordingsRepo, never, SqlClient.SqlClient> = Layer.effect(
+    RecordingsRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const ready = SqlSchema.findOne({
+        Request: Schema.Int,
+        Result: ReadyCall,
+        execute: (id) => sql`
+          with made as (
+            update recordings set ready_at = now(), writer = null where call_id = ${id} and ready_at is null
+            returning call_id
+          )
+          update calls c set has_recording = true from made where c.id = made.call_id
+          returning c.id, c.public_id, c.org_id, c.project_id, c.agent_public_id`
+      })
+      const abandoned = SqlSchema.findAll({
+        Request: Schema.Int,
+        Result: OwedRecording,
+        execute: (limit) => sql`
+          select c.id, c.public_id, r.created_at < now() - interval '1 day' as is_old
+          from recordings r join calls c on c.id = r.call_id
+          where r.ready_at is null and (r.writer is null or r.created_at < now() - interval '2 minutes')
+          order by r.created_at limit ${limit}`
+      })
+      const expired = SqlSchema.findAll({
+        Request: Schema.Any,
+        Result: CallIds,
+        execute: ({ days, limit, suspended, suspendedDays }: Expiry & { readonly limit: number }) => sql`
+          select c.id, c.public_id from recordings r join calls c on c.id = r.call_id
+          where r.ready_at is not null and (
+            r.created_at < now() - make_interval(days => ${days}::int)
+            or (
+              r.org_id = any(${suspended}::bigint[])
+              and r.created_at < now() - make_interval(days => ${suspendedDays}::int)
+            )
+          ) order by r.created_at limit ${limit}`
+      })
+      const organizations = SqlSchema.findAll({
+        Request: Schema.Int,
+        Result: Schema.Struct({ org_id: Schema.Int }),
+        execute: (days) => sql`
+          select distinct org_id from recordings
+          where ready_at is not null and created_at < now() - make_interval(days => ${days}::int)`
+      })
+      const find = SqlSchema.findOne({
+        Request: Schema.Any,
+        Result: Schema.Struct({ ...CallIds.fields, has_recording: Schema.Boolean }),
+        execute: ({ id, project }: { readonly project: number; readonly id: string | number }) => sql`
+          select id, public_id, has_recording from calls
+          where project_id = ${project} and ${typeof id === "number" ? sql`id = ${id}` : sql`public_id = ${id}`}`
+      })
+      const secret = SqlSchema.single({
+        Request: Schema.String,
+        Result: Schema.Struct({ secret: Schema.String }),
+        execute: (purpose) => sql`select secret from signing_secrets where purpose = ${purpose}`
+      })
+
+      return {
+        owe: ({ id, org_id }, writer) =>
+          sql`
+            insert into recordings (call_id, org_id, writer) values (${id}, ${org_id}, ${writer})
+            on conflict do nothing`.pipe(Effect.asVoid, Effect.orDie),
+        ready: (id) => Effect.orDie(ready(id)),
+        drop: (id) =>
+          sql`
+            with gone as (delete from recordings where call_id = ${id} returning call_id)
+            update calls c set has_recording = false from gone where c.id = gone.call_id and c.has_recording`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          ),
+        abandoned: (limit) => Effect.orDie(abandoned(limit)),
+        organizations: (days) => Effect.map(Effect.orDie(organizations(days)), (rows) => rows.map((row) => row.org_id)),
+        expired: (expiry, limit) => Effect.orDie(expired({ ...expiry, limit })),
+        find: (project, id) => Effect.orDie(find({ project, id: "numeric" in id ? id.numeric : id.public })),
+        secret: (purpose) =>
+          sql`
+            insert into signing_secrets (purpose, secret) values (${purpose}, ${randomBytes(32).toString("hex")})
+            on conflict do nothing`.pipe(
+            Effect.zipRight(secret(purpose)),
+            Effect.map((row) => row.secret),
+            Effect.orDie
+          )
+      }
+    })
+  )
+}

@@ -1,0 +1,228 @@
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { describe, expect, it } from "@effect/vitest"
+import { mulaw8k } from "@svc/providers/Audio"
+import { Clock, Effect, Layer, Option } from "effect"
+import { CallMedia } from "../../src/media/CallMedia.ts"
+import { Ticker } from "../../src/media/Ticker.ts"
+import { VirtualTime } from "../../src/media/VirtualTime.ts"
+import { Mp3Encoder } from "../../src/recording/Mp3Encoder.ts"
+import { type CallRecording, keyOf, Recorder } from "../../src/recording/Recorder.ts"
+import { until } from "../Engine.ts"
+import { MemoryStore } from "./MemoryStore.ts"
+import { decode, mulawOf, silence, tone } from "./Sound.ts"
+
+/** The encoder, and how many blocks it still owes: virtual time does not wait for a thread. */
+const counted = (owed: { blocks: number }) =>
+  Layer.effect(
+    Mp3Encoder,
+    Effect.map(Mp3Encoder, ({ open }) => ({
+      open: (format, listener) => {
+        const stream = open(format, {
+          ...listener,
+          onBytes: (bytes) => {
+            owed.blocks--
+            listener.onBytes(bytes)
+          }
+        })
+        return {
+          ...stream,
+          write: (left, right) => {
+            owed.blocks++
+            stream.write(left, right)
+          }
+        }
+      }
+    }))
+  ).pipe(Layer.provide(Mp3Encoder.layer))
+
+/** A recorder in virtual time, with the real encoder and a store in memory. */
+const bench = () => {
+  const store = new MemoryStore()
+  const owed = { blocks: 0 }
+  const layer = Recorder.layer.pipe(
+    Layer.provide(Layer.merge(counted(owed), store.layer)),
+    Layer.provideMerge(VirtualTime.layer(0))
+  )
+  return { store, owed, layer }
+}
+
+/** A call's media on the virtual clock; nobody is at the other end. */
+const mediaOf = (recording: CallRecording) =>
+  Effect.map(
+    Ticker,
+    ({ now, wheel }) =>
+      new CallMedia({
+        format: mulaw8k,
+        wheel,
+        now,
+        send: () => {},
+        detector: { push: () => "silence" },
+        listener: { onFrame: () => {}, onVoice: () => {}, onStarted: () => {}, onPlayed: () => {} },
+        tap: recording
+      })
+  )
+
+/** The caller speaks in real time, 20 ms after 20 ms. */
+const speak = (media: CallMedia, audio: Uint8Array) =>
+  Effect.gen(function* () {
+    for (let at = 0; at < audio.length; at += 160) {
+      yield* Effect.sleep("20 millis")
+      media.receive(audio.subarray(at, at + 160))
+    }
+  })
+
+const ended = (recording: CallRecording) =>
+  Effect.gen(function* () {
+    recording.stop()
+    expect(yield* recording.stored).toBe(true)
+  })
+
+describe("a recording", () => {
+  it.live("has the caller left and the agent right, as played, at their times, over silence and a barge-in", () => {
+    const { layer, store } = bench()
+    return Effect.scoped(
+      Effect.gen(function* () {
+        const time = yield* VirtualTime
+        const recorder = yield* Recorder
+        const recording = recorder.begin("call_a", mulaw8k)
+        expect(recorder.isWriting(keyOf("call_a"))).toBe(true)
+        const media = yield* mediaOf(recording)
+        // 1 to 3: the agent; 2 to 3.5: the caller, who interrupts at 3 and is then silent without frames.
+        yield* Effect.fork(
+          Effect.gen(function* () {
+            yield* Effect.sleep("1 second")
+            media.begin("u1", "")
+            media.write(tone(440, 2))
+            media.write(tone(440, 2))
+            media.end()
+            yield* Effect.sleep("2 seconds")
+            media.clear()
+            yield* Effect.sleep("5 seconds")
+            media.begin("u2", "")
+            media.write(tone(600, 1))
+            media.end()
+          })
+        )
+        yield* Effect.fork(Effect.zipRight(Effect.sleep("2 seconds"), speak(media, mulawOf(tone(1000, 1.5)))))
+        yield* time.advance("10 seconds")
+        yield* ended(recording)
+        expect(recording.seconds()).toBe(10)
+        expect(recorder.isWriting(keyOf("call_a"))).toBe(false)
+        const heard = yield* decode(store.objects.get(keyOf("call_a")) ?? new Uint8Array(0))
+        expect(heard.length).toBeGreaterThan(9.8)
+        const at = (side: "left" | "right", hz: number, from: number, to: number, strength: number) =>
+          expect([side, hz, from, Math.round(heard.tone(side, hz, from, to) * 20) / 20]).toEqual([
+            side,
+            hz,
+            from,
+            strength
+          ])
+        // Each to a twentieth of a second.
+        expect(heard.loudness("right", 0, 0.95)).toBeLessThan(0.003)
+        at("right", 440, 1.05, 1.5, 0.3)
+        at("right", 440, 2.5, 2.95, 0.3)
+        expect(heard.loudness("right", 3.05, 7.95)).toBeLessThan(0.003)
+        at("right", 600, 8.05, 8.95, 0.3)
+        expect(heard.loudness("right", 9.05, 9.6)).toBeLessThan(0.003)
+        expect(heard.loudness("left", 0, 1.95)).toBeLessThan(0.003)
+        at("left", 1000, 2.05, 2.5, 0.3)
+        at("left", 1000, 3, 3.45, 0.3)
+        expect(heard.loudness("left", 3.55, 9.6)).toBeLessThan(0.003)
+      }).pipe(Effect.provide(layer))
+    )
+  })
+
+  it.live(
+    "of half an hour takes no more memory than one of minutes, and is in step at its end",
+    () => {
+      const { layer, owed, store } = bench()
+      setFlagsFromString("--expose-gc")
+      const collect: () => void = runInNewContext("gc")
+      const used = Effect.sync(() => {
+        collect()
+        const { arrayBuffers, heapUsed } = process.memoryUsage()
+        // The store in memory is the test's own.
+        return arrayBuffers + heapUsed - [...store.parts.values()].flat().reduce((sum, { length }) => sum + length, 0)
+      })
+      return Effect.scoped(
+        Effect.gen(function* () {
+          const time = yield* VirtualTime
+          const recording = (yield* Recorder).begin("call_b", mulaw8k)
+          const media = yield* mediaOf(recording)
+          const [left, quiet] = [mulawOf(tone(1000, 1)), silence(1)]
+          const right = tone(440, 1)
+          let second = 0
+          yield* Effect.fork(
+            Effect.forever(
+              Effect.suspend(() => {
+                // Every tenth second both speak.
+                const speaks = second++ % 10 === 0
+                if (speaks) {
+                  media.begin(String(second), "")
+                  media.write(right)
+                  media.end()
+                }
+                return speak(media, speaks ? left : quiet)
+              })
+            )
+          )
+          const marks: Array<number> = []
+          for (let minute = 0; minute < 30; minute++) {
+            for (let part = 0; part < 6; part++) {
+              yield* time.advance("10 seconds")
+              yield* until(
+                Effect.sync(() => owed.blocks),
+                (blocks) => blocks < 3
+              ).pipe(Effect.withClock(Clock.make()))
+            }
+            if (minute % 5 === 4) marks.push(yield* used)
+          }
+          yield* ended(recording)
+          expect((marks.at(-1) ?? 0) - (marks[0] ?? 0)).toBeLessThan(3_000_000)
+          const heard = yield* decode(store.objects.get(keyOf("call_b")) ?? new Uint8Array(0))
+          for (const from of [0, 600, 1790]) {
+            expect(heard.tone("left", 1000, from + 0.1, from + 0.9)).toBeCloseTo(0.3, 1)
+            expect(heard.tone("right", 440, from + 0.1, from + 0.9)).toBeCloseTo(0.3, 1)
+            expect(heard.loudness("left", from + 1.1, from + 9.4)).toBeLessThan(0.003)
+            expect(heard.loudness("right", from + 1.1, from + 9.4)).toBeLessThan(0.003)
+          }
+        }).pipe(Effect.provide(layer))
+      )
+    },
+    180_000
+  )
+
+  it.live("ends where the store fails, and the call goes on", () =>
+    Effect.forEach(["fails", "hangs"] as const, (fault) => {
+      const { layer, owed, store } = bench()
+      return Effect.scoped(
+        Effect.gen(function* () {
+          const time = yield* VirtualTime
+          const recorder = yield* Recorder
+          const recording = recorder.begin("call_c", mulaw8k)
+          const media = yield* mediaOf(recording)
+          yield* Effect.fork(Effect.forever(speak(media, mulawOf(tone(1000, 1)))))
+          const encoded = until(
+            Effect.sync(() => owed.blocks < 3 || !recorder.isWriting(keyOf("call_c"))),
+            (done) => done
+          ).pipe(Effect.withClock(Clock.make()))
+          yield* Effect.repeatN(Effect.zipRight(time.advance("10 seconds"), encoded), 1)
+          store.appending = fault
+          yield* Effect.repeatN(Effect.zipRight(time.advance("10 seconds"), encoded), 5)
+          expect(yield* recording.stored).toBe(false)
+          expect(recorder.isWriting(keyOf("call_c"))).toBe(false)
+          const seconds = recording.seconds()
+          expect(seconds).toBeGreaterThan(15)
+          expect(seconds).toBeLessThan(70)
+          yield* time.advance("10 seconds")
+          recording.stop()
+          expect(recording.seconds()).toBe(seconds)
+          // What was written before is still there for whoever recovers it.
+          const kept = yield* store.service.recover(keyOf("call_c"))
+          expect(Option.getOrElse(kept, () => 0)).toBeGreaterThan(10 * 4000)
+        }).pipe(Effect.provide(layer))
+      )
+    })
+  )
+})
