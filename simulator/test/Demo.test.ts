@@ -50,7 +50,7 @@ const answers = (url: string): Promise<boolean> =>
   )
 
 describe("the demo without a terminal", () => {
-  it("makes a whole call, ends with 0 and leaves nothing behind", { timeout: 120_000 }, async () => {
+  it("makes whole calls, ends with 0 and leaves nothing behind", { timeout: 120_000 }, async () => {
     const run = demo()
     expect(await run.ended, run.output()).toBe(0)
     for (const part of [
@@ -59,7 +59,9 @@ describe("the demo without a terminal", () => {
       "agent   Booked: Friday 10:30, Ada.",
       "tools_called  find_free_slots, book_appointment, end_call",
       "Latency per turn",
-      "ok: Book an appointment went as expected"
+      "ok: Book an appointment went as expected",
+      "agent   We are open nine to five. Anything else?",
+      "ok: Choose from a menu went as expected"
     ]) {
       expect(run.output()).toContain(part)
     }

@@ -46,6 +46,23 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
+  it.scopedLive("asks callers of its menu first, and conducts the call by what they chose", () =>
+    Effect.gen(function* () {
+      yield* trusted
+      const call = JSON.parse(started)
+      const ask = (more: unknown) => Effect.map(post(JSON.stringify(Object.assign({}, call, more))), (r) => r.answer)
+      const to = "+15550100101"
+      expect(yield* ask({ to })).toEqual({
+        pre_gather: { prompt: "Press 1 for appointments, 2 for our hours.", timeout: 10 }
+      })
+      const chosen = (digit: string) => ({ to, gathered_digit: digit, gathered_input: digit, gather_status: "valid" })
+      expect(yield* ask(chosen("1"))).toMatchObject({ first_message: "Bright Smile, hello!" })
+      expect(yield* ask(chosen("2"))).toMatchObject({ first_message: "We are open nine to five. Anything else?" })
+      const nobody = { to, gather_status: "timeout" }
+      expect(yield* ask(nobody)).toMatchObject({ first_message: "Bright Smile, hello!" })
+    }).pipe(Effect.provide(SampleCustomer.layer))
+  )
+
   it.scopedLive("finds slots and books each once", () =>
     Effect.gen(function* () {
       yield* trusted

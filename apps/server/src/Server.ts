@@ -52,6 +52,8 @@ import { CallsHttp } from "@svc/call-engine/CallsHttp"
 import { CallsOfAgent } from "@svc/call-engine/CallsOfAgent"
 import { CallsOfProject } from "@svc/call-engine/CallsOfProject"
 import { CallsRepo } from "@svc/call-engine/CallsRepo"
+import { DebugLinks } from "@svc/call-engine/DebugLinks"
+import { DebugRepo } from "@svc/call-engine/DebugRepo"
 import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { PublicUrl } from "@svc/call-engine/PublicUrl"
@@ -110,6 +112,7 @@ const Repositories = Layer.mergeAll(
   PhoneNumbersRepo.layer,
   CallsRepo.layer,
   RecordingsRepo.layer,
+  DebugRepo.layer,
   LedgerRepo.layer,
   HoldsRepo.layer,
   UsageRepo.layer,
@@ -154,7 +157,8 @@ const Recording = Layer.mergeAll(Recordings.layer, RetentionWorker.pipe(Layer.pr
 )
 
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Layer.mergeAll(Calls.layer, CallsOfAgent, CallsOfProject).pipe(
+const Calling = Layer.mergeAll(DebugLinks.layer, CallsOfAgent, CallsOfProject).pipe(
+  Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
   Layer.provideMerge(Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)),
   Layer.provideMerge(NodeLease.layer),

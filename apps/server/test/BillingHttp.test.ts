@@ -25,6 +25,7 @@ import { UsageHttp } from "@svc/billing/UsageHttp"
 import { UsageRepo } from "@svc/billing/UsageRepo"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
+import { DebugLinks } from "@svc/call-engine/DebugLinks"
 import { Recordings } from "@svc/call-engine/Recordings"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
@@ -65,7 +66,8 @@ const NoCalls = Layer.succeed(Calls, {
   list: () => unasked,
   get: () => unasked,
   state: () => unasked,
-  end: () => unasked
+  end: () => unasked,
+  gather: () => unasked
 })
 
 const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
@@ -78,7 +80,11 @@ const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 
 const MoneyServer = layerOf(MoneyApi).pipe(
   Layer.provideMerge(
-    Layer.mergeAll(Layer.provide(CallsHttp, Layer.merge(NoCalls, Layer.mock(Recordings, {}))), UsageHttp, CreditsHttp)
+    Layer.mergeAll(
+      Layer.provide(CallsHttp, Layer.mergeAll(NoCalls, Layer.mock(Recordings, {}), Layer.mock(DebugLinks, {}))),
+      UsageHttp,
+      CreditsHttp
+    )
   ),
   Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(Credits.layer, Unlimited)))),
   Layer.provideMerge(Services),

@@ -8,6 +8,7 @@ import { Cause, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, St
 import { CallAdmission } from "./CallAdmission.ts"
 import type { Callbacks } from "./Callbacks.ts"
 import type { CallOwner } from "./CallsRepo.ts"
+import type { GatherRules } from "./conversation/GatherRules.ts"
 import { Journal } from "./Journal.ts"
 import type { Ticker } from "./media/Ticker.ts"
 import { Recordings } from "./Recordings.ts"
@@ -38,6 +39,11 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
     readonly drain: Effect.Effect<void>
     /** Ends a call by the API and waits until its record is settled. False when it is not in progress here. */
     readonly end: (callId: string) => Effect.Effect<boolean>
+    /** Asks the caller of a call for digits; `not-here`: no call of that id is live here. Of many at once, one is accepted. */
+    readonly gather: (
+      callId: string,
+      rules: GatherRules
+    ) => Effect.Effect<ReturnType<CallSession.CallSession["gather"]> | "not-here">
     /** The projects that have calls which are live here. */
     readonly projects: Effect.Effect<ReadonlyArray<number>>
     /**
@@ -183,6 +189,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
             call.session.end("api")
             return Effect.as(Deferred.await(call.settled), true)
           }),
+        gather: (callId, rules) => Effect.sync(() => live.get(callId)?.session.gather(rules) ?? "not-here"),
         projects: Effect.sync(() => [...new Set([...live.values()].map(({ project }) => project))]),
         endOf: (projects) =>
           Effect.sync(() => {

@@ -1,19 +1,23 @@
 import { Agents } from "@svc/agents/Agents"
+import { Voices } from "@svc/agents/Voices"
 import {
   type Call,
   CallNotFound,
   CallNotInProgress,
   type CallState,
+  type CallStatus,
   type CallSummary,
   NoControlChannel
 } from "@svc/api/calls/Call"
 import type { CallsQuery } from "@svc/api/calls/CallsApi"
+import { GatherAlreadyActive, type GatherRequest } from "@svc/api/calls/Gather"
 import { CallId, parseId } from "@svc/api/Ids"
 import type { PrincipalProject } from "@svc/api/Principal"
 import { ValidationError } from "@svc/api/VoiceError"
 import { Context, Effect, Layer, Option } from "effect"
 import { CallEngine } from "./CallEngine.ts"
 import { type CallRow, CallsRepo } from "./CallsRepo.ts"
+import { isGender } from "./conversation/GatherAnswer.ts"
 import { replay } from "./Replay.ts"
 import { recordOf } from "./Settlement.ts"
 
@@ -32,24 +36,34 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       ValidationError
     >
     /** With transcript and latencies; of a live call they, and its counts of turns and tools, go as far as its journal. */
-    readonly get: (project: PrincipalProject, id: string) => Effect.Effect<Call, CallNotFound>
+    readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when it has ended and its record is settled. */
     readonly end: (
       project: PrincipalProject,
       id: string
     ) => Effect.Effect<CallId, CallNotFound | CallNotInProgress | NoControlChannel>
+    /** Begins to collect digits in a call that is in progress. Returns its numeric id; the outcome comes as an event. */
+    readonly gather: (
+      project: PrincipalProject,
+      id: string,
+      request: GatherRequest
+    ) => Effect.Effect<
+      number,
+      ValidationError | CallNotFound | CallNotInProgress | GatherAlreadyActive | NoControlChannel
+    >
   }
 >() {
-  static readonly layer: Layer.Layer<Calls, never, CallsRepo | CallEngine | Agents> = Layer.effect(
+  static readonly layer: Layer.Layer<Calls, never, CallsRepo | CallEngine | Agents | Voices> = Layer.effect(
     Calls,
     Effect.gen(function* () {
       const repo = yield* CallsRepo
       const engine = yield* CallEngine
       const agents = yield* Agents
+      const voices = yield* Voices
 
       const find = <A>(
-        project: PrincipalProject,
+        project: Pick<PrincipalProject, "id">,
         id: string,
         look: (
           project: number,
@@ -97,11 +111,11 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
         Effect.map(repo.journal(row.id), (rows) => {
           const state = replay(rows)?.state
           if (state === undefined) return {}
-          const { latency_turns, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
-          return { latency_turns, tool_call_count, tools_called, transcript, turn_count }
+          const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
+          return { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count }
         })
 
-      const get = Effect.fn("Calls.get")(function* (project: PrincipalProject, callId: string) {
+      const get = Effect.fn("Calls.get")(function* (project: Pick<PrincipalProject, "id">, callId: string) {
         const row = yield* find(project, callId, repo.get)
         const { id: _, latency_turns, ...call } = row.ended_at === null ? { ...row, ...(yield* soFar(row)) } : row
         return { ...call, latency_data: { turns: latency_turns } }
@@ -110,13 +124,40 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
         const { call_id, status } = yield* find(project, callId, repo.state)
         if (yield* engine.end(call_id)) return call_id
-        if (status !== "in-progress") return yield* new CallNotInProgress()
-        // The record may be a moment older than the end.
-        const again = yield* find(project, callId, repo.state)
-        return yield* again.ended_at === null ? new NoControlChannel() : new CallNotInProgress()
+        return yield* yield* uncontrolled(project, callId, status)
       })
 
-      return { list, get, state: (project, id) => find(project, id, repo.state), end }
+      /** Why a call that is not live here cannot be controlled. */
+      const uncontrolled = Effect.fnUntraced(function* (project: PrincipalProject, callId: string, status: CallStatus) {
+        if (status !== "in-progress") return new CallNotInProgress()
+        // The record may be a moment older than the end.
+        const again = yield* find(project, callId, repo.state)
+        return again.ended_at === null ? new NoControlChannel() : new CallNotInProgress()
+      })
+
+      const gather = Effect.fn("Calls.gather")(function* (
+        project: PrincipalProject,
+        callId: string,
+        request: GatherRequest
+      ) {
+        const { language, voice } = request
+        if (!isGender(voice) && !voices.isValid(voice, language)) {
+          return yield* ValidationError.field("voice", "voice not available for the selected language")
+        }
+        const { call_id, id, status } = yield* find(project, callId, repo.get)
+        switch (yield* engine.gather(call_id, request)) {
+          case "accepted":
+            return id
+          case "already-active":
+            return yield* new GatherAlreadyActive()
+          case "not-in-progress":
+            return yield* new CallNotInProgress()
+          case "not-here":
+            return yield* yield* uncontrolled(project, callId, status)
+        }
+      })
+
+      return { list, get, state: (project, id) => find(project, id, repo.state), end, gather }
     })
   )
 }

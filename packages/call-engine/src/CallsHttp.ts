@@ -4,6 +4,7 @@ import { VoiceApi } from "@svc/api/VoiceApi"
 import { Usage } from "@svc/billing/Usage"
 import { Effect } from "effect"
 import { Calls } from "./Calls.ts"
+import { DebugLinks } from "./DebugLinks.ts"
 import { Recordings } from "./Recordings.ts"
 
 /** `/v1/calls`. */
@@ -12,6 +13,7 @@ export const CallsHttp = Handlers.group(
   "calls",
   Effect.gen(function* () {
     const calls = yield* Calls
+    const debugLinks = yield* DebugLinks
     const usage = yield* Usage
     const recordings = yield* Recordings
     return {
@@ -24,11 +26,16 @@ export const CallsHttp = Handlers.group(
         }),
       get: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.get(project, path.callId)),
       status: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.state(project, path.callId)),
+      debugLink: ({ path }) => Effect.flatMap(CurrentProject, (project) => debugLinks.of(project, path.callId)),
       recording: ({ path, urlParams }) =>
         Effect.flatMap(CurrentProject, (project) => recordings.link(project, path.callId, urlParams.expires_in)),
       end: ({ path }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.end(project, path.callId), (call_id) => ({ success: true as const, call_id }))
+        ),
+      gather: ({ path, payload }) =>
+        Effect.flatMap(CurrentProject, (project) =>
+          Effect.map(calls.gather(project, path.callId, payload), (call_id) => ({ message: "Gather started", call_id }))
         )
     }
   })

@@ -195,7 +195,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("that are over, or live on no node any more, cannot be ended", () =>
+    it.scoped("that are over, or live on no node any more, cannot be ended, nor asked for digits", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const sql = yield* SqlClient.SqlClient
@@ -206,7 +206,12 @@ describe.concurrent("through the API", () => {
         ])
         yield* sql`update calls set status = 'in-progress', ended_at = null, disposition = null where public_id = ${lost}`
         const results = yield* Effect.all([Effect.either(calls.end(p, over)), Effect.either(calls.end(p, lost))])
-        expect(results).toMatchObject([{ left: { _tag: "CallNotInProgress" } }, { left: { _tag: "NoControlChannel" } }])
+        const expected = [{ left: { _tag: "CallNotInProgress" } }, { left: { _tag: "NoControlChannel" } }]
+        expect(results).toMatchObject(expected)
+        const rules = { prompt: "Type.", max_digits: 1, terminator: "#", timeout_seconds: 5 }
+        const gather = (id: string) =>
+          Effect.either(calls.gather(p, id, { ...rules, voice: "female", language: "en-US" }))
+        expect(yield* Effect.all([gather(over), gather(lost)])).toMatchObject(expected)
       })
     )
 

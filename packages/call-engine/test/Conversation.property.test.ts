@@ -20,6 +20,7 @@ const timer = fc.constantFrom(
   "max_duration",
   "inactivity",
   "farewell",
+  "gather",
   "tool:a",
   "tool:b",
   "tool:c",
@@ -27,9 +28,18 @@ const timer = fc.constantFrom(
 )
 const toolCall = fc.record({
   id: toolId,
-  name: fc.constantFrom("lookup", "slow", "unknown", "end_call"),
+  name: fc.constantFrom("lookup", "slow", "pin", "unknown", "end_call"),
   arguments: fc.constant({})
 })
+const rules = {
+  prompt: "Your number?",
+  voice: null,
+  language: null,
+  max_digits: 2,
+  terminator: "#",
+  timeout_seconds: 5
+}
+const tools = [tool("lookup"), tool("slow"), { ...tool("pin"), gather: rules }]
 const calls = fc.array(toolCall, { maxLength: 3 })
 const untimed: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
   fc.record({ _tag: fc.constantFrom("CallerSpeechStarted", "CallerSpeechStopped", "CallerEndOfTurn") }),
@@ -47,25 +57,29 @@ const untimed: fc.Arbitrary<Record<string, unknown>> = fc.oneof(
   fc.record({ _tag: fc.constant("ToolAnswered"), id: toolId, result: fc.jsonValue() }),
   fc.record({ _tag: fc.constant("ToolFailed"), id: toolId, reason: text }),
   fc.record({ _tag: fc.constant("TimerFired"), timer }),
-  fc.record({ _tag: fc.constant("Dtmf"), digit: fc.constantFrom("1", "#") }),
+  fc.record({ _tag: fc.constant("Dtmf"), digit: fc.constantFrom("1", "#", "*") }),
+  fc.constant({ _tag: "GatherRequested", rules }),
+  fc.constant({ _tag: "MenuAnswered", menu: { rules, max_retries: 1 }, warnings: [] }),
   fc.record({ _tag: fc.constant("RecognizerFailed"), reason: text }),
   fc.record({ _tag: fc.constant("EndRequested"), by: fc.constantFrom("api", "shutdown") }),
   fc.record({ _tag: fc.constantFrom("CallerHungUp", "Answered") }),
   fc.record({ _tag: fc.constantFrom("LegFailed", "ConfigFailed", "AnswerFailed"), reason: text }),
   fc.constant({
     _tag: "ConfigAnswered",
-    config: { ...config, inactivity_timeout: 5, tools: [tool("lookup"), tool("slow")] }
+    config: { ...config, inactivity_timeout: 5, tools }
   })
 )
 
 /** A history that begins as real ones do, more often than chance would. */
 const history: fc.Arbitrary<ReadonlyArray<Input>> = fc
-  .tuple(fc.boolean(), fc.array(fc.tuple(at, untimed), { maxLength: 60 }))
-  .map(([live, rest]) => {
+  .tuple(fc.constantFrom("live", "menu", "new"), fc.array(fc.tuple(at, untimed), { maxLength: 60 }))
+  .map(([kind, rest]) => {
     let now = 0
-    const begin: ReadonlyArray<Record<string, unknown>> = live
-      ? [{ _tag: "ConfigAnswered", config: { ...config, inactivity_timeout: 5 } }, { _tag: "Answered" }]
-      : []
+    const first =
+      kind === "live"
+        ? { _tag: "ConfigAnswered", config: { ...config, inactivity_timeout: 5, tools } }
+        : { _tag: "MenuAnswered", menu: { rules, max_retries: 1 }, warnings: [] }
+    const begin: ReadonlyArray<Record<string, unknown>> = kind === "new" ? [] : [first, { _tag: "Answered" }]
     const timed = rest.map(([delay, input]) => {
       now += delay
       return { ...input, at: now }
@@ -137,6 +151,7 @@ describe("any order of inputs", () => {
           e.kind === "agent" ? e.tools.filter((t) => t.pending) : []
         )
         expect(running).toEqual([])
+        expect(script.state.gathers).toEqual([])
       }),
       runs
     )

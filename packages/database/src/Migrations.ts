@@ -16,6 +16,7 @@ import webhooks from "./migrations/0013_webhooks.ts"
 import knowledgeBases from "./migrations/0014_knowledge_bases.ts"
 import agentConfiguration from "./migrations/0015_agent_configuration.ts"
 import liveCalls from "./migrations/0016_live_calls.ts"
+import debugTokens from "./migrations/0017_debug_tokens.ts"
 import recordings from "./migrations/0018_recordings.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
@@ -42,6 +43,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0014_knowledge_bases": knowledgeBases,
   "0015_agent_configuration": agentConfiguration,
   "0016_live_calls": liveCalls,
+  "0017_debug_tokens": debugTokens,
   "0018_recordings": recordings
 }
 

@@ -10,6 +10,7 @@ export type RejectCause = "busy" | "declined" | "unavailable"
 export type CallEvent =
   /** 20 ms (or another whole number of frames) of audio in the leg's format. The bytes are only valid during the call. */
   | { readonly _tag: "Audio"; readonly payload: Uint8Array }
+  /** A key press, told at its beginning, once by each way by which it comes. */
   | { readonly _tag: "Dtmf"; readonly digit: string; readonly source: "rfc4733" | "in-band" | "signaling" }
   /** The peer played all audio sent before the mark, or dropped it because of `clear`. */
   | { readonly _tag: "Mark"; readonly name: string; readonly outcome: "played" | "cleared" }

@@ -37,7 +37,7 @@ ${JSON.stringify(
 
 const text = { type: "string" }
 
-/** The answer to `call.started`: everything about this one call. */
+/** The answer to `call.started`: everything about one call. */
 const configuration = {
   system_prompt: systemPrompt,
   first_message: "Bright Smile, hello!",
@@ -59,6 +59,19 @@ const configuration = {
       }
     }
   ]
+}
+
+/** Callers of this number choose from a menu first. */
+export const menuNumber = "+15550100101"
+
+/** The first answer to `call.started` there: the service asks again, with the key that the caller pressed. */
+const menu = { pre_gather: { prompt: "Press 1 for appointments, 2 for our hours.", timeout: 10 } }
+
+const conduct = ({ gather_status, gathered_digit, to }: CallStartedRequest): unknown => {
+  if (to === menuNumber && gather_status === null) return menu
+  return gathered_digit === "2"
+    ? { ...configuration, first_message: "We are open nine to five. Anything else?" }
+    : configuration
 }
 
 const FindFreeSlots = Schema.Struct({ day: Schema.String })
@@ -139,7 +152,7 @@ export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCusto
         switch (request.event) {
           case "call.started":
             tell({ _tag: "Started", request })
-            return [200, configuration]
+            return [200, conduct(request)]
           case "tool.call": {
             const result = runTool(appointments, request)
             tell({ _tag: "ToolCalled", request, result })

@@ -12,11 +12,11 @@ import { ServerAddress } from "../ServerAddress.ts"
 import { Session } from "../Session.ts"
 import { VoiceClient } from "../VoiceClient.ts"
 import { DemoServer } from "./DemoServer.ts"
-import { type Activity, SampleCustomer } from "./SampleCustomer.ts"
+import { type Activity, menuNumber, SampleCustomer } from "./SampleCustomer.ts"
 
 /**
  * `npm run demo`: a server, a customer's server, an agent with a number, and a phone in front of them. On a terminal
- * the phone is yours; without one a scripted call is made, and the exit code tells whether it went as it should.
+ * the phone is yours; without one scripted calls are made, and the exit code tells whether they went as they should.
  */
 
 /** The number that the demo's agent answers. */
@@ -25,14 +25,17 @@ const demoNumber = "+15550100100"
 /** What to try, where the simulator asks for words. */
 const hint = "try: what is free on Friday? · book Friday at 10:30 for Ada · bye"
 
-/** Makes the agent and gives it the number. */
+/** Makes the agent and gives it its numbers. */
 const setUp = Effect.gen(function* () {
   const client = yield* VoiceClient
   const customer = yield* SampleCustomer
   const { agent, server_secret } = yield* client.createAgent({ name: "Bright Smile Dental", server_url: customer.url })
   yield* customer.trust(Redacted.make(server_secret))
-  const number = yield* client.importNumber(demoNumber)
-  yield* client.assignNumber(number.id, agent.public_id)
+  // Newest first: the line without a menu is the one that is ready to dial.
+  for (const each of [menuNumber, demoNumber]) {
+    const number = yield* client.importNumber(each)
+    yield* client.assignNumber(number.id, agent.public_id)
+  }
 })
 
 /** A person at the terminal. */
@@ -56,7 +59,13 @@ const row = (activity: Activity): string | null => {
   }
 }
 
-/** A call that a script makes. */
+/** The examples, each with the number that it is for. */
+const examples = [
+  { file: "appointment.yaml", to: demoNumber },
+  { file: "menu.yaml", to: menuNumber }
+]
+
+/** Calls that scripts make, one after the other until one does not go as it should. */
 const scripted = Effect.gen(function* () {
   const customer = yield* SampleCustomer
   const { key } = yield* DemoServer
@@ -66,9 +75,15 @@ const scripted = Effect.gen(function* () {
     const text = row(activity)
     if (text !== null) process.stdout.write(`${text}\n`)
   })
-  const file = new URL("../../examples/appointment.yaml", import.meta.url)
-  const script = yield* parse(yield* Effect.sync(() => readFileSync(file, "utf8")))
-  const code = yield* run({ script, to: demoNumber, from: undefined, key, json: false, timeout: 60 })
+  let code: number = exitCodes.met
+  for (const { file, to } of examples) {
+    if (code !== exitCodes.met) break
+    const path = new URL(`../../examples/${file}`, import.meta.url)
+    const script = yield* parse(yield* Effect.sync(() => readFileSync(path, "utf8")))
+    // Each on a phone of its own, which knows nothing of the call before.
+    const call = run({ script, to, from: undefined, key, json: false, timeout: 60 })
+    code = yield* Effect.provide(call, Layer.fresh(phone))
+  }
   return refused > 0 && code === exitCodes.met ? exitCodes.failed : code
 })
 
@@ -88,7 +103,7 @@ const program = Effect.gen(function* () {
     yield* Console.log(`The server is ready at ${url} after ${(started_in / 1000).toFixed(1)} s.`)
     const world = Effect.gen(function* () {
       yield* setUp
-      yield* Console.log(`An appointment line answers ${demoNumber}.\n`)
+      yield* Console.log(`An appointment line answers ${demoNumber}; with a menu first, ${menuNumber}.\n`)
       // With CI set, Ink draws only once: that is no terminal to talk on.
       const isCi = yield* Config.withDefault(Config.string("CI"), "")
       const terminal =

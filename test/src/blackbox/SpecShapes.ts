@@ -142,6 +142,7 @@ export const eventData: { readonly [event: string]: Shape } = {
   "call.failed": { ...call_, ...parties, ended_reason: "text?" },
   "call.recording_ready": { ...call_, recording_url: "text", recording_expires_at: "time" },
   "call.dtmf.received": { ...call_, digit: "text", action: "text" },
+  "call.gather.completed": { ...call_, status: "text", input: "text?" },
   "transcript.updated": { ...call_, ...from, turn: "object", turn_index: "integer" },
   "speech.started": { ...call_, ...from, timestamp: "time" },
   "speech.ended": { ...call_, ...from, timestamp: "time", transcript: "text?" },

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { hashSource } from "./Html.ts"
 
 /** The reference page's looks and manners. They stand inside the page, so that it loads nothing. */
 export const style = `
@@ -61,7 +61,5 @@ document.addEventListener("keydown", (event) => {
 })
 `
 
-const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
-
 /** The page's Content-Security-Policy: its own style and script by their hashes, and nothing else from anywhere. */
-export const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+export const policy = `default-src 'none'; style-src ${hashSource(style)}; script-src ${hashSource(script)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`

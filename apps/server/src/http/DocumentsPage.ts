@@ -1,17 +1,9 @@
 import type { Body, Contract, JsonSchema, Operation, Parameter, Response } from "./DocumentsContract.ts"
 import { resolve } from "./DocumentsExample.ts"
 import { script, style } from "./DocumentsLook.ts"
+import { html } from "./Html.ts"
 
 type Schemas = Contract["components"]["schemas"]
-
-const entities: { readonly [character: string]: string } = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;"
-}
-const html = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
 /** Text of the contract as HTML: code between backticks, paragraphs between empty lines. */
 const prose = (text: string | undefined): string =>

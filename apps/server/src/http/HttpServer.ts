@@ -7,10 +7,12 @@ import type { ApiError } from "@svc/api/ApiError"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
+import type { DebugLinks } from "@svc/call-engine/DebugLinks"
 import type { Recordings } from "@svc/call-engine/Recordings"
 import { Providers } from "@svc/providers/Providers"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "./ClientAddress.ts"
+import { debugRoutes } from "./DebugRoutes.ts"
 import type * as Dispatcher from "./Dispatcher.ts"
 import { documentRoutes } from "./Documents.ts"
 import * as Drain from "./Drain.ts"
@@ -135,13 +137,14 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   static readonly layer: Layer.Layer<
     HttpServer,
     StartError,
-    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | Recordings
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | Recordings | DebugLinks
   > = Layer.suspend(() =>
-    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | Recordings>(
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | Recordings | DebugLinks>(
       VoiceApi,
       WorkspaceEdge.routes,
       voicePreviewRoutes,
-      recordingRoutes
+      recordingRoutes,
+      debugRoutes
     )
   )
 }

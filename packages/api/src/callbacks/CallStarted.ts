@@ -28,6 +28,33 @@ export const ToolDefinition = Schema.Struct({
 })
 export type ToolDefinition = typeof ToolDefinition.Type
 
+/** A key that ends keypad input, or empty: none does. */
+const Terminator = Schema.String.pipe(Schema.pattern(/^[0-9*#]?$/, { message: () => "terminator must be one key" }))
+
+/** The `gather` of a tool (spec 2.8): digits that the caller types before the tool is called. */
+export const toolGatherFields = {
+  prompt: Schema.String,
+  max_digits: Schema.Int.pipe(Schema.between(1, 20)),
+  /** Seconds without a digit. */
+  timeout_seconds: Schema.Int.pipe(Schema.between(5, 60)),
+  terminator: Terminator,
+  /** `female`, `male`, or a voice's name. */
+  voice: Schema.String,
+  language: Schema.String
+} as const
+
+/** The `pre_gather` of a first answer (spec 6.6): a keypad menu before the conversation. */
+export const preGatherFields = {
+  prompt: Schema.String.pipe(Schema.pattern(/\S/, { message: () => "prompt is required." })),
+  digits: Schema.Int.pipe(Schema.between(1, 20)),
+  language: Schema.String,
+  voice: Schema.Literal("female", "male"),
+  /** Seconds without a digit. */
+  timeout: Schema.Number.pipe(Schema.between(1, 60)),
+  max_retries: Schema.Int.pipe(Schema.between(0, 10)),
+  terminator: Terminator
+} as const
+
 /**
  * The configuration of one call, as the engine uses it. Each field of the answer is decoded by itself: a bad one is
  * left out and reported, it never kills the call (decisions §4.11).

@@ -130,6 +130,12 @@ export class NoControlChannel extends define(
   409,
   "call has no active control channel"
 ) {}
+export class DebugTokenNotFound extends define(
+  "DebugTokenNotFound",
+  "DEBUG_TOKEN_NOT_FOUND",
+  404,
+  "call has no debug token"
+) {}
 
 /** A link to a call's recording, which anybody who has it can open until it expires (decisions §4.7). */
 export const RecordingLink = Schema.Struct({

@@ -12,12 +12,14 @@ import {
   CallState,
   CallStatus,
   CallSummary,
+  DebugTokenNotFound,
   Disposition,
   NoControlChannel,
   RecordingLink,
   RecordingNotFound
 } from "./Call.ts"
 import { CallsSummary, CallsSummaryQuery } from "./CallsSummary.ts"
+import { GatherAccepted, GatherAlreadyActive, GatherRequest } from "./Gather.ts"
 
 /** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
 export const CallsQuery = Schema.Struct({
@@ -112,6 +114,20 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addError(ValidationError.wire)
   )
   .add(
+    HttpApiEndpoint.get("debugLink", "/v1/calls/:callId/debug-link")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Get a link to a call's debug page",
+          description:
+            "The page has the call's timeline, transcript and latencies, live while the call runs. The link needs no key: who has it can read the call, for 90 days."
+        })
+      )
+      .setPath(callId)
+      .addSuccess(Schema.Struct({ debug_token: Schema.String, url: Schema.String }))
+      .addError(CallNotFound.wire)
+      .addError(DebugTokenNotFound.wire)
+  )
+  .add(
     HttpApiEndpoint.post("end", "/v1/calls/:callId/end")
       .annotateContext(
         OpenApi.annotations({
@@ -125,4 +141,22 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addError(CallNotInProgress.wire)
       .addError(NoControlChannel.wire)
       .annotate(AccessRule, AccessRule.creditsExempt)
+  )
+  .add(
+    HttpApiEndpoint.post("gather", "/v1/calls/:callId/gather")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Collect keypad digits",
+          description:
+            "Speaks the prompt once the agent has finished what it says, and collects digits until there are `max_digits`, the terminator comes after a digit, or none comes for `timeout_seconds`. The outcome arrives as the event `call.gather.completed`. One gather at a time: another is a 409, as is a call that is not `in-progress`."
+        })
+      )
+      .setPath(callId)
+      .setPayload(GatherRequest)
+      .addSuccess(GatherAccepted, { status: 202 })
+      .addError(ValidationError.wire)
+      .addError(CallNotFound.wire)
+      .addError(CallNotInProgress.wire)
+      .addError(GatherAlreadyActive.wire)
+      .addError(NoControlChannel.wire)
   )

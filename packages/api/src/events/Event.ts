@@ -51,6 +51,11 @@ export const eventData = {
     recording_expires_at: Timestamp
   }),
   "call.dtmf.received": Schema.Struct({ ...call, digit: Schema.String, action: Schema.String }),
+  "call.gather.completed": Schema.Struct({
+    ...call,
+    status: Schema.Literal("completed", "timeout"),
+    input: Schema.NullOr(Schema.String)
+  }),
   "transcript.updated": Schema.Struct({
     ...call,
     ...from,

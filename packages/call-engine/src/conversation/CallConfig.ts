@@ -1,6 +1,9 @@
 import { languages } from "@svc/api/agents/Agent"
 import { callStartedFields, ToolDefinition } from "@svc/api/callbacks/CallStarted"
-import { Either, ParseResult, Schema } from "effect"
+import { Either, Schema } from "effect"
+import { decodeValue, fieldReader, isRecord, Warning } from "./FieldReader.ts"
+import { toolGatherOf } from "./GatherAnswer.ts"
+import { GatherRules } from "./GatherRules.ts"
 
 /** What the agent's own settings give a call before its server is asked. */
 export const AgentDefaults = Schema.Struct({
@@ -11,6 +14,13 @@ export const AgentDefaults = Schema.Struct({
   end_call_enabled: Schema.Boolean
 })
 export type AgentDefaults = typeof AgentDefaults.Type
+
+/** A custom tool of a call; one with `gather` collects digits before the agent's server is asked. */
+export const CallTool = Schema.extend(
+  Schema.typeSchema(ToolDefinition),
+  Schema.Struct({ gather: Schema.optionalWith(GatherRules, { exact: true }) })
+)
+export type CallTool = typeof CallTool.Type
 
 /** The configuration of one call: the `call.started` answer over the agent's defaults, every field decided. */
 export const CallConfig = Schema.Struct({
@@ -24,12 +34,12 @@ export const CallConfig = Schema.Struct({
   /** Seconds, or null: no limit. */
   inactivity_timeout: Schema.NullOr(Schema.Number),
   /** Custom tools, run by the agent's server. */
-  tools: Schema.Array(Schema.typeSchema(ToolDefinition)),
+  tools: Schema.Array(CallTool),
   end_call: Schema.Boolean,
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   /** Fields that were left out because they were not valid, each with the reason (decisions §4.11). */
-  warnings: Schema.Array(Schema.Struct({ field: Schema.String, reason: Schema.String }))
+  warnings: Schema.Array(Warning)
 })
 export type CallConfig = typeof CallConfig.Type
 
@@ -46,9 +56,6 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
-const oneLine = (error: ParseResult.ParseError): string =>
-  ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
-
 /** What makes an answer unusable: the call is hung up (spec 6.6). */
 export interface Unusable {
   readonly reason: string
@@ -56,28 +63,21 @@ export interface Unusable {
 
 /**
  * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other bad field is left
- * out with a warning. `voices` tells whether a voice speaks a language.
+ * out with a warning. `speaks` tells whether a voice speaks a language; `earlier` are warnings that the answer gave already.
  */
 export const resolve = (
   answer: unknown,
   agent: AgentDefaults,
-  speaks: (voice: string, language: string) => boolean
+  speaks: (voice: string, language: string) => boolean,
+  earlier: ReadonlyArray<Warning> = []
 ): Either.Either<CallConfig, Unusable> => {
-  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) {
-    return Either.left({ reason: "the answer to call.started is not a JSON object" })
-  }
-  const given: Readonly<Record<string, unknown>> = { ...answer }
-  const warnings: Array<{ field: string; reason: string }> = []
+  if (!isRecord(answer)) return Either.left({ reason: "the answer to call.started is not a JSON object" })
+  const warnings = [...earlier]
   const warn = (field: string, reason: string): null => {
     warnings.push({ field, reason })
     return null
   }
-  const read = <A, I>(field: string, schema: Schema.Schema<A, I>): A | null => {
-    const value = given[field]
-    if (value === undefined || value === null) return null
-    const decoded = Schema.decodeUnknownEither(schema)(value)
-    return Either.isRight(decoded) ? decoded.right : warn(field, oneLine(decoded.left))
-  }
+  const read = fieldReader(warnings, answer)
 
   const prompt = read("system_prompt", callStartedFields.system_prompt)
   if (prompt === null) return Either.left({ reason: "the answer to call.started has no system_prompt" })
@@ -99,7 +99,7 @@ export const resolve = (
   const wantedDuration = read("max_duration", callStartedFields.max_duration)
   const max_duration = wantedDuration === null ? agent.max_duration : Math.min(7200, Math.max(60, wantedDuration))
 
-  const tools: Array<ToolDefinition> = []
+  const tools: Array<CallTool> = []
   let end_call = agent.end_call_enabled
   for (const [index, item] of (read("tools", callStartedFields.tools) ?? []).entries()) {
     const name = typeof item === "object" && item !== null && "name" in item ? item.name : undefined
@@ -107,11 +107,15 @@ export const resolve = (
     else if (typeof name === "string" && platformTools.has(name))
       warn(`tools.${index}`, `the platform tool ${name} is not available`)
     else {
-      const decoded = Schema.decodeUnknownEither(ToolDefinition)(item)
-      if (Either.isLeft(decoded)) warn(`tools.${index}`, oneLine(decoded.left))
-      else if (tools.some((tool) => tool.name === decoded.right.name))
-        warn(`tools.${index}`, `the tool ${decoded.right.name} is defined twice`)
-      else tools.push(decoded.right)
+      const tool = decodeValue(warnings, `tools.${index}`, item, ToolDefinition)
+      if (tool === null) continue
+      if (tools.some((other) => other.name === tool.name)) {
+        warn(`tools.${index}`, `the tool ${tool.name} is defined twice`)
+        continue
+      }
+      const wanted = isRecord(item) ? item["gather"] : undefined
+      const gather = toolGatherOf(wanted, `tools.${index}.gather`, warnings, language, speaks)
+      tools.push(gather === null ? tool : { ...tool, gather })
     }
   }
 

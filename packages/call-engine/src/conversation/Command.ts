@@ -14,10 +14,17 @@ export interface Outcome {
   readonly ended_reason: EndedReason | null
 }
 
+/** What the caller chose of the menu, as the second `call.started` request tells it (spec 6.6, decisions §4.16). */
+export interface MenuInput {
+  readonly gathered_digit: string | null
+  readonly gathered_input: string | null
+  readonly gather_status: "valid" | "timeout" | "invalid"
+}
+
 /** What a conversation wants done. The shell carries commands out in order and reports back by inputs. */
 export type Command =
-  /** Ask the agent's server for the configuration → ConfigAnswered | ConfigFailed. */
-  | { readonly _tag: "FetchConfig" }
+  /** Ask the agent's server for the configuration → MenuAnswered | ConfigAnswered | ConfigFailed. `gathered`: again, with what was typed → ConfigAnswered | ConfigFailed. */
+  | { readonly _tag: "FetchConfig"; readonly gathered?: MenuInput }
   /** Take the call → Answered | AnswerFailed. */
   | { readonly _tag: "Answer" }
   /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */

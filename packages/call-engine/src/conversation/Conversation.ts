@@ -1,6 +1,7 @@
 import { apology } from "./Apology.ts"
 import type { Command } from "./Command.ts"
 import * as Ending from "./Ending.ts"
+import * as Gather from "./Gather.ts"
 import type { Facts, Input } from "./Input.ts"
 import * as Limits from "./Limits.ts"
 import * as Model from "./Model.ts"
@@ -32,6 +33,7 @@ export const step = (state: Conversation, input: Input): Result => {
   const d: Draft = { state, at: input.at, commands: [] }
   apply(d, input)
   Speech.closeFinished(d)
+  Gather.proceed(d)
   Ending.continueEnding(d)
   Limits.watchInactivity(d)
   return [d.state, d.commands]
@@ -43,16 +45,25 @@ export const heedsPartial = (state: Conversation): boolean =>
 
 const apply = (d: Draft, input: Input): void => {
   switch (input._tag) {
-    case "ConfigAnswered":
+    case "MenuAnswered":
       if (d.state.phase !== "starting") return
-      patch(d, { phase: "answering", config: input.config })
+      patch(d, { phase: "answering", menu: input.menu })
       command(d, { _tag: "Answer" })
       return
+    case "ConfigAnswered":
+      if (awaitsChoice(d)) {
+        patch(d, { phase: "live", config: input.config })
+        converse(d)
+      } else if (d.state.phase === "starting") {
+        patch(d, { phase: "answering", config: input.config })
+        command(d, { _tag: "Answer" })
+      }
+      return
     case "ConfigFailed":
-      if (d.state.phase === "starting") Ending.over(d, Ending.failed)
+      if (d.state.phase === "starting" || awaitsChoice(d)) Ending.over(d, Ending.failed)
       return
     case "Answered":
-      if (d.state.phase === "answering") goLive(d)
+      if (d.state.phase === "answering") onAnswered(d)
       return
     case "AnswerFailed":
       if (d.state.phase === "answering") Ending.over(d, Ending.canceled)
@@ -102,6 +113,9 @@ const applyLive = (d: Draft, input: Input): void => {
     case "Dtmf":
       onDtmf(d, input.digit)
       return
+    case "GatherRequested":
+      if (d.state.phase === "live" && !Gather.isActive(d.state)) Gather.enqueue(d, { kind: "request" }, input.rules)
+      return
     case "ModelStarted":
       Model.onStarted(d, input)
       return
@@ -144,10 +158,24 @@ const applyLive = (d: Draft, input: Input): void => {
   }
 }
 
-const goLive = (d: Draft): void => {
-  const { config, facts } = d.state
-  patch(d, { phase: "live", answered_at: d.at })
+/** Whether the caller has chosen from the menu, and the configuration for that choice is on its way. */
+const awaitsChoice = (d: Draft): boolean => d.state.phase === "menu" && !Gather.isActive(d.state)
+
+const onAnswered = (d: Draft): void => {
+  const { facts, menu } = d.state
+  patch(d, { phase: menu === null ? "live" : "menu", answered_at: d.at })
   emit(d, { event: "call.started", data: { ...ids(d), from: facts.from, to: facts.to } })
+  if (menu === null) {
+    converse(d)
+    return
+  }
+  Limits.onAnswered(d)
+  Gather.enqueue(d, { kind: "menu" }, menu.rules, menu.max_retries)
+}
+
+/** From here on the caller is listened to. */
+const converse = (d: Draft): void => {
+  const { config, facts } = d.state
   command(d, { _tag: "Listen", language: config?.language ?? facts.agent.language })
   Limits.onAnswered(d)
   if (config?.first_message) Speech.announce(d, config.first_message)
@@ -167,8 +195,21 @@ const endRequested = (d: Draft, by: "api" | "shutdown"): void => {
 
 const onDtmf = (d: Draft, digit: string): void => {
   Limits.noteActivity(d)
-  const action = d.state.config?.dtmf_actions[digit] ?? "unmapped"
+  const action = Gather.isActive(d.state) ? "gather" : (d.state.config?.dtmf_actions[digit] ?? "unmapped")
   emit(d, { event: "call.dtmf.received", data: { ...ids(d), digit, action } })
+  afterGather(d, Gather.onKey(d, digit))
+}
+
+/** Hands the digits, or that there are none, to whom they were gathered for. */
+const afterGather = (d: Draft, gathered: Gather.Gathered | null): void => {
+  if (gathered === null) return
+  const { input, of, status } = gathered
+  if (of.kind === "tool") Tools.run(d, of.id, { gathered_input: input, gather_status: status })
+  if (of.kind === "menu") {
+    const gathered_digit = input === null ? null : input.slice(0, 1)
+    command(d, { _tag: "FetchConfig", gathered: { gathered_digit, gathered_input: input, gather_status: status } })
+  }
+  Model.continueAfterTools(d)
 }
 
 /** The first failure is excused, the second in a row ends the call. */
@@ -211,6 +252,9 @@ const onTimer = (d: Draft, timer: string): void => {
       return
     case "model":
       modelFailed(d, Model.onTimer(d))
+      return
+    case "gather":
+      afterGather(d, Gather.onTimer(d))
       return
     case "max_duration":
       Ending.begin(d, "timeout")

@@ -1,5 +1,6 @@
 import type { EndedReason } from "@svc/api/calls/Call"
 import type { Outcome } from "./Command.ts"
+import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, openEntries, patch, startTimer, stopTimer, updateAgent } from "./State.ts"
@@ -13,10 +14,11 @@ import * as Turn from "./Turn.ts"
  * |---|---|---|
  * | starting, answering | no usable configuration | refused: failed |
  * | starting, answering | caller gone | canceled |
+ * | menu | no usable second configuration | over: failed |
  * | live | end_call | what is being said, then the farewell, then we hang up |
- * | live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
+ * | menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
  * | ending | all spoken, or {@link farewellMs} over | we hang up |
- * | live, ending | caller gone | over |
+ * | menu, live, ending | caller gone | over |
  *
  * The reason is the first one: a caller who hangs up during our farewell does not change it.
  */
@@ -39,10 +41,11 @@ export const begin = (
   reason: EndedReason,
   options: { readonly finishSpeech?: boolean; readonly limitMs?: number; readonly farewell?: boolean } = {}
 ): void => {
-  if (d.state.phase !== "live") return
+  if (d.state.phase !== "live" && d.state.phase !== "menu") return
   for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"]) stopTimer(d, timer)
   Model.cancel(d)
   Tools.cancelAll(d)
+  Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: outcomeOf(reason), hanging: false } })
   if (d.state.interruption !== null) {
     const { clearing } = d.state.interruption
@@ -83,6 +86,7 @@ export const over = (d: Draft, outcome: Outcome): void =>
 const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   Model.cancel(d)
   Tools.cancelAll(d)
+  Gather.cancelAll(d)
   for (const entry of openEntries(d.state)) {
     updateAgent(d, entry.turn, (e) => ({
       ...e,

@@ -1,6 +1,9 @@
 import { AgentId, CallId } from "@svc/api/Ids"
 import { Schema } from "effect"
 import { AgentDefaults, CallConfig } from "./CallConfig.ts"
+import { Warning } from "./FieldReader.ts"
+import { GatherRules } from "./GatherRules.ts"
+import { Menu } from "./Menu.ts"
 
 /**
  * What a conversation is told: everything that happens to a call, at the grain of decisions. Inputs are the call's
@@ -31,6 +34,8 @@ const ModelToolCall = Schema.Struct({
 })
 
 export const Input = Schema.Union(
+  /** The agent's server asks for a menu before it gives a configuration. */
+  Schema.TaggedStruct("MenuAnswered", { ...at, menu: Menu, warnings: Schema.Array(Warning) }),
   /** The agent's server gave a usable configuration, or none. */
   Schema.TaggedStruct("ConfigAnswered", { ...at, config: CallConfig }),
   Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String }),
@@ -45,6 +50,7 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
   Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
+  /** A key press, told once whatever ways it came by. */
   Schema.TaggedStruct("Dtmf", { ...at, digit: Schema.String }),
   /** The model's first token, each whole sentence, its tool calls, and its end. */
   Schema.TaggedStruct("ModelStarted", turn),
@@ -64,6 +70,8 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ToolAnswered", { ...at, id: Schema.String, result: Schema.Unknown }),
   Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String }),
   Schema.TaggedStruct("TimerFired", { ...at, timer: Schema.String }),
+  /** The API asks for digits; without effect while others are gathered. */
+  Schema.TaggedStruct("GatherRequested", { ...at, rules: GatherRules }),
   Schema.TaggedStruct("EndRequested", { ...at, by: Schema.Literal("api", "shutdown") }),
   /** The caller hung up, or the connection to the network broke. */
   Schema.TaggedStruct("CallerHungUp", at),

@@ -3,10 +3,15 @@ import { type Draft, startTimer, stopTimer } from "./State.ts"
 
 /**
  * `max_duration` runs from the answer. `inactivity_timeout` runs while the agent waits for the caller: not while either
- * speaks, the model thinks or a tool runs.
+ * speaks, the model thinks, a tool runs or digits are gathered.
  */
 
-export const onAnswered = (d: Draft): void => startTimer(d, "max_duration", (d.state.config?.max_duration ?? 0) * 1000)
+/** Called at the answer, and when the configuration comes after it. */
+export const onAnswered = (d: Draft): void => {
+  const { answered_at, config, facts } = d.state
+  const limit = (config?.max_duration ?? facts.agent.max_duration) * 1000
+  startTimer(d, "max_duration", Math.max(0, limit - (d.at - (answered_at ?? d.at))))
+}
 
 const isIdle = (d: Draft): boolean =>
   d.state.phase === "live" &&
@@ -14,6 +19,7 @@ const isIdle = (d: Draft): boolean =>
   d.state.model === null &&
   !d.state.owed &&
   d.state.interruption === null &&
+  d.state.gathers.length === 0 &&
   !Speech.isSpeaking(d.state)
 
 /** Starts or stops the inactivity timer as the state asks; called at the end of every step. */

@@ -5,10 +5,10 @@ import type { AgentEntry, Conversation } from "./State.ts"
 /** The conversation as the language model is shown it. What the caller cut off is not part of it. */
 export const history = (state: Conversation): ReadonlyArray<ModelMessage> => [
   { role: "system", content: state.config?.system_prompt ?? "" },
-  ...state.entries.flatMap(
-    (entry): ReadonlyArray<ModelMessage> =>
-      entry.kind === "caller" ? [{ role: "user", content: entry.content }] : agent(entry)
-  )
+  ...state.entries.flatMap((entry): ReadonlyArray<ModelMessage> => {
+    if (entry.kind === "caller") return [{ role: "user", content: entry.content }]
+    return entry.aside ? [] : agent(entry)
+  })
 ]
 
 const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {

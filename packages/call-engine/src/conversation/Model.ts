@@ -8,9 +8,9 @@ export const modelMs = 10_000
 /** Tool rounds in one turn of the caller; after them the model is asked without tools, so that it must speak. */
 export const maxRounds = 5
 
-/** Asks the model, unless tools are still running: then it is asked when they are done. */
+/** Asks the model, unless tools are still running or digits are gathered: then it is asked when they are done. */
 export const respond = (d: Draft): void => {
-  if (pendingTools(d)) patch(d, { owed: true })
+  if (pendingTools(d) || d.state.gathers.length > 0) patch(d, { owed: true })
   else ask(d)
 }
 
@@ -101,7 +101,8 @@ export const onTimer = (d: Draft): string | null => {
   return "the model did not answer in time"
 }
 
-/** Once all tools have answered and the model is done with their turn, it goes on with their results. */
+/** Once all tools have answered, no digits are gathered and the model is done with its turn, it goes on with the results. */
 export const continueAfterTools = (d: Draft): void => {
-  if (d.state.phase === "live" && d.state.owed && d.state.model === null && !pendingTools(d)) ask(d)
+  const { gathers, model, owed, phase } = d.state
+  if (phase === "live" && owed && model === null && gathers.length === 0 && !pendingTools(d)) ask(d)
 }

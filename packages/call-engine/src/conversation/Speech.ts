@@ -56,32 +56,40 @@ const nextId = (d: Draft): string => {
   return `u${n}`
 }
 
-const speak = (d: Draft, id: string, text: string): void => {
-  const { config, facts } = d.state
-  command(d, {
-    _tag: "Speak",
-    id,
-    text,
-    voice: config?.voice ?? facts.agent.voice,
-    language: config?.language ?? facts.agent.language
-  })
+const speak = (d: Draft, { id, language, text, voice }: Utterance): void =>
+  command(d, { _tag: "Speak", id, text, voice, language })
+
+/** How a text is said when not as the call's configuration wants it. */
+export interface Manner {
+  readonly voice?: string | null
+  readonly language?: string | null
+  /** The model is not shown it. */
+  readonly aside?: boolean
 }
 
 /** Adds a text to what the agent says in a turn. */
-export const say = (d: Draft, turn: number, text: string, generating: boolean): void => {
+export const say = (d: Draft, turn: number, text: string, generating: boolean, manner: Manner = {}): void => {
   if (text.trim() === "") return
-  ensureAgent(d, turn, generating)
-  const undecided = d.state.interruption !== null && d.state.interruption.user_text === null
-  const utterance: Utterance = { id: nextId(d), text, state: undecided ? "held" : "queued", played: "" }
+  ensureAgent(d, turn, generating, manner.aside)
+  const { config, facts, interruption } = d.state
+  const undecided = interruption !== null && interruption.user_text === null
+  const utterance: Utterance = {
+    id: nextId(d),
+    text,
+    voice: manner.voice ?? config?.voice ?? facts.agent.voice,
+    language: manner.language ?? config?.language ?? facts.agent.language,
+    state: undecided ? "held" : "queued",
+    played: ""
+  }
   updateAgent(d, turn, (e) => ({ ...e, utterances: [...e.utterances, utterance] }))
-  if (!undecided) speak(d, utterance.id, text)
+  if (!undecided) speak(d, utterance)
 }
 
-/** Says one text as a turn of its own: greeting, apology, farewell. */
-export const announce = (d: Draft, text: string): void => {
+/** Says one text as a turn of its own: greeting, apology, prompt, farewell. */
+export const announce = (d: Draft, text: string, manner: Manner = {}): void => {
   const turn = d.state.next_turn
   patch(d, { next_turn: turn + 1 })
-  say(d, turn, text, false)
+  say(d, turn, text, false, manner)
 }
 
 /** Puts what an open entry said into the transcript, once nothing of it waits any more. */
@@ -132,12 +140,10 @@ export const stop = (d: Draft): void => {
 export const resume = (d: Draft): void =>
   mapUtterances(d, (u) => {
     if (u.state !== "held") return [u]
-    const id = nextId(d)
     const at = wordEnd(u)
-    const rest = u.text.slice(at).trimStart()
-    speak(d, id, rest)
+    const again: Utterance = { ...u, id: nextId(d), text: u.text.slice(at).trimStart(), state: "queued", played: "" }
+    speak(d, again)
     const spoken = u.text.slice(0, at)
-    const again: Utterance = { id, text: rest, state: "queued", played: "" }
     return at === 0 ? [again] : [{ ...u, text: spoken, played: spoken, state: "played" }, again]
   })
 

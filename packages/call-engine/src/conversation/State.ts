@@ -1,12 +1,16 @@
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
 import type { CallConfig } from "./CallConfig.ts"
 import type { Command, EmittedEvent, Outcome } from "./Command.ts"
+import type { GatherRules } from "./GatherRules.ts"
 import type { Facts } from "./Input.ts"
+import type { Menu } from "./Menu.ts"
 
 /** One text handed to speech synthesis. `held`: stopped by an interruption that may turn out to be none. */
 export interface Utterance {
   readonly id: string
   readonly text: string
+  readonly voice: string
+  readonly language: string
   readonly state: "queued" | "playing" | "played" | "cut" | "held"
   /** The part that the caller heard. */
   readonly played: string
@@ -35,6 +39,8 @@ export interface AgentEntry {
   readonly interrupted: boolean
   /** Its words are in the transcript; nothing more will be spoken. */
   readonly closed: boolean
+  /** Said by us and not shown to the model. */
+  readonly aside: boolean
 }
 
 export interface CallerEntry {
@@ -54,11 +60,23 @@ export interface ModelTurn {
   readonly sentence_at: number | null
 }
 
+/** Digits that the caller is, or will be, asked for: by the menu before the conversation, a tool, or the API. */
+export interface Gather {
+  readonly of: { readonly kind: "menu" | "request" } | { readonly kind: "tool"; readonly id: string }
+  readonly rules: GatherRules
+  /** How often it is asked again. */
+  readonly retries: number
+  readonly stage: "waiting" | "prompting" | "collecting"
+  readonly digits: string
+}
+
 /** A whole conversation. Everything in it is plain JSON. */
 export interface Conversation {
   readonly facts: Facts
-  /** starting (configuration) → answering → live → ending (farewell) → over. */
-  readonly phase: "starting" | "answering" | "live" | "ending" | "over"
+  /** starting (configuration) → answering → (menu, until the second configuration →) live → ending (farewell) → over. */
+  readonly phase: "starting" | "answering" | "menu" | "live" | "ending" | "over"
+  /** What the first answer asked for in place of a configuration. */
+  readonly menu: Menu | null
   readonly config: CallConfig | null
   readonly answered_at: number | null
   readonly ended_at: number | null
@@ -80,7 +98,9 @@ export interface Conversation {
   readonly waiting: ReadonlyArray<ModelTurn>
   /** When the caller finished a turn that no agent speech has answered yet. */
   readonly unanswered: number | null
-  /** The model owes an answer: its tools were called, or the caller spoke while they ran. */
+  /** Keypad input under way, and what waits for it to be over. */
+  readonly gathers: ReadonlyArray<Gather>
+  /** The model owes an answer: its tools were called, or the caller spoke while they ran or digits were gathered. */
   readonly owed: boolean
   /** Model turns since the caller last spoke; bounds the tool rounds. */
   readonly rounds: number
@@ -96,6 +116,7 @@ export interface Conversation {
 export const initial = (facts: Facts): Conversation => ({
   facts,
   phase: "starting",
+  menu: null,
   config: null,
   answered_at: null,
   ended_at: null,
@@ -107,6 +128,7 @@ export const initial = (facts: Facts): Conversation => ({
   model: null,
   waiting: [],
   unanswered: null,
+  gathers: [],
   owed: false,
   rounds: 0,
   next_turn: 0,
@@ -174,12 +196,22 @@ export const openEntries = (state: Conversation): ReadonlyArray<AgentEntry> =>
   state.entries.filter((e): e is AgentEntry => e.kind === "agent" && !e.closed)
 
 /** The agent entry of a turn, made when there is none yet. */
-export const ensureAgent = (d: Draft, turn: number, generating: boolean): void => {
+export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside = false): void => {
   if (agentEntry(d.state, turn) !== undefined) return
   patch(d, {
     entries: [
       ...d.state.entries,
-      { kind: "agent", turn, utterances: [], tools: [], generating, spoken_at: null, interrupted: false, closed: false }
+      {
+        kind: "agent",
+        turn,
+        utterances: [],
+        tools: [],
+        generating,
+        spoken_at: null,
+        interrupted: false,
+        closed: false,
+        aside
+      }
     ]
   })
 }

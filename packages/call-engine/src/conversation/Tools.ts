@@ -1,3 +1,4 @@
+import * as Gather from "./Gather.ts"
 import type { InputOf } from "./Input.ts"
 import * as Model from "./Model.ts"
 import {
@@ -19,6 +20,7 @@ import {
  * | a tool is | on | then |
  * |---|---|---|
  * | called | it is defined for this call | asked of the agent's server, timer started |
+ * | called | it wants digits | gathered first, then asked with `gathered_input` and `gather_status` in its arguments |
  * | called | it is not | answered with an error at once; the server never hears of it |
  * | pending | ToolAnswered, ToolFailed | tool.completed with its result |
  * | pending | its timer | tool.timeout; the model goes on without a result |
@@ -60,10 +62,19 @@ export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | nul
     }
     addUse(d, input.turn, { ...call, id, timeout_seconds: definition.timeout_seconds, pending: true, result: null })
     invoked(d, { ...call, id })
-    command(d, { _tag: "InvokeTool", id, name: call.name, arguments: call.arguments })
-    startTimer(d, timer(id), definition.timeout_seconds * 1000)
+    if (definition.gather === undefined) run(d, id)
+    else Gather.enqueue(d, { kind: "tool", id }, definition.gather)
   }
   return null
+}
+
+/** Asks the agent's server for the result of a tool. `gathered`: what the caller typed for it. */
+export const run = (d: Draft, id: string, gathered: { readonly [name: string]: string | null } = {}): void => {
+  const entry = pendingEntry(d, id)
+  const use = entry === undefined ? undefined : useOf(entry, id)
+  if (use === undefined) return
+  command(d, { _tag: "InvokeTool", id, name: use.name, arguments: { ...use.arguments, ...gathered } })
+  startTimer(d, timer(id), use.timeout_seconds * 1000)
 }
 
 const names = (d: Draft, use: { readonly id: string; readonly name: string }) => ({

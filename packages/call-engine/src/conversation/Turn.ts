@@ -1,3 +1,4 @@
+import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTimer, timestamp } from "./State.ts"
@@ -13,6 +14,7 @@ import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTim
  * | held | no word within {@link resumeMs} | false alarm: speaks on |
  * | thinks | caller's words, end of turn | the model is asked anew, with all words |
  * | runs tools | caller's words, end of turn | they are kept; the model gets them with the results |
+ * | asks for digits | caller's words, end of turn | they stop nothing; the model gets them after the digits |
  * | farewell | anything | is written down, and stops nothing |
  */
 
@@ -73,7 +75,7 @@ const heard = (d: Draft): string => [...d.state.caller.words, d.state.caller.par
 /** Stops the agent, if it speaks. */
 const interrupt = (d: Draft): void => {
   stopTimer(d, "barge_in")
-  if (d.state.interruption !== null || !Speech.isSpeaking(d.state)) return
+  if (d.state.interruption !== null || !Speech.isSpeaking(d.state) || Gather.isOpen(d.state)) return
   patch(d, { interruption: { user_text: null, clearing: true } })
   Speech.stop(d)
 }

@@ -4,15 +4,18 @@ import type { AudioFormat } from "@svc/providers/Audio"
 import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, Either, FiberMap, Scope } from "effect"
-import { resolve } from "../conversation/CallConfig.ts"
 import type { Command, CommandOf } from "../conversation/Command.ts"
 import { type Conversation, heedsPartial, isoTime, start, step } from "../conversation/Conversation.ts"
+import * as Gather from "../conversation/Gather.ts"
+import type { GatherRules } from "../conversation/GatherRules.ts"
 import type { Facts, Input } from "../conversation/Input.ts"
+import * as StartedAnswer from "../conversation/StartedAnswer.ts"
 import { CallMedia } from "../media/CallMedia.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import { wantsRecording } from "../recording/Wanted.ts"
 import * as Ears from "./Ears.ts"
+import { KeyPresses } from "./KeyPresses.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as Speaker from "./Speaker.ts"
 import * as Thinker from "./Thinker.ts"
@@ -29,6 +32,8 @@ type Happening = Input extends infer I ? (I extends Input ? Omit<I, "at"> : neve
 export interface CallSession {
   /** Asks for the end; the call may first say its farewell. */
   readonly end: (by: "api" | "shutdown") => void
+  /** Asks the caller for digits, once no other gather is under way. Synchronous: of many at once, one is `accepted`. */
+  readonly gather: (rules: GatherRules) => "accepted" | "already-active" | "not-in-progress"
   /** Whether the call has been answered and is not over. */
   readonly inProgress: () => boolean
   /** Lets go of the call at once, without settling it: another node has taken it over. */
@@ -80,9 +85,10 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let media: CallMedia | undefined
     let speaker: Speaker.Speaker | undefined
     let ears: Ears.Ears | undefined
-    let recorded = agent.recording
+    let wanted = agent.recording
     let recording: CallRecording | undefined
     let lastPartial = ""
+    const presses = new KeyPresses()
     const pending: Array<Happening> = []
 
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
@@ -106,7 +112,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           const [after, commands] = step(state, input)
           state = after
           record(input, commands)
-          if (input._tag === "Answered") noteAnswered()
+          // After a menu the configuration comes second.
+          if (input._tag === "Answered" || input._tag === "ConfigAnswered") noteAnswered()
         }
       } catch (defect) {
         crash(defect)
@@ -117,12 +124,16 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
 
     const noteAnswered = (): void => {
       if (state.answered_at === null) return
+      if (wanted && state.config !== null && recording === undefined && leg !== undefined) {
+        recording = recorder.begin(facts.call_id, leg.format)
+        media?.record(recording)
+      }
       const answered_at = new Date(facts.started_at + state.answered_at)
       journal.answered({
         call_id: call.id,
         answered_at,
         metadata: state.config?.metadata ?? {},
-        recording_enabled: recorded
+        recording_enabled: recording !== undefined
       })
     }
 
@@ -155,9 +166,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       Effect.gen(function* () {
         leg = answered
         const { sampleRate } = answered.format
-        const tap = recorded ? recorder.begin(facts.call_id, answered.format) : undefined
-        recording = tap
-        yield* Effect.addFinalizer(() => Effect.sync(() => tap?.stop()))
+        yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
         const audio = new CallMedia({
           format: answered.format,
           wheel: ticker.wheel,
@@ -169,8 +178,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
             onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
             onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
             onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
-          },
-          tap
+          }
         })
         media = audio
         yield* Effect.addFinalizer(() => Effect.sync(() => audio.stop()))
@@ -218,7 +226,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           media?.receive(event.payload)
           return
         case "Dtmf":
-          feed({ _tag: "Dtmf", digit: event.digit })
+          if (presses.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
           return
         case "Ended":
           gone(event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" })
@@ -234,40 +242,34 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       feed(how)
     }
 
-    const fetchConfig = Effect.flatMap(
-      Effect.either(
-        callbacks.callStarted(agent, {
-          event: "call.started",
-          call_id: facts.call_id,
-          from: facts.from,
-          to: facts.to,
-          agent_id: facts.agent_id,
-          gathered_digit: null,
-          gathered_input: null,
-          gather_status: null
-        })
-      ),
-      (answer) => {
-        if (Either.isRight(answer)) recorded = wantsRecording(answer.right, agent)
-        const config = Either.flatMap(answer, (body) => resolve(body, facts.agent, services.speaks))
-        const complaints = Either.match(config, {
-          onLeft: ({ reason }) => [reason],
-          onRight: ({ warnings }) => warnings.map(({ field, reason }) => `${field} is left out: ${reason}`)
-        })
-        const log = Effect.forEach(
-          complaints,
-          (complaint) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${complaint}`),
-          { discard: true }
-        )
-        return Effect.map(log, () =>
-          feed(
-            Either.isLeft(config)
-              ? { _tag: "ConfigFailed", reason: config.left.reason }
-              : { _tag: "ConfigAnswered", config: config.right }
+    const fetchConfig = ({ gathered }: CommandOf<"FetchConfig">): Effect.Effect<void> =>
+      Effect.flatMap(
+        Effect.either(
+          callbacks.callStarted(agent, {
+            event: "call.started",
+            call_id: facts.call_id,
+            from: facts.from,
+            to: facts.to,
+            agent_id: facts.agent_id,
+            gathered_digit: gathered?.gathered_digit ?? null,
+            gathered_input: gathered?.gathered_input ?? null,
+            gather_status: gathered?.gather_status ?? null
+          })
+        ),
+        (answer) => {
+          wanted = wantsRecording(Either.getOrNull(answer), agent)
+          const told = Either.match(answer, {
+            onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
+            onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)
+          })
+          const log = Effect.forEach(
+            StartedAnswer.complaintsOf(told),
+            (complaint) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${complaint}`),
+            { discard: true }
           )
-        )
-      }
-    )
+          return Effect.map(log, () => feed(told))
+        }
+      )
 
     const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
       onSuccess: connect,
@@ -290,11 +292,12 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         }
       )
 
+    const preferredVoice = (): string => state.config?.voice ?? agent.voice
     const scope = yield* Effect.scope
     const perform = (command: Command): void => {
       switch (command._tag) {
         case "FetchConfig":
-          task("config", fetchConfig)
+          task("config", fetchConfig(command))
           return
         case "Answer":
           task("answer", Scope.extend(answer, scope))
@@ -303,7 +306,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           ears?.listen(command.language)
           return
         case "Speak":
-          speaker?.speak(command)
+          speaker?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })
           return
         case "StopSpeaking": {
           const cuts = speaker?.stop() ?? []
@@ -370,6 +373,13 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
 
     return {
       end: (by) => feed({ _tag: "EndRequested", by }),
+      gather: (rules) => {
+        if (state.phase !== "live" && state.phase !== "menu") return "not-in-progress"
+        // A menu is a gather, and what follows it is not there yet.
+        if (state.phase === "menu" || Gather.isActive(state)) return "already-active"
+        feed({ _tag: "GatherRequested", rules })
+        return "accepted"
+      },
       inProgress: () => state.answered_at !== null && state.phase !== "over",
       abandon: () => {
         abandoned = true

@@ -9,7 +9,7 @@ const backlogFrames = 50
 export interface Ears {
   /** Opens a recognizer, in place of a former one. */
   readonly listen: (language: string) => void
-  /** One frame; synchronous. */
+  /** One frame; synchronous. What comes before the first `listen` is not heard. */
   readonly hear: (frame: Int16Array) => void
 }
 
@@ -26,6 +26,7 @@ export const make = (options: {
     let session: SpeechToTextSession | undefined
     let backlog: Array<Int16Array> = []
     let epoch = 0
+    let wanted = false
 
     const open = (language: string): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -56,11 +57,12 @@ export const make = (options: {
 
     return {
       listen: (language) => {
+        wanted = true
         run(open(language))
       },
       hear: (frame) => {
         if (session !== undefined) session.push(frame)
-        else if (backlog.length < backlogFrames) backlog.push(frame.slice())
+        else if (wanted && backlog.length < backlogFrames) backlog.push(frame.slice())
       }
     }
   })

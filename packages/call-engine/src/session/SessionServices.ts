@@ -4,6 +4,7 @@ import type { TextToSpeech } from "@svc/providers/TextToSpeech"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import { type Context, Effect, Runtime } from "effect"
 import { Callbacks } from "../Callbacks.ts"
+import { isGender } from "../conversation/GatherAnswer.ts"
 import { Journal } from "../Journal.ts"
 import { EnergyVoice } from "../media/EnergyVoice.ts"
 import { Ticker } from "../media/Ticker.ts"
@@ -19,6 +20,11 @@ export interface SessionServices {
   readonly recognizer: Context.Tag.Service<SpeechToText>
   /** The synthesizer that has the voice, else the preferred one. */
   readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
+  /**
+   * The name of a voice. `female` and `male` are one that speaks the language, the `preferred` before others; where no
+   * such voice speaks it, one of another gender.
+   */
+  readonly voiceNamed: (voice: string, language: string, preferred: string) => string
   readonly speaks: (voice: string, language: string) => boolean
   readonly detector: (sampleRate: number) => VoiceActivityDetector
   /** Runs something that may outlive the call, but not the engine. */
@@ -51,6 +57,15 @@ export const sessionServices = (
       recorder: yield* Recorder,
       recognizer,
       voiceFor: (voice, language) => withVoice(voice, language) ?? synthesizer,
+      voiceNamed: (voice, language, preferred) => {
+        if (!isGender(voice)) return voice
+        const speaking = providers.textToSpeech.flatMap(({ voices }) =>
+          voices.filter(({ languages }) => languages === "*" || languages.includes(language))
+        )
+        const fitting = speaking.filter(({ gender }) => gender === voice)
+        const choice = fitting.length > 0 ? fitting : speaking
+        return choice.find(({ name }) => name === preferred)?.name ?? choice[0]?.name ?? preferred
+      },
       speaks: (voice, language) => withVoice(voice, language) !== undefined,
       detector: (sampleRate) => providers.voiceActivity?.open(sampleRate) ?? new EnergyVoice(),
       background,

@@ -1,0 +1,111 @@
+import type { Call, TurnLatency } from "@svc/api/calls/Call"
+import type { CallStory, StoryLine } from "@svc/call-engine/CallStory"
+import type { DebugView } from "@svc/call-engine/DebugLinks"
+import { script, style } from "./DebugLook.ts"
+import { html } from "./Html.ts"
+
+/** Milliseconds as a clock that began with the call: `1:02.345`. */
+const clock = (ms: number): string => {
+  const seconds = Math.max(0, ms) / 1000
+  return `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(3).padStart(6, "0")}`
+}
+
+const fact = (name: string, value: string | number | null): string =>
+  `<div><dt>${html(name)}</dt><dd>${html(value === null || value === "" ? "–" : String(value))}</dd></div>`
+
+const factsOf = (call: Call): string =>
+  `<dl>${[
+    fact("status", call.status),
+    fact("disposition", call.disposition),
+    fact("ended_reason", call.ended_reason),
+    fact("from", call.from_number),
+    fact("to", call.to_number),
+    fact("agent", call.agent_id),
+    fact("started_at", call.started_at),
+    fact("duration", `${call.duration_seconds} s`),
+    fact("cost", `${call.total_cost} EUR`),
+    fact("tools", call.tools_called.join(", "))
+  ].join("")}</dl>`
+
+const warningsOf = ({ isOfOtherVersion, warnings }: CallStory): string => {
+  const lines = [
+    ...(isOfOtherVersion
+      ? ["This call was held by another version of Svc; the timeline is how this one reads it."]
+      : []),
+    ...warnings.map(({ field, reason }) => `${field} was left out: ${reason}`)
+  ]
+  return lines.map((text) => `<p class="bad">${html(text)}</p>`).join("")
+}
+
+/** What an agent's turn waited for, one after the other, in milliseconds. */
+const stagesOf = ({ llm_ttfb_ms, response_ms, tts_start_ms, tts_ttfb_ms }: TurnLatency): ReadonlyArray<number> => {
+  const token = llm_ttfb_ms ?? 0
+  const sentence = Math.max(0, (tts_start_ms ?? 0) - token)
+  const audio = tts_ttfb_ms ?? 0
+  return [token, sentence, audio, Math.max(0, (response_ms ?? 0) - token - sentence - audio)]
+}
+
+const stageNames = ["model's first token", "first sentence", "first audio", "turn-taking and playing"]
+
+const bar = (stages: ReadonlyArray<number>, longest: number): string => {
+  let x = 0
+  const parts = stages.map((ms, index) => {
+    const width = (ms / longest) * 100
+    const part = `<rect class="s${index + 1}" x="${x.toFixed(2)}%" width="${width.toFixed(2)}%" height="100%"><title>${html(
+      `${stageNames[index] ?? ""}: ${Math.round(ms)} ms`
+    )}</title></rect>`
+    x += width
+    return part
+  })
+  return `<svg role="img" aria-label="${html(stages.map((ms, i) => `${stageNames[i] ?? ""} ${Math.round(ms)} ms`).join(", "))}">${parts.join("")}</svg>`
+}
+
+const waterfall = (latencies: ReadonlyArray<TurnLatency>): string => {
+  if (latencies.length === 0) return ""
+  const rows = latencies.map((latency) => ({ latency, stages: stagesOf(latency) }))
+  const sum = (stages: ReadonlyArray<number>) => stages.reduce((total, ms) => total + ms, 0)
+  const longest = Math.max(1, ...rows.map(({ stages }) => sum(stages)))
+  const key = stageNames
+    .map(
+      (name, i) =>
+        `<span><svg aria-hidden="true"><rect class="s${i + 1}" width="100%" height="100%"/></svg> ${html(name)}</span>`
+    )
+    .join("")
+  return `<h2>Turns</h2><p class="key faint">${key}</p>${rows
+    .map(
+      ({ latency, stages }) =>
+        `<div class="turn"><span class="faint">turn ${latency.turn}</span>${bar(stages, longest)}<span>${Math.round(sum(stages))} ms</span></div>`
+    )
+    .join("")}`
+}
+
+const transcriptOf = (call: Call): string =>
+  call.transcript.length === 0
+    ? ""
+    : `<h2>Transcript</h2><ol>${call.transcript
+        .map(
+          ({ content, role, timestamp }) =>
+            `<li><time>${clock(timestamp * 1000)}</time><span class="who ${role}">${role}</span><span class="what">${html(content)}</span></li>`
+        )
+        .join("")}</ol>`
+
+const storyLine = ({ actor, at, detail, what }: StoryLine, index: number): string => {
+  const text =
+    detail === undefined
+      ? html(what)
+      : `<details id="l${index}"><summary>${html(what)}</summary><pre>${html(JSON.stringify(detail, null, 2))}</pre></details>`
+  return `<li><time>${clock(at)}</time><span class="who ${actor}">${actor}</span><div class="what">${text}</div></li>`
+}
+
+/** What is shown of a call, and is sent again while it runs. */
+export const content = ({ call, story }: DebugView): string =>
+  `<h1>${html(call.call_id)}</h1>${factsOf(call)}${story === undefined ? "" : warningsOf(story)}${transcriptOf(call)}${waterfall(
+    call.latency_data.turns
+  )}${story === undefined ? "" : `<h2>Timeline</h2><ol>${story.lines.map(storyLine).join("")}</ol>`}`
+
+/** The whole page. */
+export const page = (view: DebugView): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex"><title>${html(view.call.call_id)}</title><style>${style}</style></head>
+<body><main data-live="${view.call.ended_at === null ? "yes" : "no"}">${content(view)}</main><script>${script}</script></body></html>
+`

@@ -1,0 +1,73 @@
+import { DebugLinks } from "@svc/call-engine/DebugLinks"
+import { Effect } from "effect"
+import { policy } from "./DebugLook.ts"
+import { content, page } from "./DebugPage.ts"
+import { answerFailure, type Serve, type ServedRoutes } from "./Dispatcher.ts"
+import type { Exchange } from "./Exchange.ts"
+import { type ResponseHeaders, send } from "./Responses.ts"
+
+const headers: ResponseHeaders = {
+  "Content-Security-Policy": policy,
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "Cache-Control": "no-store",
+  "X-Robots-Tag": "noindex"
+}
+
+/** How often a call that runs is looked at for those who watch it. */
+const lookEvery = "1 second"
+/** Looks without news after which a comment is sent, so that no proxy takes the stream for dead. */
+const silence = 15
+
+/** Whether the server has begun to stop: it then tells every response under way not to keep its connection. */
+const stopping = ({ response }: Exchange, kept: boolean): boolean => kept && !response.shouldKeepAlive
+
+/**
+ * `GET /debug/calls/<token>`, a page on which a call can be looked into, and `…/live`, server-sent events with the page's
+ * content whenever there is more of it, until the call is over (decisions §4.9). The token stands for a key.
+ */
+export const debugRoutes: ServedRoutes<DebugLinks> = ({ run }) =>
+  Effect.map(DebugLinks, (links) => {
+    const path = "/debug/calls/:token"
+    const serve: Serve = (exchange, { token = "" }) => {
+      run(links.view(token)).addObserver((exit) => {
+        if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
+        else send(exchange, 200, { ...headers, "Content-Type": "text/html; charset=utf-8" }, page(exit.value))
+      })
+    }
+
+    const stream = (exchange: Exchange, token: string) =>
+      Effect.gen(function* () {
+        const { response } = exchange
+        const kept = response.shouldKeepAlive
+        let view = yield* links.view(token)
+        response.writeHead(200, { ...headers, "Content-Type": "text/event-stream" })
+        let sent = ""
+        let quiet = 0
+        while (true) {
+          const now = content(view)
+          if (now !== sent) response.write(`data: ${JSON.stringify(now)}\n\n`)
+          else if (++quiet % silence === 0) response.write(": still here\n\n")
+          sent = now
+          if (view.call.ended_at !== null || stopping(exchange, kept)) break
+          yield* Effect.sleep(lookEvery)
+          view = yield* links.view(token)
+        }
+        response.end(view.call.ended_at === null ? "" : "event: over\ndata: {}\n\n")
+      })
+
+    const live: Serve = (exchange, { token = "" }) => {
+      const { response } = exchange
+      const fiber = run(stream(exchange, token))
+      fiber.addObserver((exit) => {
+        if (exit._tag === "Success") return
+        if (response.headersSent) response.end()
+        else answerFailure(exchange, `${path}/live`, exit.cause, run)
+      })
+      response.once("close", () => fiber.unsafeInterruptAsFork(fiber.id()))
+    }
+    return [
+      { method: "GET", path, serve },
+      { method: "GET", path: `${path}/live`, serve: live }
+    ]
+  })

@@ -1,0 +1,126 @@
+import * as Http from "node:http"
+import { expect, it } from "@effect/vitest"
+import { type Call, DebugTokenNotFound } from "@svc/api/calls/Call"
+import { AgentId, CallId } from "@svc/api/Ids"
+import type { CallStory } from "@svc/call-engine/CallStory"
+import { DebugLinks } from "@svc/call-engine/DebugLinks"
+import { Deferred, Effect, Layer, Schema } from "effect"
+import { debugRoutes } from "../src/http/DebugRoutes.ts"
+import { ask } from "./Client.ts"
+import { startTiny } from "./TinyServer.ts"
+
+const nasty = `<script>alert("x")</script>`
+
+const call = (change: Partial<Call> = {}): Call => ({
+  call_id: Schema.decodeSync(CallId)(`call_${"c".repeat(24)}`),
+  agent_id: Schema.decodeSync(AgentId)(`agent_${"a".repeat(24)}`),
+  from_number: "+31612345678",
+  to_number: "+15550100100",
+  status: "in-progress",
+  disposition: null,
+  ended_reason: null,
+  duration_seconds: 0,
+  minutes_used: 0,
+  rate_per_minute: 0,
+  total_cost: 0,
+  call_cost: 0,
+  recording_cost: 0,
+  llm_discount: 0,
+  transfer_cost: 0,
+  transfer_duration_seconds: 0,
+  transferred_to: null,
+  has_recording: false,
+  recording_enabled: false,
+  turn_count: 1,
+  tool_call_count: 0,
+  tools_called: [nasty],
+  metadata: {},
+  ws_unavailable: false,
+  extracted_data: {},
+  started_at: "2026-11-01T09:30:00.000Z",
+  ended_at: null,
+  transcript: [{ role: "user", content: nasty, timestamp: 1.5 }],
+  latency_data: { turns: [{ turn: 0, ts: 1, llm_ttfb_ms: 120, tts_start_ms: 200, tts_ttfb_ms: 80, response_ms: 400 }] },
+  ...change
+})
+
+const story: CallStory = {
+  lines: [{ at: 62_345, actor: "tool", what: nasty, detail: { x: nasty } }],
+  transcript: [],
+  latencies: [],
+  warnings: [{ field: nasty, reason: "it is none" }],
+  isOfOtherVersion: false
+}
+
+/** A server whose one call is what `now` says, under the token `known`. */
+const serverOf = (now: () => Call) =>
+  startTiny({
+    beside: (options) =>
+      Effect.provide(
+        debugRoutes(options),
+        Layer.succeed(DebugLinks, {
+          of: () => Effect.die("not asked"),
+          view: (token) =>
+            token === "known" ? Effect.sync(() => ({ call: now(), story })) : Effect.fail(new DebugTokenNotFound())
+        })
+      )
+  })
+
+it.scopedLive("the debug page shows a call without a key, and text of others as text only", () =>
+  Effect.gen(function* () {
+    const { port } = yield* serverOf(() => call())
+    const { headers, status, text } = yield* ask(port, { path: "/debug/calls/known" })
+    expect(status).toBe(200)
+    expect(headers["content-type"]).toBe("text/html; charset=utf-8")
+    expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src 'sha256-/)
+    expect(headers).toMatchObject({ "referrer-policy": "no-referrer", "cache-control": "no-store" })
+    expect(text).toContain("+31612345678")
+    expect(text).toContain("1:02.345")
+    expect(text).toContain("model&#39;s first token 120 ms")
+    expect(text).not.toContain(nasty)
+    expect(text.match(/<script>/g)).toHaveLength(1)
+    expect(text).toContain(`data-live="yes"`)
+    expect(text.replace(/xmlns="[^"]*"/g, "")).not.toMatch(/(?:src|href)=/)
+  })
+)
+
+it.scopedLive("a token that no call has is not found, on the page and on its stream", () =>
+  Effect.gen(function* () {
+    const { port } = yield* serverOf(() => call())
+    for (const path of ["/debug/calls/other", "/debug/calls/other/live"]) {
+      const { status, text } = yield* ask(port, { path })
+      expect([status, JSON.parse(text).code]).toEqual([404, "DEBUG_TOKEN_NOT_FOUND"])
+    }
+  })
+)
+
+it.scopedLive("the stream sends the call as it goes on, and ends with it", () =>
+  Effect.gen(function* () {
+    let now = call()
+    const { port } = yield* serverOf(() => now)
+    const first = yield* Deferred.make<void>()
+    const whole = yield* Effect.fork(
+      Effect.async<string>((resume) => {
+        const request = Http.get({ host: "127.0.0.1", port, path: "/debug/calls/known/live" }, (response) => {
+          let text = ""
+          response.setEncoding("utf8")
+          response.on("data", (part: string) => {
+            text += part
+            Deferred.unsafeDone(first, Effect.void)
+          })
+          response.on("end", () => resume(Effect.succeed(text)))
+        })
+        return Effect.sync(() => request.destroy())
+      })
+    )
+    yield* Deferred.await(first)
+    now = call({ status: "completed", ended_at: "2026-11-01T09:31:00.000Z" })
+    const text = yield* whole
+    const events = text.trim().split("\n\n")
+    expect(events.length).toBe(3)
+    expect(events[0]).toContain("in-progress")
+    expect(events[1]).toContain("completed")
+    expect(events[2]).toBe("event: over\ndata: {}")
+    expect((yield* ask(port, { path: "/debug/calls/known" })).text).toContain(`data-live="no"`)
+  })
+)

@@ -1,0 +1,33 @@
+import { Either, ParseResult, Schema } from "effect"
+
+/** A field that was left out because it was not valid (decisions §4.11). */
+export const Warning = Schema.Struct({ field: Schema.String, reason: Schema.String })
+export type Warning = typeof Warning.Type
+
+const oneLine = (error: ParseResult.ParseError): string =>
+  ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
+
+/** Decodes a value, or notes under `field` why it cannot be: then it is null. */
+export const decodeValue = <A, I>(
+  warnings: Array<Warning>,
+  field: string,
+  value: unknown,
+  schema: Schema.Schema<A, I>
+): A | null => {
+  const decoded = Schema.decodeUnknownEither(schema)(value)
+  if (Either.isRight(decoded)) return decoded.right
+  warnings.push({ field, reason: oneLine(decoded.left) })
+  return null
+}
+
+/** Whether it is a JSON object. */
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Reads the fields of an object one by one; null is as if it were not there. `path` stands before their names. */
+export const fieldReader =
+  (warnings: Array<Warning>, given: Readonly<Record<string, unknown>>, path = "") =>
+  <A, I>(field: string, schema: Schema.Schema<A, I>): A | null => {
+    const value = given[field]
+    return value === undefined || value === null ? null : decodeValue(warnings, `${path}${field}`, value, schema)
+  }

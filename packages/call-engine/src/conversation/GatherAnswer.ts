@@ -1,0 +1,74 @@
+import { languages } from "@svc/api/agents/Agent"
+import { preGatherFields, toolGatherFields } from "@svc/api/callbacks/CallStarted"
+import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
+import type { GatherRules } from "./GatherRules.ts"
+import type { Menu } from "./Menu.ts"
+
+/**
+ * The keypad parts of an answer to `call.started` (spec 2.8, 6.6). A bad field is left out with a warning and its default
+ * holds (decisions §4.11).
+ */
+
+/** The two words of spec 4.3 and 6.6 for a voice that is not named. */
+export const isGender = (voice: string): voice is "female" | "male" => voice === "female" || voice === "male"
+
+const known: ReadonlyArray<string> = languages
+
+const supported = (warnings: Array<Warning>, field: string, language: string | null): string | null => {
+  if (language === null || known.includes(language)) return language
+  warnings.push({ field, reason: "language must be a supported BCP-47 code" })
+  return null
+}
+
+/** The menu that a first answer asks for; null when it asks for none, or for one without a usable prompt. */
+export const menuOf = (answer: unknown, warnings: Array<Warning>): Menu | null => {
+  const given = isRecord(answer) ? answer["pre_gather"] : undefined
+  if (given === undefined || given === null) return null
+  if (!isRecord(given)) {
+    warnings.push({ field: "pre_gather", reason: "pre_gather must be an object" })
+    return null
+  }
+  const read = fieldReader(warnings, given, "pre_gather.")
+  // Absent, it is as bad as empty.
+  const prompt = decodeValue(warnings, "pre_gather.prompt", given["prompt"] ?? "", preGatherFields.prompt)
+  if (prompt === null) return null
+  return {
+    rules: {
+      prompt,
+      voice: read("voice", preGatherFields.voice) ?? "female",
+      language: supported(warnings, "pre_gather.language", read("language", preGatherFields.language)) ?? "en-US",
+      max_digits: read("digits", preGatherFields.digits) ?? 1,
+      terminator: read("terminator", preGatherFields.terminator) ?? "#",
+      timeout_seconds: read("timeout", preGatherFields.timeout) ?? 8
+    },
+    max_retries: read("max_retries", preGatherFields.max_retries) ?? 2
+  }
+}
+
+/** What a tool gathers, or null. Without a prompt it is collected silently; voice and language are the call's unless given. */
+export const toolGatherOf = (
+  value: unknown,
+  path: string,
+  warnings: Array<Warning>,
+  callLanguage: string,
+  speaks: (voice: string, language: string) => boolean
+): GatherRules | null => {
+  if (value === undefined || value === null) return null
+  if (!isRecord(value)) {
+    warnings.push({ field: path, reason: "gather must be an object" })
+    return null
+  }
+  const read = fieldReader(warnings, value, `${path}.`)
+  const language = supported(warnings, `${path}.language`, read("language", toolGatherFields.language))
+  const wanted = read("voice", toolGatherFields.voice)
+  const fits = wanted === null || isGender(wanted) || speaks(wanted, language ?? callLanguage)
+  if (!fits) warnings.push({ field: `${path}.voice`, reason: "voice not available for the selected language" })
+  return {
+    prompt: read("prompt", toolGatherFields.prompt) ?? "",
+    voice: fits ? wanted : null,
+    language,
+    max_digits: read("max_digits", toolGatherFields.max_digits) ?? 10,
+    terminator: read("terminator", toolGatherFields.terminator) ?? "#",
+    timeout_seconds: read("timeout_seconds", toolGatherFields.timeout_seconds) ?? 15
+  }
+}
