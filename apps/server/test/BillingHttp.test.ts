@@ -81,7 +81,7 @@ const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 const MoneyServer = layerOf(MoneyApi).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
-      Layer.provide(CallsHttp, Layer.mergeAll(NoCalls, Layer.mock(DebugLinks, {}), Layer.mock(Recordings, {}))),
+      Layer.provide(CallsHttp, Layer.mergeAll(NoCalls, Layer.mock(Recordings, {}), Layer.mock(DebugLinks, {}))),
       UsageHttp,
       CreditsHttp
     )

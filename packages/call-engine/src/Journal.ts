@@ -15,7 +15,7 @@ export interface JournalRow {
   readonly commands: string
 }
 
-/** The call was answered. */
+/** The call was answered; told again when its configuration comes after that. */
 export interface AnsweredCall {
   readonly call_id: number
   readonly answered_at: Date
@@ -127,7 +127,7 @@ const writer = Effect.gen(function* () {
   const answered = (call: AnsweredCall) => sql`
     update calls set status = 'in-progress', answered_at = ${call.answered_at}, metadata = ${jsonbText(call.metadata)}::jsonb,
       recording_enabled = ${call.recording_enabled}
-    where id = ${call.call_id} and status = 'ringing'`
+    where id = ${call.call_id} and status in ('ringing', 'in-progress')`
 
   /** Without what is of calls that are over: another node, which took us for dead, has settled those. */
   const ofLiveCalls = (batch: Batch): Effect.Effect<Batch, SqlError.SqlError> =>

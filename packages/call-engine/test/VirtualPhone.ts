@@ -1,3 +1,4 @@
+import { expect } from "@effect/vitest"
 import type { CallAgent } from "@svc/agents/Agents"
 import type { CallStartedRequest, ToolCallRequest } from "@svc/api/callbacks/CallStarted"
 import type { EventDraft } from "@svc/api/events/Event"
@@ -50,12 +51,7 @@ export const memory = (log: Log, server: VirtualServer) =>
       answered: () => {},
       flush: Effect.void
     }),
-    Layer.succeed(Recorder, {
-      begin: () => {
-        throw new Error("nothing is to be recorded")
-      },
-      isWriting: () => false
-    }),
+    Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),
     Layer.succeed(Callbacks, {
       callStarted: (_, body) => server.callStarted(body),
       toolCall: (_, body) => server.toolCall(body),

@@ -137,14 +137,14 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   static readonly layer: Layer.Layer<
     HttpServer,
     StartError,
-    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | DebugLinks | Recordings
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | Recordings | DebugLinks
   > = Layer.suspend(() =>
-    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | DebugLinks | Recordings>(
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | Recordings | DebugLinks>(
       VoiceApi,
       WorkspaceEdge.routes,
       voicePreviewRoutes,
-      debugRoutes,
-      recordingRoutes
+      recordingRoutes,
+      debugRoutes
     )
   )
 }

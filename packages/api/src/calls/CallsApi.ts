@@ -98,20 +98,6 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addError(CallNotFound.wire)
   )
   .add(
-    HttpApiEndpoint.get("debugLink", "/v1/calls/:callId/debug-link")
-      .annotateContext(
-        OpenApi.annotations({
-          summary: "Get a link to a call's debug page",
-          description:
-            "The page has the call's timeline, transcript and latencies, live while the call runs. The link needs no key: who has it can read the call, for 90 days."
-        })
-      )
-      .setPath(callId)
-      .addSuccess(Schema.Struct({ debug_token: Schema.String, url: Schema.String }))
-      .addError(CallNotFound.wire)
-      .addError(DebugTokenNotFound.wire)
-  )
-  .add(
     HttpApiEndpoint.get("recording", "/v1/calls/:callId/recording")
       .annotateContext(
         OpenApi.annotations({
@@ -126,6 +112,20 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addError(CallNotFound.wire)
       .addError(RecordingNotFound.wire)
       .addError(ValidationError.wire)
+  )
+  .add(
+    HttpApiEndpoint.get("debugLink", "/v1/calls/:callId/debug-link")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Get a link to a call's debug page",
+          description:
+            "The page has the call's timeline, transcript and latencies, live while the call runs. The link needs no key: who has it can read the call, for 90 days."
+        })
+      )
+      .setPath(callId)
+      .addSuccess(Schema.Struct({ debug_token: Schema.String, url: Schema.String }))
+      .addError(CallNotFound.wire)
+      .addError(DebugTokenNotFound.wire)
   )
   .add(
     HttpApiEndpoint.post("end", "/v1/calls/:callId/end")

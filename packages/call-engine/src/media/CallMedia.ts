@@ -40,7 +40,7 @@ export class CallMedia implements FrameSource {
   private readonly send: (frame: Uint8Array) => void
   private readonly detector: VoiceActivityDetector
   private readonly listener: MediaListener
-  private readonly tap: MediaTap | undefined
+  private tap: MediaTap | undefined
 
   constructor(options: {
     readonly format: AudioFormat
@@ -49,7 +49,6 @@ export class CallMedia implements FrameSource {
     readonly send: (frame: Uint8Array) => void
     readonly detector: VoiceActivityDetector
     readonly listener: MediaListener
-    readonly tap?: MediaTap | undefined
   }) {
     this.codec = codecOf(options.format)
     this.frame = new Uint8Array(frameBytes(options.format))
@@ -59,12 +58,16 @@ export class CallMedia implements FrameSource {
     this.send = options.send
     this.detector = options.detector
     this.listener = options.listener
-    this.tap = options.tap
     this.playout = new Playout({
       bytesPerSecond: options.format.sampleRate * this.codec.bytesPerSample,
       silence: this.codec.silence,
       listener: options.listener
     })
+  }
+
+  /** From now on, all that passes is taken down as well. */
+  record(tap: MediaTap): void {
+    this.tap = tap
   }
 
   /** Audio of the caller, any number of bytes. */

@@ -85,7 +85,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let media: CallMedia | undefined
     let speaker: Speaker.Speaker | undefined
     let ears: Ears.Ears | undefined
-    let recorded = agent.recording
+    let wanted = agent.recording
     let recording: CallRecording | undefined
     let lastPartial = ""
     const presses = new KeyPresses()
@@ -112,7 +112,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           const [after, commands] = step(state, input)
           state = after
           record(input, commands)
-          if (input._tag === "Answered") noteAnswered()
+          // After a menu the configuration comes second.
+          if (input._tag === "Answered" || input._tag === "ConfigAnswered") noteAnswered()
         }
       } catch (defect) {
         crash(defect)
@@ -123,12 +124,16 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
 
     const noteAnswered = (): void => {
       if (state.answered_at === null) return
+      if (wanted && state.config !== null && recording === undefined && leg !== undefined) {
+        recording = recorder.begin(facts.call_id, leg.format)
+        media?.record(recording)
+      }
       const answered_at = new Date(facts.started_at + state.answered_at)
       journal.answered({
         call_id: call.id,
         answered_at,
         metadata: state.config?.metadata ?? {},
-        recording_enabled: recorded
+        recording_enabled: recording !== undefined
       })
     }
 
@@ -161,9 +166,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       Effect.gen(function* () {
         leg = answered
         const { sampleRate } = answered.format
-        const tap = recorded ? recorder.begin(facts.call_id, answered.format) : undefined
-        recording = tap
-        yield* Effect.addFinalizer(() => Effect.sync(() => tap?.stop()))
+        yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
         const audio = new CallMedia({
           format: answered.format,
           wheel: ticker.wheel,
@@ -175,8 +178,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
             onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
             onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
             onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
-          },
-          tap
+          }
         })
         media = audio
         yield* Effect.addFinalizer(() => Effect.sync(() => audio.stop()))
@@ -255,8 +257,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           })
         ),
         (answer) => {
-          // It begins with the answer of the call, so a menu's second configuration comes too late to say.
-          if (gathered === undefined && Either.isRight(answer)) recorded = wantsRecording(answer.right, agent)
+          wanted = wantsRecording(Either.getOrNull(answer), agent)
           const told = Either.match(answer, {
             onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
             onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)

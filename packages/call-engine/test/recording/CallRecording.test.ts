@@ -95,6 +95,33 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
+  it.scoped("with a menu is recorded from its configuration on, when that wants it", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const { number, project } = yield* line((request) =>
+        request.event !== "call.started"
+          ? { json: {} }
+          : request.body["gather_status"] === null
+            ? { json: { pre_gather: { prompt: "Press one." } } }
+            : configuration(script, { recording_enabled: true, metadata: { menu: 1 } })
+      )
+      const caller = yield* dial(number)
+      yield* caller.hears(/^Press one\.$/)
+      const inMenu = yield* until(Record.now(number), (record) => record?.status === "in-progress")
+      expect(yield* calls.get(project, inMenu?.call_id ?? "")).toMatchObject({ recording_enabled: false, metadata: {} })
+      caller.send({ event: "dtmf", digits: "1" })
+      yield* caller.hears(/^Hello\.$/)
+      const live = yield* until(
+        calls.get(project, inMenu?.call_id ?? ""),
+        ({ recording_enabled }) => recording_enabled
+      ).pipe(Effect.timeout("5 seconds"))
+      expect(live).toMatchObject({ status: "in-progress", metadata: { menu: 1 } })
+      caller.send({ event: "hangup" })
+      const { call_id } = yield* ready(number)
+      expect(yield* calls.get(project, call_id)).toMatchObject({ has_recording: true, recording_enabled: true })
+    })
+  )
+
   it.scoped("costs a recording minute for each one that was begun, held from the start", () =>
     Effect.gen(function* () {
       const billing = yield* Billing

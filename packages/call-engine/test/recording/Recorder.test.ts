@@ -49,19 +49,18 @@ const bench = () => {
 
 /** A call's media on the virtual clock; nobody is at the other end. */
 const mediaOf = (recording: CallRecording) =>
-  Effect.map(
-    Ticker,
-    ({ now, wheel }) =>
-      new CallMedia({
-        format: mulaw8k,
-        wheel,
-        now,
-        send: () => {},
-        detector: { push: () => "silence" },
-        listener: { onFrame: () => {}, onVoice: () => {}, onStarted: () => {}, onPlayed: () => {} },
-        tap: recording
-      })
-  )
+  Effect.map(Ticker, ({ now, wheel }) => {
+    const media = new CallMedia({
+      format: mulaw8k,
+      wheel,
+      now,
+      send: () => {},
+      detector: { push: () => "silence" },
+      listener: { onFrame: () => {}, onVoice: () => {}, onStarted: () => {}, onPlayed: () => {} }
+    })
+    media.record(recording)
+    return media
+  })
 
 /** The caller speaks in real time, 20 ms after 20 ms. */
 const speak = (media: CallMedia, audio: Uint8Array) =>
