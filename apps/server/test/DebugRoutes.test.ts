@@ -124,3 +124,35 @@ it.scopedLive("the stream sends the call as it goes on, and ends with it", () =>
     expect((yield* ask(port, { path: "/debug/calls/known" })).text).toContain(`data-live="no"`)
   })
 )
+
+it.scopedLive("nothing piles up for a client that does not read the stream", () =>
+  Effect.gen(function* () {
+    let looks = 0
+    let over = false
+    const large = "x".repeat(20_000_000)
+    const { port } = yield* serverOf(() => {
+      looks += 1
+      return call({
+        transcript: [{ role: "user", content: large + looks, timestamp: 1 }],
+        ended_at: over ? "2026-11-01T09:31:00.000Z" : null
+      })
+    })
+    const response = yield* Effect.async<Http.IncomingMessage>((resume) => {
+      const request = Http.get({ host: "127.0.0.1", port, path: "/debug/calls/known/live" }, (answer) =>
+        resume(Effect.succeed(answer))
+      )
+      return Effect.sync(() => request.destroy())
+    })
+    yield* Effect.repeat(Effect.yieldNow().pipe(Effect.delay("50 millis")), { until: () => looks >= 4 })
+    over = true
+    const length = yield* Effect.async<number>((resume) => {
+      let bytes = 0
+      response.on("data", (part: Buffer) => {
+        bytes += part.length
+      })
+      response.on("end", () => resume(Effect.succeed(bytes)))
+    })
+    // What it was sent before it stopped to read, and at most what there was when it went on.
+    expect(length).toBeLessThan(2.5 * large.length)
+  })
+)

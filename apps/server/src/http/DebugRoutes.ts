@@ -19,6 +19,9 @@ const lookEvery = "1 second"
 /** Looks without news after which a comment is sent, so that no proxy takes the stream for dead. */
 const silence = 15
 
+/** Looks for which one that does not read is waited for when the call is over. */
+const patience = 30
+
 /** Whether the server has begun to stop: it then tells every response under way not to keep its connection. */
 const stopping = ({ response }: Exchange, kept: boolean): boolean => kept && !response.shouldKeepAlive
 
@@ -44,12 +47,18 @@ export const debugRoutes: ServedRoutes<DebugLinks> = ({ run }) =>
         response.writeHead(200, { ...headers, "Content-Type": "text/event-stream" })
         let sent = ""
         let quiet = 0
+        let late = 0
         while (true) {
-          const now = content(view)
-          if (now !== sent) response.write(`data: ${JSON.stringify(now)}\n\n`)
-          else if (++quiet % silence === 0) response.write(": still here\n\n")
-          sent = now
-          if (view.call.ended_at !== null || stopping(exchange, kept)) break
+          // Who does not read gets the newest when it does, and nothing piles up for it until then.
+          const behind = response.writableNeedDrain
+          if (!behind) {
+            const now = content(view)
+            if (now !== sent) response.write(`data: ${JSON.stringify(now)}\n\n`)
+            else if (++quiet % silence === 0) response.write(": still here\n\n")
+            sent = now
+          }
+          const isOver = view.call.ended_at !== null && (!behind || ++late > patience)
+          if (isOver || stopping(exchange, kept)) break
           yield* Effect.sleep(lookEvery)
           view = yield* links.view(token)
         }
