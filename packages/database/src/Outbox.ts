@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
-import { apiVersion, type EventDraft } from "@svc/api/events/Event"
+import { apiVersion, type EventDraft, misfitOf } from "@svc/api/events/Event"
 import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -28,7 +28,10 @@ export type StoredEvent = typeof StoredEvent.Type
 export class Outbox extends Context.Tag("@svc/database/Outbox")<
   Outbox,
   {
-    /** Writes one event; part of the caller's transaction when there is one. Gives the event's id. */
+    /**
+     * Writes one event; part of the caller's transaction when there is one. Gives the event's id. One whose data is not
+     * what its schema says is reported in the log and left out: the change that it tells of goes on.
+     */
     readonly append: (event: EventDraft) => Effect.Effect<EventId>
     /** Writes many in one statement, in their order. */
     readonly appendAll: (events: ReadonlyArray<EventDraft>) => Effect.Effect<ReadonlyArray<EventId>>
@@ -47,7 +50,23 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
       const sql = yield* SqlClient.SqlClient
       const decode = Schema.decodeUnknown(Schema.Array(StoredEvent))
 
-      const insert = Effect.fnUntraced(function* (ids: ReadonlyArray<EventId>, events: ReadonlyArray<EventDraft>) {
+      const report = (id: EventId, draft: EventDraft, misfit: string) =>
+        Effect.logError(
+          `The event ${id} (${draft.event} of ${draft.call_id ?? draft.project_id ?? draft.org_id}) does not fit its schema and is not sent: ${misfit}`
+        )
+
+      const insert = Effect.fnUntraced(function* (drafted: ReadonlyArray<EventId>, drafts: ReadonlyArray<EventDraft>) {
+        const ids: Array<EventId> = []
+        const events: Array<EventDraft> = []
+        for (const [index, id] of drafted.entries()) {
+          const draft = drafts[index]
+          if (draft === undefined) continue
+          const misfit = misfitOf(draft)
+          if (misfit === undefined) {
+            ids.push(id)
+            events.push(draft)
+          } else yield* report(id, draft, misfit)
+        }
         if (events.length === 0) return
         const column = <A>(of: (event: EventDraft) => A) => events.map(of)
         yield* sql`
