@@ -6,7 +6,7 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Redacted } from "effect"
 import { ask } from "./Client.ts"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const main = fileURLToPath(new URL("../dist/main.js", import.meta.url))
 
 interface Ended {
   readonly code: number | null
@@ -25,7 +25,7 @@ interface Running {
 const svc = (args: ReadonlyArray<string>, env: Record<string, string> = {}) =>
   Effect.acquireRelease(
     Effect.sync((): Running => {
-      const child = spawn(process.execPath, ["--conditions=@svc/source", "--import", "tsx", main, ...args], {
+      const child = spawn(process.execPath, [main, ...args], {
         env: { PATH: process.env["PATH"] ?? "", SVC_PORT: "0", ...env },
         stdio: ["ignore", "pipe", "pipe"]
       })
