@@ -10,6 +10,8 @@ import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import { webhookRetention } from "@svc/webhooks/CleanupWorker"
+import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
 import { Console, Data, Effect, Layer } from "effect"
 import { ClientAddress } from "../http/ClientAddress.ts"
 import { type HttpSettings, httpSettings } from "../http/HttpSettings.ts"
@@ -38,7 +40,8 @@ const configuration = Effect.all([
   httpSettings,
   AuthFailures.limit,
   retention,
-  Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer)),
+  webhookRetention,
+  Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer, RetrySchedule.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
 ]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)
 
