@@ -43,18 +43,17 @@ export const DeliveryWorker: Layer.Layer<
     const schedule = yield* RetrySchedule
     const clock = yield* Effect.clock
 
-    const work = Effect.unsafeMakeLatch()
+    /** Events were appended; deliveries are due, or there is room for more. */
+    const appended = Effect.unsafeMakeLatch()
+    const due = Effect.unsafeMakeLatch()
     const landed = Effect.unsafeMakeLatch()
     /** Outcomes that are not written yet. */
     const done: Array<Unwritten> = []
     let writing = 0
     /** Webhooks with failures that a success is to clear. */
     const shaky = new Set<number>()
-    /** How often in a row there was nothing to do. */
+    /** How often in a row there was no event. */
     let idle = 0
-    /** Whether there may be deliveries to take; what is due again is looked for now and then. */
-    let mayClaim = true
-    let claimedAt = Number.NEGATIVE_INFINITY
     let node = ""
     let doubtUntil = Number.NEGATIVE_INFINITY
 
@@ -66,14 +65,11 @@ export const DeliveryWorker: Layer.Layer<
       post: receivers.post,
       now: () => clock.unsafeCurrentTimeMillis(),
       landed: ({ at, delivery, reply }) => push({ delivery, node, at, ...reply }),
-      roomAgain: () => {
-        mayClaim = true
-        work.unsafeOpen()
-      }
+      roomAgain: () => void due.unsafeOpen()
     })
     yield* outbox.onAppend(() => {
       idle = 0
-      work.unsafeOpen()
+      appended.unsafeOpen()
     })
     yield* lease.onDeath("webhooks.deliveries", (nodes) => Effect.orDie(queue.release(nodes)))
 
@@ -129,43 +125,47 @@ export const DeliveryWorker: Layer.Layer<
         return false
       })
 
-    /** Whether there was anything to do. */
-    const turn = Effect.gen(function* () {
-      const now = clock.unsafeCurrentTimeMillis()
-      const events = yield* queue.fanOut(batch, new Date(now + schedule.firstMs))
-      const { room } = flights
-      if (events > 0 || now - claimedAt >= idleMs) mayClaim = true
-      if (!mayClaim || room <= 0) return events > 0
-      const known = now < doubtUntil ? [...flights.known, ...done.map(({ delivery }) => delivery.id)] : undefined
-      // While outcomes are being written nobody knows whether their rows are still ours.
-      if (known !== undefined && writing > 0) return events > 0
-      const { busy, perWebhook } = flights
-      const claimed = yield* queue.claim({ node, now: new Date(now), room, perWebhook, busy, known })
-      claimedAt = now
-      mayClaim = claimed.length > 0
-      flights.start(sort(claimed))
-      return events > 0 || claimed.length > 0
+    /** Turns events into deliveries; whether there were any. */
+    const fanOut = Effect.gen(function* () {
+      const at = new Date(clock.unsafeCurrentTimeMillis() + schedule.firstMs)
+      const events = yield* queue.fanOut(batch, at)
+      if (events > 0) idle = 0
+      if (events > 0) due.unsafeOpen()
+      return events > 0
     })
 
-    const pump = Effect.forever(
-      turn.pipe(
-        Effect.flatMap((busy) => {
-          if (busy) idle = 0
-          if (busy) return Effect.yieldNow()
-          const pause = pauses[idle++] ?? idleMs
-          work.unsafeClose()
-          return Effect.raceFirst(Effect.sleep(pause), work.await)
-        }),
-        Effect.catchAllCause((cause) => {
-          if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
-          doubtUntil = clock.unsafeCurrentTimeMillis() + doubtMs
-          return Effect.zipRight(
-            Effect.logWarning("Deliveries of webhooks wait for the database", cause),
-            Effect.sleep(databasePatience)
-          )
-        })
+    /** Takes what there is room for and sends it; whether there was anything. */
+    const take = Effect.gen(function* () {
+      const now = clock.unsafeCurrentTimeMillis()
+      const { room, roomForOthers, roomLeft } = flights
+      const known = now < doubtUntil ? [...flights.known, ...done.map(({ delivery }) => delivery.id)] : undefined
+      // While outcomes are being written nobody knows whether their rows are still ours.
+      if (room <= 0 || (known !== undefined && writing > 0)) return false
+      const claimed = yield* queue.claim({ node, now: new Date(now), room, roomForOthers, roomLeft, known })
+      flights.start(sort(claimed))
+      return claimed.length > 0
+    })
+
+    /** Does it again and again, at once while there is something to do, else after a pause or when it is woken. */
+    const loop = <E>(work: Effect.Effect<boolean, E>, wake: Effect.Latch, pause: () => number) =>
+      Effect.forever(
+        // Before looking: what comes while we look is looked for again.
+        Effect.zipRight(Effect.sync(wake.unsafeClose), work).pipe(
+          Effect.flatMap((busy) => (busy ? Effect.yieldNow() : Effect.raceFirst(Effect.sleep(pause()), wake.await))),
+          Effect.catchAllCause((cause) => {
+            if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
+            doubtUntil = clock.unsafeCurrentTimeMillis() + doubtMs
+            return Effect.zipRight(
+              Effect.logWarning("Deliveries of webhooks wait for the database", cause),
+              Effect.sleep(databasePatience)
+            )
+          })
+        )
       )
-    )
+    const pump = Effect.all([loop(fanOut, appended, () => pauses[idle++] ?? idleMs), loop(take, due, () => idleMs)], {
+      concurrency: "unbounded",
+      discard: true
+    })
 
     /** Works under one lease until it is lost. What was under way then is sent again by whoever takes it over. */
     const session = Effect.gen(function* () {

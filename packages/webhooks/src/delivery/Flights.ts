@@ -2,11 +2,16 @@ import { letterOf } from "./Letters.ts"
 import type { Claimed } from "./QueueRepo.ts"
 import { attemptMs, type Letter, type Reply } from "./Receivers.ts"
 
-/** Requests that a node has under way at once, and to one webhook. */
-const most = 1024
-const mostPerWebhook = 32
-/** The latter once half of all are taken: so a few receivers that hang do not take what others need. */
-const mostWhenCrowded = 4
+/** Deliveries that a node has taken at once. */
+const most = 2048
+/** Requests under way to one webhook at once. */
+const mostFlying = 32
+/** What a webhook gets of both once half of all is taken: a few receivers that hang do not take what others need. */
+const whenCrowded = 4
+/** Deliveries that are taken for a webhook at once; one that answers fast gets so many times what it took between two sweeps. */
+const mostTaken = 64
+const ahead = 8
+const mostAhead = 512
 /** How long the next delivery of a call waits for the one before it, in milliseconds. */
 const lanePatienceMs = 100
 
@@ -21,9 +26,20 @@ export interface Landed {
 /** First attempts of one call to one webhook, which start in order (decisions §5.8). */
 interface Lane {
   readonly waiting: Array<Claimed>
-  /** The newest that was started. */
+  /** The newest that left the lane, and when its request started; it may still wait for its webhook. */
   current: number
   startedAt: number
+}
+
+/** What a webhook has of the node. */
+interface Gate {
+  taken: number
+  flying: number
+  /** Since the last sweep. */
+  landed: number
+  /** How many may be taken for it. */
+  allowance: number
+  waiting: Array<Claimed>
 }
 
 interface Flight {
@@ -42,11 +58,11 @@ export class Flights {
   readonly #landed: (flight: Landed) => void
   readonly #roomAgain: () => void
   readonly #flying = new Map<number, Flight>()
-  readonly #busy = new Map<number, number>()
+  readonly #gates = new Map<number, Gate>()
   readonly #lanes = new Map<string, Lane>()
   readonly #known = new Set<number>()
 
-  /** `now` in milliseconds; `roomAgain` is called when a webhook or the whole has room for a lot again. */
+  /** `now` in milliseconds; `roomAgain` is called when a webhook has room for a lot again. */
   constructor(options: {
     readonly post: (letter: Letter, done: (reply: Reply) => void) => () => void
     readonly now: () => number
@@ -72,24 +88,24 @@ export class Flights {
     return most - this.#known.size
   }
 
-  get perWebhook(): number {
-    return this.#known.size < most / 2 ? mostPerWebhook : mostWhenCrowded
+  /** How many may be taken for a webhook that has none. */
+  get roomForOthers(): number {
+    return this.#limit
   }
 
-  /** How many are taken by webhook. One that is more than half full counts as full: a few at a time cost too much. */
-  get busy(): ReadonlyMap<number, number> {
-    const limit = this.perWebhook
-    return new Map([...this.#busy].map(([id, n]) => [id, n > limit / 2 ? limit : n]))
+  /** How many more may be taken, by webhook. None for one that is more than half full: a few at a time cost too much. */
+  get roomLeft(): ReadonlyMap<number, number> {
+    return new Map([...this.#gates].map(([id, gate]) => [id, this.#roomOf(gate)]))
   }
 
   start(deliveries: ReadonlyArray<Claimed>): void {
     for (const delivery of deliveries) {
       this.#known.add(delivery.id)
-      this.#busy.set(delivery.webhook_id, (this.#busy.get(delivery.webhook_id) ?? 0) + 1)
+      this.#gateOf(delivery).taken++
       const key = laneOf(delivery)
       const lane = key === undefined ? undefined : this.#lanes.get(key)
       if (lane !== undefined) lane.waiting.push(delivery)
-      else this.#send(delivery, key)
+      else this.#enter(delivery, key)
     }
   }
 
@@ -104,6 +120,10 @@ export class Flights {
     for (const [key, lane] of [...this.#lanes]) {
       if (now - lane.startedAt >= lanePatienceMs) this.#next(key, lane)
     }
+    for (const gate of this.#gates.values()) {
+      gate.allowance = Math.min(mostAhead, Math.max(mostTaken, gate.landed * ahead))
+      gate.landed = 0
+    }
   }
 
   /** Ends everything without an outcome. Gives the deliveries that were not finished. */
@@ -112,20 +132,52 @@ export class Flights {
     const flying = [...this.#flying.values()]
     this.#lanes.clear()
     this.#known.clear()
-    this.#busy.clear()
+    this.#gates.clear()
     this.#flying.clear()
     for (const { giveUp } of flying) giveUp()
     return left
   }
 
-  #send(delivery: Claimed, key: string | undefined): void {
-    const at = this.#now()
+  get #limit(): number {
+    return this.#known.size < most / 2 ? mostTaken : whenCrowded
+  }
+
+  #roomOf(gate: Gate): number {
+    // One that answers fast is not what crowds us.
+    const limit = gate.allowance > mostTaken ? gate.allowance : this.#limit
+    return gate.taken > limit / 2 ? 0 : limit - gate.taken
+  }
+
+  #gateOf({ webhook_id }: Claimed): Gate {
+    const known = this.#gates.get(webhook_id)
+    if (known !== undefined) return known
+    const gate = { taken: 0, flying: 0, landed: 0, allowance: mostTaken, waiting: [] }
+    this.#gates.set(webhook_id, gate)
+    return gate
+  }
+
+  /** Leaves its lane: is sent, or waits for its webhook. */
+  #enter(delivery: Claimed, key: string | undefined): void {
     if (key !== undefined) {
-      const lane = this.#lanes.get(key) ?? { waiting: [], current: delivery.id, startedAt: at }
-      lane.current = delivery.id
-      lane.startedAt = at
-      this.#lanes.set(key, lane)
+      const lane = this.#lanes.get(key)
+      if (lane === undefined)
+        this.#lanes.set(key, { waiting: [], current: delivery.id, startedAt: Number.POSITIVE_INFINITY })
+      else {
+        lane.current = delivery.id
+        lane.startedAt = Number.POSITIVE_INFINITY
+      }
     }
+    const gate = this.#gateOf(delivery)
+    if (gate.flying >= mostFlying) gate.waiting.push(delivery)
+    else this.#send(delivery, gate)
+  }
+
+  #send(delivery: Claimed, gate: Gate): void {
+    const at = this.#now()
+    const key = laneOf(delivery)
+    const lane = key === undefined ? undefined : this.#lanes.get(key)
+    if (lane?.current === delivery.id) lane.startedAt = at
+    gate.flying++
     const letter = letterOf(delivery, delivery, at, delivery.is_replay ? "replay" : undefined)
     const giveUp = this.#post(letter, (reply) => this.#arrived(delivery, key, at, reply))
     if (this.#known.has(delivery.id)) this.#flying.set(delivery.id, { at, giveUp })
@@ -134,19 +186,24 @@ export class Flights {
   #arrived(delivery: Claimed, key: string | undefined, at: number, reply: Reply): void {
     if (!this.#known.delete(delivery.id)) return
     this.#flying.delete(delivery.id)
-    const before = this.#busy.get(delivery.webhook_id) ?? 1
-    if (before === 1) this.#busy.delete(delivery.webhook_id)
-    else this.#busy.set(delivery.webhook_id, before - 1)
+    const gate = this.#gateOf(delivery)
+    const hadRoom = this.#roomOf(gate) > 0
+    gate.taken--
+    gate.flying--
+    gate.landed++
     this.#landed({ delivery, at, reply })
     const lane = key === undefined ? undefined : this.#lanes.get(key)
     if (key !== undefined && lane?.current === delivery.id) this.#next(key, lane)
-    if (before - 1 === Math.floor(this.perWebhook / 2)) this.#roomAgain()
+    const next = gate.flying < mostFlying ? gate.waiting.shift() : undefined
+    if (next !== undefined) this.#send(next, gate)
+    if (!hadRoom && this.#roomOf(gate) > 0) this.#roomAgain()
+    if (gate.taken === 0) this.#gates.delete(delivery.webhook_id)
   }
 
   #next(key: string, lane: Lane): void {
     const next = lane.waiting.shift()
     if (next === undefined) this.#lanes.delete(key)
-    else this.#send(next, key)
+    else this.#enter(next, key)
   }
 }
 

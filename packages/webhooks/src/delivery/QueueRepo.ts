@@ -28,10 +28,9 @@ export interface Ask {
   readonly now: Date
   /** Deliveries that the node has room for. */
   readonly room: number
-  /** The same for each webhook. */
-  readonly perWebhook: number
-  /** How many of these are taken, by webhook. */
-  readonly busy: ReadonlyMap<number, number>
+  /** The same by webhook, and for each of the others. */
+  readonly roomLeft: ReadonlyMap<number, number>
+  readonly roomForOthers: number
   /** Deliveries that the node knows to have. Given after an error, when it may have been given some without hearing of it. */
   readonly known?: ReadonlyArray<number> | undefined
 }
@@ -84,6 +83,13 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
+      /**
+       * What a database forgets of these when it crashes is done again, and what it tells otherwise is true: events are
+       * in the outbox or in the queue, an attempt that was not written down is made once more. So no commit waits for its
+       * disk. True, and has to be asked for, or it is not carried out.
+       */
+      const unhurried = sql`(set_config('synchronous_commit', 'off', true) = 'off')`
+
       /** Steps from webhook to webhook through an index, over all rows of each. */
       const webhooksIn = (name: string, which: string) => sql`
         ${sql.literal(name)} (webhook_id) as (
@@ -107,20 +113,20 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
               join webhooks h on h.org_id = e.org_id and h.is_active and ${matches(sql)}
               order by e.seq, h.id
             )
-            select count(*) as n from taken`.pipe(Effect.map((rows) => rows[0]?.n ?? 0)),
-        claim: ({ busy, known, node, now, perWebhook, room }) => {
+            select count(*) as n from taken where ${unhurried}`.pipe(Effect.map((rows) => rows[0]?.n ?? 0)),
+        claim: ({ known, node, now, room, roomForOthers, roomLeft }) => {
           // A row that has our lease and that we know nothing of was given to us in an answer that was lost.
           const free =
             known === undefined
               ? sql`d.leased_by is null`
               : sql`(d.leased_by is null or (d.leased_by = ${node} and d.id <> all(${known}::bigint[])))`
-          const open = sql`limit greatest(0, ${perWebhook}::int - coalesce(b.n, 0)) for update skip locked`
+          const open = sql`limit coalesce(b.room, ${roomForOthers}::int) for update skip locked`
           // Rows as this very statement made them: they are not decoded once more, there are thousands a second.
           return sql<Claimed>`
             with recursive ${webhooksIn("firsts", "attempts = 0")},
             ${webhooksIn("agains", "attempts > 0")},
-            busy (webhook_id, n) as (
-              select * from unnest(${[...busy.keys()]}::bigint[], ${[...busy.values()]}::int[])
+            busy (webhook_id, room) as (
+              select * from unnest(${[...roomLeft.keys()]}::bigint[], ${[...roomLeft.values()]}::int[])
             ),
             due as materialized (
               select id, webhook_id, is_first from (
@@ -168,6 +174,7 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
             from taken t
             left join lateral (select * from webhooks where webhooks.id = t.webhook_id offset 0) h on true
             left join lateral (select * from events where events.seq = t.event_seq offset 0) e on true
+            where ${unhurried}
             order by t.id`
         },
         finish: (outcomes) => {
@@ -218,7 +225,7 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
               union all
               select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempts, status_code, error, at, place
               from again
-            ) made order by place`.pipe(Effect.asVoid)
+            ) made where ${unhurried} order by place`.pipe(Effect.asVoid)
         },
         count: (tallies) => {
           if (tallies.length === 0) return Effect.succeed([])

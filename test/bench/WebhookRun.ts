@@ -1,0 +1,137 @@
+import { SqlClient } from "@effect/sql"
+import type { EventDraft } from "@svc/api/events/Event"
+import { eventSamples } from "@svc/api/events/EventSamples"
+import { newCallId, newOrgId } from "@svc/api/Ids"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { Database } from "@svc/database/Database"
+import { Outbox } from "@svc/database/Outbox"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import { DeliveriesRepo } from "@svc/webhooks/DeliveriesRepo"
+import { DeliveryWorker } from "@svc/webhooks/DeliveryWorker"
+import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
+import { Receivers } from "@svc/webhooks/delivery/Receivers"
+import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
+import { WebhooksRepo } from "@svc/webhooks/WebhooksRepo"
+import { type ConfigProvider, Effect, Layer } from "effect"
+import { Agent, request } from "undici"
+import { BenchFailed, type Child } from "./Child.ts"
+import type { ReceiverAsks, ReceiverFigures } from "./WebhookMessages.ts"
+
+/** What delivers, on an embedded database. */
+export const services = (config: ConfigProvider.ConfigProvider) =>
+  DeliveryWorker.pipe(
+    Layer.provideMerge(Layer.mergeAll(QueueRepo.layer, WebhooksRepo.layer, DeliveriesRepo.layer, Outbox.layer)),
+    Layer.provide(Layer.mergeAll(NodeLease.layer, RetrySchedule.layer, Receivers.layer)),
+    Layer.provide(UrlSafety.layer.pipe(Layer.provide(Resolver.layer))),
+    Layer.provideMerge(Database.layer),
+    Layer.provide(Layer.setConfigProvider(config))
+  )
+
+/** Events that are appended and not yet delivered, at most. */
+const mostUnderWay = 2_000
+/** Events of one transaction. */
+const perAppend = 100
+
+/** An event of about the size of most. */
+const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typeof newCallId>): EventDraft => ({
+  event: "transcript.updated",
+  org_id,
+  project_id: null,
+  agent_id: null,
+  call_id,
+  timestamp: "2026-11-01T09:30:00.000Z",
+  data: {
+    ...eventSamples["transcript.updated"],
+    call_id,
+    turn: { role: "user", content: `stamp:${stamp} ${"A table for four, please. ".repeat(4)}` }
+  }
+})
+
+/** An organization with one webhook for everything. */
+export const subscribe = (url: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const webhooks = yield* WebhooksRepo
+    const [row] = yield* sql<{ readonly id: number }>`
+      insert into organizations (public_id, name, tier) values (${yield* newOrgId}, 'Bench', 'enterprise') returning id`
+    if (row === undefined) return yield* new BenchFailed({ message: "no organization" })
+    const webhook = yield* webhooks.insert({
+      org_id: row.id,
+      url,
+      events: ["*"],
+      secret: "0".repeat(64),
+      filters: {},
+      agent_public_id: null
+    })
+    return { org_id: row.id, webhook_id: webhook.id }
+  })
+
+type Receiver = Child<ReceiverAsks>
+
+/** Asks until it has got so many. */
+const seen = (receiver: Receiver, count: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
+  Effect.gen(function* () {
+    for (let tries = 0; tries < 3_000; tries++) {
+      const figures = yield* receiver.ask("figures")
+      if (figures.count >= count) return figures
+      yield* Effect.sleep("20 millis")
+    }
+    return yield* new BenchFailed({ message: "not every event was delivered" })
+  })
+
+/** The limit: POSTs of the same size with undici and nothing else, as many at once as one webhook gets. */
+export const bare = (receiver: Receiver, url: string, seconds: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
+  Effect.gen(function* () {
+    const call = yield* newCallId
+    const body = JSON.stringify(draft(1, process.hrtime.bigint(), call))
+    const headers = { "content-type": "application/json", "x-webhook-signature": `sha256=${"0".repeat(64)}` }
+    const agent = new Agent({ pipelining: 1 })
+    yield* receiver.ask("begin")
+    const until = performance.now() + seconds * 1000
+    const loop = async () => {
+      while (performance.now() < until) {
+        const answer = await request(url, { dispatcher: agent, method: "POST", headers, body })
+        await answer.body.dump()
+      }
+    }
+    yield* Effect.promise(() => Promise.all(Array.from({ length: 32 }, loop)))
+    yield* Effect.promise(() => agent.close())
+    return yield* receiver.ask("figures")
+  })
+
+/** As many as go: appends are held back only by what is under way. */
+export const saturated = (receiver: Receiver, org_id: number, seconds: number) =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    yield* receiver.ask("begin")
+    const until = performance.now() + seconds * 1000
+    let appended = 0
+    while (performance.now() < until) {
+      const { count } = yield* receiver.ask("figures")
+      if (appended - count > mostUnderWay) {
+        yield* Effect.sleep("2 millis")
+        continue
+      }
+      const calls = yield* Effect.replicateEffect(newCallId, perAppend)
+      yield* outbox.appendAll(calls.map((call) => draft(org_id, process.hrtime.bigint(), call)))
+      appended += perAppend
+    }
+    return yield* seen(receiver, appended)
+  })
+
+/** So many a second, each in a transaction of its own. */
+export const paced = (receiver: Receiver, org_id: number, perSecond: number, seconds: number) =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const call = yield* newCallId
+    yield* receiver.ask("begin")
+    const total = perSecond * seconds
+    const from = performance.now()
+    for (let n = 0; n < total; n++) {
+      const wait = from + (n * 1000) / perSecond - performance.now()
+      if (wait > 0) yield* Effect.sleep(wait)
+      yield* outbox.append(draft(org_id, process.hrtime.bigint(), call))
+    }
+    return yield* seen(receiver, total)
+  })

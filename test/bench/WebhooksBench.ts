@@ -1,0 +1,114 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { ConfigProvider, Console, Effect, Logger, LogLevel } from "effect"
+import { BenchFailed, start } from "./Child.ts"
+import { table } from "./Table.ts"
+import { type Line, quantile } from "./Verdict.ts"
+import { seed } from "./WebhookHistory.ts"
+import type { ReceiverAsks, ReceiverFigures } from "./WebhookMessages.ts"
+import { bare, paced, saturated, services, subscribe } from "./WebhookRun.ts"
+
+/**
+ * `npm run bench:webhooks`: events from append to 2xx at a receiver on this machine, next to a bare loop of POSTs in the
+ * same run. It judges nothing by its exit code, because a busy machine would: 0 unless it could not run.
+ */
+
+const usage = `npm run bench:webhooks -- [options]
+  --rounds N      rounds of which the medians are shown (3)
+  --seconds N     length of each part of a round (5)
+  --deliveries N  deliveries that the database has in its history before (0)`
+
+const options = Effect.try({
+  try: () => {
+    const { values } = parseArgs({
+      options: {
+        rounds: { type: "string", default: "3" },
+        seconds: { type: "string", default: "5" },
+        deliveries: { type: "string", default: "0" }
+      }
+    })
+    const count = (name: "rounds" | "seconds" | "deliveries", least = 1) => {
+      const value = Number(values[name])
+      if (!Number.isInteger(value) || value < least) throw new Error(`--${name} is not a whole number from ${least} up`)
+      return value
+    }
+    return { rounds: count("rounds"), seconds: count("seconds"), deliveries: count("deliveries", 0) }
+  },
+  catch: (error) => new BenchFailed({ message: `${error instanceof Error ? error.message : error}\n\n${usage}` })
+})
+
+interface Round {
+  readonly bare: ReceiverFigures
+  readonly saturated: ReceiverFigures
+  readonly paced: ReceiverFigures
+}
+
+const linesOf = (rounds: ReadonlyArray<Round>): ReadonlyArray<Line> => {
+  const median = (of: (round: Round) => number) => quantile(rounds.map(of), 0.5)
+  return [
+    { what: "bare undici POSTs a second", figure: Math.round(median((r) => r.bare.perSecond)), unit: "" },
+    { what: "events delivered a second", figure: Math.round(median((r) => r.saturated.perSecond)), unit: "" },
+    {
+      what: "  relative to bare POSTs",
+      figure: median((r) => (r.saturated.perSecond / r.bare.perSecond) * 100),
+      unit: "%",
+      budget: { must: 50, goal: 70, atLeast: true }
+    },
+    { what: "append → delivered at saturation p50", figure: median((r) => r.saturated.p50), unit: "ms" },
+    { what: "append → delivered at saturation p99", figure: median((r) => r.saturated.p99), unit: "ms" },
+    { what: "append → delivered at 100/s p50", figure: median((r) => r.paced.p50), unit: "ms" },
+    {
+      what: "append → delivered at 100/s p99",
+      figure: median((r) => r.paced.p99),
+      unit: "ms",
+      budget: { must: 50, goal: 15 }
+    }
+  ]
+}
+
+const temporary = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "svc-bench-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+)
+
+const program = Effect.gen(function* () {
+  const { deliveries, rounds, seconds } = yield* options
+  const directory = yield* temporary
+  const receiver = yield* start<ReceiverAsks>("./ReceiverProcess.ts")
+  const url = yield* receiver.ask("address")
+  const config = ConfigProvider.fromMap(
+    new Map([
+      ["SVC_DATA_DIR", directory],
+      ["SVC_ALLOW_PRIVATE_URLS", "true"]
+    ])
+  )
+  const measured = Effect.gen(function* () {
+    const { org_id, webhook_id } = yield* subscribe(url)
+    const history = deliveries === 0 ? [] : yield* seed(org_id, webhook_id, deliveries)
+    // Code and pages of the database get warm.
+    yield* bare(receiver, url, 1)
+    yield* saturated(receiver, org_id, 2)
+    const round = Effect.gen(function* () {
+      return {
+        bare: yield* bare(receiver, url, seconds),
+        saturated: yield* saturated(receiver, org_id, seconds),
+        paced: yield* paced(receiver, org_id, 100, seconds)
+      }
+    })
+    const lines = linesOf(yield* Effect.replicateEffect(round, rounds))
+    return [...lines, ...history]
+  })
+  const lines = yield* Effect.provide(measured, services(config))
+  const title = `Events to one webhook, medians of ${rounds} rounds of ${seconds} s${deliveries === 0 ? "" : `, after ${deliveries} deliveries`}`
+  yield* Console.log(table(title, lines))
+})
+
+program.pipe(
+  Effect.scoped,
+  Effect.tapErrorTag("BenchFailed", ({ message }) => Console.error(message)),
+  Logger.withMinimumLogLevel(LogLevel.Warning),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)
