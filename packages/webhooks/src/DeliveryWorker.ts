@@ -21,6 +21,12 @@ const doubtMs = 60_000
 /** How long the end of the process waits for requests under way: receivers should answer within 5 s (spec 6.5). */
 const farewell = "5 seconds"
 const databasePatience = "500 millis"
+/**
+ * No statement takes longer; the next may find a connection that works. One whose connection broke may never return, nor
+ * let itself be interrupted: it is left behind.
+ */
+const promptly = <A, E>(statement: Effect.Effect<A, E>) =>
+  statement.pipe(Effect.disconnect, Effect.timeout("5 seconds"))
 const retries = Schedule.union(Schedule.exponential("50 millis"), Schedule.spaced("2 seconds"))
 const pollUntilEmpty = Schedule.spaced("20 millis")
 
@@ -46,6 +52,8 @@ export const DeliveryWorker: Layer.Layer<
     /** Events were appended; deliveries are due, or there is room for more. */
     const appended = Effect.unsafeMakeLatch()
     const due = Effect.unsafeMakeLatch()
+    /** Requests are under way; some are over. */
+    const airborne = Effect.unsafeMakeLatch()
     const landed = Effect.unsafeMakeLatch()
     /** Outcomes that are not written yet. */
     const done: Array<Unwritten> = []
@@ -86,7 +94,7 @@ export const DeliveryWorker: Layer.Layer<
 
     /** A node that cannot reach the database keeps what it has to tell, and tells it when it can. */
     const insist = <A, E>(effect: Effect.Effect<A, E>, what: string): Effect.Effect<A> =>
-      effect.pipe(
+      promptly(effect).pipe(
         Effect.tapErrorCause((cause) => Effect.logWarning(`${what} could not be written; trying again`, cause)),
         Effect.retry({ schedule: retries }),
         Effect.orDie
@@ -128,7 +136,7 @@ export const DeliveryWorker: Layer.Layer<
     /** Turns events into deliveries; whether there were any. */
     const fanOut = Effect.gen(function* () {
       const at = new Date(clock.unsafeCurrentTimeMillis() + schedule.firstMs)
-      const events = yield* queue.fanOut(batch, at)
+      const events = yield* promptly(queue.fanOut(batch, at))
       if (events > 0) idle = 0
       if (events > 0) due.unsafeOpen()
       return events > 0
@@ -141,8 +149,9 @@ export const DeliveryWorker: Layer.Layer<
       const known = now < doubtUntil ? [...flights.known, ...done.map(({ delivery }) => delivery.id)] : undefined
       // While outcomes are being written nobody knows whether their rows are still ours.
       if (room <= 0 || (known !== undefined && writing > 0)) return false
-      const claimed = yield* queue.claim({ node, now: new Date(now), room, roomForOthers, roomLeft, known })
+      const claimed = yield* promptly(queue.claim({ node, now: new Date(now), room, roomForOthers, roomLeft, known }))
       flights.start(sort(claimed))
+      if (flights.size > 0) airborne.unsafeOpen()
       return claimed.length > 0
     })
 
@@ -167,6 +176,13 @@ export const DeliveryWorker: Layer.Layer<
       discard: true
     })
 
+    const sweeping = Effect.gen(function* () {
+      yield* airborne.await
+      yield* Effect.sleep(sweepMs)
+      flights.sweep()
+      if (flights.size === 0) airborne.unsafeClose()
+    })
+
     /** Works under one lease until it is lost. What was under way then is sent again by whoever takes it over. */
     const session = Effect.gen(function* () {
       const { id, lost } = yield* lease.current
@@ -179,14 +195,7 @@ export const DeliveryWorker: Layer.Layer<
     })
 
     yield* Effect.forkScoped(writer)
-    yield* Effect.forkScoped(
-      Effect.forever(
-        Effect.zipRight(
-          Effect.sleep(sweepMs),
-          Effect.sync(() => flights.sweep())
-        )
-      )
-    )
+    yield* Effect.forkScoped(Effect.forever(sweeping))
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         const empty = Effect.suspend(() => (flights.size === 0 ? Effect.void : Effect.fail("not yet")))

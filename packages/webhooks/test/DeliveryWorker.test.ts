@@ -1,9 +1,31 @@
 import { createHmac } from "node:crypto"
+import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
-import { account, Busy, lettersTo, press, until, webhookOf } from "./Town.ts"
+import { newCallId } from "@svc/api/Ids"
+import { Outbox } from "@svc/database/Outbox"
+import { Effect, Option } from "effect"
+import { Deliveries } from "../src/Deliveries.ts"
+import { Webhooks } from "../src/Webhooks.ts"
+import { WebhooksRepo } from "../src/WebhooksRepo.ts"
+import { account, Busy, type Got, lettersTo, type Manner, Post, press, pressed, until, webhookOf } from "./Town.ts"
 
-layer(Busy)("deliveries", (it) => {
+const manner = (url: string, how: Manner) => Effect.map(Post, ({ manners }) => void manners.set(url, how))
+const actions = (letters: ReadonlyArray<Got>) => letters.map((letter) => letter.data["action"])
+const page = { limit: 100, after: undefined }
+
+const history = (webhookId: number) =>
+  Effect.flatMap(Deliveries, (deliveries) =>
+    Effect.map(deliveries.ofWebhook(webhookId, page), (found) => found.deliveries.toReversed())
+  )
+const dead = (webhookId: number) =>
+  Effect.flatMap(Deliveries, (deliveries) => Effect.map(deliveries.deadLetters(webhookId, page), ({ items }) => items))
+const rowOf = (owner: { readonly org_id: number }, id: number) =>
+  Effect.flatMap(WebhooksRepo, (repo) =>
+    Effect.map(repo.find({ org_id: owner.org_id, project_id: null }, id), Option.getOrThrow)
+  )
+const waiting = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select is_replay from webhook_deliveries`)
+
+layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
   it.effect("an event reaches every webhook that wants it, signed, in its envelope", () =>
     Effect.gen(function* () {
       const owner = yield* account
@@ -14,7 +36,7 @@ layer(Busy)("deliveries", (it) => {
       expect(JSON.parse(letter?.body ?? "")).toEqual({
         id,
         event: "call.dtmf.received",
-        timestamp: expect.stringMatching(/^1970-01-01T.*Z$/),
+        timestamp: expect.stringMatching(/^20.*Z$/),
         api_version: "2026-11-01",
         org_id: owner.org_id,
         project_id: owner.project_id,
@@ -37,6 +59,250 @@ layer(Busy)("deliveries", (it) => {
         "x-svc-delivery": id
       })
       expect(yield* lettersTo(deaf.url)).toEqual([])
+      const records = yield* until(history(webhook.id), (all) => all.length > 0)
+      expect(records).toMatchObject([
+        {
+          event: "call.dtmf.received",
+          event_id: id,
+          url: webhook.url,
+          attempt: 1,
+          status_code: 200,
+          success: true,
+          error: null
+        }
+      ])
+    })
+  )
+
+  it.effect("a failing one is tried four times at about the planned times, and is a dead letter then", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      yield* manner(webhook.url, () => 503)
+      const call = yield* newCallId
+      const [id] = yield* press(owner, ["one"], call)
+      const items = yield* until(dead(webhook.id), (all) => all.length > 0)
+      const letters = yield* lettersTo(webhook.url)
+      expect(letters).toHaveLength(4)
+      // The same event and the same body, signed anew.
+      expect(new Set(letters.map((letter) => letter.headers["x-svc-delivery"]))).toEqual(new Set([id]))
+      expect(new Set(letters.map((letter) => letter.body)).size).toBe(1)
+      const waits = letters.slice(1).map((letter, index) => letter.at - (letters[index]?.at ?? 0))
+      for (const wait of waits) expect(wait).toBeGreaterThanOrEqual(54)
+      expect(items).toMatchObject([
+        {
+          event: "call.dtmf.received",
+          event_id: id,
+          url: webhook.url,
+          attempts: 4,
+          last_status_code: 503,
+          last_error: "status 503",
+          payload: { id, org_id: owner.org_id, data: { action: "one" } }
+        }
+      ])
+      expect(JSON.parse(letters[0]?.body ?? "")).toEqual(items[0]?.payload)
+      const records = yield* history(webhook.id)
+      expect(records.map(({ attempt, status_code, success }) => [attempt, status_code, success])).toEqual(
+        [1, 2, 3, 4].map((attempt) => [attempt, 503, false])
+      )
+      const ofCall = yield* Effect.flatMap(Deliveries, (deliveries) => deliveries.ofCall(call))
+      expect(ofCall).toEqual(records)
+      expect(yield* rowOf(owner, webhook.id)).toMatchObject({
+        failure_count: 4,
+        consecutive_failures: 4,
+        is_active: true
+      })
+    })
+  )
+
+  it.effect("a success sets the failures in a row to none, and keeps their total", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      let times = 0
+      yield* manner(webhook.url, () => (++times < 3 ? 500 : 200))
+      yield* press(owner, ["one"])
+      const records = yield* until(history(webhook.id), (all) => all.length === 3)
+      expect(records.map(({ success }) => success)).toEqual([false, false, true])
+      const row = yield* until(rowOf(owner, webhook.id), ({ consecutive_failures }) => consecutive_failures === 0)
+      expect(row).toMatchObject({ failure_count: 2, is_active: true, disabled_reason: null })
+      expect(row.last_failure_at).not.toBeNull()
+      expect(yield* dead(webhook.id)).toEqual([])
+    })
+  )
+
+  it.effect(
+    "after 10 failures in a row a webhook is disabled; what waits is kept as dead letters and can be resent",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* account
+        const webhook = yield* webhookOf(owner)
+        const webhooks = yield* Webhooks
+        const deliveries = yield* Deliveries
+        yield* manner(webhook.url, () => 500)
+        const names = Array.from({ length: 10 }, (_, n) => `failing ${n}`)
+        yield* Effect.forEach(names, (name) => press(owner, [name]), { discard: true })
+        const row = yield* until(rowOf(owner, webhook.id), ({ is_active }) => !is_active)
+        expect(row.disabled_reason).toBe("10 consecutive failures")
+        expect(row.consecutive_failures).toBeGreaterThanOrEqual(10)
+        const items = yield* until(dead(webhook.id), (all) => all.length === 10)
+        expect(new Set(items.map(({ last_error }) => last_error))).toEqual(new Set(["webhook disabled"]))
+        expect(new Set(items.map(({ last_status_code }) => last_status_code))).toEqual(new Set([500]))
+        // Nothing more is sent, and what happens meanwhile is no delivery.
+        yield* press(owner, ["unheard"])
+        const witness = yield* webhookOf(owner)
+        yield* press(owner, ["heard"])
+        yield* until(lettersTo(witness.url), (all) => all.length > 0)
+        const sent = (yield* lettersTo(webhook.url)).length
+
+        yield* manner(webhook.url, () => 200)
+        const again = yield* webhooks.update({ org_id: owner.org_id, project_id: null }, String(webhook.id), {
+          is_active: true
+        })
+        expect(again).toMatchObject({
+          is_active: true,
+          consecutive_failures: 0,
+          disabled_reason: null
+        })
+        expect(again.failure_count).toBeGreaterThanOrEqual(10)
+        expect(yield* deliveries.resendAll(webhook.id)).toBe(10)
+        expect(yield* dead(webhook.id)).toEqual([])
+        const letters = yield* until(lettersTo(webhook.url), (all) => all.length === sent + 10)
+        expect(actions(letters.slice(sent)).toSorted()).toEqual(names.toSorted())
+        expect(letters.some((letter) => letter.headers["x-svc-replay"] !== undefined)).toBe(false)
+      })
+  )
+
+  it.effect("410 disables at once", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      yield* manner(webhook.url, () => 410)
+      yield* press(owner, ["one"])
+      const items = yield* until(dead(webhook.id), (all) => all.length === 1)
+      expect(items[0]).toMatchObject({ attempts: 1, last_status_code: 410, last_error: "webhook disabled" })
+      expect(yield* rowOf(owner, webhook.id)).toMatchObject({ is_active: false, disabled_reason: "410 Gone" })
+    })
+  )
+
+  it.effect("the events of a call start in their order, also when there are very many of very many calls", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      const calls = yield* Effect.replicateEffect(newCallId, 20)
+      const names = Array.from({ length: 15 }, (_, n) => String(n))
+      const outbox = yield* Outbox
+      const timestamp = "2026-11-01T09:30:00.000Z"
+      for (const name of names) yield* outbox.appendAll(calls.map((call) => pressed(owner, call, name, timestamp)))
+      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 300)
+      for (const call of calls) {
+        expect(actions(letters.filter(({ data }) => data["call_id"] === call))).toEqual(names)
+      }
+      yield* until(waiting, (rows) => rows.length === 0)
+      expect(new Set(letters.map(({ event_id }) => event_id)).size).toBe(300)
+    })
+  )
+
+  it.effect("resending one queues its event anew, counts no failure, and takes its dead letter away", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      const deliveries = yield* Deliveries
+      yield* manner(webhook.url, () => 500)
+      yield* press(owner, ["one"])
+      yield* until(dead(webhook.id), (all) => all.length === 1)
+      const [record] = yield* history(webhook.id)
+      yield* deliveries.resend(webhook.id, String(record?.id))
+      expect(yield* dead(webhook.id)).toEqual([])
+      yield* until(dead(webhook.id), (all) => all.length === 1)
+      const letters = yield* lettersTo(webhook.url)
+      expect(letters).toHaveLength(8)
+      expect(yield* rowOf(owner, webhook.id)).toMatchObject({ failure_count: 4, consecutive_failures: 4 })
+      expect((yield* history(webhook.id)).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 1, 2, 3, 4])
+      for (const id of ["0", "999999999", "nonsense"]) {
+        expect(yield* Effect.flip(deliveries.resend(webhook.id, id))).toMatchObject({ code: "DELIVERY_NOT_FOUND" })
+      }
+      const other = yield* webhookOf(owner)
+      const error = yield* Effect.flip(deliveries.resend(other.id, String(record?.id)))
+      expect(error).toMatchObject({ code: "DELIVERY_NOT_FOUND" })
+    })
+  )
+
+  it.effect("a replay sends the events of a time again, marked, in order, and only those that are wanted", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const other = yield* account
+      const deliveries = yield* Deliveries
+      const call = yield* newCallId
+      const clock = yield* Effect.clock
+      const iso = (shift = 0) => new Date(clock.unsafeCurrentTimeMillis() + shift).toISOString()
+      yield* press(owner, ["too early"], call)
+      yield* Effect.sleep("20 millis")
+      const from = iso()
+      yield* press(owner, ["a", "b"], call)
+      yield* press(other, ["not ours"])
+      yield* Effect.sleep("20 millis")
+      yield* press(owner, ["c"], call)
+      const to = iso()
+      yield* Effect.sleep("20 millis")
+      yield* press(owner, ["too late"], call)
+      // Made afterwards: it has got none of them yet.
+      const webhook = yield* webhookOf(owner)
+      expect(yield* deliveries.replay(webhook.id, { from, to })).toBe(3)
+      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 3)
+      expect(actions(letters)).toEqual(["a", "b", "c"])
+      expect(letters.map((letter) => letter.headers["x-svc-replay"])).toEqual(["1", "1", "1"])
+      const deaf = yield* webhookOf(owner, ["call.ended"])
+      expect(yield* deliveries.replay(deaf.id, { from, to })).toBe(0)
+      const wrong = [
+        { from: to, to: from },
+        { from, to: iso(7 * 86_400_000 + 60_000) }
+      ]
+      for (const range of wrong) {
+        const error = yield* Effect.flip(deliveries.replay(webhook.id, range))
+        expect(error).toMatchObject({ code: "VALIDATION_ERROR", details: { to: expect.any(String) } })
+      }
+    })
+  )
+
+  it.effect("a replay of over 500 events is refused, and queues none of them", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const deliveries = yield* Deliveries
+      const clock = yield* Effect.clock
+      const call = yield* newCallId
+      yield* press(owner, Array.from({ length: 500 }, String), call)
+      const webhook = yield* webhookOf(owner)
+      const range = {
+        from: new Date(clock.unsafeCurrentTimeMillis() - 86_400_000).toISOString(),
+        to: new Date(clock.unsafeCurrentTimeMillis() + 86_400_000).toISOString()
+      }
+      yield* press(owner, ["one more"], call)
+      yield* until(lettersTo(webhook.url), (all) => all.length > 0)
+      const error = yield* Effect.flip(deliveries.replay(webhook.id, range))
+      expect(error).toMatchObject({ code: "VALIDATION_ERROR" })
+      expect(yield* waiting).not.toContainEqual({ is_replay: true })
+      expect((yield* lettersTo(webhook.url)).every((letter) => letter.headers["x-svc-replay"] === undefined)).toBe(true)
+    })
+  )
+
+  it.effect("a webhook that is deleted while deliveries wait gets none, and a call keeps its history", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      const webhooks = yield* Webhooks
+      let open = false
+      yield* manner(webhook.url, () => (open ? 200 : 500))
+      const call = yield* newCallId
+      yield* press(owner, ["one"], call)
+      yield* until(history(webhook.id), (all) => all.length >= 1)
+      yield* webhooks.remove({ org_id: owner.org_id, project_id: null }, String(webhook.id))
+      open = true
+      yield* until(waiting, (rows) => rows.length === 0)
+      const records = yield* Effect.flatMap(Deliveries, (deliveries) => deliveries.ofCall(call))
+      expect(records.length).toBeGreaterThanOrEqual(1)
+      expect(records.every(({ success }) => !success)).toBe(true)
+      expect((yield* lettersTo(webhook.url)).length).toBeLessThan(4)
     })
   )
 })

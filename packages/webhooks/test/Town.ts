@@ -9,7 +9,7 @@ import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
-import { BigDecimal, ConfigProvider, Context, Effect, Layer, Option, TestClock } from "effect"
+import { BigDecimal, ConfigProvider, Context, Effect, Layer, Option } from "effect"
 import { Deliveries } from "../src/Deliveries.ts"
 import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
@@ -103,7 +103,9 @@ export const Quiet = Layer.mergeAll(
   Layer.provideMerge(PostReceivers),
   Layer.provideMerge(Layer.mergeAll(Tables, Post.layer)),
   Layer.provide(AnyName),
-  Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map()))),
+  Layer.provide(
+    Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_WEBHOOK_RETRY_SCHEDULE", "0s,60ms,60ms,60ms"]])))
+  ),
   Layer.provideMerge(TestDatabase.layer)
 )
 
@@ -186,26 +188,13 @@ export const press = (owner: Account, actions: ReadonlyArray<string>, call?: Cal
 /** Letters that a url got. */
 export const lettersTo = (url: string) => Effect.map(Post, ({ got }) => got.filter((letter) => letter.url === url))
 
-/** Lets the test's time run, a little at a time, until what is looked for is there; fails after an hour of that time. */
-export const until = <A, E, R>(look: Effect.Effect<A, E, R>, good: (seen: A) => boolean, stepMs = 20) =>
+/** Looks again and again until what it sees is good, for 20 seconds. Attempts are 60 ms apart in these tests. */
+export const until = <A, E, R>(look: Effect.Effect<A, E, R>, good: (seen: A) => boolean): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (let turn = 0; turn < 2_000; turn++) {
+    for (let turn = 0; turn < 1_000; turn++) {
       const seen = yield* look
       if (good(seen)) return seen
-      yield* TestClock.adjust(stepMs)
-      // The worker waits for the database in real time; so do we.
-      yield* Effect.orDie(sql`select 1`)
+      yield* Effect.sleep("20 millis")
     }
     return yield* Effect.dieMessage(`waited in vain; last seen ${JSON.stringify(yield* look)}`)
-  })
-
-/** Lets that much of the test's time run, with the database keeping up. */
-export const pass = (ms: number, stepMs = 50) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (let passed = 0; passed < ms; passed += stepMs) {
-      yield* TestClock.adjust(stepMs)
-      yield* Effect.orDie(sql`select 1`)
-    }
   })

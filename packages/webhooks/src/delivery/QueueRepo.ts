@@ -233,14 +233,14 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
           return sql<{ readonly id: number; readonly is_active: boolean }>`
             update webhooks h set
               failure_count = h.failure_count + t.failures,
-              consecutive_failures = case when t.had_success then t.trailing else h.consecutive_failures + t.failures end,
+              consecutive_failures = case when t.had_success then t.at_end else h.consecutive_failures + t.failures end,
               last_failure_at = case when t.failures > 0 then now() else h.last_failure_at end,
               is_active = h.is_active and not t.gone and t.longest < ${mostFailures}
-                and h.consecutive_failures + t.leading < ${mostFailures},
+                and h.consecutive_failures + t.at_start < ${mostFailures},
               disabled_reason = case
                 when not h.is_active then h.disabled_reason
                 when t.gone then '410 Gone'
-                when t.longest >= ${mostFailures} or h.consecutive_failures + t.leading >= ${mostFailures}
+                when t.longest >= ${mostFailures} or h.consecutive_failures + t.at_start >= ${mostFailures}
                   then ${`${mostFailures} consecutive failures`}
                 else h.disabled_reason
               end
@@ -252,7 +252,7 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
               ${column((t) => t.trailing)}::int[],
               ${column((t) => t.longest)}::int[],
               ${column((t) => t.gone)}::boolean[]
-            ) as t (webhook_id, failures, had_success, leading, trailing, longest, gone)
+            ) as t (webhook_id, failures, had_success, at_start, at_end, longest, gone)
             where h.id = t.webhook_id and (t.failures > 0 or h.consecutive_failures > 0)
             returning h.id, h.is_active`.pipe(
             Effect.map((rows) => rows.flatMap(({ id, is_active }) => (is_active ? [] : [id])))

@@ -1,4 +1,4 @@
-import { Config, ConfigError, Context, Duration, Effect, Either, Layer, Option, Random } from "effect"
+import { Config, type ConfigError, Context, Duration, Effect, Layer, Option, Random } from "effect"
 
 /** How much earlier or later than planned an attempt may be, as a part of the time. */
 const jitter = 0.1
@@ -18,16 +18,15 @@ const parse = (text: string): Duration.Duration | undefined => {
 
 /** Times between attempts, the first from the event on: `0s,30s,5m,30m`. There are as many attempts as times. */
 const times: Config.Config<ReadonlyArray<Duration.Duration>> = Config.nonEmptyString("SVC_WEBHOOK_RETRY_SCHEDULE").pipe(
+  Config.validate({
+    message: `must be 1 to ${mostAttempts} times like 0s,30s,5m,30m (units ms, s, m, h)`,
+    validation: (text) => {
+      const times = text.split(",")
+      return times.length <= mostAttempts && times.every((time) => parse(time) !== undefined)
+    }
+  }),
   Config.withDefault("0s,30s,5m,30m"),
-  Config.mapOrFail((text) => {
-    const parsed = text.split(",").map(parse)
-    const all = parsed.flatMap((time) => time ?? [])
-    return all.length === parsed.length && all.length <= mostAttempts
-      ? Either.right(all)
-      : Either.left(
-          ConfigError.InvalidData([], `must be 1 to ${mostAttempts} times like 0s,30s,5m,30m (units ms, s, m, h)`)
-        )
-  })
+  Config.map((text) => text.split(",").flatMap((time) => parse(time) ?? []))
 )
 
 /** When deliveries are tried again (spec 6.5, decisions §5.3). */

@@ -1,0 +1,126 @@
+import * as http from "node:http"
+import { describe, expect, it } from "@effect/vitest"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import { ConfigProvider, Deferred, Effect, Exit, Layer } from "effect"
+import { Receivers, type Reply, tooLate } from "../src/delivery/Receivers.ts"
+
+const layerOf = (allowPrivate: boolean) =>
+  Receivers.layer.pipe(
+    Layer.provide(UrlSafety.layer.pipe(Layer.provide(Resolver.layer))),
+    Layer.provide(
+      Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", String(allowPrivate)]])))
+    )
+  )
+
+/** A receiver on this machine. */
+const serve = (handle: http.RequestListener) =>
+  Effect.acquireRelease(
+    Effect.async<{ readonly url: string; readonly server: http.Server }>((resume) => {
+      const server = http.createServer(handle).listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        resume(Effect.succeed({ server, url: `http://127.0.0.1:${port}/events?a=b` }))
+      })
+    }),
+    ({ server }) =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      })
+  )
+
+/** Sends; `when` tells when to give up. */
+const send = (url: string, when: Effect.Effect<unknown> = Effect.never) =>
+  Effect.gen(function* () {
+    const { post } = yield* Receivers
+    const done = yield* Deferred.make<Reply>()
+    const giveUp = post({ url, headers: { "x-a": "b" }, body: "{}" }, (reply) =>
+      Deferred.unsafeDone(done, Exit.succeed(reply))
+    )
+    yield* Effect.fork(Effect.zipRight(when, Effect.sync(giveUp)))
+    return yield* Deferred.await(done)
+  })
+
+describe("receivers", () => {
+  it.scopedLive("any 2xx is a success; anything else is told by its status, and redirects are not followed", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const { url } = yield* serve((request, response) => {
+        seen.push(`${request.method} ${request.url} ${request.headers["x-a"]}`)
+        const status = Number(new URL(request.url ?? "", "http://x").searchParams.get("a"))
+        response.writeHead(status, { location: "/elsewhere?a=200" }).end()
+      })
+      const to = (status: number) => send(url.replace("a=b", `a=${status}`))
+      expect(yield* to(200)).toEqual({ status_code: 200, error: null })
+      expect(yield* to(204)).toEqual({ status_code: 204, error: null })
+      expect(yield* to(302)).toEqual({ status_code: 302, error: "redirects are not followed (302)" })
+      expect(yield* to(410)).toEqual({ status_code: 410, error: "status 410" })
+      expect(yield* to(503)).toEqual({ status_code: 503, error: "status 503" })
+      expect(seen).toEqual([200, 204, 302, 410, 503].map((status) => `POST /events?a=${status} b`))
+    }).pipe(Effect.provide(layerOf(true)))
+  )
+
+  it.scopedLive("an answer is read to 4 KB; one that drips for ever counts by its status when it is given up", () =>
+    Effect.gen(function* () {
+      let sent = 0
+      const endless = yield* serve((_, response) => {
+        response.writeHead(200)
+        const more = () => {
+          while (response.writable && response.write("x".repeat(1024))) sent += 1024
+        }
+        response.on("drain", more).on("error", () => {})
+        more()
+      })
+      expect(yield* send(endless.url)).toEqual({ status_code: 200, error: null })
+      // The connection is cut: what its buffers held is all that was sent.
+      expect(sent).toBeLessThan(16 * 1024 * 1024)
+      const begun = yield* Deferred.make<void>()
+      const dripping = yield* serve((_, response) => {
+        response.writeHead(200).write("x", () => Deferred.unsafeDone(begun, Exit.void))
+      })
+      const enough = Effect.zipRight(Deferred.await(begun), Effect.sleep("50 millis"))
+      expect(yield* send(dripping.url, enough)).toEqual({ status_code: 200, error: null })
+    }).pipe(Effect.provide(layerOf(true)))
+  )
+
+  it.scopedLive("who hangs, breaks off, answers garbage or is not there has not got it", () =>
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<void>()
+      const hanging = yield* serve(() => Deferred.unsafeDone(asked, Exit.void))
+      expect(yield* send(hanging.url, Deferred.await(asked))).toEqual(tooLate)
+      const breaking = yield* serve((request) => request.socket.destroy())
+      expect(yield* send(breaking.url)).toMatchObject({ status_code: null, error: expect.any(String) })
+      const babbling = yield* serve((request) => request.socket.end("what?\u0000\r\n\r\n"))
+      const { error } = yield* send(babbling.url)
+      expect(error).not.toBeNull()
+      expect(error).not.toMatch(/\p{Cc}/u)
+      const { server, url } = yield* serve(() => undefined)
+      yield* Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
+      expect(yield* send(url)).toMatchObject({ status_code: null, error: expect.stringContaining("ECONNREFUSED") })
+      expect(yield* send("no url")).toEqual({ status_code: null, error: "not a URL" })
+    }).pipe(Effect.provide(layerOf(true)))
+  )
+
+  it.scopedLive("addresses of our own network are refused by the connection itself", () =>
+    Effect.gen(function* () {
+      let requests = 0
+      const { url } = yield* serve((_, response) => {
+        requests++
+        response.end()
+      })
+      for (const blocked of [
+        url,
+        url.replace("http:", "https:"),
+        "https://localhost/",
+        "https://169.254.169.254/latest"
+      ]) {
+        expect(yield* send(blocked)).toMatchObject({
+          status_code: null,
+          error: expect.stringContaining("blocked by SSRF filter")
+        })
+      }
+      expect(requests).toBe(0)
+    }).pipe(Effect.provide(layerOf(false)))
+  )
+})
