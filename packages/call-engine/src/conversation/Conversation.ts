@@ -92,10 +92,10 @@ const apply = (d: Draft, input: Input): void => {
 const applyLive = (d: Draft, input: Input): void => {
   switch (input._tag) {
     case "CallerSpeechStarted":
-      Turn.onSpeechStarted(d)
+      Turn.onSpeechStarted(d, input)
       return
     case "CallerSpeechStopped":
-      Turn.onSpeechStopped(d)
+      Turn.onSpeechStopped(d, input)
       return
     case "CallerPartial":
       Turn.onWords(d, input.text, false)

@@ -87,6 +87,7 @@ const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   Model.cancel(d)
   Tools.cancelAll(d)
   Gather.cancelAll(d)
+  Speech.hush(d)
   for (const entry of openEntries(d.state)) {
     updateAgent(d, entry.turn, (e) => ({
       ...e,

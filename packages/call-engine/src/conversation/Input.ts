@@ -25,6 +25,8 @@ export const Facts = Schema.TaggedStruct("Facts", {
 export type Facts = typeof Facts.Type
 
 const at = { at: Schema.Number }
+/** Milliseconds from the sound to when it was noticed. */
+const late = { late: Schema.optionalWith(Schema.Number, { exact: true }) }
 const turn = { ...at, turn: Schema.Int }
 
 const ModelToolCall = Schema.Struct({
@@ -43,8 +45,8 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("Answered", at),
   Schema.TaggedStruct("AnswerFailed", { ...at, reason: Schema.String }),
   /** Voice activity of the caller, before anything is understood. */
-  Schema.TaggedStruct("CallerSpeechStarted", at),
-  Schema.TaggedStruct("CallerSpeechStopped", at),
+  Schema.TaggedStruct("CallerSpeechStarted", { ...at, ...late }),
+  Schema.TaggedStruct("CallerSpeechStopped", { ...at, ...late }),
   /** Words so far, words that stay, and the recognizer's own opinion that the turn is over. */
   Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),

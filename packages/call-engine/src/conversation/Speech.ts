@@ -104,8 +104,8 @@ export const closeFinished = (d: Draft): void => {
         data: {
           ...ids(d),
           text: content || null,
-          timestamp: timestamp(d),
-          duration_ms: Math.round(d.at - entry.spoken_at)
+          timestamp: timestamp(d, entry.quiet_at ?? d.at),
+          duration_ms: Math.round((entry.quiet_at ?? d.at) - entry.spoken_at)
         }
       })
     }
@@ -130,8 +130,17 @@ const mapUtterances = (d: Draft, change: (u: Utterance) => ReadonlyArray<Utteran
   }
 }
 
+/** Notes when the turns that are being heard fell silent. */
+export const hush = (d: Draft): void => {
+  for (const entry of openEntries(d.state)) {
+    if (!entry.utterances.some((u) => u.state === "playing")) continue
+    updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
+  }
+}
+
 /** Stops the voice at once; what was not played is held. */
 export const stop = (d: Draft): void => {
+  hush(d)
   mapUtterances(d, (u) => [isActive(u) ? { ...u, state: "held" } : u])
   command(d, { _tag: "StopSpeaking" })
 }
@@ -218,6 +227,7 @@ export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {
   const entry = owner(d.state, input.id)
   if (entry === undefined) return
   setUtterance(d, entry, input.id, (u) => ({ ...u, state: "played", played: u.text }))
+  updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
   patch(d, { failures: { ...d.state.failures, speech: 0 } })
 }
 
@@ -225,6 +235,7 @@ export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {
 export const onFailed = (d: Draft, input: InputOf<"SpeechFailed">): boolean => {
   const entry = owner(d.state, input.id)
   if (entry === undefined) return false
+  hush(d)
   setUtterance(d, entry, input.id, (u) => ({ ...u, state: "cut" }))
   patch(d, { failures: { ...d.state.failures, speech: d.state.failures.speech + 1 } })
   return true

@@ -34,8 +34,9 @@ export interface AgentEntry {
   readonly tools: ReadonlyArray<ToolUse>
   /** More sentences may come. */
   readonly generating: boolean
-  /** When the first frame was played. */
+  /** When the first frame was played, and when the agent last fell silent in this turn. */
   readonly spoken_at: number | null
+  readonly quiet_at: number | null
   readonly interrupted: boolean
   /** Its words are in the transcript; nothing more will be spoken. */
   readonly closed: boolean
@@ -83,16 +84,21 @@ export interface Conversation {
   readonly entries: ReadonlyArray<Entry>
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latencies: ReadonlyArray<TurnLatency>
-  /** What the caller is saying now. `voice`: sound of speech at this moment; `speaking`: since `since`, pauses included. */
+  /**
+   * What the caller is saying now. `voice`: sound of speech at this moment; `speaking`: since `since`, pauses included;
+   * `until`: when the sound last ended, or, where no sound but only words were noticed (not `voiced`), the last of them.
+   */
   readonly caller: {
     readonly voice: boolean
+    readonly voiced: boolean
     readonly speaking: boolean
     readonly since: number
+    readonly until: number
     readonly words: ReadonlyArray<string>
     readonly partial: string
   }
-  /** The agent's speech was stopped. `user_text` is null while it may still be a false alarm. */
-  readonly interruption: { readonly user_text: string | null; readonly clearing: boolean } | null
+  /** The agent's speech was stopped, at `at`. `user_text` is null while it may still be a false alarm. */
+  readonly interruption: { readonly at: number; readonly user_text: string | null; readonly clearing: boolean } | null
   readonly model: ModelTurn | null
   /** Timings of turns whose first audio has not been played yet, by turn. */
   readonly waiting: ReadonlyArray<ModelTurn>
@@ -123,7 +129,7 @@ export const initial = (facts: Facts): Conversation => ({
   entries: [],
   transcript: [],
   latencies: [],
-  caller: { voice: false, speaking: false, since: 0, words: [], partial: "" },
+  caller: { voice: false, voiced: false, speaking: false, since: 0, until: 0, words: [], partial: "" },
   interruption: null,
   model: null,
   waiting: [],
@@ -208,6 +214,7 @@ export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside =
         tools: [],
         generating,
         spoken_at: null,
+        quiet_at: null,
         interrupted: false,
         closed: false,
         aside

@@ -1,4 +1,5 @@
 import * as Gather from "./Gather.ts"
+import type { InputOf } from "./Input.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTimer, timestamp } from "./State.ts"
@@ -27,31 +28,35 @@ export const endpointMs = 500
 /** The longest wait for an end of turn that does not come. */
 export const endpointMaxMs = 3000
 
-export const onSpeechStarted = (d: Draft): void => {
+export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
   if (d.state.caller.voice) return
-  patch(d, { caller: { ...d.state.caller, voice: true } })
   stopTimer(d, "endpoint")
-  beginSpeech(d)
-  if (d.state.phase === "live" && Speech.isSpeaking(d.state)) startTimer(d, "barge_in", bargeInMs)
+  beginSpeech(d, d.at - late)
+  patch(d, { caller: { ...d.state.caller, voice: true, voiced: true } })
+  if (d.state.phase === "live" && Speech.isSpeaking(d.state)) startTimer(d, "barge_in", Math.max(0, bargeInMs - late))
 }
 
-const beginSpeech = (d: Draft): void => {
-  if (d.state.caller.speaking) return
-  patch(d, { caller: { ...d.state.caller, speaking: true, since: d.at } })
-  emit(d, { event: "speech.started", data: { ...ids(d), from: d.state.facts.from, timestamp: timestamp(d) } })
+/** `at`: when the sound began, which is noticed a little later. */
+const beginSpeech = (d: Draft, at: number): void => {
+  const { caller, facts } = d.state
+  if (caller.speaking) return
+  const since = Math.max(at, caller.until)
+  patch(d, { caller: { ...caller, voiced: false, speaking: true, since, until: since } })
+  emit(d, { event: "speech.started", data: { ...ids(d), from: facts.from, timestamp: timestamp(d, since) } })
 }
 
-export const onSpeechStopped = (d: Draft): void => {
-  if (!d.state.caller.voice) return
-  patch(d, { caller: { ...d.state.caller, voice: false } })
+export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStopped">): void => {
+  const { since, voice } = d.state.caller
+  if (!voice) return
+  patch(d, { caller: { ...d.state.caller, voice: false, until: Math.max(since, d.at - late) } })
   stopTimer(d, "barge_in")
   if (d.state.caller.speaking) startTimer(d, "endpoint", endpointDelay(d))
 }
 
 export const onWords = (d: Draft, text: string, final: boolean): void => {
   if (text.trim() === "") return
-  beginSpeech(d)
-  const { caller } = d.state
+  beginSpeech(d, d.at)
+  const caller = { ...d.state.caller, until: d.state.caller.voiced ? d.state.caller.until : d.at }
   patch(d, {
     caller: final ? { ...caller, words: [...caller.words, text.trim()], partial: "" } : { ...caller, partial: text }
   })
@@ -76,7 +81,7 @@ const heard = (d: Draft): string => [...d.state.caller.words, d.state.caller.par
 const interrupt = (d: Draft): void => {
   stopTimer(d, "barge_in")
   if (d.state.interruption !== null || !Speech.isSpeaking(d.state) || Gather.isOpen(d.state)) return
-  patch(d, { interruption: { user_text: null, clearing: true } })
+  patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
   Speech.stop(d)
 }
 
@@ -91,10 +96,12 @@ const confirm = (d: Draft): void => {
 
 const finishInterruption = (d: Draft): void => {
   const cut = openEntries(d.state).filter((e) => e.utterances.some((u) => u.state === "held"))
-  const user_text = d.state.interruption?.user_text ?? null
+  const { at = d.at, user_text = null } = d.state.interruption ?? {}
   patch(d, { interruption: null })
   if (cut.some((e) => e.turn === d.state.model?.turn)) Model.cancel(d)
   Speech.dropHeld(d)
+  // Who was not heard yet was not interrupted.
+  if (!cut.some((e) => e.spoken_at !== null)) return
   emit(d, {
     event: "barge_in",
     data: {
@@ -102,7 +109,7 @@ const finishInterruption = (d: Draft): void => {
       from: d.state.facts.from,
       user_text: user_text || null,
       interrupted_text: cut.map(Speech.wholeText).join(" ") || null,
-      timestamp: timestamp(d)
+      timestamp: timestamp(d, at)
     }
   })
 }
@@ -143,12 +150,13 @@ export const onEndOfTurn = (d: Draft): void => {
 
 /** Closes the caller's speech and writes its words down. Returns whether there were any. */
 export const commit = (d: Draft, text: string = heard(d)): boolean => {
-  const { speaking, since } = d.state.caller
-  patch(d, { caller: { ...d.state.caller, speaking: false, since: d.at, words: [], partial: "" } })
+  const { speaking, since, voice } = d.state.caller
+  const until = voice ? d.at : d.state.caller.until
+  patch(d, { caller: { ...d.state.caller, speaking: false, since: d.at, until, words: [], partial: "" } })
   if (speaking) {
     emit(d, {
       event: "speech.ended",
-      data: { ...ids(d), from: d.state.facts.from, timestamp: timestamp(d), transcript: text || null }
+      data: { ...ids(d), from: d.state.facts.from, timestamp: timestamp(d, until), transcript: text || null }
     })
   }
   if (text === "") return false

@@ -49,7 +49,7 @@ export const connect = (options: {
       detector: services.detector(sampleRate),
       listener: {
         onFrame: (frame) => ears.hear(frame),
-        onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
+        onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
         onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
         onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
       }
@@ -77,8 +77,8 @@ export const connect = (options: {
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":
-          feed({ _tag: "CallerEndOfTurn" })
           media.quiet()
+          feed({ _tag: "CallerEndOfTurn" })
           return
       }
     }
