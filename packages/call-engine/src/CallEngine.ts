@@ -133,7 +133,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                     max_duration: agent.max_duration,
                     end_call_enabled: agent.end_call_enabled
                   },
-                  endpointing: services.recognizer.capabilities.endpointing
+                  ...services.facts
                 }
               })
               live.set(owner.public_id, { project: agent.project_id, session, settled })

@@ -44,7 +44,8 @@ export const loopbackCall: Effect.Effect<
       onEvent: (event) => {
         if (event._tag === "Final") Deferred.unsafeDone(heard, Effect.succeed(event.text))
       },
-      onFailed: (reason) => fail(`the recognizer failed: ${reason}`)
+      onFailed: (reason) => fail(`the recognizer failed: ${reason}`),
+      onFinished: () => {}
     })
     const silence = new Uint8Array(160).fill(0xff)
     const media: CallMedia = new CallMedia({

@@ -101,7 +101,8 @@ export class PlayedCall {
   private obey(command: Command): void {
     if (command._tag === "StartTimer") this.timers.set(command.timer, this.at + command.ms)
     else if (command._tag === "StopTimer") this.timers.delete(command.timer)
-    else if (command._tag === "StopListening") this.finishes = this.at + (this.world.recognizer ?? Number.NaN)
+    else if (command._tag === "StopListening")
+      this.finishes = this.at + (this.world.recognizer ?? Number.POSITIVE_INFINITY)
     else if (command._tag === "Hangup") this.speeches = []
     else if (command._tag === "Speak" && this.world.voice !== null) {
       const { id, text } = command

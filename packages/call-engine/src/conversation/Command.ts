@@ -29,6 +29,8 @@ export type Command =
   | { readonly _tag: "Answer" }
   /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */
   | { readonly _tag: "Listen"; readonly language: string }
+  /** No more is to be heard: the recognizer gives its last words → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
+  | { readonly _tag: "StopListening" }
   /** Say a text after all texts asked before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
   | {
       readonly _tag: "Speak"

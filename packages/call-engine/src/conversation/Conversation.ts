@@ -30,8 +30,9 @@ export const start = (facts: Facts): Result => {
 /** What the conversation makes of an input. */
 export const step = (state: Conversation, input: Input): Result => {
   if (state.phase === "over") return [state, []]
-  const d: Draft = { state, at: input.at, commands: [] }
-  apply(d, input)
+  const d: Draft = { state, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
+  if (state.phase === "draining") Ending.onDraining(d, input)
+  else apply(d, input)
   Speech.closeFinished(d)
   Gather.proceed(d)
   Ending.continueEnding(d)
@@ -41,7 +42,10 @@ export const step = (state: Conversation, input: Input): Result => {
 
 /** Whether a partial transcript would change anything now; others need not be told (nor journaled). */
 export const heedsPartial = (state: Conversation): boolean =>
-  !state.caller.speaking || state.interruption?.user_text === null || Speech.isSpeaking(state)
+  !state.caller.speaking ||
+  state.phase === "draining" ||
+  state.interruption?.user_text === null ||
+  Speech.isSpeaking(state)
 
 const apply = (d: Draft, input: Input): void => {
   switch (input._tag) {
@@ -101,11 +105,13 @@ const applyLive = (d: Draft, input: Input): void => {
       Turn.onWords(d, input.text, false)
       return
     case "CallerFinal":
-      patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
       Turn.onWords(d, input.text, true)
       return
     case "CallerEndOfTurn":
       Turn.onEndOfTurn(d)
+      return
+    case "RecognizerFinished":
       return
     case "RecognizerFailed":
       if (Turn.onRecognizerFailed(d)) Ending.begin(d, "error")
@@ -176,6 +182,7 @@ const onAnswered = (d: Draft): void => {
 /** From here on the caller is listened to. */
 const converse = (d: Draft): void => {
   const { config, facts } = d.state
+  patch(d, { listening: true })
   command(d, { _tag: "Listen", language: config?.language ?? facts.agent.language })
   Limits.onAnswered(d)
   if (config?.first_message) Speech.announce(d, config.first_message)

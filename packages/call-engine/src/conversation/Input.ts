@@ -10,6 +10,8 @@ import { Menu } from "./Menu.ts"
  * journal, so each is plain JSON. `at` is milliseconds since the call's start.
  */
 
+const Endpointing = Schema.Literal("provider", "none")
+
 /** What is fixed when a call begins; the first row of its journal. */
 export const Facts = Schema.TaggedStruct("Facts", {
   call_id: CallId,
@@ -19,8 +21,15 @@ export const Facts = Schema.TaggedStruct("Facts", {
   /** Unix milliseconds; `at` counts from here. */
   started_at: Schema.Number,
   agent: AgentDefaults,
-  /** Whether the recognizer tells the end of a turn, or the conversation must. */
-  endpointing: Schema.Literal("provider", "none")
+  /** Whether the preferred recognizer tells the end of a turn, or the conversation must. */
+  endpointing: Endpointing,
+  /** What there is to fall back on, in the order of preference; without it, nothing. */
+  providers: Schema.optionalWith(
+    Schema.Struct({ recognizers: Schema.Array(Endpointing), models: Schema.Int, voices: Schema.Int }),
+    { exact: true }
+  ),
+  /** How long the caller waits for the model before the agent says that it takes a moment; without it, it never does. */
+  filler_ms: Schema.optionalWith(Schema.Number, { exact: true })
 })
 export type Facts = typeof Facts.Type
 
@@ -52,6 +61,8 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
   Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
+  /** The answer to `StopListening`: nothing more comes from the recognizer. */
+  Schema.TaggedStruct("RecognizerFinished", at),
   /** A key press, told once whatever ways it came by. */
   Schema.TaggedStruct("Dtmf", { ...at, digit: Schema.String }),
   /** The model's first token, each whole sentence, its tool calls, and its end. */

@@ -74,12 +74,15 @@ export interface Gather {
 /** A whole conversation. Everything in it is plain JSON. */
 export interface Conversation {
   readonly facts: Facts
-  /** starting (configuration) → answering → (menu, until the second configuration →) live → ending (farewell) → over. */
-  readonly phase: "starting" | "answering" | "menu" | "live" | "ending" | "over"
+  /** starting (configuration) → answering → (menu, until the second configuration →) live → ending (farewell) → draining (last words) → over. */
+  readonly phase: "starting" | "answering" | "menu" | "live" | "ending" | "draining" | "over"
   /** What the first answer asked for in place of a configuration. */
   readonly menu: Menu | null
   readonly config: CallConfig | null
   readonly answered_at: number | null
+  /** A recognizer was opened, and has not been given up. */
+  readonly listening: boolean
+  /** When the call was hung up. Its time stands still from then on. */
   readonly ended_at: number | null
   readonly entries: ReadonlyArray<Entry>
   readonly transcript: ReadonlyArray<TranscriptTurn>
@@ -125,6 +128,7 @@ export const initial = (facts: Facts): Conversation => ({
   menu: null,
   config: null,
   answered_at: null,
+  listening: false,
   ended_at: null,
   entries: [],
   transcript: [],

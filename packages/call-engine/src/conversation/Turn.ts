@@ -53,13 +53,19 @@ export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSto
   if (d.state.caller.speaking) startTimer(d, "endpoint", endpointDelay(d))
 }
 
-export const onWords = (d: Draft, text: string, final: boolean): void => {
-  if (text.trim() === "") return
+/** Takes down words of the caller. Returns whether there were any. */
+export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
+  if (text.trim() === "") return false
   beginSpeech(d, d.at)
   const caller = { ...d.state.caller, until: d.state.caller.voiced ? d.state.caller.until : d.at }
   patch(d, {
     caller: final ? { ...caller, words: [...caller.words, text.trim()], partial: "" } : { ...caller, partial: text }
   })
+  return true
+}
+
+export const onWords = (d: Draft, text: string, final: boolean): void => {
+  if (!noteWords(d, text, final)) return
   if (d.state.phase === "live") {
     interrupt(d)
     confirm(d)
@@ -170,7 +176,10 @@ export const commit = (d: Draft, text: string = heard(d)): boolean => {
 export const onRecognizerFailed = (d: Draft): boolean => {
   const recognizer = d.state.failures.recognizer + 1
   patch(d, { failures: { ...d.state.failures, recognizer } })
-  if (recognizer > 1) return true
+  if (recognizer > 1) {
+    patch(d, { listening: false })
+    return true
+  }
   command(d, { _tag: "Listen", language: d.state.config?.language ?? d.state.facts.agent.language })
   return false
 }

@@ -1,5 +1,5 @@
 import type { SpeechEvent, SpeechToText, SpeechToTextSession } from "@svc/providers/SpeechToText"
-import { type Context, Effect, FiberHandle, type Scope } from "effect"
+import { type Context, Deferred, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 
 /** Frames kept while the recognizer is being opened: one second. */
@@ -11,6 +11,8 @@ export interface Ears {
   readonly listen: (language: string) => void
   /** One frame; synchronous. What comes before the first `listen` is not heard. */
   readonly hear: (frame: Int16Array) => void
+  /** No more is heard: the recognizer, also one that is still being opened, gives its last words; then `onFinished`. */
+  readonly finish: () => void
 }
 
 export const make = (options: {
@@ -19,6 +21,7 @@ export const make = (options: {
   readonly sampleRate: number
   readonly onEvent: (event: SpeechEvent) => void
   readonly onFailed: (reason: string) => void
+  readonly onFinished: () => void
 }): Effect.Effect<Ears, never, Scope.Scope> =>
   Effect.gen(function* () {
     const handle = yield* FiberHandle.make<void>()
@@ -27,6 +30,7 @@ export const make = (options: {
     let backlog: Array<Int16Array> = []
     let epoch = 0
     let wanted = false
+    const finishing = yield* Deferred.make<void>()
 
     const open = (language: string): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -48,8 +52,16 @@ export const make = (options: {
           session = ready
           for (const frame of backlog) ready.push(frame)
           backlog = []
-          return Effect.never
+          return Effect.zipRight(Deferred.await(finishing), ready.finish)
         }).pipe(
+          // Nothing is told after that, not even by a recognizer that goes on.
+          Effect.tap(() =>
+            Effect.sync(() => {
+              epoch++
+              session = undefined
+              options.onFinished()
+            })
+          ),
           Effect.scoped,
           Effect.catchAllCause((cause) => Effect.sync(() => options.onFailed(reasonOf(cause))))
         )
@@ -59,6 +71,11 @@ export const make = (options: {
       listen: (language) => {
         wanted = true
         run(open(language))
+      },
+      finish: () => {
+        if (wanted) Deferred.unsafeDone(finishing, Effect.void)
+        else options.onFinished()
+        wanted = false
       },
       hear: (frame) => {
         if (session !== undefined) session.push(frame)

@@ -14,6 +14,8 @@ import * as Speaker from "./Speaker.ts"
 export interface Line {
   /** Opens a recognizer, in place of a former one. */
   readonly listen: (language: string) => void
+  /** Asks the recognizer for its last words. */
+  readonly stopListening: () => void
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Silences the agent at once, also what the network still holds, and tells what had been played. */
   readonly silence: () => void
@@ -21,6 +23,7 @@ export interface Line {
   readonly onLeg: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
+  /** Ends the leg; nothing is spoken any more. */
   readonly hangup: CallLeg["hangup"]
 }
 
@@ -87,7 +90,8 @@ export const connect = (options: {
       recognizer: services.recognizer,
       sampleRate,
       onEvent: onSpeech,
-      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason })
+      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
+      onFinished: () => feed({ _tag: "RecognizerFinished" })
     })
 
     /** The other side is gone: what it heard and said until now is told first. */
@@ -114,6 +118,11 @@ export const connect = (options: {
 
     return {
       listen: ears.listen,
+      stopListening: () => {
+        // Should the recognizer hang, these words are the last.
+        if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
+        ears.finish()
+      },
       speak: speaker.speak,
       onLeg,
       silence: () => {
@@ -122,6 +131,10 @@ export const connect = (options: {
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },
       record: (recording) => media.record(recording),
-      hangup: leg.hangup
+      hangup: (reason) => {
+        leg.hangup(reason)
+        speaker.stop()
+        media.stop()
+      }
     }
   })

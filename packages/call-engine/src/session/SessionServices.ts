@@ -5,6 +5,7 @@ import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import { type Context, Effect, Runtime } from "effect"
 import { Callbacks } from "../Callbacks.ts"
 import { isGender } from "../conversation/GatherAnswer.ts"
+import type { Facts } from "../conversation/Input.ts"
 import { Journal } from "../Journal.ts"
 import { EnergyVoice } from "../media/EnergyVoice.ts"
 import { Ticker } from "../media/Ticker.ts"
@@ -18,6 +19,8 @@ export interface SessionServices {
   readonly ticker: Context.Tag.Service<Ticker>
   readonly recorder: Context.Tag.Service<Recorder>
   readonly recognizer: Context.Tag.Service<SpeechToText>
+  /** What the facts of every call say of this process. */
+  readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms">
   /** The synthesizer that has the voice, else the preferred one. */
   readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
   /**
@@ -56,6 +59,14 @@ export const sessionServices = (
       ticker: yield* Ticker,
       recorder: yield* Recorder,
       recognizer,
+      facts: {
+        endpointing: recognizer.capabilities.endpointing,
+        providers: {
+          recognizers: providers.speechToText.map(({ capabilities }) => capabilities.endpointing),
+          models: providers.languageModel.length,
+          voices: providers.textToSpeech.length
+        }
+      },
       voiceFor: (voice, language) => withVoice(voice, language) ?? synthesizer,
       voiceNamed: (voice, language, preferred) => {
         if (!isGender(voice)) return voice
