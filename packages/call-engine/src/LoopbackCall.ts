@@ -71,7 +71,8 @@ export const loopbackCall: Effect.Effect<
       media,
       sampleRate: mulaw8k.sampleRate,
       voiceFor: () => synthesizer,
-      onFailed: (_, reason) => fail(`the voice failed: ${reason}`)
+      onFailed: (_, reason) => fail(`the voice failed: ${reason}`),
+      now: ticker.now
     })
     ears.listen("en-US")
     speaker.speak({ _tag: "Speak", id: "loopback", text, voice: voice?.name ?? "Sarah", language: "en-US" })

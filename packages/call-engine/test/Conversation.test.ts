@@ -76,9 +76,18 @@ describe("a turn", () => {
     s.wait(5000).say("Hi")
     s.wait(30).input({ _tag: "ModelStarted", turn: 1 })
     s.wait(10).input({ _tag: "ModelSentence", turn: 1, text: "Hello again." })
-    s.wait(20).input({ _tag: "SpeechStarted", id: "u1" })
+    s.wait(20).input({ _tag: "SpeechStarted", id: "u1", voice: { asked_at: 5041, audio_at: 5057 } })
     expect(s.state.latencies).toEqual([
-      { turn: 1, ts: 5, llm_ttfb_ms: 30, tts_start_ms: 40, tts_ttfb_ms: 20, response_ms: 60 }
+      {
+        turn: 1,
+        ts: 5,
+        llm_ttfb_ms: 30,
+        tts_start_ms: 40,
+        tts_ttfb_ms: 16,
+        response_ms: 60,
+        endpointing_ms: 0,
+        platform_ms: 4
+      }
     ])
   })
 

@@ -58,7 +58,8 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
       media,
       sampleRate: 8000,
       voiceFor: () => voice(speak),
-      onFailed: (id, reason) => told.push(`failed ${id}: ${reason}`)
+      onFailed: (id, reason) => told.push(`failed ${id}: ${reason}`),
+      now: () => now
     })
     /** Lets frames leave, and the synthesis that waits for it go on. */
     const run = (count: number) =>

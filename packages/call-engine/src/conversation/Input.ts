@@ -72,7 +72,12 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ModelDone", turn),
   Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
   /** The first frame of an utterance left, its last one did, or it could not be spoken. */
-  Schema.TaggedStruct("SpeechStarted", { ...at, id: Schema.String }),
+  Schema.TaggedStruct("SpeechStarted", {
+    ...at,
+    id: Schema.String,
+    /** When the voice was asked for it, and when it gave the first audio. */
+    voice: Schema.optionalWith(Schema.Struct({ asked_at: Schema.Number, audio_at: Schema.Number }), { exact: true })
+  }),
   Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String }),
   Schema.TaggedStruct("SpeechFailed", { ...at, id: Schema.String, reason: Schema.String }),
   /** The answer to `StopSpeaking`: what had been played of each utterance that was not over. */

@@ -20,7 +20,7 @@ const pendingTools = (d: Draft): boolean =>
 const ask = (d: Draft): void => {
   if (d.state.model !== null) cancel(d)
   const turn = d.state.next_turn
-  const model = { turn, asked_at: d.at, heard_at: d.state.unanswered, started_at: null, sentence_at: null }
+  const model = { turn, asked_at: d.at, heard: d.state.unanswered, started_at: null, sentence_at: null }
   patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
   command(d, {
     _tag: "AskModel",

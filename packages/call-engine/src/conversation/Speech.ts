@@ -1,4 +1,5 @@
 import type { InputOf } from "./Input.ts"
+import { noteLatency } from "./Latency.ts"
 import {
   type AgentEntry,
   type Conversation,
@@ -196,31 +197,7 @@ export const onStarted = (d: Draft, input: InputOf<"SpeechStarted">): void => {
   if (entry.spoken_at !== null) return
   updateAgent(d, entry.turn, (e) => ({ ...e, spoken_at: d.at }))
   emit(d, { event: "ai.speech.started", data: { ...ids(d), text: wholeText(entry) || null, timestamp: timestamp(d) } })
-  noteLatency(d, entry.turn)
-}
-
-/** The turn's first audio is out: its latencies are known now. A text of our own (a farewell, say) was not asked of the model. */
-const noteLatency = (d: Draft, turn: number): void => {
-  const asked = d.state.waiting.find((w) => w.turn === turn)
-  const heard_at = asked === undefined ? d.state.unanswered : asked.heard_at
-  if (asked === undefined && heard_at === null) return
-  const since = (from: number | null | undefined, to: number | null | undefined): number | null =>
-    typeof from !== "number" || typeof to !== "number" ? null : Math.round((to - from) * 10) / 10
-  patch(d, {
-    unanswered: null,
-    waiting: d.state.waiting.filter((w) => w.turn > turn),
-    latencies: [
-      ...d.state.latencies,
-      {
-        turn,
-        ts: seconds(asked?.asked_at ?? d.at),
-        llm_ttfb_ms: since(asked?.asked_at, asked?.started_at),
-        tts_start_ms: since(asked?.asked_at, asked?.sentence_at),
-        tts_ttfb_ms: since(asked?.sentence_at, d.at),
-        response_ms: since(heard_at, d.at)
-      }
-    ]
-  })
+  noteLatency(d, entry.turn, input)
 }
 
 export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {

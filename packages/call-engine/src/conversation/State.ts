@@ -51,12 +51,18 @@ export interface CallerEntry {
 
 export type Entry = AgentEntry | CallerEntry
 
+/** A finished turn of the caller: when its sound ended, and when we noticed that it was over. */
+export interface Heard {
+  readonly ended_at: number
+  readonly noticed_at: number
+}
+
 /** The model at work on a turn. */
 export interface ModelTurn {
   readonly turn: number
   readonly asked_at: number
-  /** When we noticed that the caller had finished what this turn answers; null when that was answered already. */
-  readonly heard_at: number | null
+  /** What this turn answers; null when that was answered already. */
+  readonly heard: Heard | null
   readonly started_at: number | null
   readonly sentence_at: number | null
 }
@@ -105,8 +111,8 @@ export interface Conversation {
   readonly model: ModelTurn | null
   /** Timings of turns whose first audio has not been played yet, by turn. */
   readonly waiting: ReadonlyArray<ModelTurn>
-  /** When the caller finished a turn that no agent speech has answered yet. */
-  readonly unanswered: number | null
+  /** A turn of the caller that no agent speech has answered yet. */
+  readonly unanswered: Heard | null
   /** Keypad input under way, and what waits for it to be over. */
   readonly gathers: ReadonlyArray<Gather>
   /** The model owes an answer: its tools were called, or the caller spoke while they ran or digits were gathered. */

@@ -150,7 +150,7 @@ export const onEndOfTurn = (d: Draft): void => {
     confirm(d)
   }
   if (!commit(d, text) || d.state.phase !== "live") return
-  patch(d, { rounds: 0, unanswered: d.at })
+  patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, noticed_at: d.at } })
   Model.respond(d)
 }
 

@@ -53,7 +53,10 @@ export const connect = (options: {
       listener: {
         onFrame: (frame) => ears.hear(frame),
         onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
-        onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
+        onStarted: (id) => {
+          const voice = speaker.timesOf(id)
+          feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })
+        },
         onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
       }
     })
@@ -63,7 +66,8 @@ export const connect = (options: {
       media,
       sampleRate,
       voiceFor: services.voiceFor,
-      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason })
+      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
+      now
     })
 
     const onSpeech = (event: SpeechEvent): void => {

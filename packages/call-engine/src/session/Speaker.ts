@@ -15,6 +15,8 @@ export interface Speaker {
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Stops at once. Returns what had been played of each utterance that was not over. */
   readonly stop: () => ReadonlyArray<{ readonly id: string; readonly played: string }>
+  /** When the voice was asked for the utterance, and when it gave the first audio; told once. */
+  readonly timesOf: (id: string) => { readonly asked_at: number; readonly audio_at: number } | undefined
 }
 
 export const make = (options: {
@@ -23,6 +25,8 @@ export const make = (options: {
   readonly sampleRate: number
   readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
   readonly onFailed: (id: string, reason: string) => void
+  /** The call's time, in milliseconds. */
+  readonly now: () => number
 }): Effect.Effect<Speaker, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { media } = options
@@ -32,6 +36,8 @@ export const make = (options: {
     let working = false
     /** Raised by `stop`: what a synthesis of an earlier epoch still writes is dropped. */
     let epoch = 0
+    /** Of the utterances whose first frame has not left. */
+    const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
 
     const drained = Effect.async<void>((resume) => {
       const forget = media.onDrained(() => resume(Effect.void))
@@ -42,6 +48,7 @@ export const make = (options: {
       Effect.suspend(() => {
         const mine = epoch
         media.begin(command.id, command.text)
+        const asked_at = options.now()
         let written = 0
         const request = {
           callId: options.callId,
@@ -51,6 +58,7 @@ export const make = (options: {
           sampleRate: options.sampleRate,
           sink: {
             write: (samples: Int16Array) => {
+              if (written === 0 && mine === epoch) times.set(command.id, { asked_at, audio_at: options.now() })
               written += samples.length
               return mine !== epoch || media.write(samples)
             },
@@ -106,9 +114,15 @@ export const make = (options: {
         queue = []
         working = false
         epoch++
+        times.clear()
         const cuts = media.clear()
         run(Effect.void)
         return [...cuts, ...unsaid]
+      },
+      timesOf: (id) => {
+        const found = times.get(id)
+        times.delete(id)
+        return found
       }
     }
   })
