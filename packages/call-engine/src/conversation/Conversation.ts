@@ -34,6 +34,7 @@ export const step = (state: Conversation, input: Input): Result => {
   if (state.phase === "draining") Ending.onDraining(d, input)
   else apply(d, input)
   Speech.closeFinished(d)
+  Turn.proceed(d)
   Gather.proceed(d)
   Ending.continueEnding(d)
   Limits.watchInactivity(d)

@@ -105,6 +105,8 @@ export interface Conversation {
     readonly until: number
     readonly words: ReadonlyArray<string>
     readonly partial: string
+    /** What was said is an answer to a question that the agent has not quite finished: a turn once it has. */
+    readonly waits: boolean
   }
   /** The agent's speech was stopped, at `at`. `user_text` is null while it may still be a false alarm. */
   readonly interruption: { readonly at: number; readonly user_text: string | null; readonly clearing: boolean } | null
@@ -139,7 +141,7 @@ export const initial = (facts: Facts): Conversation => ({
   entries: [],
   transcript: [],
   latencies: [],
-  caller: { voice: false, voiced: false, speaking: false, since: 0, until: 0, words: [], partial: "" },
+  caller: { voice: false, voiced: false, speaking: false, since: 0, until: 0, words: [], partial: "", waits: false },
   interruption: null,
   model: null,
   waiting: [],

@@ -1,8 +1,20 @@
+import { isBackchannel } from "./Backchannels.ts"
 import * as Gather from "./Gather.ts"
 import type { InputOf } from "./Input.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
-import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTimer, timestamp } from "./State.ts"
+import {
+  type Conversation,
+  command,
+  type Draft,
+  emit,
+  ids,
+  openEntries,
+  patch,
+  startTimer,
+  stopTimer,
+  timestamp
+} from "./State.ts"
 
 /**
  * Who has the floor.
@@ -11,7 +23,9 @@ import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTim
  * |---|---|---|
  * | silent | caller's words, end of turn | the words are a turn; the model is asked |
  * | speaks | caller speaks for {@link bargeInMs}, or a first word | stops; what is left is held |
+ * | speaks | a backchannel ("uh-huh") | speaks on; the word is no turn, unless it answers a question that is just being asked |
  * | held | a word | barge-in: what is left is dropped |
+ * | held | a backchannel | speaks on at once |
  * | held | no word within {@link resumeMs} | false alarm: speaks on |
  * | thinks | caller's words, end of turn | the model is asked anew, with all words |
  * | runs tools | caller's words, end of turn | they are kept; the model gets them with the results |
@@ -21,6 +35,8 @@ import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTim
 
 /** Caller speech that counts as an interruption without a word understood. */
 export const bargeInMs = 500
+/** The same while all that was understood is a backchannel. */
+export const backchannelMs = 1000
 /** How long a word may take before an interruption counts as false. */
 export const resumeMs = 2000
 /** End of turn after the last final transcript, when the recognizer does not tell. */
@@ -57,7 +73,7 @@ export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSto
 export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
   if (text.trim() === "") return false
   beginSpeech(d, d.at)
-  const caller = { ...d.state.caller, until: d.state.caller.voiced ? d.state.caller.until : d.at }
+  const caller = { ...d.state.caller, waits: false, until: d.state.caller.voiced ? d.state.caller.until : d.at }
   patch(d, {
     caller: final ? { ...caller, words: [...caller.words, text.trim()], partial: "" } : { ...caller, partial: text }
   })
@@ -67,8 +83,11 @@ export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
 export const onWords = (d: Draft, text: string, final: boolean): void => {
   if (!noteWords(d, text, final)) return
   if (d.state.phase === "live") {
-    interrupt(d)
-    confirm(d)
+    if (isAside(d)) hearAside(d)
+    else {
+      interrupt(d)
+      confirm(d)
+    }
   }
   startTimer(d, "endpoint", endpointDelay(d))
 }
@@ -82,6 +101,43 @@ const endpointDelay = (d: Draft): number => {
 
 /** All that the caller has said since the last turn. */
 const heard = (d: Draft): string => [...d.state.caller.words, d.state.caller.partial].join(" ").trim()
+
+/** Whether the agent speaks, or was stopped by what may still be a false alarm. */
+const hasFloor = (state: Conversation): boolean => state.interruption?.user_text === null || Speech.isSpeaking(state)
+
+/** Whether all that the caller says, while the agent speaks, is a backchannel. */
+const isAside = (d: Draft): boolean =>
+  hasFloor(d.state) && isBackchannel(heard(d), languageOf(d), d.state.caller.partial !== "")
+
+/** It does not stop the agent, and what the sound of it stopped goes on. */
+const hearAside = (d: Draft): void => {
+  const { caller, interruption } = d.state
+  if (interruption === null) {
+    if (caller.voice) startTimer(d, "barge_in", backchannelMs)
+  } else if (caller.partial === "" && !interruption.clearing) {
+    stopTimer(d, "resume")
+    patch(d, { interruption: null })
+    Speech.resume(d)
+  }
+}
+
+const languageOf = (d: Draft): string => d.state.config?.language ?? d.state.facts.agent.language
+
+/** Whether the last thing that the agent says is a question; not while the model may add to it. */
+const asks = (d: Draft): boolean =>
+  d.state.model === null && /\?["'”’»)\]]*\s*$/.test(openEntries(d.state).map(Speech.wholeText).join(" "))
+
+/** A backchannel is over: no turn, but the answer where the agent is asking. */
+const endAside = (d: Draft, text: string): void => {
+  hearAside(d)
+  if (asks(d)) patch(d, { caller: { ...d.state.caller, words: [text], partial: "", waits: true } })
+  else endSpeech(d, text)
+}
+
+/** An answer that came before the question was over is a turn once it is. Called at the end of every step. */
+export const proceed = (d: Draft): void => {
+  if (d.state.caller.waits && d.state.phase === "live" && !hasFloor(d.state)) onEndOfTurn(d)
+}
 
 /** Stops the agent, if it speaks. */
 const interrupt = (d: Draft): void => {
@@ -146,6 +202,11 @@ export const onEndOfTurn = (d: Draft): void => {
   stopTimer(d, "barge_in")
   const text = heard(d)
   if (text !== "" && d.state.phase === "live") {
+    patch(d, { caller: { ...d.state.caller, partial: "", words: [text] } })
+    if (isAside(d)) {
+      endAside(d, text)
+      return
+    }
     interrupt(d)
     confirm(d)
   }
@@ -154,17 +215,23 @@ export const onEndOfTurn = (d: Draft): void => {
   Model.respond(d)
 }
 
-/** Closes the caller's speech and writes its words down. Returns whether there were any. */
-export const commit = (d: Draft, text: string = heard(d)): boolean => {
-  const { speaking, since, voice } = d.state.caller
+/** Closes the caller's speech. */
+const endSpeech = (d: Draft, text: string): void => {
+  const { speaking, voice } = d.state.caller
   const until = voice ? d.at : d.state.caller.until
-  patch(d, { caller: { ...d.state.caller, speaking: false, since: d.at, until, words: [], partial: "" } })
+  patch(d, { caller: { ...d.state.caller, speaking: false, since: d.at, until, words: [], partial: "", waits: false } })
   if (speaking) {
     emit(d, {
       event: "speech.ended",
       data: { ...ids(d), from: d.state.facts.from, timestamp: timestamp(d, until), transcript: text || null }
     })
   }
+}
+
+/** Closes the caller's speech and writes its words down. Returns whether there were any. */
+export const commit = (d: Draft, text: string = heard(d)): boolean => {
+  const { speaking, since } = d.state.caller
+  endSpeech(d, text)
   if (text === "") return false
   Speech.closeFinished(d)
   patch(d, { entries: [...d.state.entries, { kind: "caller", content: text }] })
@@ -180,6 +247,6 @@ export const onRecognizerFailed = (d: Draft): boolean => {
     patch(d, { listening: false })
     return true
   }
-  command(d, { _tag: "Listen", language: d.state.config?.language ?? d.state.facts.agent.language })
+  command(d, { _tag: "Listen", language: languageOf(d) })
   return false
 }
