@@ -39,7 +39,7 @@ export const loopbackCall: Effect.Effect<
     const fail = (reason: string): void => Deferred.unsafeDone(heard, new LoopbackFailed({ reason }))
     const ears = yield* Ears.make({
       callId: "loopback",
-      recognizer,
+      recognizers: [recognizer],
       sampleRate: mulaw8k.sampleRate,
       onEvent: (event) => {
         if (event._tag === "Final") Deferred.unsafeDone(heard, Effect.succeed(event.text))
@@ -70,11 +70,11 @@ export const loopbackCall: Effect.Effect<
       callId: "loopback",
       media,
       sampleRate: mulaw8k.sampleRate,
-      voiceFor: () => synthesizer,
+      voiceFor: (command) => ({ synthesizer, voice: command.voice }),
       onFailed: (_, reason) => fail(`the voice failed: ${reason}`),
       now: ticker.now
     })
-    ears.listen("en-US")
+    ears.listen({ language: "en-US" })
     speaker.speak({ _tag: "Speak", id: "loopback", text, voice: voice?.name ?? "Sarah", language: "en-US" })
     return { said: text, heard: yield* Deferred.await(heard) }
   })

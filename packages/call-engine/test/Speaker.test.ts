@@ -57,7 +57,7 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
       callId: "call_1",
       media,
       sampleRate: 8000,
-      voiceFor: () => voice(speak),
+      voiceFor: (command) => ({ synthesizer: voice(speak), voice: command.voice }),
       onFailed: (id, reason) => told.push(`failed ${id}: ${reason}`),
       now: () => now
     })

@@ -51,6 +51,7 @@ export const begin = (
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: outcomeOf(reason), hanging: false } })
+  patch(d, { revoicing: false })
   if (d.state.interruption !== null) {
     const { clearing } = d.state.interruption
     patch(d, { interruption: null })

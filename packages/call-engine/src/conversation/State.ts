@@ -12,6 +12,8 @@ export interface Utterance {
   readonly voice: string
   readonly language: string
   readonly state: "queued" | "playing" | "played" | "cut" | "held"
+  /** When it was handed over. */
+  readonly said_at: number
   /** The part that the caller heard. */
   readonly played: string
 }
@@ -42,6 +44,8 @@ export interface AgentEntry {
   readonly closed: boolean
   /** Said by us and not shown to the model. */
   readonly aside: boolean
+  /** Said because the caller has to wait: an aside that answers nothing. */
+  readonly filler: boolean
 }
 
 export interface CallerEntry {
@@ -123,6 +127,12 @@ export interface Conversation {
   readonly rounds: number
   readonly next_turn: number
   readonly next_utterance: number
+  /** Which provider of each kind serves the call: 0 is the preferred one, the next are what there is to fall back on. */
+  readonly ranks: { readonly model: number; readonly voice: number; readonly recognizer: number }
+  /** Milliseconds of the caller's speech of which nothing was understood since the last words. */
+  readonly deaf_ms: number
+  /** The voice failed and was stopped; once it is known what was played, another says the rest. */
+  readonly revoicing: boolean
   /** Failures in a row. */
   readonly failures: { readonly model: number; readonly speech: number; readonly recognizer: number }
   readonly timers: ReadonlySet<string>
@@ -151,6 +161,9 @@ export const initial = (facts: Facts): Conversation => ({
   rounds: 0,
   next_turn: 0,
   next_utterance: 0,
+  ranks: { model: 0, voice: 0, recognizer: 0 },
+  deaf_ms: 0,
+  revoicing: false,
   failures: { model: 0, speech: 0, recognizer: 0 },
   timers: new Set(),
   ending: null,
@@ -188,6 +201,9 @@ export const timestamp = (d: Draft, at: number = d.at): string => new Date(d.sta
 /** `at` in seconds from the call's start, to the millisecond. */
 export const seconds = (at: number): number => Math.round(at) / 1000
 
+/** The part of a command that names a provider. */
+export const ranked = (rank: number): { readonly provider?: number } => (rank === 0 ? {} : { provider: rank })
+
 export const startTimer = (d: Draft, timer: string, ms: number): void => {
   patch(d, { timers: new Set(d.state.timers).add(timer) })
   command(d, { _tag: "StartTimer", timer, ms })
@@ -214,7 +230,7 @@ export const openEntries = (state: Conversation): ReadonlyArray<AgentEntry> =>
   state.entries.filter((e): e is AgentEntry => e.kind === "agent" && !e.closed)
 
 /** The agent entry of a turn, made when there is none yet. */
-export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside = false): void => {
+export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside = false, filler = false): void => {
   if (agentEntry(d.state, turn) !== undefined) return
   patch(d, {
     entries: [
@@ -229,7 +245,8 @@ export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside =
         quiet_at: null,
         interrupted: false,
         closed: false,
-        aside
+        aside,
+        filler
       }
     ]
   })

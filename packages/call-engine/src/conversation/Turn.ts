@@ -5,7 +5,6 @@ import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import {
   type Conversation,
-  command,
   type Draft,
   emit,
   ids,
@@ -73,6 +72,7 @@ export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSto
 export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
   if (text.trim() === "") return false
   beginSpeech(d, d.at)
+  patch(d, { deaf_ms: 0 })
   const caller = { ...d.state.caller, waits: false, until: d.state.caller.voiced ? d.state.caller.until : d.at }
   patch(d, {
     caller: final ? { ...caller, words: [...caller.words, text.trim()], partial: "" } : { ...caller, partial: text }
@@ -96,7 +96,9 @@ export const onWords = (d: Draft, text: string, final: boolean): void => {
 const endpointDelay = (d: Draft): number => {
   const { partial, voice, words } = d.state.caller
   if (words.length === 0 && partial === "") return resumeMs
-  return d.state.facts.endpointing === "none" && partial === "" && !voice ? endpointMs : endpointMaxMs
+  const { facts, ranks } = d.state
+  const endpointing = facts.providers?.recognizers[ranks.recognizer] ?? facts.endpointing
+  return endpointing === "none" && partial === "" && !voice ? endpointMs : endpointMaxMs
 }
 
 /** All that the caller has said since the last turn. */
@@ -237,16 +239,4 @@ export const commit = (d: Draft, text: string = heard(d)): boolean => {
   patch(d, { entries: [...d.state.entries, { kind: "caller", content: text }] })
   Speech.addToTranscript(d, "user", text, speaking ? since : d.at)
   return true
-}
-
-/** The recognizer broke: once it is opened again, twice in a row ends the call. Returns whether it is over. */
-export const onRecognizerFailed = (d: Draft): boolean => {
-  const recognizer = d.state.failures.recognizer + 1
-  patch(d, { failures: { ...d.state.failures, recognizer } })
-  if (recognizer > 1) {
-    patch(d, { listening: false })
-    return true
-  }
-  command(d, { _tag: "Listen", language: languageOf(d) })
-  return false
 }

@@ -191,7 +191,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
-          line?.listen(command.language)
+          line?.listen(command)
           return
         case "StopListening":
           if (line === undefined) feed({ _tag: "RecognizerFinished" })

@@ -13,7 +13,7 @@ import * as Speaker from "./Speaker.ts"
 /** An answered call leg with what hears and speaks on it. */
 export interface Line {
   /** Opens a recognizer, in place of a former one. */
-  readonly listen: (language: string) => void
+  readonly listen: Ears.Ears["listen"]
   /** Asks the recognizer for its last words. */
   readonly stopListening: () => void
   readonly speak: (command: CommandOf<"Speak">) => void
@@ -91,7 +91,7 @@ export const connect = (options: {
     }
     const ears = yield* Ears.make({
       callId,
-      recognizer: services.recognizer,
+      recognizers: services.providers.speechToText,
       sampleRate,
       onEvent: onSpeech,
       onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),

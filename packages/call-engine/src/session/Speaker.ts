@@ -1,8 +1,8 @@
-import type { TextToSpeech } from "@svc/providers/TextToSpeech"
-import { type Context, Effect, FiberHandle, type Scope } from "effect"
+import { Effect, FiberHandle, type Scope } from "effect"
 import type { CommandOf } from "../conversation/Command.ts"
 import type { CallMedia } from "../media/CallMedia.ts"
 import { reasonOf } from "./Failure.ts"
+import type { VoiceFor } from "./VoiceChoice.ts"
 
 /** Longest wait for the first, or the next, audio of an utterance. */
 const silentMs = 10_000
@@ -23,7 +23,7 @@ export const make = (options: {
   readonly callId: string
   readonly media: CallMedia
   readonly sampleRate: number
-  readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
+  readonly voiceFor: VoiceFor
   readonly onFailed: (id: string, reason: string) => void
   /** The call's time, in milliseconds. */
   readonly now: () => number
@@ -49,11 +49,12 @@ export const make = (options: {
         const mine = epoch
         media.begin(command.id, command.text)
         const asked_at = options.now()
+        const { synthesizer, voice } = options.voiceFor(command)
         let written = 0
         const request = {
           callId: options.callId,
           text: command.text,
-          voice: command.voice,
+          voice,
           language: command.language,
           sampleRate: options.sampleRate,
           sink: {
@@ -76,25 +77,22 @@ export const make = (options: {
           }
           return yield* Effect.fail({ reason: "the voice gave no audio" })
         })
-        return options
-          .voiceFor(command.voice, command.language)
-          .synthesize(request)
-          .pipe(
-            Effect.raceFirst(watch),
-            Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
-            Effect.matchCause({
-              onSuccess: () => (media.end() ? undefined : "the voice gave no audio"),
-              onFailure: (cause) => {
-                media.end()
-                return reasonOf(cause)
-              }
-            }),
-            Effect.flatMap((failure) =>
-              failure === undefined || mine !== epoch
-                ? Effect.void
-                : Effect.sync(() => options.onFailed(command.id, failure))
-            )
+        return synthesizer.synthesize(request).pipe(
+          Effect.raceFirst(watch),
+          Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
+          Effect.matchCause({
+            onSuccess: () => (media.end() ? undefined : "the voice gave no audio"),
+            onFailure: (cause) => {
+              media.end()
+              return reasonOf(cause)
+            }
+          }),
+          Effect.flatMap((failure) =>
+            failure === undefined || mine !== epoch
+              ? Effect.void
+              : Effect.sync(() => options.onFailed(command.id, failure))
           )
+        )
       })
 
     const work: Effect.Effect<void> = Effect.gen(function* () {
