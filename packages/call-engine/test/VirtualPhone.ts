@@ -62,7 +62,7 @@ export const memory = (log: Log, server: VirtualServer) =>
 /** A caller in virtual time: its leg, a finger for the keys, and a mouth that speaks 20 ms at a time. */
 export const caller = Effect.gen(function* () {
   const { textToSpeech } = yield* Providers
-  const [voice] = textToSpeech
+  const voice = textToSpeech.at(-1)
   if (voice === undefined) return yield* Effect.dieMessage("no voice")
   let listener: (event: CallEvent) => void = () => {}
   let frames = 0

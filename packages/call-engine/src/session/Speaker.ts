@@ -96,8 +96,16 @@ export const make = (options: {
       })
 
     const work: Effect.Effect<void> = Effect.gen(function* () {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) yield* synthesize(next)
-      working = false
+      const mine = epoch
+      // After a `stop`, which a failure may lead to at once, the queue is somebody else's.
+      while (mine === epoch) {
+        const next = queue.shift()
+        if (next === undefined) {
+          working = false
+          return
+        }
+        yield* synthesize(next)
+      }
     })
 
     return {
