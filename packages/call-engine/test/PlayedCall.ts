@@ -19,6 +19,7 @@ const speed = 15
 interface Speech {
   readonly id: string
   readonly text: string
+  readonly asked: number
   readonly starts: number
   readonly ends: number
   started: boolean
@@ -87,8 +88,13 @@ export class PlayedCall {
         this.input({ _tag: "RecognizerFinished" })
       } else if (speech !== undefined && next === sound) {
         if (speech.started) this.speeches.shift()
-        this.input({ _tag: speech.started ? "SpeechPlayed" : "SpeechStarted", id: speech.id })
+        const { asked, id, started } = speech
         speech.started = true
+        if (started) this.input({ _tag: "SpeechPlayed", id })
+        else {
+          const voice = { asked_at: asked, audio_at: asked + (this.world.voice ?? 0) }
+          this.input({ _tag: "SpeechStarted", id, voice })
+        }
       } else {
         this.timers.delete(timer)
         this.input({ _tag: "TimerFired", timer })
@@ -108,7 +114,7 @@ export class PlayedCall {
       const { id, text } = command
       const starts = Math.max(this.at + this.world.voice, this.speeches.at(-1)?.ends ?? 0)
       const ends = starts + Math.round((text.length * 1000) / speed)
-      this.speeches.push({ id, text, starts, ends, started: false })
+      this.speeches.push({ id, text, asked: this.at, starts, ends, started: false })
     } else if (command._tag === "StopSpeaking") {
       const cuts = this.speeches.map(({ id, starts, text }) => ({
         id,
