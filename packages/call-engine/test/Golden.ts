@@ -43,6 +43,9 @@ const spokenMs = (text: string): number => text.length * 60
 
 let toolIds = 0
 
+/** The first line that is not the author's. */
+const opening = "          (the call comes in)"
+
 const verbs: ReadonlyArray<string> = [
   "configured",
   "answered",
@@ -207,7 +210,7 @@ const settingsOf = (head: ReadonlyArray<string>): typeof Settings.Type => {
 export const render = (file: string): { readonly text: string; readonly call: PlayedCall; readonly facts: Facts } => {
   toolIds = 0
   const lines = file.split("\n")
-  const first = lines.findIndex((line) => line.startsWith(">"))
+  const first = lines.findIndex((line) => line.startsWith(">") || line === opening)
   const head = lines.slice(0, first)
   const settings = settingsOf(head)
   const given = { ...facts, ...settings.facts } as Facts // as the file says, over facts
@@ -230,7 +233,7 @@ export const render = (file: string): { readonly text: string; readonly call: Pl
     .sort(([a, i], [b, j]) => a.at - b.at || i - j)
     .map(([due]) => due)
 
-  const out: Array<string> = ["          (the call comes in)", ...call.first.map((c) => `          ${ofCommand(c)}`)]
+  const out: Array<string> = [opening, ...call.first.map((c) => `          ${ofCommand(c)}`)]
   let told = 0
   const tell = (): void => {
     for (const { commands, input } of call.steps.slice(told)) {
