@@ -192,7 +192,11 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
-          line?.listen(command.language)
+          line?.listen(command)
+          return
+        case "StopListening":
+          if (line === undefined) feed({ _tag: "RecognizerFinished" })
+          else line.stopListening()
           return
         case "Speak":
           line?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })
@@ -226,7 +230,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           server.tellTranscript(command)
           return
         case "Hangup":
-          if (leg !== undefined) leg.hangup(command.reason)
+          recording?.stop()
+          if (line !== undefined) line.hangup(command.reason)
           else incoming.reject("unavailable", command.reason)
           return
         case "Finish":
@@ -261,7 +266,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         feed({ _tag: "GatherRequested", rules })
         return "accepted"
       },
-      inProgress: () => state.answered_at !== null && state.phase !== "over",
+      inProgress: () => state.answered_at !== null && state.ended_at === null,
       abandon: () => {
         abandoned = true
         if (leg !== undefined) leg.hangup("error")

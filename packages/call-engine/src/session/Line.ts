@@ -13,7 +13,9 @@ import * as Speaker from "./Speaker.ts"
 /** An answered call leg with what hears and speaks on it. */
 export interface Line {
   /** Opens a recognizer, in place of a former one. */
-  readonly listen: (language: string) => void
+  readonly listen: Ears.Ears["listen"]
+  /** Asks the recognizer for its last words. */
+  readonly stopListening: () => void
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Silences the agent at once, also what the network still holds, and tells what had been played. */
   readonly silence: () => void
@@ -21,6 +23,7 @@ export interface Line {
   readonly onLeg: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
+  /** Ends the leg; nothing is spoken any more. */
   readonly hangup: CallLeg["hangup"]
 }
 
@@ -49,8 +52,11 @@ export const connect = (options: {
       detector: services.detector(sampleRate),
       listener: {
         onFrame: (frame) => ears.hear(frame),
-        onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
-        onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
+        onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
+        onStarted: (id) => {
+          const voice = speaker.timesOf(id)
+          feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })
+        },
         onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
       }
     })
@@ -60,7 +66,8 @@ export const connect = (options: {
       media,
       sampleRate,
       voiceFor: services.voiceFor,
-      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason })
+      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
+      now
     })
 
     const onSpeech = (event: SpeechEvent): void => {
@@ -77,17 +84,18 @@ export const connect = (options: {
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":
-          feed({ _tag: "CallerEndOfTurn" })
           media.quiet()
+          feed({ _tag: "CallerEndOfTurn" })
           return
       }
     }
     const ears = yield* Ears.make({
       callId,
-      recognizer: services.recognizer,
+      recognizers: services.providers.speechToText,
       sampleRate,
       onEvent: onSpeech,
-      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason })
+      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
+      onFinished: () => feed({ _tag: "RecognizerFinished" })
     })
 
     /** The other side is gone: what it heard and said until now is told first. */
@@ -114,6 +122,11 @@ export const connect = (options: {
 
     return {
       listen: ears.listen,
+      stopListening: () => {
+        // Should the recognizer hang, these words are the last.
+        if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
+        ears.finish()
+      },
       speak: speaker.speak,
       onLeg,
       silence: () => {
@@ -122,6 +135,10 @@ export const connect = (options: {
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },
       record: (recording) => media.record(recording),
-      hangup: leg.hangup
+      hangup: (reason) => {
+        leg.hangup(reason)
+        speaker.stop()
+        media.stop()
+      }
     }
   })
