@@ -1,7 +1,20 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { Context, Deferred, Effect, Layer, Logger, LogLevel, Queue, Ref, type Scope, TestClock } from "effect"
+import {
+  type Clock,
+  Context,
+  Deferred,
+  Duration,
+  Effect,
+  Layer,
+  Logger,
+  LogLevel,
+  Queue,
+  Ref,
+  type Scope,
+  TestClock
+} from "effect"
 import { Cron } from "../src/Cron.ts"
 import { NodeLease } from "../src/NodeLease.ts"
 
@@ -18,16 +31,38 @@ const node = Effect.gen(function* () {
 
 const daily = { name: "daily", every: "1 day", at: "3 hours" } as const
 
-/** What happened in the database up to now is seen by the test's fibers too. */
-const settle = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  for (let round = 0; round < 8; round++) {
-    yield* Effect.ignore(sql`select pg_sleep(0.002)`)
-    yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-  }
-})
+/** How many fibers of the test wait for a time further away than what a database is given. */
+class Waiting extends Context.Tag("Waiting")<Waiting, { count: number }>() {}
 
-const pass = (time: Parameters<typeof TestClock.adjust>[0]) => Effect.zipRight(TestClock.adjust(time), settle)
+/** The test's clock, which also counts who waits on it. */
+const counted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Waiting>> =>
+  Effect.clockWith((clock) => {
+    const waiting = { count: 0 }
+    const add = (n: number) => Effect.sync(() => (waiting.count += n))
+    const sleep: Clock.Clock["sleep"] = (duration) =>
+      Duration.greaterThan(duration, "5 seconds")
+        ? Effect.acquireUseRelease(
+            add(1),
+            () => clock.sleep(duration),
+            () => add(-1)
+          )
+        : clock.sleep(duration)
+    return effect.pipe(
+      Effect.provideService(Waiting, waiting),
+      Effect.withClock(Object.assign(Object.create(clock), { sleep }))
+    )
+  })
+
+/** Until every one of so many nodes has done what is due, and waits: for its next tick, or for work that takes long. */
+const settle = (nodes: number) =>
+  Effect.gen(function* () {
+    const waiting = yield* Waiting
+    do yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+    while (waiting.count !== nodes)
+  })
+
+const pass = (time: Parameters<typeof TestClock.adjust>[0], nodes: number) =>
+  Effect.zipRight(TestClock.adjust(time), settle(nodes))
 
 /** Counts how often its work was done. */
 const counter = Effect.map(Ref.make(0), (count) => ({ work: Ref.update(count, (n) => n + 1), count: Ref.get(count) }))
@@ -38,8 +73,10 @@ const jobRow = Effect.flatMap(
     select tick, node, finished_at is not null as finished from cron_jobs where job = 'daily'`
 ).pipe(Effect.map(([row]) => row))
 
-const test = (name: string, body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Scope.Scope>) =>
-  it.scoped(name, () => body().pipe(Effect.provide(TestDatabase.layer), Logger.withMinimumLogLevel(LogLevel.None)))
+const test = (name: string, body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Scope.Scope | Waiting>) =>
+  it.scoped(name, () =>
+    body().pipe(counted, Effect.provide(TestDatabase.layer), Logger.withMinimumLogLevel(LogLevel.None))
+  )
 
 describe("Cron", () => {
   test("does the work once per tick, however many nodes there are", () =>
@@ -47,15 +84,15 @@ describe("Cron", () => {
       const done = yield* counter
       for (const { cron } of yield* Effect.all([node, node, node])) yield* cron.schedule(daily, done.work)
       // The newest tick that nobody was there for is made up for.
-      yield* settle
+      yield* settle(3)
       expect(yield* done.count).toBe(1)
-      yield* pass("1 hour")
+      yield* pass("1 hour", 3)
       expect(yield* done.count).toBe(1)
-      yield* pass("2 hours")
+      yield* pass("2 hours", 3)
       expect(yield* done.count).toBe(2)
       expect((yield* jobRow)?.tick).toEqual(new Date("1970-01-01T03:00:00Z"))
-      yield* pass("1 day")
-      yield* pass("1 day")
+      yield* pass("1 day", 3)
+      yield* pass("1 day", 3)
       expect(yield* done.count).toBe(4)
     }))
 
@@ -65,7 +102,7 @@ describe("Cron", () => {
       yield* Effect.scoped(
         Effect.zipRight(
           Effect.flatMap(node, ({ cron }) => cron.schedule(daily, done.work)),
-          settle
+          settle(1)
         )
       )
       expect(yield* done.count).toBe(1)
@@ -73,13 +110,13 @@ describe("Cron", () => {
       yield* Effect.scoped(
         Effect.zipRight(
           Effect.flatMap(node, ({ cron }) => cron.schedule(daily, done.work)),
-          settle
+          settle(1)
         )
       )
       expect(yield* done.count).toBe(1)
       yield* TestClock.adjust("10 days")
       yield* Effect.flatMap(node, ({ cron }) => cron.schedule(daily, done.work))
-      yield* settle
+      yield* settle(1)
       expect(yield* done.count).toBe(2)
     }))
 
@@ -91,13 +128,13 @@ describe("Cron", () => {
       )
       const { cron } = yield* node
       yield* cron.schedule(daily, work)
-      yield* settle
+      yield* settle(1)
       expect(yield* Ref.get(tries)).toBe(1)
-      yield* pass("30 seconds")
+      yield* pass("30 seconds", 1)
       expect(yield* Ref.get(tries)).toBe(2)
       expect((yield* jobRow)?.finished).not.toBe(true)
-      yield* pass("30 seconds")
-      yield* pass("10 minutes")
+      yield* pass("30 seconds", 1)
+      yield* pass("10 minutes", 1)
       expect(yield* Ref.get(tries)).toBe(3)
       expect((yield* jobRow)?.finished).toBe(true)
     }))
@@ -115,7 +152,7 @@ describe("Cron", () => {
       yield* Queue.take(began)
       yield* TestClock.adjust("1 minute")
       yield* Queue.take(stopped)
-      yield* settle
+      yield* settle(1)
       yield* TestClock.adjust("30 seconds")
       yield* Queue.take(began)
     }))
@@ -130,12 +167,12 @@ describe("Cron", () => {
       const done = yield* counter
       const other = yield* node
       yield* other.cron.schedule(daily, done.work)
-      yield* pass("30 seconds")
+      yield* pass("30 seconds", 2)
       expect(yield* done.count).toBe(0)
 
       // As if it had not been heard of for longer than its lease.
       yield* sql`update nodes set expires_at = now() - interval '1 second', dead_at = now() where id = ${one.id}`
-      yield* pass("30 seconds")
+      yield* pass("30 seconds", 2)
       expect(yield* done.count).toBe(1)
       expect((yield* jobRow)?.node).toBe(other.id)
     }))
@@ -158,26 +195,28 @@ describe("Cron", () => {
   test("does not begin a tick while the one before still runs", () =>
     Effect.gen(function* () {
       const runs = yield* Ref.make(0)
+      const begun = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()
       const { cron } = yield* node
       yield* cron.schedule(
         { name: "daily", every: "1 minute" },
-        Effect.zipRight(
-          Ref.update(runs, (n) => n + 1),
-          Deferred.await(go)
+        Ref.update(runs, (n) => n + 1).pipe(
+          Effect.zipRight(Deferred.succeed(begun, undefined)),
+          Effect.zipRight(Deferred.await(go))
         )
       )
+      yield* Deferred.await(begun)
       const other = yield* node
       yield* other.cron.schedule(
         { name: "daily", every: "1 minute" },
         Ref.update(runs, (n) => n + 1)
       )
-      yield* settle
-      for (let minute = 0; minute < 5; minute++) yield* pass("1 minute")
+      yield* settle(2)
+      for (let minute = 0; minute < 5; minute++) yield* pass("1 minute", 2)
       expect(yield* Ref.get(runs)).toBe(1)
       yield* Deferred.succeed(go, undefined)
-      yield* settle
-      yield* pass("30 seconds")
+      yield* settle(2)
+      yield* pass("30 seconds", 2)
       expect(yield* Ref.get(runs)).toBe(2)
     }))
 })

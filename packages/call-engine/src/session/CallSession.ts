@@ -1,32 +1,24 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
 import type { AudioFormat } from "@svc/providers/Audio"
-import type { SpeechEvent } from "@svc/providers/SpeechToText"
-import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
-import { Deferred, Effect, Either, FiberMap, Scope } from "effect"
+import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
+import { Deferred, Effect, FiberMap, Scope } from "effect"
 import type { Command, CommandOf } from "../conversation/Command.ts"
 import { type Conversation, heedsPartial, isoTime, start, step } from "../conversation/Conversation.ts"
 import * as Gather from "../conversation/Gather.ts"
 import type { GatherRules } from "../conversation/GatherRules.ts"
 import type { Facts, Input } from "../conversation/Input.ts"
-import * as StartedAnswer from "../conversation/StartedAnswer.ts"
-import { CallMedia } from "../media/CallMedia.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
-import { wantsRecording } from "../recording/Wanted.ts"
-import * as Ears from "./Ears.ts"
-import { KeyPresses } from "./KeyPresses.ts"
+import * as AgentServer from "./AgentServer.ts"
+import type { Happening } from "./Happening.ts"
+import * as Line from "./Line.ts"
 import type { SessionServices } from "./SessionServices.ts"
-import * as Speaker from "./Speaker.ts"
 import * as Thinker from "./Thinker.ts"
 import * as Timers from "./Timers.ts"
-import * as TranscriptTeller from "./TranscriptTeller.ts"
 import { wellFormed } from "./WellFormed.ts"
 
 const nothing: Effect.Effect<undefined> = Effect.as(Effect.void, undefined)
-
-/** An input without its time, which the session adds. */
-type Happening = Input extends infer I ? (I extends Input ? Omit<I, "at"> : never) : never
 
 /** A live call, as the rest of the engine sees it. */
 export interface CallSession {
@@ -61,7 +53,7 @@ export interface SessionCall {
 export const make = (services: SessionServices, call: SessionCall): Effect.Effect<CallSession, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { agent, facts, incoming } = call
-    const { callbacks, journal, providers, recorder, ticker } = services
+    const { journal, providers, recorder } = services
     const clock = yield* Effect.clock
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const over = yield* Deferred.make<Conversation | undefined>()
@@ -74,7 +66,6 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         Effect.catchAllDefect(effect, (defect) => Effect.sync(() => crash(defect)))
       )
     }
-    const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body), services.background)
 
     const [firstState, firstCommands] = start(facts)
     let state: Conversation = firstState
@@ -82,13 +73,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let feeding = false
     let abandoned = false
     let leg: CallLeg | undefined
-    let media: CallMedia | undefined
-    let speaker: Speaker.Speaker | undefined
-    let ears: Ears.Ears | undefined
+    let line: Line.Line | undefined
     let wanted = agent.recording
     let recording: CallRecording | undefined
-    let lastPartial = ""
-    const presses = new KeyPresses()
     const pending: Array<Happening> = []
 
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
@@ -126,7 +113,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       if (state.answered_at === null) return
       if (wanted && state.config !== null && recording === undefined && leg !== undefined) {
         recording = recorder.begin(facts.call_id, leg.format)
-        media?.record(recording)
+        line?.record(recording)
       }
       const answered_at = new Date(facts.started_at + state.answered_at)
       journal.answered({
@@ -165,155 +152,54 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const connect = (answered: CallLeg): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
         leg = answered
-        const { sampleRate } = answered.format
         yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
-        const audio = new CallMedia({
-          format: answered.format,
-          wheel: ticker.wheel,
-          now: ticker.now,
-          send: answered.send,
-          detector: services.detector(sampleRate),
-          listener: {
-            onFrame: (frame) => ears?.hear(frame),
-            onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
-            onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
-            onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
-          }
-        })
-        media = audio
-        yield* Effect.addFinalizer(() => Effect.sync(() => audio.stop()))
-        speaker = yield* Speaker.make({
+        line = yield* Line.connect({
           callId: facts.call_id,
-          media: audio,
-          sampleRate,
-          voiceFor: services.voiceFor,
-          onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason })
+          leg: answered,
+          services,
+          feed,
+          now,
+          heedsPartial: () => heedsPartial(state)
         })
-        ears = yield* Ears.make({
-          callId: facts.call_id,
-          recognizer: services.recognizer,
-          sampleRate,
-          onEvent: onSpeech,
-          onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason })
-        })
-        answered.listen(onLeg)
+        answered.listen(line.onLeg)
         feed({ _tag: "Answered" })
       })
 
-    const onSpeech = (event: SpeechEvent): void => {
-      switch (event._tag) {
-        case "SpeechStarted":
-          // The voice detector is sooner.
-          return
-        case "Partial":
-          lastPartial = event.text
-          if (heedsPartial(state)) feed({ _tag: "CallerPartial", text: lastPartial })
-          return
-        case "Final":
-          lastPartial = ""
-          feed({ _tag: "CallerFinal", text: event.text })
-          return
-        case "EndOfTurn":
-          feed({ _tag: "CallerEndOfTurn" })
-          media?.quiet()
-          return
+    const server = AgentServer.make({
+      agent,
+      facts,
+      services,
+      feed,
+      onRecording: (on) => {
+        wanted = on
       }
-    }
-
-    const onLeg = (event: CallEvent): void => {
-      switch (event._tag) {
-        case "Audio":
-          media?.receive(event.payload)
-          return
-        case "Dtmf":
-          if (presses.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
-          return
-        case "Ended":
-          gone(event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" })
-          return
-      }
-    }
-
-    /** The other side is gone: what it heard and said until now is told first. */
-    const gone = (how: Happening): void => {
-      if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
-      const cuts = speaker?.stop() ?? []
-      if (cuts.length > 0) feed({ _tag: "SpeechCleared", cuts: [...cuts] })
-      feed(how)
-    }
-
-    const fetchConfig = ({ gathered }: CommandOf<"FetchConfig">): Effect.Effect<void> =>
-      Effect.flatMap(
-        Effect.either(
-          callbacks.callStarted(agent, {
-            event: "call.started",
-            call_id: facts.call_id,
-            from: facts.from,
-            to: facts.to,
-            agent_id: facts.agent_id,
-            gathered_digit: gathered?.gathered_digit ?? null,
-            gathered_input: gathered?.gathered_input ?? null,
-            gather_status: gathered?.gather_status ?? null
-          })
-        ),
-        (answer) => {
-          wanted = wantsRecording(Either.getOrNull(answer), agent)
-          const told = Either.match(answer, {
-            onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
-            onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)
-          })
-          const log = Effect.forEach(
-            StartedAnswer.complaintsOf(told),
-            (complaint) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${complaint}`),
-            { discard: true }
-          )
-          return Effect.map(log, () => feed(told))
-        }
-      )
+    })
 
     const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
       onSuccess: connect,
       onFailure: ({ reason }) => Effect.sync(() => feed({ _tag: "AnswerFailed", reason }))
     })
 
-    const invokeTool = (command: CommandOf<"InvokeTool">): Effect.Effect<void> =>
-      Effect.match(
-        callbacks.toolCall(agent, {
-          event: "tool.call",
-          tool_call_id: command.id,
-          name: command.name,
-          arguments: command.arguments,
-          call_id: facts.call_id,
-          from: facts.from
-        }),
-        {
-          onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),
-          onFailure: ({ reason }) => feed({ _tag: "ToolFailed", id: command.id, reason })
-        }
-      )
-
     const preferredVoice = (): string => state.config?.voice ?? agent.voice
     const scope = yield* Effect.scope
     const perform = (command: Command): void => {
       switch (command._tag) {
         case "FetchConfig":
-          task("config", fetchConfig(command))
+          task("config", server.fetchConfig(command))
           return
         case "Answer":
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
-          ears?.listen(command.language)
+          line?.listen(command.language)
           return
         case "Speak":
-          speaker?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })
+          line?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })
           return
-        case "StopSpeaking": {
-          const cuts = speaker?.stop() ?? []
-          leg?.clear()
-          feed({ _tag: "SpeechCleared", cuts: [...cuts] })
+        case "StopSpeaking":
+          if (line === undefined) feed({ _tag: "SpeechCleared", cuts: [] })
+          else line.silence()
           return
-        }
         case "AskModel":
           thinker.ask(command)
           return
@@ -321,7 +207,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           thinker.cancel()
           return
         case "InvokeTool":
-          task(`tool:${command.id}`, invokeTool(command))
+          task(`tool:${command.id}`, server.invokeTool(command))
           return
         case "CancelTool":
           task(`tool:${command.id}`, Effect.void)
@@ -336,13 +222,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           journal.emit(envelope(command))
           return
         case "TellTranscript":
-          teller.tell({
-            event: "transcript.updated",
-            call_id: facts.call_id,
-            role: command.role,
-            content: command.content,
-            timestamp: command.timestamp
-          })
+          server.tellTranscript(command)
           return
         case "Hangup":
           if (leg !== undefined) leg.hangup(command.reason)

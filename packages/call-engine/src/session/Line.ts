@@ -1,0 +1,127 @@
+import type { SpeechEvent } from "@svc/providers/SpeechToText"
+import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
+import { Effect, type Scope } from "effect"
+import type { CommandOf } from "../conversation/Command.ts"
+import { CallMedia } from "../media/CallMedia.ts"
+import type { CallRecording } from "../recording/Recorder.ts"
+import * as Ears from "./Ears.ts"
+import type { Feed, Happening } from "./Happening.ts"
+import { KeyPresses } from "./KeyPresses.ts"
+import type { SessionServices } from "./SessionServices.ts"
+import * as Speaker from "./Speaker.ts"
+
+/** An answered call leg with what hears and speaks on it. */
+export interface Line {
+  /** Opens a recognizer, in place of a former one. */
+  readonly listen: (language: string) => void
+  readonly speak: (command: CommandOf<"Speak">) => void
+  /** Silences the agent at once, also what the network still holds, and tells what had been played. */
+  readonly silence: () => void
+  /** What happens on the leg comes in here. */
+  readonly onLeg: (event: CallEvent) => void
+  /** From now on, both sides go into the recording. */
+  readonly record: (recording: CallRecording) => void
+  readonly hangup: CallLeg["hangup"]
+}
+
+/** Brings a leg to life; all of it ends with the scope. */
+export const connect = (options: {
+  readonly callId: string
+  readonly leg: CallLeg
+  readonly services: SessionServices
+  readonly feed: Feed
+  /** The call's time, in milliseconds. */
+  readonly now: () => number
+  /** Whether words that are not final yet would change anything. */
+  readonly heedsPartial: () => boolean
+}): Effect.Effect<Line, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { callId, feed, leg, now, services } = options
+    const { sampleRate } = leg.format
+    const presses = new KeyPresses()
+    let lastPartial = ""
+
+    const media = new CallMedia({
+      format: leg.format,
+      wheel: services.ticker.wheel,
+      now: services.ticker.now,
+      send: leg.send,
+      detector: services.detector(sampleRate),
+      listener: {
+        onFrame: (frame) => ears.hear(frame),
+        onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
+        onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
+        onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
+      }
+    })
+    yield* Effect.addFinalizer(() => Effect.sync(() => media.stop()))
+    const speaker = yield* Speaker.make({
+      callId,
+      media,
+      sampleRate,
+      voiceFor: services.voiceFor,
+      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason })
+    })
+
+    const onSpeech = (event: SpeechEvent): void => {
+      switch (event._tag) {
+        case "SpeechStarted":
+          // The voice detector is sooner.
+          return
+        case "Partial":
+          lastPartial = event.text
+          if (options.heedsPartial()) feed({ _tag: "CallerPartial", text: lastPartial })
+          return
+        case "Final":
+          lastPartial = ""
+          feed({ _tag: "CallerFinal", text: event.text })
+          return
+        case "EndOfTurn":
+          feed({ _tag: "CallerEndOfTurn" })
+          media.quiet()
+          return
+      }
+    }
+    const ears = yield* Ears.make({
+      callId,
+      recognizer: services.recognizer,
+      sampleRate,
+      onEvent: onSpeech,
+      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason })
+    })
+
+    /** The other side is gone: what it heard and said until now is told first. */
+    const gone = (how: Happening): void => {
+      if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
+      const cuts = speaker.stop()
+      if (cuts.length > 0) feed({ _tag: "SpeechCleared", cuts: [...cuts] })
+      feed(how)
+    }
+
+    const onLeg = (event: CallEvent): void => {
+      switch (event._tag) {
+        case "Audio":
+          media.receive(event.payload)
+          return
+        case "Dtmf":
+          if (presses.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
+          return
+        case "Ended":
+          gone(event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" })
+          return
+      }
+    }
+
+    return {
+      listen: ears.listen,
+      speak: speaker.speak,
+      onLeg,
+      silence: () => {
+        const cuts = speaker.stop()
+        leg.clear()
+        feed({ _tag: "SpeechCleared", cuts: [...cuts] })
+      },
+      record: (recording) => media.record(recording),
+      hangup: leg.hangup
+    }
+  })
