@@ -5,6 +5,7 @@ import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, openEntries, patch, startTimer, stopTimer, updateAgent } from "./State.ts"
 import * as Tools from "./Tools.ts"
+import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
 
 /**
@@ -19,6 +20,7 @@ import * as Turn from "./Turn.ts"
  * | menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
  * | ending | all spoken, or {@link farewellMs} over | we hang up |
  * | menu, live, ending | caller gone | over |
+ * | transferred | either party gone, API, shutdown | over, as transferred |
  *
  * The reason is the first one: a caller who hangs up during our farewell does not change it.
  */
@@ -44,6 +46,7 @@ export const begin = (
   if (d.state.phase !== "live" && d.state.phase !== "menu") return
   for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"]) stopTimer(d, timer)
   Model.cancel(d)
+  Transfer.cancel(d, "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: outcomeOf(reason), hanging: false } })
@@ -85,6 +88,7 @@ export const over = (d: Draft, outcome: Outcome): void =>
 /** The last step of every call. */
 const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   Model.cancel(d)
+  Transfer.cancel(d, outcome.ended_reason === "caller-hangup" ? "the caller hung up" : "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   for (const entry of openEntries(d.state)) {

@@ -11,6 +11,8 @@ export interface Ears {
   readonly listen: (language: string) => void
   /** One frame; synchronous. What comes before the first `listen` is not heard. */
   readonly hear: (frame: Int16Array) => void
+  /** Closes the recognizer; nothing is told any more. */
+  readonly close: () => void
 }
 
 export const make = (options: {
@@ -63,6 +65,12 @@ export const make = (options: {
       hear: (frame) => {
         if (session !== undefined) session.push(frame)
         else if (wanted && backlog.length < backlogFrames) backlog.push(frame.slice())
+      },
+      close: () => {
+        epoch++
+        wanted = false
+        session = undefined
+        run(Effect.void)
       }
     }
   })
