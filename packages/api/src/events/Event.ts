@@ -11,6 +11,7 @@ export const apiVersion = "2026-11-01"
 
 const call = { call_id: CallId, agent_id: Schema.NullOr(AgentId) }
 const from = { from: Schema.NullOr(Schema.String) }
+const transfer = { ...call, ...from }
 const parties = { from: Schema.NullOr(Schema.String), to: Schema.NullOr(Schema.String) }
 const tool = { ...call, tool_name: Schema.String, tool_call_id: Schema.String }
 
@@ -81,6 +82,18 @@ export const eventData = {
   "tool.invoked": Schema.Struct({ ...tool, arguments: JsonObject }),
   "tool.completed": Schema.Struct({ ...tool, result: Json }),
   "tool.timeout": Schema.Struct({ ...tool, timeout_seconds: Schema.Number }),
+  "transfer.initiated": Schema.Struct({
+    ...transfer,
+    transfer_to: Schema.String,
+    reason: Schema.NullOr(Schema.String)
+  }),
+  "transfer.completed": Schema.Struct({ ...transfer, transfer_to: Schema.NullOr(Schema.String) }),
+  "transfer.failed": Schema.Struct({
+    ...transfer,
+    transfer_to: Schema.NullOr(Schema.String),
+    reason: Schema.NullOr(Schema.String),
+    failure_reason: Schema.String
+  }),
   ...bookingEventData
 } as const
 
