@@ -44,6 +44,14 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
       callId: string,
       rules: GatherRules
     ) => Effect.Effect<ReturnType<CallSession.CallSession["gather"]> | "not-here">
+    /**
+     * Asks for the transfer of a call, and waits for its outcome: null, or why it failed. `not-here`: no call of that id
+     * is live here. Of many at once, one is accepted.
+     */
+    readonly transfer: (
+      callId: string,
+      destination: string
+    ) => Effect.Effect<{ readonly failure: string | null } | "already-active" | "not-in-progress" | "not-here">
     /** The projects that have calls which are live here. */
     readonly projects: Effect.Effect<ReadonlyArray<number>>
     /**
@@ -190,6 +198,11 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
             return Effect.as(Deferred.await(call.settled), true)
           }),
         gather: (callId, rules) => Effect.sync(() => live.get(callId)?.session.gather(rules) ?? "not-here"),
+        transfer: (callId, destination) =>
+          Effect.gen(function* () {
+            const asked = live.get(callId)?.session.transfer(destination) ?? ("not-here" as const)
+            return typeof asked === "string" ? asked : { failure: yield* asked }
+          }),
         projects: Effect.sync(() => [...new Set([...live.values()].map(({ project }) => project))]),
         endOf: (projects) =>
           Effect.sync(() => {

@@ -2,7 +2,7 @@ import { mulaw8k } from "@svc/providers/Audio"
 import { mulawToPcm } from "@svc/providers/G711"
 import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage } from "@svc/providers/SimulatedNetwork"
-import { type CallEvent, type CallLeg, type IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { type CallEvent, type CallLeg, type DialFailed, type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
 import { ManualTime } from "../src/Network/ManualTime.ts"
@@ -79,6 +79,8 @@ export interface Exchange {
     dial?: Partial<Extract<ClientMessage, { readonly event: "dial" }>>,
     callId?: string
   ) => Effect.Effect<{ readonly phone: FakeSocket; readonly call: AnsweredCall }>
+  /** The engine calls a number. */
+  readonly dial: (to: string, callId?: string) => Effect.Effect<AnsweredCall, DialFailed>
   readonly get: (callId: string) => Effect.Effect<{ readonly status: number; readonly body: unknown }>
   readonly requests: Context.Tag.Service<CallRequests>
 }
@@ -131,6 +133,12 @@ export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.
         socket.take()
         return { phone: socket, call }
       }),
+    dial: (to, callId = "call_1") =>
+      Effect.map(
+        telephony.outbound?.dial({ callId, to, from: "+31207654321", formats: [mulaw8k] }) ??
+          Effect.dieMessage("the network does not dial"),
+        (leg) => new AnsweredCall(leg)
+      ),
     get: (callId) => {
       for (const route of telephony.routes) {
         if (route._tag !== "Http" || route.path !== "/calls/:call_id") continue

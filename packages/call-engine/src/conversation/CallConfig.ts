@@ -4,6 +4,7 @@ import { Either, Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, Warning } from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
+import { destinationsOf } from "./TransferAnswer.ts"
 
 /** What the agent's own settings give a call before its server is asked. */
 export const AgentDefaults = Schema.Struct({
@@ -36,6 +37,10 @@ export const CallConfig = Schema.Struct({
   /** Custom tools, run by the agent's server. */
   tools: Schema.Array(CallTool),
   end_call: Schema.Boolean,
+  /** Label → E.164: where the model may transfer the caller to. Absent in journals of earlier versions. */
+  transfer_destinations: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), {
+    exact: true
+  }),
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   /** Fields that were left out because they were not valid, each with the reason (decisions §4.11). */
@@ -136,6 +141,7 @@ export const resolve = (
     inactivity_timeout: read("inactivity_timeout", callStartedFields.inactivity_timeout),
     tools,
     end_call,
+    transfer_destinations: destinationsOf(answer["transfer_destinations"], warnings),
     dtmf_actions: read("dtmf_actions", callStartedFields.dtmf_actions) ?? {},
     metadata,
     warnings

@@ -73,6 +73,10 @@ export type Command =
       readonly content: string
       readonly timestamp: number
     }
+  /** Hand the caller over to another number (E.164) → TransferProgressed. */
+  | { readonly _tag: "Transfer"; readonly destination: string }
+  /** Tell who asked for the transfer how it went. `failure_reason` null: the caller is gone, and we hear no more of the call. */
+  | { readonly _tag: "TransferOver"; readonly failure_reason: string | null }
   /** Refuse the call that was not answered, or end the leg. */
   | { readonly _tag: "Hangup"; readonly reason: string }
   /** The last command: settle the record, release everything. */

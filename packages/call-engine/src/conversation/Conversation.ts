@@ -9,6 +9,7 @@ import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { type Conversation, command, type Draft, emit, ids, initial, patch, timestamp } from "./State.ts"
 import * as Tools from "./Tools.ts"
+import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
 
 /**
@@ -37,6 +38,7 @@ export const step = (state: Conversation, input: Input): Result => {
   Speech.closeFinished(d)
   Turn.proceed(d)
   Gather.proceed(d)
+  Transfer.proceed(d)
   Ending.continueEnding(d)
   Limits.watchInactivity(d)
   return [d.state, d.commands]
@@ -90,10 +92,16 @@ const apply = (d: Draft, input: Input): void => {
       endRequested(d, input.by)
       return
     default:
-      // Everything else belongs to an answered call.
-      if (d.state.answered_at !== null) applyLive(d, input)
+      // Everything else belongs to an answered call that is ours.
+      if (d.state.phase === "transferred") onTransferred(d, input)
+      else if (d.state.answered_at !== null) applyLive(d, input)
       return
   }
+}
+
+/** The caller is with somebody else: we only wait for the end. */
+const onTransferred = (d: Draft, input: Input): void => {
+  if (input._tag === "TimerFired" && d.state.timers.has(input.timer)) Ending.over(d, Transfer.outcome)
 }
 
 const applyLive = (d: Draft, input: Input): void => {
@@ -124,7 +132,14 @@ const applyLive = (d: Draft, input: Input): void => {
       onDtmf(d, input.digit)
       return
     case "GatherRequested":
-      if (d.state.phase === "live" && !Gather.isActive(d.state)) Gather.enqueue(d, { kind: "request" }, input.rules)
+      if (d.state.phase !== "live" || Transfer.isActive(d.state)) return
+      if (!Gather.isActive(d.state)) Gather.enqueue(d, { kind: "request" }, input.rules)
+      return
+    case "TransferRequested":
+      Transfer.onRequested(d, input)
+      return
+    case "TransferProgressed":
+      Transfer.onProgress(d, input)
       return
     case "ModelStarted":
       Model.onStarted(d, input)
@@ -191,6 +206,10 @@ const converse = (d: Draft): void => {
 }
 
 const endRequested = (d: Draft, by: "api" | "shutdown"): void => {
+  if (d.state.phase === "transferred") {
+    Ending.over(d, Transfer.outcome)
+    return
+  }
   if (by === "api") {
     Ending.begin(d, "api")
     return
@@ -249,6 +268,9 @@ const onTimer = (d: Draft, timer: string): void => {
       return
     case "gather":
       afterGather(d, Gather.onTimer(d))
+      return
+    case "transfer":
+      Transfer.onTimer(d)
       return
     case "max_duration":
       Ending.begin(d, "timeout")

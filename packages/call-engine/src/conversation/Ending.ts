@@ -6,6 +6,7 @@ import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, openEntries, patch, startTimer, stopTimer, updateAgent } from "./State.ts"
 import * as Tools from "./Tools.ts"
+import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
 
 /**
@@ -21,6 +22,7 @@ import * as Turn from "./Turn.ts"
  * | ending | all spoken, or {@link farewellMs} over | we hang up |
  * | menu, live, ending | caller gone, or we hung up | draining: the recognizer is asked for its last words |
  * | draining | they are there, or do not come within {@link drainMs} | over |
+ * | transferred | either party gone, API, shutdown | over, as transferred |
  *
  * The reason is the first one: a caller who hangs up during our farewell does not change it.
  */
@@ -48,6 +50,7 @@ export const begin = (
   if (d.state.phase !== "live" && d.state.phase !== "menu") return
   for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"]) stopTimer(d, timer)
   Model.cancel(d)
+  Transfer.cancel(d, "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: outcomeOf(reason), hanging: false } })
@@ -90,6 +93,7 @@ export const over = (d: Draft, outcome: Outcome): void =>
 /** Hangs up; what the recognizer has not told yet is waited for a little. */
 const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   Model.cancel(d)
+  Transfer.cancel(d, outcome.ended_reason === "caller-hangup" ? "the caller hung up" : "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   Speech.hush(d)

@@ -90,6 +90,14 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("TimerFired", { ...at, timer: Schema.String }),
   /** The API asks for digits; without effect while others are gathered. */
   Schema.TaggedStruct("GatherRequested", { ...at, rules: GatherRules }),
+  /** The API asks for a transfer (E.164); without effect while another is under way. */
+  Schema.TaggedStruct("TransferRequested", { ...at, destination: Schema.String }),
+  /** What the network tells of the transfer: that it rings, then the outcome. */
+  Schema.TaggedStruct("TransferProgressed", {
+    ...at,
+    state: Schema.Literal("ringing", "completed", "busy", "no-answer", "rejected", "failed"),
+    reason: Schema.NullOr(Schema.String)
+  }),
   Schema.TaggedStruct("EndRequested", { ...at, by: Schema.Literal("api", "shutdown") }),
   /** The caller hung up, or the connection to the network broke. */
   Schema.TaggedStruct("CallerHungUp", at),

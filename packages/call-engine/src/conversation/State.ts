@@ -26,6 +26,8 @@ export interface ToolUse {
   readonly timeout_seconds: number
   readonly pending: boolean
   readonly result: unknown
+  /** The model did not call it: this is how it is told of what was done through the API. */
+  readonly note?: true
 }
 
 /** What the agent did in one turn of the model. */
@@ -81,11 +83,24 @@ export interface Gather {
   readonly digits: string
 }
 
+/** A transfer of the caller that was asked for. `tool`: the id of the call of `transfer_call`; null: the API asked. */
+export interface Transfer {
+  /** E.164. */
+  readonly destination: string
+  /** Why, as the model says; null when it does not. */
+  readonly reason: string | null
+  readonly tool: string | null
+  readonly stage: "waiting" | "under way" | "given up"
+}
+
 /** A whole conversation. Everything in it is plain JSON. */
 export interface Conversation {
   readonly facts: Facts
-  /** starting (configuration) → answering → (menu, until the second configuration →) live → ending (farewell) → draining (last words) → over. */
-  readonly phase: "starting" | "answering" | "menu" | "live" | "ending" | "draining" | "over"
+  /**
+   * starting (configuration) → answering → (menu, until the second configuration →) live → transferred, or ending
+   * (farewell) → draining (last words) → over.
+   */
+  readonly phase: "starting" | "answering" | "menu" | "live" | "transferred" | "ending" | "draining" | "over"
   /** What the first answer asked for in place of a configuration. */
   readonly menu: Menu | null
   readonly config: CallConfig | null
@@ -121,6 +136,9 @@ export interface Conversation {
   readonly unanswered: Heard | null
   /** Keypad input under way, and what waits for it to be over. */
   readonly gathers: ReadonlyArray<Gather>
+  readonly transfer: Transfer | null
+  /** Where the caller was transferred to, and when. */
+  readonly transferred: { readonly destination: string; readonly at: number } | null
   /** The model owes an answer: its tools were called, or the caller spoke while they ran or digits were gathered. */
   readonly owed: boolean
   /** Model turns since the caller last spoke; bounds the tool rounds. */
@@ -157,6 +175,8 @@ export const initial = (facts: Facts): Conversation => ({
   waiting: [],
   unanswered: null,
   gathers: [],
+  transfer: null,
+  transferred: null,
   owed: false,
   rounds: 0,
   next_turn: 0,

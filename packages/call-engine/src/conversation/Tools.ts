@@ -6,6 +6,7 @@ import {
   command,
   type Draft,
   emit,
+  ensureAgent,
   ids,
   patch,
   startTimer,
@@ -21,6 +22,7 @@ import {
  * |---|---|---|
  * | called | it is defined for this call | asked of the agent's server, timer started |
  * | called | it wants digits | gathered first, then asked with `gathered_input` and `gather_status` in its arguments |
+ * | called | it is `transfer_call` with a destination of this call | pending until the transfer is over; see Transfer |
  * | called | it is not | answered with an error at once; the server never hears of it |
  * | pending | ToolAnswered, ToolFailed | tool.completed with its result |
  * | pending | its timer | tool.timeout; the model goes on without a result |
@@ -54,6 +56,10 @@ export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | nul
     // A model that repeats an id would have two answers for one question.
     const taken = d.state.entries.some((e) => e.kind === "agent" && useOf(e, call.id) !== undefined)
     const id = taken ? `${call.id}_${input.turn}_${d.commands.length}` : call.id
+    if (call.name === "transfer_call" && hasDestinations(d)) {
+      transfer(d, input.turn, { ...call, id })
+      continue
+    }
     const definition = d.state.config?.tools.find((t) => t.name === call.name)
     if (definition === undefined) {
       const result = { error: `There is no tool ${call.name}.` }
@@ -66,6 +72,35 @@ export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | nul
     else Gather.enqueue(d, { kind: "tool", id }, definition.gather)
   }
   return null
+}
+
+const hasDestinations = (d: Draft): boolean => Object.keys(d.state.config?.transfer_destinations ?? {}).length > 0
+
+/** The model wants to transfer the caller; once it has finished what it says. */
+const transfer = (d: Draft, turn: number, call: Pick<ToolUse, "id" | "name" | "arguments">): void => {
+  const destinations = d.state.config?.transfer_destinations ?? {}
+  const { destination: label, reason } = call.arguments
+  const destination = typeof label === "string" && Object.hasOwn(destinations, label) ? destinations[label] : undefined
+  const busy = d.state.transfer !== null && d.state.transfer.stage !== "given up"
+  addUse(d, turn, { ...call, timeout_seconds: 0, pending: true, result: null })
+  invoked(d, call)
+  if (destination === undefined || busy) {
+    const error = busy
+      ? "A transfer is under way already."
+      : `There is no such destination. There are: ${Object.keys(destinations).join(", ")}.`
+    answer(d, call.id, { error })
+    return
+  }
+  const why = typeof reason === "string" && reason.trim() !== "" ? reason.trim() : null
+  patch(d, { transfer: { destination, reason: why, tool: call.id, stage: "waiting" } })
+}
+
+/** Shows the model what was done without it, as if it had called a tool. */
+export const note = (d: Draft, name: string, args: ToolUse["arguments"], result: unknown): void => {
+  const turn = d.state.next_turn
+  patch(d, { next_turn: turn + 1 })
+  ensureAgent(d, turn, false)
+  addUse(d, turn, { id: `svc_${turn}`, name, arguments: args, timeout_seconds: 0, pending: false, result, note: true })
 }
 
 /** Asks the agent's server for the result of a tool. `gathered`: what the caller typed for it. */
@@ -94,7 +129,8 @@ const settle = (d: Draft, entry: AgentEntry, id: string, result: unknown): void 
   }))
 }
 
-const complete = (d: Draft, id: string, result: unknown): void => {
+/** A tool has its result; the model goes on when it was the last. */
+export const answer = (d: Draft, id: string, result: unknown): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)
   if (entry === undefined || use === undefined) return
@@ -103,9 +139,9 @@ const complete = (d: Draft, id: string, result: unknown): void => {
   Model.continueAfterTools(d)
 }
 
-export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => complete(d, input.id, input.result)
+export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => answer(d, input.id, input.result)
 
-export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => complete(d, input.id, { error: input.reason })
+export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => answer(d, input.id, { error: input.reason })
 
 /** The id of the tool whose timer this is, or undefined. */
 export const ofTimer = (name: string): string | undefined => (name.startsWith("tool:") ? name.slice(5) : undefined)

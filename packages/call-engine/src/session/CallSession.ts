@@ -2,12 +2,13 @@ import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
-import { Deferred, Effect, FiberMap, Scope } from "effect"
+import { Deferred, Effect, FiberId, FiberMap, Scope } from "effect"
 import type { Command, CommandOf } from "../conversation/Command.ts"
 import { type Conversation, heedsPartial, isoTime, start, step } from "../conversation/Conversation.ts"
 import * as Gather from "../conversation/Gather.ts"
 import type { GatherRules } from "../conversation/GatherRules.ts"
 import type { Facts, Input } from "../conversation/Input.ts"
+import * as Transfer from "../conversation/Transfer.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as AgentServer from "./AgentServer.ts"
@@ -18,6 +19,9 @@ import * as Thinker from "./Thinker.ts"
 import * as Timers from "./Timers.ts"
 import { wellFormed } from "./WellFormed.ts"
 
+/** Commands whose input must survive whatever happens next. */
+const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "TransferOver"])
+
 const nothing: Effect.Effect<undefined> = Effect.as(Effect.void, undefined)
 
 /** A live call, as the rest of the engine sees it. */
@@ -26,6 +30,11 @@ export interface CallSession {
   readonly end: (by: "api" | "shutdown") => void
   /** Asks the caller for digits, once no other gather is under way. Synchronous: of many at once, one is `accepted`. */
   readonly gather: (rules: GatherRules) => "accepted" | "already-active" | "not-in-progress"
+  /**
+   * Asks for a transfer. Synchronous: of many at once, one is told its outcome, which comes when the network gives it:
+   * null, or why it failed.
+   */
+  readonly transfer: (destination: string) => Effect.Effect<string | null> | "already-active" | "not-in-progress"
   /** Whether the call has been answered and is not over. */
   readonly inProgress: () => boolean
   /** Lets go of the call at once, without settling it: another node has taken it over. */
@@ -76,13 +85,15 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let line: Line.Line | undefined
     let wanted = agent.recording
     let recording: CallRecording | undefined
+    /** How the transfer goes that was asked for through the API. */
+    let transfer: Deferred.Deferred<string | null> | undefined
     const pending: Array<Happening> = []
 
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
 
     const record = (input: Facts | Input, commands: ReadonlyArray<Command>): void => {
       // A finished turn must survive whatever happens next; the rest may be written together a little later.
-      const urgent = commands.some((c) => c._tag === "TellTranscript" || c._tag === "InvokeTool")
+      const urgent = commands.some(({ _tag }) => urgentTags.has(_tag))
       journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, urgent)
       for (const command of commands) perform(command)
     }
@@ -166,6 +177,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       })
 
     const server = AgentServer.make({
+      callId: call.id,
       agent,
       facts,
       services,
@@ -228,6 +240,17 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         case "TellTranscript":
           server.tellTranscript(command)
           return
+        case "Transfer":
+          line?.transfer(command.destination)
+          return
+        case "TransferOver":
+          if (command.failure_reason === null) {
+            recording?.stop()
+            line?.leave()
+          }
+          if (transfer !== undefined) Deferred.unsafeDone(transfer, Effect.succeed(command.failure_reason))
+          transfer = undefined
+          return
         case "Hangup":
           recording?.stop()
           if (line !== undefined) line.hangup(command.reason)
@@ -260,10 +283,20 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       end: (by) => feed({ _tag: "EndRequested", by }),
       gather: (rules) => {
         if (state.phase !== "live" && state.phase !== "menu") return "not-in-progress"
+        if (Transfer.isActive(state)) return "not-in-progress"
         // A menu is a gather, and what follows it is not there yet.
         if (state.phase === "menu" || Gather.isActive(state)) return "already-active"
         feed({ _tag: "GatherRequested", rules })
         return "accepted"
+      },
+      transfer: (destination) => {
+        if (state.phase !== "live") return "not-in-progress"
+        if (Transfer.isActive(state)) return "already-active"
+        const outcome = Deferred.unsafeMake<string | null>(FiberId.none)
+        transfer = outcome
+        feed({ _tag: "TransferRequested", destination })
+        // A call that was abandoned or broke inside tells nothing more.
+        return Effect.raceFirst(Deferred.await(outcome), Effect.as(Deferred.await(over), "the call ended"))
       },
       inProgress: () => state.answered_at !== null && state.ended_at === null,
       abandon: () => {

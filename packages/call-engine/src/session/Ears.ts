@@ -14,6 +14,8 @@ export interface Ears {
   readonly hear: (frame: Int16Array) => void
   /** No more is heard: the recognizer, also one that is still being opened, gives its last words; then `onFinished`. */
   readonly finish: () => void
+  /** Closes the recognizer; nothing is told any more. */
+  readonly close: () => void
 }
 
 export const make = (options: {
@@ -84,6 +86,12 @@ export const make = (options: {
       hear: (frame) => {
         if (session !== undefined) session.push(frame)
         else if (wanted && backlog.length < backlogFrames) backlog.push(frame.slice())
+      },
+      close: () => {
+        epoch++
+        wanted = false
+        session = undefined
+        run(Effect.void)
       }
     }
   })

@@ -23,6 +23,10 @@ export interface Line {
   readonly onLeg: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
+  /** Asks the network to hand the caller over; what it says to that is told. */
+  readonly transfer: (destination: string) => void
+  /** The caller is with somebody else: nothing is heard or spoken here any more. The leg stays, for its end. */
+  readonly leave: () => void
   /** Ends the leg; nothing is spoken any more. */
   readonly hangup: CallLeg["hangup"]
 }
@@ -114,6 +118,9 @@ export const connect = (options: {
         case "Dtmf":
           if (presses.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
           return
+        case "TransferProgress":
+          feed({ _tag: "TransferProgressed", state: event.state, reason: event.reason ?? null })
+          return
         case "Ended":
           gone(event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" })
           return
@@ -135,6 +142,15 @@ export const connect = (options: {
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },
       record: (recording) => media.record(recording),
+      transfer: (destination) => {
+        if (leg.transferBlind !== undefined) leg.transferBlind(destination)
+        else
+          feed({ _tag: "TransferProgressed", state: "failed", reason: "this telephone network cannot transfer calls" })
+      },
+      leave: () => {
+        media.stop()
+        ears.close()
+      },
       hangup: (reason) => {
         leg.hangup(reason)
         speaker.stop()
