@@ -7,7 +7,7 @@ import { Outbox } from "@svc/database/Outbox"
 import { Providers } from "@svc/providers/Providers"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
-import type { Outcome } from "./conversation/Command.ts"
+import type { Command, Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
 import type { Conversation } from "./conversation/State.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
@@ -22,9 +22,14 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   {
     /**
      * False when the call had been settled before. What was recorded of it is charged, and is owed to be completed
-     * (see Recordings) once it is in the store.
+     * (see Recordings) once it is in the store. `closing`: commands whose events nobody has told, which come first.
      */
-    readonly settle: (call: CallOwner, state: Conversation, recorded?: Recorded) => Effect.Effect<boolean>
+    readonly settle: (
+      call: CallOwner,
+      state: Conversation,
+      recorded?: Recorded,
+      closing?: ReadonlyArray<Command>
+    ) => Effect.Effect<boolean>
     /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
@@ -68,8 +73,13 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
         }).pipe(sql.withTransaction, Effect.orDie)
 
       return {
-        settle: (call, state, recorded) =>
-          finish(call, recordOf(state), (record) => lastEvents(call, state, record), recorded),
+        settle: (call, state, recorded, closing = []) =>
+          finish(
+            call,
+            recordOf(state),
+            (record) => [...untold(call, state, closing), ...lastEvents(call, state, record)],
+            recorded
+          ),
         settleWithout: (call, outcome, endedAt) =>
           finish(call, { ...blank, ...outcome, ended_at: endedAt }, () => [
             failedEvent(call, outcome, endedAt.toISOString())
@@ -153,6 +163,20 @@ const whose = (call: CallOwner, timestamp: string) => ({
   call_id: call.public_id,
   timestamp
 })
+
+/** The events of the last step of a call that nobody was there to carry out. */
+const untold = (call: CallOwner, state: Conversation, closing: ReadonlyArray<Command>): ReadonlyArray<EventDraft> =>
+  closing.flatMap((command) =>
+    command._tag === "Emit"
+      ? [
+          {
+            event: command.event,
+            data: command.data,
+            ...whose(call, isoTime(state, command.at))
+          } as EventDraft // event and data come from one member of the union
+        ]
+      : []
+  )
 
 const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, timestamp: string): EventDraft => ({
   event: "call.failed",

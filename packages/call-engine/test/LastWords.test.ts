@@ -49,6 +49,14 @@ describe("the last words of a conversation", () => {
     }
   })
 
+  it("are not waited for when our process fails: the call is over at once", () => {
+    const s = hearing()
+    s.input({ _tag: "Crashed", reason: "x" })
+    expect(s.state.phase).toBe("over")
+    expect(s.state.outcome?.ended_reason).toBe("error")
+    expect(s.events).toContain("speech.ended")
+  })
+
   it("start nothing: no model is asked, no voice speaks, no key counts", () => {
     const s = hearing()
     s.input({ _tag: "CallerHungUp" }).take()

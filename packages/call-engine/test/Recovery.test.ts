@@ -104,6 +104,8 @@ describe.concurrent("what a dead process left", () => {
           expect(call.outcome).toBe("failed failed error")
           expect(call.transcript).toEqual(spoken)
           expect(call.story).toEqual(["call.ended", "call.failed"])
+          // What nobody told when the process died: the agent's speech is over.
+          expect(call.events.map(({ event }) => event)).toEqual(["ai.speech.ended", "call.ended", "call.failed"])
           const [ended] = Record.dataOf(call, "call.ended")
           expect(ended).toMatchObject({
             ended_reason: "error",

@@ -84,8 +84,8 @@ const apply = (d: Draft, input: Input): void => {
       Ending.over(d, Ending.failed)
       return
     case "Crashed":
-      // Nobody is there to tell of words that were not finished (decisions §4.14).
-      patch(d, { caller: { ...d.state.caller, words: [], partial: "" } })
+      // Nobody is there to tell of words that were not finished (decisions §4.14), or to give the last ones.
+      patch(d, { caller: { ...d.state.caller, words: [], partial: "" }, listening: false })
       Ending.over(d, Ending.failed)
       return
     case "EndRequested":

@@ -139,8 +139,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const crash = (defect: unknown): void => {
       services.report(`call ${facts.call_id} failed inside`, defect)
       const input: Input = { _tag: "Crashed", at: now(), reason: String(defect) }
-      const [after] = step(state, input)
+      const [after, commands] = step(state, input)
       state = after
+      for (const command of commands) if (command._tag === "Emit") journal.emit(envelope(command))
       leg?.hangup("error")
       if (leg === undefined) incoming.reject("unavailable", "error")
       Deferred.unsafeDone(over, Effect.succeed(state))
