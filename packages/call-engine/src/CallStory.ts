@@ -84,12 +84,17 @@ const ofInput = (input: Facts | Input): Told => {
   }
 }
 
+const standIn = ({ provider }: { readonly provider?: number }): string =>
+  provider === undefined ? "" : `, by stand-in ${provider}`
+
 const ofCommand = (command: Command): Told => {
   switch (command._tag) {
     case "FetchConfig":
       return command.gathered === undefined ? undefined : line("server", "asked for the choice", command.gathered)
     case "AskModel":
-      return line("model", `asked for turn ${command.turn}`, command.messages)
+      return line("model", `asked for turn ${command.turn}${standIn(command)}`, command.messages)
+    case "Listen":
+      return command.provider === undefined ? undefined : line("caller", `speech is recognized${standIn(command)}`)
     case "Transfer":
       return line("call", `the network was asked to transfer to ${command.destination}`)
     case "InvokeTool":

@@ -32,7 +32,8 @@ export interface VirtualCall {
 export const during = <A>(
   providers: (loaded: Loaded) => Partial<Loaded>,
   act: (call: VirtualCall) => Effect.Effect<A>,
-  answer: unknown = configuration({ otherwise: "Ok." }).json
+  answer: unknown = configuration({ otherwise: "Ok." }).json,
+  settings: ReadonlyArray<readonly [string, string]> = []
 ) =>
   Effect.gen(function* () {
     const log: Log = { rows: [], events: [], told: [] }
@@ -75,7 +76,9 @@ export const during = <A>(
       return yield* Effect.dieMessage(`rows ${replayed?.differing} play differently`)
     }
     return { result, state: replayed.state, log }
-  }).pipe(Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]]))))
+  }).pipe(
+    Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"], ...settings])))
+  )
 
 /** A recognizer that a test plays: `onFrame` for each frame, `finish` at the end; both may tell events. */
 export const recognizer = (parts: {
