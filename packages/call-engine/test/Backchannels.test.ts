@@ -114,3 +114,17 @@ describe("while the agent is silent, the same words", () => {
     expect(s.state.model?.turn).toBe(1)
   })
 })
+
+describe("an answer that came before its question was over", () => {
+  it("waits on while the caller has more to say", () => {
+    const s = speaking("Shall I book the table for you?")
+    s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })
+    s.input({ _tag: "CallerSpeechStopped" }).input({ _tag: "CallerSpeechStarted" })
+    s.input({ _tag: "SpeechPlayed", id: "u0" })
+    expect(s.take()).not.toContain("AskModel 1")
+    s.input({ _tag: "CallerFinal", text: "for two please" }).input({ _tag: "CallerSpeechStopped" })
+    s.input({ _tag: "CallerEndOfTurn" })
+    expect(s.take()).toContain("AskModel 1")
+    expect(s.transcript.at(-1)).toBe("user: Yes for two please")
+  })
+})

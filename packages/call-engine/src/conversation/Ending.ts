@@ -29,8 +29,8 @@ import * as Turn from "./Turn.ts"
 
 /** The longest that a farewell may take. */
 export const farewellMs = 15_000
-/** The same when the process is about to stop. */
-export const shutdownFarewellMs = 7_000
+/** The same when the process is about to stop; with {@link clearMs} and {@link drainMs} less than what the engine waits. */
+export const shutdownFarewellMs = 6_000
 /** The longest wait for the recognizer's last words after the hang-up. */
 export const drainMs = 1_500
 /** How long we wait to hear what was played before we hang up all the same. */

@@ -1,10 +1,12 @@
 import { apology } from "./Apology.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
+import * as Gather from "./Gather.ts"
 import type { InputOf } from "./Input.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, patch, ranked } from "./State.ts"
+import * as Transfer from "./Transfer.ts"
 
 /**
  * What happens when a provider fails, or is silent for too long:
@@ -104,8 +106,12 @@ export const onRecognizer = (d: Draft, wordsLost = d.state.caller.speaking): voi
   }
   fallBack(d, "recognizer")
   listen(d)
-  if (wordsLost && d.state.phase === "live" && !Speech.isSpeaking(d.state)) Speech.announce(d, apology(languageOf(d)))
+  if (wordsLost && isFree(d)) Speech.announce(d, apology(languageOf(d)))
 }
+
+/** Whether the caller may be spoken to: not over the agent's own words, nor while digits are asked for or somebody else rings. */
+const isFree = ({ state }: Draft): boolean =>
+  state.phase === "live" && !Speech.isSpeaking(state) && !Gather.isActive(state) && !Transfer.isActive(state)
 
 /** The caller spoke for so long, and nothing was understood of it. */
 export const onNothingHeard = (d: Draft, ms: number): void => {

@@ -138,7 +138,9 @@ const endAside = (d: Draft, text: string): void => {
 
 /** An answer that came before the question was over is a turn once it is. Called at the end of every step. */
 export const proceed = (d: Draft): void => {
-  if (d.state.caller.waits && d.state.phase === "live" && !hasFloor(d.state)) onEndOfTurn(d)
+  const { caller, phase } = d.state
+  // Who goes on speaking has more to say.
+  if (caller.waits && !caller.voice && phase === "live" && !hasFloor(d.state)) onEndOfTurn(d)
 }
 
 /** Stops the agent, if it speaks. */
