@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { SpeechToTextError } from "@svc/providers/SpeechToText"
 import { Deferred, Effect } from "effect"
 import { Script } from "./Script.ts"
-import { during, recognizer } from "./VirtualProviders.ts"
+import { during, recognizer, together } from "./VirtualProviders.ts"
 
 /** What the recognizer knows, but has not told, when the line goes. */
 
@@ -135,6 +135,28 @@ describe("the last words of a call", () => {
         )
         expect(result.at(-1)).toBe("user: I want")
       }
+    })
+  )
+
+  it.live("hold no call of fifty that are hung up at once, whose recognizers all hang", () =>
+    Effect.gen(function* () {
+      const ear = recognizer({ onFrame: speaks, finish: () => Effect.never })
+      const { result } = yield* together(
+        50,
+        () => ({ speechToText: [ear] }),
+        (calls, wait) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* Effect.forEach(calls, (call) => call.say("I want out now"))
+            yield* wait("400 millis")
+            yield* Effect.forEach(calls, (call) => call.hangup)
+            yield* wait("1600 millis")
+            const over = yield* Effect.forEach(calls, ({ session }) => Effect.timeoutOption(session.over, 0))
+            return calls.map((call, i) => `${over[i]?._tag} ${call.turns().at(-1)}`)
+          })
+      )
+      expect(new Set(result)).toEqual(new Set(["Some user: I want"]))
+      expect(result.length).toBe(50)
     })
   )
 

@@ -28,56 +28,89 @@ export interface VirtualCall {
   readonly turns: () => ReadonlyArray<string>
 }
 
-/** Makes a call, lets the test act in it, and hangs up. Its journal must play again without a difference. */
-export const during = <A>(
-  providers: (loaded: Loaded) => Partial<Loaded>,
-  act: (call: VirtualCall) => Effect.Effect<A>,
-  answer: unknown = configuration({ otherwise: "Ok." }).json,
+type Change = (loaded: Loaded) => Partial<Loaded>
+
+const standard: unknown = configuration({ otherwise: "Ok." }).json
+
+/** Makes so many calls at once, lets the test act in them, and hangs up. Their journals must play again without a difference. */
+export const together = <A>(
+  count: number,
+  providers: Change,
+  act: (calls: ReadonlyArray<VirtualCall>, wait: VirtualCall["wait"]) => Effect.Effect<A>,
+  answer: unknown = standard,
   settings: ReadonlyArray<readonly [string, string]> = []
 ) =>
   Effect.gen(function* () {
     const log: Log = { rows: [], events: [], told: [] }
+    const rowsOf = (id: number) => log.rows.filter((row) => row.call_id === id)
     const changed = Layer.effect(
       Providers,
       Effect.map(Providers, (loaded) => ({ ...loaded, ...providers(loaded) }))
     ).pipe(Layer.provide(PluginLoader.layer()))
     const server = memory(log, { callStarted: () => Effect.succeed(answer), toolCall: () => Effect.succeed("ok") })
+    const ids = Array.from({ length: count }, (_, i) => i + 1)
     const result = yield* Effect.scoped(
       Effect.gen(function* () {
         const time = yield* VirtualTime
         const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
         const services = yield* sessionServices((effect) => void background(effect))
-        const phone = yield* caller
-        const session = yield* CallSession.make(services, {
-          id: 1,
-          incoming: phone.incoming,
-          agent,
-          facts: { ...facts, ...services.facts },
-          formats: [mulaw8k]
-        })
-        const wait = (duration: Duration.DurationInput) => Effect.asVoid(time.advance(duration))
         const speak = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
-        const result = yield* act({
-          log,
-          session,
-          hangups: phone.hangups,
-          wait,
-          say: (text) => Effect.sync(() => void speak(phone.say(text))),
-          hangup: phone.hangup,
-          turns: () => replay(log.rows)?.state.transcript.map((t) => `${t.role}: ${t.content}`) ?? []
-        })
-        yield* phone.hangup
+        const wait = (duration: Duration.DurationInput) => Effect.asVoid(time.advance(duration))
+        const calls = yield* Effect.forEach(ids, (id) =>
+          Effect.gen(function* () {
+            const phone = yield* caller
+            const session = yield* CallSession.make(services, {
+              id,
+              incoming: phone.incoming,
+              agent,
+              facts: { ...facts, ...services.facts },
+              formats: [mulaw8k]
+            })
+            return {
+              log,
+              session,
+              hangups: phone.hangups,
+              wait,
+              say: (text: string) => Effect.sync(() => void speak(phone.say(text))),
+              hangup: phone.hangup,
+              turns: () => replay(rowsOf(id))?.state.transcript.map((t) => `${t.role}: ${t.content}`) ?? []
+            }
+          })
+        )
+        const result = yield* act(calls, wait)
+        yield* Effect.forEach(calls, (call) => call.hangup)
         yield* wait("3 seconds")
         return result
       })
     ).pipe(Effect.provide(Layer.mergeAll(server, VirtualTime.layer(facts.started_at))), Effect.provide(changed))
-    const replayed = replay(log.rows)
-    if (replayed === undefined || replayed.differing.length > 0) {
-      return yield* Effect.dieMessage(`rows ${replayed?.differing} play differently`)
-    }
-    return { result, state: replayed.state, log }
+    const states = yield* Effect.forEach(ids, (id) => {
+      const replayed = replay(rowsOf(id))
+      return replayed === undefined || replayed.differing.length > 0
+        ? Effect.dieMessage(`rows ${replayed?.differing} of call ${id} play differently`)
+        : Effect.succeed(replayed.state)
+    })
+    return { result, states }
   }).pipe(
     Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"], ...settings])))
+  )
+
+/** The same with one call. */
+export const during = <A>(
+  providers: Change,
+  act: (call: VirtualCall) => Effect.Effect<A>,
+  answer: unknown = standard,
+  settings: ReadonlyArray<readonly [string, string]> = []
+) =>
+  Effect.flatMap(
+    together(
+      1,
+      providers,
+      ([call]) => (call === undefined ? Effect.dieMessage("no call") : act(call)),
+      answer,
+      settings
+    ),
+    ({ result, states: [state] }) =>
+      state === undefined ? Effect.dieMessage("no call") : Effect.succeed({ result, state })
   )
 
 /** A recognizer that a test plays: `onFrame` for each frame, `finish` at the end; both may tell events. */
