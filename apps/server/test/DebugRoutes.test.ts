@@ -211,7 +211,7 @@ it.scopedLive("nothing piles up for a client that does not read the stream", () 
     const { port } = yield* serverOf(() => {
       looks += 1
       return call({
-        transcript: [{ role: "user", content: large + looks, timestamp: 1 }],
+        transcript: [{ role: "user", content: large + (over ? "" : looks), timestamp: 1 }],
         ended_at: over ? "2026-11-01T09:31:00.000Z" : null
       })
     })
