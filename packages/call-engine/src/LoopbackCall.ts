@@ -72,7 +72,7 @@ export const loopbackCall: Effect.Effect<
       voiceFor: () => synthesizer,
       onFailed: (_, reason) => fail(`the voice failed: ${reason}`)
     })
-    ears.listen("en-US")
+    ears.listen({ language: "en-US", format: "smart", keyterms: [] })
     speaker.speak({ _tag: "Speak", id: "loopback", text, voice: voice?.name ?? "Sarah", language: "en-US" })
     return { said: text, heard: yield* Deferred.await(heard) }
   })

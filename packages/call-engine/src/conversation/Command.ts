@@ -1,6 +1,7 @@
 import type { CallStatus, Disposition, EndedReason } from "@svc/api/calls/Call"
 import type { EventData, EventName } from "@svc/api/events/Event"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import type { CallConfig } from "./CallConfig.ts"
 
 /** An event with its data; the shell adds whose it is. */
 export type EmittedEvent = {
@@ -28,7 +29,12 @@ export type Command =
   /** Take the call → Answered | AnswerFailed. */
   | { readonly _tag: "Answer" }
   /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */
-  | { readonly _tag: "Listen"; readonly language: string }
+  | {
+      readonly _tag: "Listen"
+      readonly language: string
+      readonly format: CallConfig["stt_format"]
+      readonly keyterms: ReadonlyArray<string>
+    }
   /** Say a text after all texts asked before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
   | {
       readonly _tag: "Speak"

@@ -175,8 +175,8 @@ const onAnswered = (d: Draft): void => {
 
 /** From here on the caller is listened to. */
 const converse = (d: Draft): void => {
-  const { config, facts } = d.state
-  command(d, { _tag: "Listen", language: config?.language ?? facts.agent.language })
+  const { config } = d.state
+  Turn.listen(d)
   Limits.onAnswered(d)
   if (config?.first_message) Speech.announce(d, config.first_message)
 }

@@ -13,6 +13,7 @@ import {
   type ToolUse,
   updateAgent
 } from "./State.ts"
+import * as WaitingWords from "./WaitingWords.ts"
 
 /**
  * The tools of a turn run side by side, each with its own time limit:
@@ -75,6 +76,7 @@ export const run = (d: Draft, id: string, gathered: { readonly [name: string]: s
   if (use === undefined) return
   command(d, { _tag: "InvokeTool", id, name: use.name, arguments: { ...use.arguments, ...gathered } })
   startTimer(d, timer(id), use.timeout_seconds * 1000)
+  WaitingWords.onToolStarted(d)
 }
 
 const names = (d: Draft, use: { readonly id: string; readonly name: string }) => ({

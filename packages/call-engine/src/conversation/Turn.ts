@@ -158,11 +158,22 @@ export const commit = (d: Draft, text: string = heard(d)): boolean => {
   return true
 }
 
+/** Opens a recognizer, as the call's configuration wants it. */
+export const listen = (d: Draft): void => {
+  const { config, facts } = d.state
+  command(d, {
+    _tag: "Listen",
+    language: config?.language ?? facts.agent.language,
+    format: config?.stt_format ?? "smart",
+    keyterms: config?.stt_keyterms ?? []
+  })
+}
+
 /** The recognizer broke: once it is opened again, twice in a row ends the call. Returns whether it is over. */
 export const onRecognizerFailed = (d: Draft): boolean => {
   const recognizer = d.state.failures.recognizer + 1
   patch(d, { failures: { ...d.state.failures, recognizer } })
   if (recognizer > 1) return true
-  command(d, { _tag: "Listen", language: d.state.config?.language ?? d.state.facts.agent.language })
+  listen(d)
   return false
 }

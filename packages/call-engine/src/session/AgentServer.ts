@@ -3,7 +3,6 @@ import { Effect, Either } from "effect"
 import type { CommandOf } from "../conversation/Command.ts"
 import type { Facts } from "../conversation/Input.ts"
 import * as StartedAnswer from "../conversation/StartedAnswer.ts"
-import { wantsRecording } from "../recording/Wanted.ts"
 import type { Feed } from "./Happening.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as TranscriptTeller from "./TranscriptTeller.ts"
@@ -21,8 +20,6 @@ export const make = (options: {
   readonly facts: Facts
   readonly services: SessionServices
   readonly feed: Feed
-  /** Told with each answer to `call.started`, before the conversation is: whether the call is to be recorded. */
-  readonly onRecording: (wanted: boolean) => void
 }): AgentServer => {
   const { agent, facts, feed, services } = options
   const { callbacks } = services
@@ -44,7 +41,6 @@ export const make = (options: {
           })
         ),
         (answer) => {
-          options.onRecording(wantsRecording(Either.getOrNull(answer), agent))
           const told = Either.match(answer, {
             onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
             onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)

@@ -74,7 +74,6 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let abandoned = false
     let leg: CallLeg | undefined
     let line: Line.Line | undefined
-    let wanted = agent.recording
     let recording: CallRecording | undefined
     const pending: Array<Happening> = []
 
@@ -111,7 +110,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
 
     const noteAnswered = (): void => {
       if (state.answered_at === null) return
-      if (wanted && state.config !== null && recording === undefined && leg !== undefined) {
+      const wanted = state.config !== null && (state.config.recording_enabled ?? agent.recording)
+      if (wanted && recording === undefined && leg !== undefined) {
         recording = recorder.begin(facts.call_id, leg.format)
         line?.record(recording)
       }
@@ -169,10 +169,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       agent,
       facts,
       services,
-      feed,
-      onRecording: (on) => {
-        wanted = on
-      }
+      feed
     })
 
     const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
@@ -191,7 +188,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
-          line?.listen(command.language)
+          line?.listen(command)
           return
         case "Speak":
           line?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })

@@ -1,14 +1,17 @@
-import type { SpeechEvent, SpeechToText, SpeechToTextSession } from "@svc/providers/SpeechToText"
+import type { SpeechEvent, SpeechToText, SpeechToTextOptions, SpeechToTextSession } from "@svc/providers/SpeechToText"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 
 /** Frames kept while the recognizer is being opened: one second. */
 const backlogFrames = 50
 
+/** How the caller is to be understood. */
+export type Hearing = Pick<SpeechToTextOptions, "language" | "format" | "keyterms">
+
 /** The ears of a call: feeds the caller's frames to a recognizer. */
 export interface Ears {
   /** Opens a recognizer, in place of a former one. */
-  readonly listen: (language: string) => void
+  readonly listen: (how: Hearing) => void
   /** One frame; synchronous. What comes before the first `listen` is not heard. */
   readonly hear: (frame: Int16Array) => void
 }
@@ -28,7 +31,7 @@ export const make = (options: {
     let epoch = 0
     let wanted = false
 
-    const open = (language: string): Effect.Effect<void> =>
+    const open = ({ format, keyterms, language }: Hearing): Effect.Effect<void> =>
       Effect.suspend(() => {
         const mine = ++epoch
         session = undefined
@@ -36,8 +39,8 @@ export const make = (options: {
           callId: options.callId,
           language,
           sampleRate: options.sampleRate,
-          format: "smart",
-          keyterms: [],
+          format,
+          keyterms,
           onEvent: (event) => {
             if (mine !== epoch) return
             if (event._tag === "Failed") options.onFailed(event.error.reason)
@@ -56,9 +59,9 @@ export const make = (options: {
       })
 
     return {
-      listen: (language) => {
+      listen: (how) => {
         wanted = true
-        run(open(language))
+        run(open(how))
       },
       hear: (frame) => {
         if (session !== undefined) session.push(frame)

@@ -13,7 +13,7 @@ import * as Speaker from "./Speaker.ts"
 /** An answered call leg with what hears and speaks on it. */
 export interface Line {
   /** Opens a recognizer, in place of a former one. */
-  readonly listen: (language: string) => void
+  readonly listen: (command: CommandOf<"Listen">) => void
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Silences the agent at once, also what the network still holds, and tells what had been played. */
   readonly silence: () => void
