@@ -1,6 +1,7 @@
 import { Context, Data, type Effect, type Stream } from "effect"
 import type { AudioFormat } from "./Audio.ts"
 import type { Health } from "./Health.ts"
+import type { Messaging } from "./Messaging.ts"
 import type { Route } from "./Route.ts"
 
 /** Why we refuse a call that we did not answer. */
@@ -82,6 +83,8 @@ export class Telephony extends Context.Tag("@svc/providers/Telephony")<
     /** Calls as they come in. Taken by the engine once, for as long as the plugin lives. */
     readonly incoming: Stream.Stream<IncomingCall>
     readonly health: Effect.Effect<Health>
+    /** Text messages; absent where the network has none. */
+    readonly sms?: Messaging
     /** HTTP and WebSocket routes that the server mounts under `/telephony/<id>`. Signatures are verified inside. */
     readonly routes: ReadonlyArray<Route>
   }

@@ -5,6 +5,7 @@ import type { Route, RouteResponse } from "@svc/providers/Route"
 import { type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Effect, Layer, Queue, Stream } from "effect"
 import { type CallRequest, CallRequests } from "./CallRequests.ts"
+import { MessageBoard } from "./Network/MessageBoard.ts"
 import { NetworkClock } from "./Network/NetworkClock.ts"
 import { PhoneLine } from "./Network/PhoneLine.ts"
 
@@ -22,7 +23,8 @@ const describe = (callId: string, request: CallRequest | undefined): RouteRespon
 
 /**
  * A telephone network in the process. Phones are WebSockets at its mount point (`/telephony/simulated`); their messages are in
- * `@svc/providers/SimulatedNetwork`. `GET calls/<call_id>` tells what the speech providers were asked for in a call.
+ * `@svc/providers/SimulatedNetwork`. `GET calls/<call_id>` tells what the speech providers were asked for in a call, `GET sms` all
+ * messages that were sent, as `{ messages: [{ id, to, from, message }] }`, oldest first.
  */
 export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | NetworkClock> = Layer.scoped(
   Telephony,
@@ -31,6 +33,9 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
     const clock = yield* NetworkClock
     const calls = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
     const lines = new Set<PhoneLine>()
+    const board = new MessageBoard((sms) => {
+      for (const line of lines) line.text(sms)
+    })
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         for (const line of lines) line.shutDown()
@@ -63,6 +68,12 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
             const callId = params.call_id ?? ""
             return describe(callId, requests.get(callId))
           })
+      },
+      {
+        _tag: "Http",
+        method: "GET",
+        path: "/sms",
+        handle: () => Effect.sync(() => json(200, { messages: board.messages }))
       }
     ]
     return {
@@ -77,6 +88,7 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
       },
       incoming: Stream.fromQueue(calls),
       health: Effect.succeed(healthy),
+      sms: board.messaging,
       routes
     }
   })

@@ -31,11 +31,14 @@ const states = {
   hangup: "ended"
 } as const
 
-const connectPhone: ConnectPhone = (telephony) =>
-  Effect.succeed({
+const connectPhone: ConnectPhone = (telephony) => {
+  const sockets: Array<FakeSocket> = []
+  return Effect.succeed({
+    messages: () => sockets.flatMap(({ received }) => received.flatMap((one) => (one.event === "sms" ? [one] : []))),
     dial: ({ from, to }) =>
       Effect.gen(function* () {
         const socket = new FakeSocket()
+        sockets.push(socket)
         for (const route of telephony.routes) if (route._tag === "WebSocket") route.accept(socket, request)
         yield* Effect.addFinalizer(() => Effect.sync(() => socket.drops()))
         socket.says({ event: "dial", from, to, audio: true })
@@ -69,12 +72,14 @@ const connectPhone: ConnectPhone = (telephony) =>
         }
       })
   })
+}
 
 telephonySuite({
   name: "the simulated network",
   time: "virtual",
   layer: Layer.provide(SimulatedTelephony, [CallRequests.layer, NetworkClock.layer]),
-  phone: connectPhone
+  phone: connectPhone,
+  refusesSms: "+12025550000"
 })
 
 speechToTextSuite({

@@ -6,6 +6,7 @@ import { CallGone, type IncomingCall, type Telephony } from "../Telephony.ts"
 import { apart } from "./Apart.ts"
 import { safeHealth } from "./Circuit.ts"
 import { fencedLeg } from "./FencedLeg.ts"
+import { fencedMessaging } from "./FencedMessaging.ts"
 
 type Service = Context.Tag.Service<Telephony>
 
@@ -106,6 +107,7 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
           return Stream.fromEffect(Effect.logError(`telephony ${id}: ${reason}`)).pipe(Stream.drain)
         })
       ),
+      ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms) }),
       routes: telephony.routes.map((route) => fencedRoute(id, route))
     }
   })

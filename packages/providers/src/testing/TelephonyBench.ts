@@ -8,6 +8,8 @@ export interface TelephonyCheckOptions extends CheckOptions<Telephony> {
   readonly phone: ConnectPhone
   /** Numbers that the network takes; made-up ones by default. */
   readonly numbers?: { readonly from: string; readonly to: string }
+  /** A number to which the network takes no message, where the author can stage that. */
+  readonly refusesSms?: string
 }
 
 /** Both ends of one call that was answered. */
@@ -21,6 +23,7 @@ export interface Connected {
 /** A telephony plugin with a phone on its network. */
 export interface Network {
   readonly telephony: typeof Telephony.Service
+  readonly phone: Phone
   /** Dials and waits until the call comes in. */
   readonly ring: Effect.Effect<{ readonly phone: PhoneCall; readonly call: IncomingCall }, CheckFailed, Scope.Scope>
   readonly answer: (call: IncomingCall, formats?: ReadonlyArray<AudioFormat>) => Effect.Effect<CallLeg, CheckFailed>
@@ -116,7 +119,7 @@ export const telephonyBench = (options: TelephonyCheckOptions): TelephonyBench =
         const leg = yield* answer(call)
         return { leg, phone, events: yield* listen(leg) }
       })
-      return { telephony, ring, answer, connect }
+      return { telephony, phone, ring, answer, connect }
     })
 
   return {

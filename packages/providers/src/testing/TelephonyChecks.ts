@@ -3,6 +3,7 @@ import { frameBytes } from "../Audio.ts"
 import type { CallEvent, CallLeg } from "../Telephony.ts"
 import { type Check, CheckFailed, must, mustNotThrow } from "./Check.ts"
 import { leavesNothing } from "./Leaks.ts"
+import { messagingChecks } from "./MessagingChecks.ts"
 import {
   audioOf,
   type Connected,
@@ -34,7 +35,8 @@ const useAll = (leg: CallLeg): Effect.Effect<void, CheckFailed> =>
 
 /** What every telephone network must do. */
 export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check> => {
-  const { bench, check, eventually, numbers, quiet, within } = telephonyBench(options)
+  const tools = telephonyBench(options)
+  const { bench, check, eventually, numbers, quiet, within } = tools
 
   /** The leg tells once, as its last word, that the call is over. */
   const endsOnce = ({ events, leg }: Connected) =>
@@ -266,6 +268,7 @@ export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<C
         yield* must(ends(two.events) === 0, "the end of one call ended the other")
       })
     ),
+    ...messagingChecks(tools, options),
     check("survives a phone that sends garbage, and goes on taking calls", ({ connect }) =>
       Effect.gen(function* () {
         const broken = yield* connect

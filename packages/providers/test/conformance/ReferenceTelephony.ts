@@ -2,7 +2,8 @@ import { Deferred, Effect, Layer, Queue, Stream } from "effect"
 import { type AudioFormat, mulaw8k } from "../../src/Audio.ts"
 import { healthy } from "../../src/Health.ts"
 import { type CallEvent, CallGone, type CallLeg, Telephony } from "../../src/Telephony.ts"
-import type { ConnectPhone, PhoneCall } from "../../src/testing/Phone.ts"
+import type { ConnectPhone, Phone, PhoneCall } from "../../src/testing/Phone.ts"
+import { type MessagingBug, referenceMessaging } from "./ReferenceMessaging.ts"
 
 /** What a telephone network can do wrong. */
 export type TelephonyBug =
@@ -36,6 +37,7 @@ export type TelephonyBug =
   | "reorders keys"
   | "sends no keys"
   | "mixes calls"
+  | MessagingBug
   | "garbage ends the network"
   | "leaks fibers"
 
@@ -44,10 +46,7 @@ const pcm16k: AudioFormat = { encoding: "pcm16", sampleRate: 16000 }
 type Item = { readonly frame: Uint8Array } | { readonly mark: string }
 
 /** The phones that each network of this file can be reached by. */
-const networks = new WeakMap<
-  object,
-  (numbers: { readonly from: string; readonly to: string }) => Effect.Effect<PhoneCall>
->()
+const networks = new WeakMap<object, Phone>()
 
 /** One call: a queue of frames and marks that a fiber plays, 20 ms each, as a carrier does. */
 const call = (
@@ -194,6 +193,7 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
       let broken = false
       let count = 0
       const formats = [mulaw8k, pcm16k]
+      const { messages, messaging, text } = yield* referenceMessaging(is)
       const telephony: typeof Telephony.Service = {
         id: "reference",
         capabilities: {
@@ -206,9 +206,10 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
         },
         incoming: Stream.fromQueue(incoming),
         health: Effect.succeed(healthy),
+        sms: messaging,
         routes: []
       }
-      networks.set(telephony, ({ from, to }) =>
+      const dial: Phone["dial"] = ({ from, to }) =>
         Effect.gen(function* () {
           const canceled = yield* Deferred.make<void>()
           const line = call(is, canceled, others)
@@ -244,7 +245,7 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
           })
           return { ...line.phone, garbage }
         })
-      )
+      networks.set(telephony, { dial, messages, text })
       return telephony
     })
   )
@@ -252,7 +253,4 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
 
 /** A phone on that network. */
 export const connectPhone: ConnectPhone = (telephony) =>
-  Effect.succeed({
-    dial: (numbers) =>
-      Effect.suspend(() => networks.get(telephony)?.(numbers) ?? Effect.dieMessage("not the reference network"))
-  })
+  Effect.orDieWith(Effect.fromNullable(networks.get(telephony)), () => new Error("not the reference network"))

@@ -5,32 +5,41 @@ import type { TelephonyCheckOptions } from "../../src/testing/TelephonyBench.ts"
 import { telephonyChecks } from "../../src/testing/TelephonyChecks.ts"
 import { telephonySuite } from "../../src/testing/TelephonySuite.ts"
 import { type Expected, failing, namesOf } from "./Failing.ts"
+import { refused } from "./ReferenceMessaging.ts"
 import { connectPhone, referenceTelephony, type TelephonyBug } from "./ReferenceTelephony.ts"
 
 const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
   layer: Layer.suspend(() => referenceTelephony(bug)),
   phone: connectPhone,
+  refusesSms: refused,
   sessions
 })
 
 telephonySuite({ name: "a correct telephone network", time: "virtual", ...options(undefined, 1000) })
 
+const sendsMessages = "brings messages to the phone, each once and unchanged, if it says that it sends them"
+const refusesMessages = "fails a message that the network refuses, with SmsFailed"
+const bringsMessages = "brings messages of the phone in, in order"
+const ofMessages = [sendsMessages, refusesMessages, bringsMessages]
+
 const expected: { readonly [B in TelephonyBug]: Expected } = {
-  "brings no calls": { allBut: ["declares what it can do"] },
+  "brings no calls": { allBut: ["declares what it can do", refusesMessages, bringsMessages] },
   "forgets the caller's number": ["brings a call in with its numbers, and rings"],
   "never rings": ["brings a call in with its numbers, and rings"],
   "hangs on answer": {
     allBut: [
       "declares what it can do",
       "brings a call in with its numbers, and rings",
-      "tells the phone that a call was refused"
+      "tells the phone that a call was refused",
+      ...ofMessages
     ]
   },
   "dies on answer": {
     allBut: [
       "declares what it can do",
       "brings a call in with its numbers, and rings",
-      "tells the phone that a call was refused"
+      "tells the phone that a call was refused",
+      ...ofMessages
     ]
   },
   "answers in one format": ["answers in each format that it declares"],
@@ -107,6 +116,12 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "reorders keys": ["brings keys that were pressed, in order, if it says that it does"],
   "sends no keys": ["sends keys, in order, if it says that it does"],
   "mixes calls": ["keeps calls apart"],
+  "sends no messages": [sendsMessages],
+  "sends messages twice": [sendsMessages],
+  "cuts messages": [sendsMessages],
+  "dies on messages": [sendsMessages, refusesMessages],
+  "keeps refusals of messages to itself": [refusesMessages],
+  "brings no messages": [bringsMessages],
   "garbage ends the network": ["survives a phone that sends garbage, and goes on taking calls"],
   "leaks fibers": ["leaves nothing behind after many calls"]
 }

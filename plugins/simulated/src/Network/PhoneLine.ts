@@ -32,6 +32,8 @@ export class PhoneLine {
   readonly #ports: PhoneLinePorts
   #call: PhoneCall | undefined
   #closed = false
+  /** The number from which the phone last dialled. */
+  #number: string | undefined
 
   constructor(socket: RouteSocket, ports: PhoneLinePorts) {
     this.#socket = socket
@@ -54,6 +56,11 @@ export class PhoneLine {
     this.#call?.fail(reason)
     this.#closed = true
     this.#socket.close(1001, reason)
+  }
+
+  /** Shows a text message, if it is to the number of this phone. */
+  text(sms: Omit<Extract<ServerMessage, { readonly event: "sms" }>, "event">): void {
+    if (sms.to === this.#number) this.#tell({ event: "sms", to: sms.to, from: sms.from, message: sms.message })
   }
 
   #receive(data: string | Uint8Array): void {
@@ -109,6 +116,7 @@ export class PhoneLine {
       seed
     )
     this.#call = call
+    this.#number = from
     const incoming = call.incoming
     if (!this.#ports.offer(incoming)) incoming.reject("unavailable")
     return undefined
