@@ -15,7 +15,7 @@ export default defineConfig({
       "simulator/test/**/*.test.{ts,tsx}",
       "test/**/*.test.ts"
     ],
-    globalSetup: ["packages/database/testing/globalSetup.ts"],
+    globalSetup: [".ci/build.mjs", "packages/database/testing/globalSetup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",

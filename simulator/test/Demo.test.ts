@@ -7,10 +7,12 @@ import { describe, expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
+const fromSources = ["--conditions=@svc/source", "--import", "tsx", "simulator/src/demo/main.ts"]
+
 /** Runs the demo without a terminal, with a folder for temporary files of its own. */
-const demo = () => {
+const demo = (args: ReadonlyArray<string>) => {
   const folder = mkdtempSync(join(tmpdir(), "svc-demo-test-"))
-  const child = spawn(process.execPath, ["--conditions=@svc/source", "--import", "tsx", "simulator/src/demo/main.ts"], {
+  const child = spawn(process.execPath, args, {
     cwd: root,
     env: { ...process.env, TMPDIR: folder },
     stdio: ["ignore", "pipe", "pipe"]
@@ -51,7 +53,7 @@ const answers = (url: string): Promise<boolean> =>
 
 describe("the demo without a terminal", () => {
   it("makes whole calls, ends with 0 and leaves nothing behind", { timeout: 120_000 }, async () => {
-    const run = demo()
+    const run = demo(fromSources)
     expect(await run.ended, run.output()).toBe(0)
     for (const part of [
       "agent   Bright Smile, hello!",
@@ -69,7 +71,7 @@ describe("the demo without a terminal", () => {
   })
 
   it("cleans up when it is interrupted in the middle of the call", { timeout: 120_000 }, async () => {
-    const run = demo()
+    const run = demo(["simulator/dist/demo/main.js"])
     await run.prints("agent   Bright Smile, hello!")
     run.child.kill("SIGINT")
     expect(await run.ended).toBe(130)

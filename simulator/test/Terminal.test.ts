@@ -15,7 +15,7 @@ class Terminal {
 
   constructor(args: ReadonlyArray<string>) {
     const { CI: _, ...env } = process.env
-    this.#pty = spawn(process.execPath, ["--conditions=@svc/source", "--import", "tsx", ...args], {
+    this.#pty = spawn(process.execPath, [...args], {
       name: "xterm-256color",
       cols: 80,
       rows: 24,
@@ -84,7 +84,7 @@ const start = (...args: ReadonlyArray<string>) =>
     Effect.sync(() => new Terminal(args)),
     (terminal) => Effect.sync(() => terminal.kill("SIGKILL"))
   )
-const open = (url: string) => start("simulator/src/main.ts", "--url", url, "--key", key)
+const open = (url: string) => start("simulator/dist/main.js", "--url", url, "--key", key)
 
 describe("the simulator in a terminal", () => {
   it.scopedLive("makes a call: dials, hears, says, resizes, hangs up, quits and leaves the terminal as it was", () =>
@@ -149,7 +149,13 @@ describe("the simulator in a terminal", () => {
   ] as const) {
     it.scopedLive(`leaves the terminal as it was before it tells of a crash (${how})`, () =>
       Effect.gen(function* () {
-        const terminal = yield* start("simulator/test/CrashingProgram.ts", how)
+        const terminal = yield* start(
+          "--conditions=@svc/source",
+          "--import",
+          "tsx",
+          "simulator/test/CrashingProgram.ts",
+          how
+        )
         yield* Effect.promise(async () => {
           if (how === "uncaught") {
             await terminal.shows("Transcript")

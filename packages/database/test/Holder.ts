@@ -21,7 +21,7 @@ export const hold = (dir: string, ...args: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(process.execPath, ["--import", "tsx", "--conditions=@svc/source", program, dir, ...args], {
+        spawn(process.execPath, ["--import", "tsx", program, dir, ...args], {
           cwd: root,
           stdio: ["pipe", "pipe", "inherit"]
         })

@@ -40,7 +40,7 @@ const surroundings = Effect.map(
   (parts): Environment => Object.assign({}, ...parts)
 )
 
-/** Starts `svc` with these arguments, from its sources. The scope ends it, by force if need be. */
+/** Starts `svc` with these arguments, as it is built. The scope ends it, by force if need be. */
 export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Effect<SvcProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
     const around = yield* surroundings
@@ -51,8 +51,7 @@ export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Eff
     let exited = false
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
-        const flags = ["--conditions=@svc/source", "--import", "tsx", "apps/server/src/main.ts"]
-        const started = spawn(process.execPath, [...flags, ...args], {
+        const started = spawn(process.execPath, ["apps/server/dist/main.js", ...args], {
           cwd: root,
           env: { ...around, ...env },
           stdio: ["ignore", "pipe", "pipe"]
