@@ -76,6 +76,9 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { PhoneNumbersHttp } from "@svc/numbers/PhoneNumbersHttp"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Sms } from "@svc/sms/Sms"
+import { SmsHttp } from "@svc/sms/SmsHttp"
+import { SmsRepo } from "@svc/sms/SmsRepo"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
 import { SubscriptionsRepo } from "@svc/webhooks/SubscriptionsRepo"
 import { Effect, Layer } from "effect"
@@ -110,6 +113,7 @@ const Repositories = Layer.mergeAll(
   KnowledgeBasesRepo.layer,
   SubscriptionsRepo.layer,
   PhoneNumbersRepo.layer,
+  SmsRepo.layer,
   CallsRepo.layer,
   RecordingsRepo.layer,
   DebugRepo.layer,
@@ -132,7 +136,8 @@ const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 )
 
 /** A project's agents are deleted before its numbers are released, in the order of their locks: see Agents. */
-const Agency = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject, VoicePreviews.layer).pipe(
+const Agency = Layer.mergeAll(Sms.layer, NumbersOfAgent, NumbersOfProject, VoicePreviews.layer).pipe(
+  Layer.provideMerge(PhoneNumbers.layer),
   Layer.provideMerge(AgentsOfProject),
   Layer.provideMerge(Agents.layer),
   Layer.provideMerge(Layer.mergeAll(Subscriptions.layer, UrlSafety.layer, Voices.layer))
@@ -176,6 +181,7 @@ const Routes = Layer.mergeAll(
   ProjectHttp,
   AgentsHttp,
   PhoneNumbersHttp,
+  SmsHttp,
   CallsHttp,
   UsageHttp,
   CreditsHttp,

@@ -9,6 +9,7 @@ import { CallsApi } from "./calls/CallsApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
 import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
+import { SmsApi } from "./sms/SmsApi.ts"
 import { AuthRateLimited, InternalError, RateLimitExceeded, Unavailable } from "./VoiceError.ts"
 import { VoicesApi } from "./voices/VoicesApi.ts"
 
@@ -30,6 +31,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(AgentsApi)
   .add(CallsApi)
   .add(PhoneNumbersApi)
+  .add(SmsApi)
   .add(VoicesApi)
   .add(UsageApi)
   .add(CreditsApi)

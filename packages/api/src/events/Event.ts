@@ -3,6 +3,7 @@ import { bookingEventData } from "../bookings/BookingEvents.ts"
 import { Disposition, EndedReason, TranscriptTurn } from "../calls/Call.ts"
 import { AgentId, CallId, EventId } from "../Ids.ts"
 import { Json, JsonObject, Timestamp } from "../Wire.ts"
+import { smsEventData } from "./SmsEvents.ts"
 
 /** Events (spec 6.2, 6.3): one schema of `data` per event name. Timestamps inside `data` are ISO 8601. */
 
@@ -81,6 +82,7 @@ export const eventData = {
   "tool.invoked": Schema.Struct({ ...tool, arguments: JsonObject }),
   "tool.completed": Schema.Struct({ ...tool, result: Json }),
   "tool.timeout": Schema.Struct({ ...tool, timeout_seconds: Schema.Number }),
+  ...smsEventData,
   ...bookingEventData
 } as const
 
