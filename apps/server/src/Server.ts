@@ -47,6 +47,7 @@ import { PurgeWorker } from "@svc/bookings/PurgeWorker"
 import { CallAdmission } from "@svc/call-engine/CallAdmission"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
+import { CallMessages } from "@svc/call-engine/CallMessages"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
 import { CallsOfAgent } from "@svc/call-engine/CallsOfAgent"
@@ -165,7 +166,9 @@ const Recording = Layer.mergeAll(Recordings.layer, RetentionWorker.pipe(Layer.pr
 const Calling = Layer.mergeAll(DebugLinks.layer, CallsOfAgent, CallsOfProject).pipe(
   Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)),
+  Layer.provideMerge(
+    Layer.mergeAll(Callbacks.layer, CallMessages.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)
+  ),
   Layer.provideMerge(NodeLease.layer),
   Layer.provideMerge(Settlement.layer)
 )

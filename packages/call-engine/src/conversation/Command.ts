@@ -1,3 +1,4 @@
+import type { ExtractionField } from "@svc/api/callbacks/Extraction"
 import type { CallStatus, Disposition, EndedReason } from "@svc/api/calls/Call"
 import type { EventData, EventName } from "@svc/api/events/Event"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
@@ -61,6 +62,23 @@ export type Command =
       readonly arguments: { readonly [key: string]: unknown }
     }
   | { readonly _tag: "CancelTool"; readonly id: string }
+  /** Send a text message: of a tool → ToolAnswered | ToolFailed; with the id `post_call` → PostCallSmsDone. */
+  | {
+      readonly _tag: "SendSms"
+      readonly id: string
+      /** E.164. */
+      readonly to: string
+      readonly message: string
+      readonly sender_name: string | null
+    }
+  /** Draw values from what was said → Extracted | ExtractionFailed. */
+  | {
+      readonly _tag: "Extract"
+      readonly messages: ReadonlyArray<ModelMessage>
+      readonly fields: ReadonlyArray<ExtractionField>
+    }
+  /** For people: it stands in the log and the debug timeline. */
+  | { readonly _tag: "Note"; readonly text: string }
   /** → TimerFired after `ms`. A running timer of that name starts anew. */
   | { readonly _tag: "StartTimer"; readonly timer: string; readonly ms: number }
   | { readonly _tag: "StopTimer"; readonly timer: string }

@@ -1,3 +1,4 @@
+import * as AfterCall from "./AfterCall.ts"
 import { apology } from "./Apology.ts"
 import type { Command } from "./Command.ts"
 import * as Ending from "./Ending.ts"
@@ -44,6 +45,10 @@ export const heedsPartial = (state: Conversation): boolean =>
   !state.caller.speaking || state.interruption?.user_text === null || Speech.isSpeaking(state)
 
 const apply = (d: Draft, input: Input): void => {
+  if (d.state.phase === "after") {
+    AfterCall.apply(d, input)
+    return
+  }
   switch (input._tag) {
     case "MenuAnswered":
       if (d.state.phase !== "starting") return
@@ -77,7 +82,7 @@ const apply = (d: Draft, input: Input): void => {
     case "Crashed":
       // Nobody is there to tell of words that were not finished (decisions §4.14).
       patch(d, { caller: { ...d.state.caller, words: [], partial: "" } })
-      Ending.over(d, Ending.failed)
+      Ending.cutOff(d)
       return
     case "EndRequested":
       endRequested(d, input.by)
@@ -186,6 +191,7 @@ const endRequested = (d: Draft, by: "api" | "shutdown"): void => {
     Ending.begin(d, "api")
     return
   }
+  patch(d, { stopping: true })
   if (d.state.answered_at === null) {
     Ending.over(d, Ending.failed)
     return

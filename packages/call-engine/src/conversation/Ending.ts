@@ -1,4 +1,5 @@
 import type { EndedReason } from "@svc/api/calls/Call"
+import * as AfterCall from "./AfterCall.ts"
 import type { Outcome } from "./Command.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
@@ -82,7 +83,13 @@ export const onFarewellTimer = (d: Draft): void => {
 export const over = (d: Draft, outcome: Outcome): void =>
   finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
 
-/** The last step of every call. */
+/** The same when nothing more can be done for the call: the process that held it is gone. */
+export const cutOff = (d: Draft): void => {
+  over(d, failed)
+  if (d.state.phase === "after") AfterCall.finish(d)
+}
+
+/** The last step of every call with somebody on the line. */
 const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   Model.cancel(d)
   Tools.cancelAll(d)
@@ -99,9 +106,9 @@ const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   // Words of an unfinished turn are kept: they are often the reason why somebody hung up.
   Turn.commit(d)
   for (const timer of d.state.timers) stopTimer(d, timer)
-  patch(d, { phase: "over", ended_at: d.at, interruption: null, outcome })
+  patch(d, { ended_at: d.at, interruption: null })
   command(d, { _tag: "Hangup", reason })
-  command(d, { _tag: "Finish", ...outcome })
+  AfterCall.begin(d, outcome)
 }
 
 export const failed: Outcome = { status: "failed", disposition: "failed", ended_reason: "error" }

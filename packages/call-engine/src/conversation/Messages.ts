@@ -1,4 +1,5 @@
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import { platformToolsOf } from "./PlatformTools.ts"
 import { playedText, wholeText } from "./Speech.ts"
 import type { AgentEntry, Conversation } from "./State.ts"
 
@@ -28,30 +29,6 @@ const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
   ]
 }
 
-/** How the model ends a call by itself (spec 2.8). */
-const endCall: ModelTool = {
-  name: "end_call",
-  description: "Ends the phone call. Say goodbye first.",
-  parameters: {
-    type: "object",
-    properties: {
-      disposition: {
-        type: "string",
-        enum: [
-          "resolved",
-          "customer_satisfied",
-          "no_further_questions",
-          "customer_requested",
-          "wrong_number",
-          "spam",
-          "abusive"
-        ]
-      }
-    },
-    required: ["disposition"]
-  }
-}
-
 /** The tools that the model may call. */
 export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
   ...(state.config?.tools ?? []).map(({ name, description, parameters, usage_instructions }) => ({
@@ -59,5 +36,17 @@ export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
     description: usage_instructions === undefined ? description : `${description}\n\n${usage_instructions}`,
     parameters
   })),
-  ...(state.config?.end_call === true ? [endCall] : [])
+  ...(state.config === null ? [] : platformToolsOf(state.config))
+]
+
+/** What the model is told when values are to be drawn from the call. */
+const extractionTask =
+  "The phone call is over. Draw from it the values that the schema asks for, as one JSON object, and say nothing else. " +
+  "Use null for what was not said; guess nothing."
+
+/** The call as it was heard, for drawing values from it. The call's own prompt tells what it was about. */
+export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => [
+  { role: "system", content: state.config?.system_prompt ?? "" },
+  ...state.transcript.map(({ content, role }): ModelMessage => ({ role, content })),
+  { role: "system", content: extractionTask }
 ]

@@ -24,6 +24,9 @@ export const filled = (message: string, variables: CallVariables): string =>
     String(variables[name])
   )
 
+/** Whether a message, with its variables filled in, is longer than one may be. */
+export const tooLong = (message: string): boolean => charactersIn(message) > smsCharacters
+
 /** As long as every call's id. */
 const someCall = `call_${"0".repeat(24)}`
 
@@ -48,7 +51,7 @@ export const postCallSmsOf = (answer: unknown, warnings: Array<Warning>): PostCa
   const sender_name = read("sender_name", postCallSmsFields.sender_name) || null
   if (to === null || message === null) return null
   // How long the call will be is not known yet; of one digit it is shortest.
-  if (charactersIn(filled(message, { call_id: someCall, duration_seconds: 0 })) > smsCharacters) {
+  if (tooLong(filled(message, { call_id: someCall, duration_seconds: 0 }))) {
     warnings.push({ field: "post_call.sms.message", reason: `message must not exceed ${smsCharacters} characters` })
     return null
   }

@@ -11,6 +11,7 @@ import type { Facts, Input } from "../conversation/Input.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as AgentServer from "./AgentServer.ts"
+import * as Duties from "./Duties.ts"
 import type { Happening } from "./Happening.ts"
 import * as Line from "./Line.ts"
 import type { SessionServices } from "./SessionServices.ts"
@@ -28,6 +29,10 @@ export interface CallSession {
   readonly gather: (rules: GatherRules) => "accepted" | "already-active" | "not-in-progress"
   /** Whether the call has been answered and is not over. */
   readonly inProgress: () => boolean
+  /** Whether nobody is on the line any more, and something is still to be done before its record is complete. */
+  readonly lingers: () => boolean
+  /** Completes if that may take a while. */
+  readonly lingering: Effect.Effect<void>
   /** Lets go of the call at once, without settling it: another node has taken it over. */
   readonly abandon: () => void
   /** The call's recording, which ends with the session's scope; undefined when none was wanted or begun. */
@@ -57,6 +62,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const clock = yield* Effect.clock
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const over = yield* Deferred.make<Conversation | undefined>()
+    const lingering = yield* Deferred.make<void>()
     const tasks = yield* FiberMap.make<string, void>()
     const run = yield* FiberMap.runtime(tasks)<never>()
     /** Starts something that belongs to the call, in place of what has the same name. */
@@ -81,7 +87,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
 
     const record = (input: Facts | Input, commands: ReadonlyArray<Command>): void => {
       // A finished turn must survive whatever happens next; the rest may be written together a little later.
-      const urgent = commands.some((c) => c._tag === "TellTranscript" || c._tag === "InvokeTool")
+      const urgent = commands.some((c) => ["TellTranscript", "InvokeTool", "SendSms"].includes(c._tag))
       journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, urgent)
       for (const command of commands) perform(command)
     }
@@ -136,10 +142,11 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     }
 
     const timers = yield* Timers.make({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
+    const variables = { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id }
     const thinker = yield* Thinker.make({
       callId: facts.call_id,
       models: providers.languageModel,
-      variables: { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id },
+      variables,
       listener: {
         onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
         onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),
@@ -172,6 +179,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       feed
     })
 
+    const owed = Duties.make({ agent, facts, services, feed, variables })
     const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
       onSuccess: connect,
       onFailure: ({ reason }) => Effect.sync(() => feed({ _tag: "AnswerFailed", reason }))
@@ -222,8 +230,19 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           server.tellTranscript(command)
           return
         case "Hangup":
-          if (leg !== undefined) leg.hangup(command.reason)
+          recording?.stop()
+          if (line !== undefined) line.hangup(command.reason)
           else incoming.reject("unavailable", command.reason)
+          return
+        case "SendSms":
+          task(`tool:${command.id}`, owed.sendSms(command))
+          return
+        case "Extract":
+          Deferred.unsafeDone(lingering, Effect.void)
+          task("extraction", owed.extract(command))
+          return
+        case "Note":
+          services.background(Effect.logWarning(`Call ${facts.call_id}: ${command.text}`))
           return
         case "Finish":
           Deferred.unsafeDone(over, Effect.succeed(state))
@@ -257,7 +276,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         feed({ _tag: "GatherRequested", rules })
         return "accepted"
       },
-      inProgress: () => state.answered_at !== null && state.phase !== "over",
+      inProgress: () => state.answered_at !== null && state.ended_at === null,
+      lingers: () => state.phase === "after",
+      lingering: Deferred.await(lingering),
       abandon: () => {
         abandoned = true
         if (leg !== undefined) leg.hangup("error")

@@ -21,6 +21,7 @@ export interface Line {
   readonly onLeg: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
+  /** Ends the leg; nothing is spoken any more. */
   readonly hangup: CallLeg["hangup"]
 }
 
@@ -122,6 +123,10 @@ export const connect = (options: {
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },
       record: (recording) => media.record(recording),
-      hangup: leg.hangup
+      hangup: (reason) => {
+        leg.hangup(reason)
+        speaker.stop()
+        media.stop()
+      }
     }
   })

@@ -4,6 +4,7 @@ import type { TextToSpeech } from "@svc/providers/TextToSpeech"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import { type Context, Effect, Runtime } from "effect"
 import { Callbacks } from "../Callbacks.ts"
+import { CallMessages } from "../CallMessages.ts"
 import { isGender } from "../conversation/GatherAnswer.ts"
 import { Journal } from "../Journal.ts"
 import { EnergyVoice } from "../media/EnergyVoice.ts"
@@ -13,6 +14,7 @@ import { Recorder } from "../recording/Recorder.ts"
 /** What every session of the process shares. */
 export interface SessionServices {
   readonly callbacks: Context.Tag.Service<Callbacks>
+  readonly messages: Context.Tag.Service<CallMessages>
   readonly journal: Context.Tag.Service<Journal>
   readonly providers: Context.Tag.Service<Providers>
   readonly ticker: Context.Tag.Service<Ticker>
@@ -36,7 +38,7 @@ export interface SessionServices {
 /** The shared services, from the loaded providers. `background` runs what may outlive a call. */
 export const sessionServices = (
   background: (effect: Effect.Effect<void>) => void
-): Effect.Effect<SessionServices, never, Providers | Callbacks | Journal | Ticker | Recorder> =>
+): Effect.Effect<SessionServices, never, Providers | Callbacks | CallMessages | Journal | Ticker | Recorder> =>
   Effect.gen(function* () {
     const providers = yield* Providers
     const runtime = yield* Effect.runtime<never>()
@@ -51,6 +53,7 @@ export const sessionServices = (
       )
     return {
       callbacks: yield* Callbacks,
+      messages: yield* CallMessages,
       journal: yield* Journal,
       providers,
       ticker: yield* Ticker,
