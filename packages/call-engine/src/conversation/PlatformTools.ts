@@ -62,7 +62,7 @@ export const dispositionOf = (args: { readonly [name: string]: unknown }): typeo
 }
 
 const Sms = Schema.Struct({
-  to: E164.annotations({ message: () => "to must be a valid E.164 phone number" }),
+  to: E164.annotations({ message: () => ({ message: "to must be a valid E.164 phone number", override: true }) }),
   message: SmsText,
   sender_name: Schema.optional(Schema.NullOr(SenderName))
 })
