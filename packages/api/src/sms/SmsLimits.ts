@@ -16,6 +16,10 @@ export const SmsText = Schema.String.pipe(
     message: () => "message is required.",
     jsonSchema: { minLength: 1 }
   }),
+  Schema.filter((text) => !text.includes("\0") && text.isWellFormed(), {
+    message: () => "message must be text that can be sent",
+    jsonSchema: {}
+  }),
   Schema.filter((text) => charactersIn(text) <= smsCharacters, {
     message: () => `message must not exceed ${smsCharacters} characters`,
     jsonSchema: { maxLength: smsCharacters }
