@@ -26,7 +26,7 @@ export class CallMessages extends Context.Tag("@svc/call-engine/CallMessages")<
           .sendInCall({
             call_id: facts.call_id,
             from: facts.from,
-            called: facts.to,
+            numbers: [facts.to, facts.from],
             org_id: agent.org_id,
             project_id: agent.project_id,
             agent,

@@ -20,6 +20,7 @@ import {
   Deferred,
   Effect,
   Either,
+  Fiber,
   FiberId,
   FiberSet,
   Layer,
@@ -40,8 +41,8 @@ export interface SmsOfCall {
   readonly call_id: CallId
   /** The caller's number. */
   readonly from: string | null
-  /** The number that was called: it sends the message when it is the agent's. */
-  readonly called: string | null
+  /** Both ends of the call: a number of the agent among them sends the message. */
+  readonly numbers: ReadonlyArray<string | null>
   readonly org_id: number
   readonly project_id: number
   readonly agent: { readonly id: number; readonly public_id: AgentId }
@@ -52,6 +53,9 @@ export interface SmsOfCall {
   readonly message: string
   readonly sender_name: string | null
 }
+
+/** How long an answer waits for the books when the database is away. */
+const booksMs = 5_000
 
 /** How long a stopping process waits for messages that the network has not taken yet. */
 const graceMs = 5_000
@@ -146,7 +150,7 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
         )
 
       /** From the network's door to the books. */
-      const deliver = (sms: NewSms, from: string | null) =>
+      const deliver = (sms: NewSms, from: string | null, cost: BigDecimal.BigDecimal) =>
         Effect.gen(function* () {
           const messaging = telephony.find(({ id }) => id === sms.telephony)?.sms
           const answer = yield* Effect.either(
@@ -160,7 +164,6 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
                   message: sms.message
                 })
           )
-          const cost = yield* costOf(sms)
           const outcome: SmsOutcome = Either.match(answer, {
             onLeft: ({ reason }) => ({ status: "failed", error: reason, provider_message_id: null, cost_eur: null }),
             onRight: ({ provider_message_id }) => ({
@@ -170,7 +173,8 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
               cost_eur: BigDecimal.format(cost)
             })
           })
-          yield* conclude(sms, from, outcome, cost)
+          const booking = yield* FiberSet.run(sending, conclude(sms, from, outcome, cost))
+          yield* Effect.timeoutOption(Fiber.join(booking), booksMs)
           return yield* told({ ...sms, ...outcome, cost_eur: numberOf(outcome.cost_eur) })
         })
 
@@ -182,7 +186,9 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           const done = Deferred.unsafeMake<SmsMessage, SmsUnsent>(FiberId.none)
           underWay.set(sms.reference, done)
           const work = Effect.gen(function* () {
-            if (yield* repo.begin(sms)) return yield* deliver(sms, from)
+            // All that can fail before the network is asked comes before it is written that it will be.
+            const cost = yield* costOf(sms)
+            if (yield* repo.begin(sms)) return yield* deliver(sms, from, cost)
             const before = yield* repo.find(sms.reference)
             return yield* Option.match(before, { onNone: () => unknown, onSome: told })
           }).pipe(
@@ -229,7 +235,7 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
         }),
         sendInCall: Effect.fn("Sms.sendInCall")(function* (call) {
           const owned = yield* numbers.ofAgent(call.agent.id)
-          const number = owned.find((one) => one.number === call.called) ?? owned[0]
+          const number = owned.find((one) => call.numbers.includes(one.number)) ?? owned[0]
           if (number === undefined)
             return yield* new SmsUnsent({ reason: "the agent has no phone number to send from" })
           const sms: NewSms = {

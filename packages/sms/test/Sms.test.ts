@@ -13,7 +13,7 @@ const inCall = (line: Effect.Effect.Success<ReturnType<typeof project>>, more: P
     (call_id): SmsOfCall => ({
       call_id,
       from: "+31612345678",
-      called: line.number,
+      numbers: ["+31612345678", line.number],
       org_id: line.owner.org.id,
       project_id: line.owner.project.id,
       agent: line.agent,
@@ -115,10 +115,10 @@ layer(Test)("A text message", (it) => {
       const line = yield* project()
       const second = yield* numbers.import(line.owner, { number: `${line.number}9`, telephony: "texting" })
       yield* numbers.assign(line.owner.project, String(second.id), line.agent.public_id)
-      expect(yield* sms.sendInCall(yield* inCall(line, { called: second.number }))).toMatchObject({
+      expect(yield* sms.sendInCall(yield* inCall(line, { numbers: [second.number, "+31612345678"] }))).toMatchObject({
         from_number: second.number
       })
-      const call = yield* inCall(line, { called: "+12025559999" })
+      const call = yield* inCall(line, { numbers: ["+12025559999", null] })
       expect(yield* sms.sendInCall(call)).toMatchObject({ from_number: line.number })
       expect((yield* books(line.owner.org.id)).events.at(-1)).toMatchObject({ call_id: call.call_id, from: call.from })
     })
