@@ -67,7 +67,8 @@ const NoCalls = Layer.succeed(Calls, {
   get: () => unasked,
   state: () => unasked,
   end: () => unasked,
-  gather: () => unasked
+  gather: () => unasked,
+  transfer: () => unasked
 })
 
 const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(

@@ -4,7 +4,7 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { mulaw8k } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
 import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
-import { Cause, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
+import { Cause, type ConfigError, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
 import { CallAdmission } from "./CallAdmission.ts"
 import type { Callbacks } from "./Callbacks.ts"
 import type { CallMessages } from "./CallMessages.ts"
@@ -45,6 +45,14 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
       callId: string,
       rules: GatherRules
     ) => Effect.Effect<ReturnType<CallSession.CallSession["gather"]> | "not-here">
+    /**
+     * Asks for the transfer of a call, and waits for its outcome: null, or why it failed. `not-here`: no call of that id
+     * is live here. Of many at once, one is accepted.
+     */
+    readonly transfer: (
+      callId: string,
+      destination: string
+    ) => Effect.Effect<{ readonly failure: string | null } | "already-active" | "not-in-progress" | "not-here">
     /** The projects that have calls which are live here. */
     readonly projects: Effect.Effect<ReadonlyArray<number>>
     /**
@@ -56,7 +64,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
 >() {
   static readonly layer: Layer.Layer<
     CallEngine,
-    never,
+    ConfigError.ConfigError,
     | Agents
     | PhoneNumbers
     | NodeLease
@@ -135,7 +143,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                     max_duration: agent.max_duration,
                     end_call_enabled: agent.end_call_enabled
                   },
-                  endpointing: services.recognizer.capabilities.endpointing
+                  ...services.facts
                 }
               })
               live.set(owner.public_id, { project: agent.project_id, session, settled })
@@ -196,6 +204,11 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
             return Effect.as(Deferred.await(call.settled), true)
           }),
         gather: (callId, rules) => Effect.sync(() => live.get(callId)?.session.gather(rules) ?? "not-here"),
+        transfer: (callId, destination) =>
+          Effect.gen(function* () {
+            const asked = live.get(callId)?.session.transfer(destination) ?? ("not-here" as const)
+            return typeof asked === "string" ? asked : { failure: yield* asked }
+          }),
         projects: Effect.sync(() => [...new Set([...live.values()].map(({ project }) => project))]),
         endOf: (projects) =>
           Effect.sync(() => {

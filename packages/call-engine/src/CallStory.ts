@@ -80,6 +80,10 @@ const ofInput = (input: Facts | Input): Told => {
       )
     case "GatherRequested":
       return line("call", "digits asked for through the API", input.rules)
+    case "TransferRequested":
+      return line("call", `transfer to ${input.destination} asked for through the API`)
+    case "TransferProgressed":
+      return line("call", `transfer: ${input.state}${input.reason === null ? "" : ` (${input.reason})`}`)
     case "EndRequested":
       return line("call", input.by === "api" ? "end asked for through the API" : "the server stops")
     case "CallerHungUp":
@@ -95,6 +99,8 @@ const ofCommand = (command: Command): Told => {
       return command.gathered === undefined ? undefined : line("server", "asked for the choice", command.gathered)
     case "AskModel":
       return line("model", `asked for turn ${command.turn}`, command.messages)
+    case "Transfer":
+      return line("call", `the network was asked to transfer to ${command.destination}`)
     case "InvokeTool":
       return line("tool", command.name, command.arguments)
     case "SendSms":

@@ -33,6 +33,10 @@ export const CallsHttp = Handlers.group(
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.end(project, path.callId), (call_id) => ({ success: true as const, call_id }))
         ),
+      transfer: ({ path, payload: { destination } }) =>
+        Effect.flatMap(CurrentProject, (project) =>
+          Effect.as(calls.transfer(project, path.callId, destination), { success: true as const, destination })
+        ),
       gather: ({ path, payload }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.gather(project, path.callId, payload), (call_id) => ({ message: "Gather started", call_id }))

@@ -37,6 +37,9 @@ export interface FinishedCall {
   readonly ended_reason: string | null
   readonly ended_at: Date
   readonly duration_seconds: number
+  /** With the party that the caller was transferred to; not part of the call's duration. */
+  readonly transfer_duration_seconds: number
+  readonly transferred_to: string | null
   readonly minutes_used: number
   /** EUR, as all costs are. */
   readonly rate_per_minute: number
@@ -176,6 +179,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
             update calls set
               status = ${call.status}, disposition = ${call.disposition}, ended_reason = ${call.ended_reason},
               ended_at = ${call.ended_at}, duration_seconds = ${call.duration_seconds},
+              transfer_duration_seconds = ${call.transfer_duration_seconds}, transferred_to = ${call.transferred_to},
               minutes_used = ${call.minutes_used}, rate_per_minute = ${call.rate_per_minute},
               call_cost = ${call.call_cost}, recording_cost = ${call.recording_cost},
               transfer_cost = ${call.transfer_cost}, llm_discount = ${call.llm_discount},

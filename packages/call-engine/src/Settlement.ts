@@ -58,7 +58,7 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
           const charge = yield* billing.settle(call.public_id, {
             seconds: record.duration_seconds,
             recording_seconds: recorded?.seconds ?? 0,
-            transfer_seconds: 0,
+            transfer_seconds: record.transfer_duration_seconds,
             llm_discount
           })
           const finished = { ...record, ...inNumbers(charge) }
@@ -116,6 +116,8 @@ const ownerOf = ({ agent_id, agent_public_id, org_id, project_id, started_at }: 
 
 const blank: Omit<UnchargedCall, "status" | "disposition" | "ended_reason" | "ended_at"> = {
   duration_seconds: 0,
+  transfer_duration_seconds: 0,
+  transferred_to: null,
   turn_count: 0,
   tool_call_count: 0,
   tools_called: [],
@@ -125,17 +127,25 @@ const blank: Omit<UnchargedCall, "status" | "disposition" | "ended_reason" | "en
   extracted_data: {}
 }
 
-/** The record of a conversation that is over. A call is timed from its answer. */
+/**
+ * The record of a conversation that is over. A call is timed from its answer to its end, or to the moment at which the
+ * caller was transferred: from there to the end it is the transfer that is timed.
+ */
 export const recordOf = (state: Conversation): UnchargedCall => {
   const endedAt = state.ended_at ?? 0
-  const seconds = state.answered_at === null ? 0 : Math.max(0, (endedAt - state.answered_at) / 1000)
-  const tools = state.entries.flatMap((e) => (e.kind === "agent" ? e.tools.map((t) => t.name) : []))
+  const leftAt = state.transferred?.at ?? endedAt
+  const seconds = state.answered_at === null ? 0 : Math.max(0, (leftAt - state.answered_at) / 1000)
+  const tools = state.entries.flatMap((e) =>
+    e.kind === "agent" ? e.tools.flatMap((t) => (t.note === true ? [] : [t.name])) : []
+  )
   return {
     status: state.outcome?.status ?? "failed",
     disposition: state.outcome?.disposition ?? "failed",
     ended_reason: state.outcome === null ? "error" : state.outcome.ended_reason,
     ended_at: new Date(state.facts.started_at + endedAt),
     duration_seconds: Math.round(seconds),
+    transfer_duration_seconds: Math.max(0, Math.round((endedAt - leftAt) / 1000)),
+    transferred_to: state.transferred?.destination ?? null,
     turn_count: state.transcript.length,
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
@@ -194,7 +204,7 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       disposition: outcome?.disposition ?? "failed",
       ended_reason,
       ws_unavailable: false,
-      transferred_to: null,
+      transferred_to: record.transferred_to,
       metadata: record.metadata,
       language: state.config?.language ?? state.facts.agent.language,
       turn_count: record.turn_count,

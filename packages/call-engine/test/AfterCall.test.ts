@@ -21,7 +21,7 @@ const ended = (change: Partial<CallConfig>, given: Parameters<typeof Script.live
   return s.wait(12_400).input({ _tag: "CallerHungUp" })
 }
 const after = (s: Script): ReadonlyArray<string> =>
-  s.take().filter((c) => /^(Hangup|Extract|SendSms|Note|Finish|StartTimer|StopTimer (extr|post))/.test(c))
+  s.take().filter((c) => /^(Hangup|Extract|SendSms|Note|Finish|(Start|Stop)Timer (extr|post))/.test(c))
 const finish = "Finish completed answered caller-hangup"
 
 const rowsOf = (s: Script): ReadonlyArray<RecordedInput> => {
@@ -49,7 +49,7 @@ describe("a call that is over", () => {
       "user: I am Anna",
       expect.stringMatching(/^system: The phone call is over/)
     ])
-    expect(after(s)).toEqual(["Hangup caller-hangup", "Extract", "StartTimer extraction 10000"])
+    expect(after(s)).toEqual(["Hangup caller-hangup", "Extract", "StartTimer extraction 8500"])
     s.wait(800).input({ _tag: "Extracted", answer: { name: "Anna", age: "unknown" } })
     const [sms] = s.commands.filter((c) => c._tag === "SendSms")
     expect(sms).toEqual({
@@ -73,7 +73,7 @@ describe("a call that is over", () => {
 
   it.each([
     ["the model fails", (s: Script) => s.input({ _tag: "ExtractionFailed", reason: "no model" })],
-    ["the model hangs", (s: Script) => s.wait(10_000).fire("extraction")],
+    ["the model hangs", (s: Script) => s.wait(8_500).fire("extraction")],
     ["the answer is no object", (s: Script) => s.input({ _tag: "Extracted", answer: ["Anna"] })]
   ])("has nulls for values when %s, and goes on", (_, act) => {
     const s = act(ended({ extraction, post_call_sms }))
@@ -85,7 +85,7 @@ describe("a call that is over", () => {
   })
 
   it("takes neither values nor a message's fate that come too late", () => {
-    const s = ended({ extraction, post_call_sms }).wait(10_000).fire("extraction")
+    const s = ended({ extraction, post_call_sms }).wait(8_500).fire("extraction")
     s.input({ _tag: "Extracted", answer: { name: "Anna" } })
     expect(recordOf(s.state).extracted_data).toEqual({ name: null, age: null })
     s.wait(3_000).fire("post_call_sms")

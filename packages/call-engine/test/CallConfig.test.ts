@@ -47,6 +47,7 @@ describe("an answer to call.started", () => {
       send_sms: null,
       extraction: null,
       post_call_sms: null,
+      transfer_destinations: {},
       dtmf_actions: {},
       metadata: {},
       warnings: []
@@ -105,6 +106,7 @@ describe("an answer to call.started", () => {
         { name: "age", type: "number" }
       ],
       post_call_sms: { to: "caller", message: "Thanks, {{call_id}}.", sender_name: "Shop" },
+      transfer_destinations: {},
       dtmf_actions: { "1": "sales" },
       metadata: { a: { b: [1] } },
       warnings: []

@@ -72,6 +72,7 @@ export const caller = Effect.gen(function* () {
   if (voice === undefined) return yield* Effect.dieMessage("no voice")
   let listener: (event: CallEvent) => void = () => {}
   let frames = 0
+  const hangups: Array<string> = []
   const leg: CallLeg = {
     format: mulaw8k,
     listen: (l) => {
@@ -80,7 +81,7 @@ export const caller = Effect.gen(function* () {
     send: () => void frames++,
     mark: () => {},
     clear: () => {},
-    hangup: () => {}
+    hangup: (reason) => void hangups.push(reason)
   }
   const incoming: IncomingCall = {
     id: "1",
@@ -116,5 +117,5 @@ export const caller = Effect.gen(function* () {
       for (const digit of keys) listener({ _tag: "Dtmf", digit, source })
     })
   const hangup = Effect.sync(() => listener({ _tag: "Ended", cause: "hangup" }))
-  return { incoming, say, press, hangup, frames: () => frames }
+  return { incoming, say, press, hangup, hangups, frames: () => frames }
 })

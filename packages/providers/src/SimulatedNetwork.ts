@@ -33,7 +33,10 @@ export const ClientMessage = Schema.Union(
     event: Schema.Literal("register"),
     numbers: Schema.Array(Schema.String),
     behaviour,
-    ring_ms: Schema.optional(Schema.Number)
+    /** How long it rings before it answers or declines; 200 unless given. */
+    ring_ms: Schema.optional(Schema.Number),
+    /** Send the agent's audio as `media` too. */
+    audio: Schema.optional(Schema.Boolean)
   }),
   Schema.Struct({ event: Schema.Literal("answer"), call_ref: Schema.String }),
   Schema.Struct({ event: Schema.Literal("reject"), call_ref: Schema.String, cause: Schema.optional(Schema.String) })

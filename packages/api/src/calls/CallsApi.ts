@@ -20,6 +20,7 @@ import {
 } from "./Call.ts"
 import { CallsSummary, CallsSummaryQuery } from "./CallsSummary.ts"
 import { GatherAccepted, GatherAlreadyActive, GatherRequest } from "./Gather.ts"
+import { TransferAlreadyActive, TransferDone, TransferFailed, TransferRequest } from "./Transfer.ts"
 
 /** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
 export const CallsQuery = Schema.Struct({
@@ -159,4 +160,23 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addError(CallNotInProgress.wire)
       .addError(GatherAlreadyActive.wire)
       .addError(NoControlChannel.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("transfer", "/v1/calls/:callId/transfer")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Transfer a call",
+          description:
+            "Hands the caller over to another number (blind transfer) and answers with the outcome, which may take as long as a phone rings. A transfer that fails is a 422 whose message carries the reason; the caller is then back with the agent. One transfer at a time: another is a 409, as is a call that is not `in-progress`."
+        })
+      )
+      .setPath(callId)
+      .setPayload(TransferRequest)
+      .addSuccess(TransferDone)
+      .addError(ValidationError.wire)
+      .addError(CallNotFound.wire)
+      .addError(CallNotInProgress.wire)
+      .addError(TransferAlreadyActive.wire)
+      .addError(NoControlChannel.wire)
+      .addError(TransferFailed.wire)
   )

@@ -12,22 +12,24 @@ import { type Conversation, command, type Draft, patch, startTimer, stopTimer } 
  * | stage | on | then |
  * |---|---|---|
  * | – | the call is over, was answered, and has a schema and a transcript | extracting: the model is asked |
- * | extracting | its answer, its failure, or {@link extractionMs} since the end | the values are kept, or all are null |
+ * | extracting | its answer, its failure, or {@link extractionMs} over | the values are kept, or all are null |
  * | – | a message is configured | texting |
  * | texting | sent, failed, or {@link textingMs} over | over |
  * | any | the process stops or fails | over |
  */
 
-/** The longest that the values of a call may take, from its end. */
-export const extractionMs = 10_000
+/** The longest that the values of a call may take: with the wait for the last words, 10 s from its end. */
+export const extractionMs = 8_500
 /** The longest that its record waits for the message to be taken. It goes on by itself. */
 export const textingMs = 3_000
 /** The same for both when the process is about to stop. */
 const stoppingMs = 1_000
 
-/** Whole seconds from the answer to the end. */
-export const durationOf = ({ answered_at, ended_at }: Conversation): number =>
-  answered_at === null || ended_at === null ? 0 : Math.max(0, Math.round((ended_at - answered_at) / 1000))
+/** Whole seconds from the answer to the end, or to the moment at which the caller was transferred. */
+export const durationOf = ({ answered_at, ended_at, transferred }: Conversation): number => {
+  const until = transferred?.at ?? ended_at
+  return answered_at === null || until === null ? 0 : Math.max(0, Math.round((until - answered_at) / 1000))
+}
 
 /** The call is over, and `outcome` stays. */
 export const begin = (d: Draft, outcome: Outcome): void => {
@@ -38,8 +40,7 @@ export const begin = (d: Draft, outcome: Outcome): void => {
     return
   }
   command(d, { _tag: "Extract", messages: Messages.extraction(d.state), fields })
-  const left = extractionMs - (d.at - (d.state.ended_at ?? d.at))
-  startTimer(d, "extraction", Math.max(0, d.state.stopping ? Math.min(left, stoppingMs) : left))
+  startTimer(d, "extraction", d.state.stopping ? stoppingMs : extractionMs)
 }
 
 /** The last step of every call; what is still going on is not waited for. */

@@ -6,6 +6,7 @@ import { decodeValue, fieldReader, isRecord, Warning } from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
 import { PostCallSms, postCallSmsOf } from "./PostCallSms.ts"
+import { destinationsOf } from "./TransferAnswer.ts"
 
 /** What the agent's own settings give a call before its server is asked. */
 export const AgentDefaults = Schema.Struct({
@@ -54,6 +55,10 @@ export const CallConfig = Schema.Struct({
   /** What is drawn from the call when it has ended. */
   extraction: added(Schema.NullOr(ExtractionSchema), none),
   post_call_sms: added(Schema.NullOr(PostCallSms), none),
+  /** Label → E.164: where the model may transfer the caller to. Absent in journals of earlier versions. */
+  transfer_destinations: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), {
+    exact: true
+  }),
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   /** Fields that were left out because they were not valid, each with the reason (decisions §4.11). */
@@ -170,6 +175,7 @@ export const resolve = (
     send_sms,
     extraction: extractionOf(read("extraction_schema", callStartedFields.extraction_schema), warnings),
     post_call_sms: postCallSmsOf(answer, warnings),
+    transfer_destinations: destinationsOf(answer["transfer_destinations"], warnings),
     dtmf_actions: read("dtmf_actions", callStartedFields.dtmf_actions) ?? {},
     metadata,
     warnings

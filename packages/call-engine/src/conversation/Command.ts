@@ -23,6 +23,9 @@ export interface MenuInput {
   readonly gather_status: "valid" | "timeout" | "invalid"
 }
 
+/** Which of the providers of a kind: not the preferred one, but the so-maniest to fall back on. From 1; absent: the preferred. */
+export type Rank = number
+
 /** What a conversation wants done. The shell carries commands out in order and reports back by inputs. */
 export type Command =
   /** Ask the agent's server for the configuration → MenuAnswered | ConfigAnswered | ConfigFailed. `gathered`: again, with what was typed → ConfigAnswered | ConfigFailed. */
@@ -35,7 +38,10 @@ export type Command =
       readonly language: string
       readonly format: CallConfig["stt_format"]
       readonly keyterms: ReadonlyArray<string>
+      readonly provider?: Rank
     }
+  /** No more is to be heard: the recognizer gives its last words → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
+  | { readonly _tag: "StopListening" }
   /** Say a text after all texts asked before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
   | {
       readonly _tag: "Speak"
@@ -43,6 +49,7 @@ export type Command =
       readonly text: string
       readonly voice: string
       readonly language: string
+      readonly provider?: Rank
     }
   /** Stop at once and drop what waits → SpeechCleared. */
   | { readonly _tag: "StopSpeaking" }
@@ -52,6 +59,7 @@ export type Command =
       readonly turn: number
       readonly messages: ReadonlyArray<ModelMessage>
       readonly tools: ReadonlyArray<ModelTool>
+      readonly provider?: Rank
     }
   | { readonly _tag: "CancelModel" }
   /** Ask the agent's server → ToolAnswered | ToolFailed. The conversation keeps the time. */
@@ -90,6 +98,10 @@ export type Command =
       readonly content: string
       readonly timestamp: number
     }
+  /** Hand the caller over to another number (E.164) → TransferProgressed. */
+  | { readonly _tag: "Transfer"; readonly destination: string }
+  /** Tell who asked for the transfer how it went. `failure_reason` null: the caller is gone, and we hear no more of the call. */
+  | { readonly _tag: "TransferOver"; readonly failure_reason: string | null }
   /** Refuse the call that was not answered, or end the leg. */
   | { readonly _tag: "Hangup"; readonly reason: string }
   /** The last command: settle the record, release everything. */

@@ -1,7 +1,8 @@
 import * as AfterCall from "./AfterCall.ts"
-import { apology } from "./Apology.ts"
 import type { Command } from "./Command.ts"
 import * as Ending from "./Ending.ts"
+import * as Failures from "./Failures.ts"
+import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
 import type { Facts, Input } from "./Input.ts"
 import * as Limits from "./Limits.ts"
@@ -9,6 +10,7 @@ import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { type Conversation, command, type Draft, emit, ids, initial, patch, timestamp } from "./State.ts"
 import * as Tools from "./Tools.ts"
+import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
 
 /**
@@ -31,10 +33,13 @@ export const start = (facts: Facts): Result => {
 /** What the conversation makes of an input. */
 export const step = (state: Conversation, input: Input): Result => {
   if (state.phase === "over") return [state, []]
-  const d: Draft = { state, at: input.at, commands: [] }
-  apply(d, input)
+  const d: Draft = { state, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
+  if (state.phase === "draining") Ending.onDraining(d, input)
+  else apply(d, input)
   Speech.closeFinished(d)
+  Turn.proceed(d)
   Gather.proceed(d)
+  Transfer.proceed(d)
   Ending.continueEnding(d)
   Limits.watchInactivity(d)
   return [d.state, d.commands]
@@ -42,7 +47,11 @@ export const step = (state: Conversation, input: Input): Result => {
 
 /** Whether a partial transcript would change anything now; others need not be told (nor journaled). */
 export const heedsPartial = (state: Conversation): boolean =>
-  !state.caller.speaking || state.interruption?.user_text === null || Speech.isSpeaking(state)
+  !state.caller.speaking ||
+  (state.caller.words.length === 0 && state.caller.partial === "") ||
+  state.phase === "draining" ||
+  state.interruption?.user_text === null ||
+  Speech.isSpeaking(state)
 
 const apply = (d: Draft, input: Input): void => {
   if (d.state.phase === "after") {
@@ -88,38 +97,54 @@ const apply = (d: Draft, input: Input): void => {
       endRequested(d, input.by)
       return
     default:
-      // Everything else belongs to an answered call.
-      if (d.state.answered_at !== null) applyLive(d, input)
+      // Everything else belongs to an answered call that is ours.
+      if (d.state.phase === "transferred") onTransferred(d, input)
+      else if (d.state.answered_at !== null) applyLive(d, input)
       return
   }
+}
+
+/** The caller is with somebody else: we only wait for the end. */
+const onTransferred = (d: Draft, input: Input): void => {
+  if (input._tag === "TimerFired" && d.state.timers.has(input.timer)) Ending.over(d, Transfer.outcome)
 }
 
 const applyLive = (d: Draft, input: Input): void => {
   switch (input._tag) {
     case "CallerSpeechStarted":
-      Turn.onSpeechStarted(d)
+      Turn.onSpeechStarted(d, input)
       return
     case "CallerSpeechStopped":
-      Turn.onSpeechStopped(d)
+      Turn.onSpeechStopped(d, input)
       return
     case "CallerPartial":
       Turn.onWords(d, input.text, false)
       return
     case "CallerFinal":
-      patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
       Turn.onWords(d, input.text, true)
       return
     case "CallerEndOfTurn":
+      patch(d, { deaf_ms: 0 })
       Turn.onEndOfTurn(d)
       return
+    case "RecognizerFinished":
+      return
     case "RecognizerFailed":
-      if (Turn.onRecognizerFailed(d)) Ending.begin(d, "error")
+      Failures.onRecognizer(d)
       return
     case "Dtmf":
       onDtmf(d, input.digit)
       return
     case "GatherRequested":
-      if (d.state.phase === "live" && !Gather.isActive(d.state)) Gather.enqueue(d, { kind: "request" }, input.rules)
+      if (d.state.phase !== "live" || Transfer.isActive(d.state)) return
+      if (!Gather.isActive(d.state)) Gather.enqueue(d, { kind: "request" }, input.rules)
+      return
+    case "TransferRequested":
+      Transfer.onRequested(d, input)
+      return
+    case "TransferProgressed":
+      Transfer.onProgress(d, input)
       return
     case "ModelStarted":
       Model.onStarted(d, input)
@@ -132,10 +157,10 @@ const applyLive = (d: Draft, input: Input): void => {
       if (Tools.invoke(d, input) !== null) Ending.begin(d, "agent-hangup", { finishSpeech: true })
       return
     case "ModelDone":
-      modelFailed(d, Model.onDone(d, input))
+      Failures.onModel(d, Model.onDone(d, input))
       return
     case "ModelFailed":
-      modelFailed(d, Model.onFailed(d, input))
+      Failures.onModel(d, Model.onFailed(d, input))
       return
     case "SpeechStarted":
       Speech.onStarted(d, input)
@@ -144,12 +169,11 @@ const applyLive = (d: Draft, input: Input): void => {
       Speech.onPlayed(d, input)
       return
     case "SpeechFailed":
-      // A voice that failed twice will not say the farewell either.
-      if (Speech.onFailed(d, input) && d.state.failures.speech > 1) Ending.begin(d, "error", { farewell: false })
+      Failures.onVoice(d, input)
       return
     case "SpeechCleared":
       Speech.onCleared(d, input)
-      Turn.onCleared(d)
+      if (!Failures.onCleared(d)) Turn.onCleared(d)
       return
     case "ToolAnswered":
       Tools.onAnswered(d, input)
@@ -181,12 +205,16 @@ const onAnswered = (d: Draft): void => {
 /** From here on the caller is listened to. */
 const converse = (d: Draft): void => {
   const { config } = d.state
-  Turn.listen(d)
+  Failures.listen(d)
   Limits.onAnswered(d)
   if (config?.first_message) Speech.announce(d, config.first_message)
 }
 
 const endRequested = (d: Draft, by: "api" | "shutdown"): void => {
+  if (d.state.phase === "transferred") {
+    Ending.over(d, Transfer.outcome)
+    return
+  }
   if (by === "api") {
     Ending.begin(d, "api")
     return
@@ -218,24 +246,6 @@ const afterGather = (d: Draft, gathered: Gather.Gathered | null): void => {
   Model.continueAfterTools(d)
 }
 
-/** The first failure is excused, the second in a row ends the call. */
-const modelFailed = (d: Draft, reason: string | null): void => {
-  if (reason === null || d.state.phase !== "live") return
-  const failures = { ...d.state.failures, model: d.state.failures.model + 1 }
-  patch(d, { failures })
-  if (failures.model > 1) {
-    Ending.begin(d, "error")
-    return
-  }
-  // What was said before the failure stands, and a tool that still runs will be answered: no need to excuse anything.
-  if (Speech.isSpeaking(d.state)) return
-  if (d.state.owed) {
-    Model.continueAfterTools(d)
-    return
-  }
-  Speech.announce(d, apology(d.state.config?.language ?? d.state.facts.agent.language))
-}
-
 const onTimer = (d: Draft, timer: string): void => {
   if (!d.state.timers.has(timer)) return
   const timers = new Set(d.state.timers)
@@ -248,7 +258,7 @@ const onTimer = (d: Draft, timer: string): void => {
   }
   switch (timer) {
     case "endpoint":
-      Turn.onEndOfTurn(d)
+      onEndpoint(d)
       return
     case "barge_in":
       Turn.onBargeInTimer(d)
@@ -257,10 +267,16 @@ const onTimer = (d: Draft, timer: string): void => {
       Turn.onResumeTimer(d)
       return
     case "model":
-      modelFailed(d, Model.onTimer(d))
+      Failures.onModel(d, Model.onTimer(d))
+      return
+    case "filler":
+      Filler.onTimer(d)
       return
     case "gather":
       afterGather(d, Gather.onTimer(d))
+      return
+    case "transfer":
+      Transfer.onTimer(d)
       return
     case "max_duration":
       Ending.begin(d, "timeout")
@@ -272,6 +288,14 @@ const onTimer = (d: Draft, timer: string): void => {
       Ending.onFarewellTimer(d)
       return
   }
+}
+
+/** The caller has been quiet for long enough. */
+const onEndpoint = (d: Draft): void => {
+  const { partial, since, until, words } = d.state.caller
+  const understood = partial !== "" || words.length > 0
+  Turn.onEndOfTurn(d)
+  if (!understood) Failures.onNothingHeard(d, until - since)
 }
 
 /** The wall-clock time of an input of this conversation, ISO 8601. */

@@ -29,6 +29,25 @@ const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
   ]
 }
 
+/** How the model transfers a call, created from `transfer_destinations` (spec 6.6, decisions §4.17). */
+const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
+  name: "transfer_call",
+  description: "Transfers the phone call to somebody else. Tell the caller first.",
+  parameters: {
+    type: "object",
+    properties: {
+      destination: { type: "string", enum: labels, description: "Whom to transfer the caller to" },
+      reason: { type: "string", description: "Why, in a few words" }
+    },
+    required: ["destination"]
+  }
+})
+
+const createdTools = (state: Conversation): ReadonlyArray<ModelTool> => {
+  const labels = Object.keys(state.config?.transfer_destinations ?? {})
+  return labels.length === 0 ? [] : [transferCall(labels)]
+}
+
 /** The tools that the model may call. */
 export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
   ...(state.config?.tools ?? []).map(({ name, description, parameters, usage_instructions }) => ({
@@ -36,6 +55,7 @@ export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
     description: usage_instructions === undefined ? description : `${description}\n\n${usage_instructions}`,
     parameters
   })),
+  ...createdTools(state),
   ...(state.config === null ? [] : platformToolsOf(state.config))
 ]
 

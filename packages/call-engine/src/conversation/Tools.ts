@@ -9,6 +9,7 @@ import {
   command,
   type Draft,
   emit,
+  ensureAgent,
   ids,
   patch,
   startTimer,
@@ -25,6 +26,7 @@ import * as WaitingWords from "./WaitingWords.ts"
  * |---|---|---|
  * | called | it is defined for this call | asked of the agent's server, timer started |
  * | called | it wants digits | gathered first, then asked with `gathered_input` and `gather_status` in its arguments |
+ * | called | it is `transfer_call` with a destination of this call | pending until the transfer is over; see Transfer |
  * | called | it was not offered to the model in this turn | answered with an error at once; nobody hears of it |
  * | called | it is `svc_send_sms` | the message is sent by us; one that is not within the limits is an error at once |
  * | pending | ToolAnswered, ToolFailed | tool.completed with its result |
@@ -63,12 +65,43 @@ export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | nul
   return null
 }
 
+/** The model wants to transfer the caller; once it has finished what it says. */
+const transfer = (d: Draft, turn: number, call: Pick<ToolUse, "id" | "name" | "arguments">): void => {
+  const destinations = d.state.config?.transfer_destinations ?? {}
+  const { destination: label, reason } = call.arguments
+  const destination = typeof label === "string" && Object.hasOwn(destinations, label) ? destinations[label] : undefined
+  const busy = d.state.transfer !== null && d.state.transfer.stage !== "given up"
+  addUse(d, turn, { ...call, timeout_seconds: 0, pending: true, result: null })
+  invoked(d, call)
+  if (destination === undefined || busy) {
+    const error = busy
+      ? "A transfer is under way already."
+      : `There is no such destination. There are: ${Object.keys(destinations).join(", ")}.`
+    answer(d, call.id, { error })
+    return
+  }
+  const why = typeof reason === "string" && reason.trim() !== "" ? reason.trim() : null
+  patch(d, { transfer: { destination, reason: why, tool: call.id, stage: "waiting" } })
+}
+
+/** Shows the model what was done without it, as if it had called a tool. */
+export const note = (d: Draft, name: string, args: ToolUse["arguments"], result: unknown): void => {
+  const turn = d.state.next_turn
+  patch(d, { next_turn: turn + 1 })
+  ensureAgent(d, turn, false)
+  addUse(d, turn, { id: `svc_${turn}`, name, arguments: args, timeout_seconds: 0, pending: false, result, note: true })
+}
+
 const start = (d: Draft, turn: number, call: Called): void => {
   const { config } = d.state
   const answered = (error: string) =>
     addUse(d, turn, { ...call, timeout_seconds: 0, pending: false, result: { error } })
   if (!Model.isOffered(d, call.name)) {
     answered(`There is no tool ${call.name}.`)
+    return
+  }
+  if (call.name === "transfer_call") {
+    transfer(d, turn, call)
     return
   }
   if (call.name === sendSms) {
@@ -122,7 +155,8 @@ const settle = (d: Draft, entry: AgentEntry, id: string, result: unknown): void 
   }))
 }
 
-const complete = (d: Draft, id: string, result: unknown): void => {
+/** A tool has its result; the model goes on when it was the last. */
+export const answer = (d: Draft, id: string, result: unknown): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)
   if (entry === undefined || use === undefined) return
@@ -131,9 +165,9 @@ const complete = (d: Draft, id: string, result: unknown): void => {
   Model.continueAfterTools(d)
 }
 
-export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => complete(d, input.id, input.result)
+export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => answer(d, input.id, input.result)
 
-export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => complete(d, input.id, { error: input.reason })
+export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => answer(d, input.id, { error: input.reason })
 
 /** The id of the tool whose timer this is, or undefined. */
 export const ofTimer = (name: string): string | undefined => (name.startsWith("tool:") ? name.slice(5) : undefined)

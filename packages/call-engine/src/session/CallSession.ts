@@ -2,12 +2,13 @@ import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
-import { Deferred, Effect, FiberMap, Scope } from "effect"
+import { Deferred, Effect, FiberId, FiberMap, Scope } from "effect"
 import type { Command, CommandOf } from "../conversation/Command.ts"
 import { type Conversation, heedsPartial, isoTime, start, step } from "../conversation/Conversation.ts"
 import * as Gather from "../conversation/Gather.ts"
 import type { GatherRules } from "../conversation/GatherRules.ts"
 import type { Facts, Input } from "../conversation/Input.ts"
+import * as Transfer from "../conversation/Transfer.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as AgentServer from "./AgentServer.ts"
@@ -19,6 +20,9 @@ import * as Thinker from "./Thinker.ts"
 import * as Timers from "./Timers.ts"
 import { wellFormed } from "./WellFormed.ts"
 
+/** Commands whose input must survive whatever happens next. */
+const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "SendSms", "TransferOver"])
+
 const nothing: Effect.Effect<undefined> = Effect.as(Effect.void, undefined)
 
 /** A live call, as the rest of the engine sees it. */
@@ -27,6 +31,11 @@ export interface CallSession {
   readonly end: (by: "api" | "shutdown") => void
   /** Asks the caller for digits, once no other gather is under way. Synchronous: of many at once, one is `accepted`. */
   readonly gather: (rules: GatherRules) => "accepted" | "already-active" | "not-in-progress"
+  /**
+   * Asks for a transfer. Synchronous: of many at once, one is told its outcome, which comes when the network gives it:
+   * null, or why it failed.
+   */
+  readonly transfer: (destination: string) => Effect.Effect<string | null> | "already-active" | "not-in-progress"
   /** Whether the call has been answered and is not over. */
   readonly inProgress: () => boolean
   /** Whether nobody is on the line any more, and something is still to be done before its record is complete. */
@@ -81,13 +90,15 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let leg: CallLeg | undefined
     let line: Line.Line | undefined
     let recording: CallRecording | undefined
+    /** How the transfer goes that was asked for through the API. */
+    let transfer: Deferred.Deferred<string | null> | undefined
     const pending: Array<Happening> = []
 
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
 
     const record = (input: Facts | Input, commands: ReadonlyArray<Command>): void => {
       // A finished turn must survive whatever happens next; the rest may be written together a little later.
-      const urgent = commands.some((c) => ["TellTranscript", "InvokeTool", "SendSms"].includes(c._tag))
+      const urgent = commands.some(({ _tag }) => urgentTags.has(_tag))
       journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, urgent)
       for (const command of commands) perform(command)
     }
@@ -199,6 +210,10 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         case "Listen":
           line?.listen(command)
           return
+        case "StopListening":
+          if (line === undefined) feed({ _tag: "RecognizerFinished" })
+          else line.stopListening()
+          return
         case "Speak":
           line?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })
           return
@@ -229,6 +244,17 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           return
         case "TellTranscript":
           server.tellTranscript(command)
+          return
+        case "Transfer":
+          line?.transfer(command.destination)
+          return
+        case "TransferOver":
+          if (command.failure_reason === null) {
+            recording?.stop()
+            line?.leave()
+          }
+          if (transfer !== undefined) Deferred.unsafeDone(transfer, Effect.succeed(command.failure_reason))
+          transfer = undefined
           return
         case "Hangup":
           recording?.stop()
@@ -272,13 +298,23 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       end: (by) => feed({ _tag: "EndRequested", by }),
       gather: (rules) => {
         if (state.phase !== "live" && state.phase !== "menu") return "not-in-progress"
+        if (Transfer.isActive(state)) return "not-in-progress"
         // A menu is a gather, and what follows it is not there yet.
         if (state.phase === "menu" || Gather.isActive(state)) return "already-active"
         feed({ _tag: "GatherRequested", rules })
         return "accepted"
       },
+      transfer: (destination) => {
+        if (state.phase !== "live") return "not-in-progress"
+        if (Transfer.isActive(state)) return "already-active"
+        const outcome = Deferred.unsafeMake<string | null>(FiberId.none)
+        transfer = outcome
+        feed({ _tag: "TransferRequested", destination })
+        // A call that was abandoned or broke inside tells nothing more.
+        return Effect.raceFirst(Deferred.await(outcome), Effect.as(Deferred.await(over), "the call ended"))
+      },
       inProgress: () => state.answered_at !== null && state.ended_at === null,
-      lingers: () => state.phase === "after",
+      lingers: () => state.phase === "draining" || state.phase === "after",
       lingering: Deferred.await(lingering),
       abandon: () => {
         abandoned = true

@@ -22,15 +22,33 @@ const refusesMessages = "fails a message that the network refuses, with SmsFaile
 const bringsMessages = "brings messages of the phone in, in order"
 const ofMessages = [sendsMessages, refusesMessages, bringsMessages]
 
+const transfersCall = "transfers a call, if it says that it does, and tells only the end after that"
+const failedTransfer = "tells why a transfer failed, once, and leaves the call with us"
+const callerLeaves = "ends a call whose caller hangs up in mid-transfer, and stops the ringing"
+const weLeave = "ends a call that we hang up in mid-transfer, and stops the ringing"
+const transferring = [transfersCall, failedTransfer, callerLeaves, weLeave]
+const dialled = "dials, if it says that it does, with audio both ways"
+const dialledAndHungUp = "ends a call that we dialled and hang up"
+const stopsRinging = "stops the ringing within 50 ms when it is interrupted"
+const dialling = [
+  dialled,
+  dialledAndHungUp,
+  "tells that a phone that we dial is busy",
+  "tells that a phone that we dial declines",
+  stopsRinging,
+  "refuses a format that it cannot do, with DialFailed"
+]
+
 const expected: { readonly [B in TelephonyBug]: Expected } = {
-  "brings no calls": { allBut: ["declares what it can do", refusesMessages, bringsMessages] },
+  "brings no calls": { allBut: ["declares what it can do", ...dialling, refusesMessages, bringsMessages] },
   "forgets the caller's number": ["brings a call in with its numbers, and rings"],
-  "never rings": ["brings a call in with its numbers, and rings"],
+  "never rings": ["brings a call in with its numbers, and rings", callerLeaves, weLeave, stopsRinging],
   "hangs on answer": {
     allBut: [
       "declares what it can do",
       "brings a call in with its numbers, and rings",
       "tells the phone that a call was refused",
+      ...dialling,
       ...ofMessages
     ]
   },
@@ -39,6 +57,7 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
       "declares what it can do",
       "brings a call in with its numbers, and rings",
       "tells the phone that a call was refused",
+      ...dialling,
       ...ofMessages
     ]
   },
@@ -54,7 +73,9 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "reorders the caller's audio": [
     "brings the caller's audio, whole and in order",
     "keeps what came before listen, in order",
-    "keeps calls apart"
+    "keeps calls apart",
+    failedTransfer,
+    dialled
   ],
   "half frames": ["brings the caller's audio, whole and in order"],
   "forgets what came before listen": ["keeps what came before listen, in order"],
@@ -63,12 +84,15 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
     "tells marks as played once the audio before them was",
     "labels marks truly when audio is cleared: played only if all before them was heard",
     "lets nothing be heard after clear that was sent before it",
-    "keeps calls apart"
+    "keeps calls apart",
+    failedTransfer,
+    dialled
   ],
   "reorders our audio": [
     "plays our audio, in order, and copies the frames it is given",
     "tells marks as played once the audio before them was",
-    "keeps calls apart"
+    "keeps calls apart",
+    dialled
   ],
   "mark played too early": [
     "labels marks truly when audio is cleared: played only if all before them was heard",
@@ -91,7 +115,12 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
     "tells once that the caller hung up, and nothing after",
     "tells once that the connection broke, and nothing after"
   ],
-  "hangup not told": ["ends the call when we hang up, once", "leaves nothing behind after many calls"],
+  "hangup not told": [
+    "ends the call when we hang up, once",
+    "leaves nothing behind after many calls",
+    weLeave,
+    dialledAndHungUp
+  ],
   "throws after the end": [
     "ends the call when we hang up, once",
     "tells once that the caller hung up, and nothing after",
@@ -100,17 +129,23 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "audio after the end": [
     "keeps what came before listen, in order",
     "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after"
+    "tells once that the connection broke, and nothing after",
+    transfersCall,
+    callerLeaves
   ],
   "ends twice": [
     "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after"
+    "tells once that the connection broke, and nothing after",
+    transfersCall
   ],
   "never ends": [
     "keeps what came before listen, in order",
     "tells once that the caller hung up, and nothing after",
     "tells once that the connection broke, and nothing after",
-    "keeps calls apart"
+    "keeps calls apart",
+    transfersCall,
+    callerLeaves,
+    dialled
   ],
   "never notices a broken connection": ["tells once that the connection broke, and nothing after"],
   "reorders keys": ["brings keys that were pressed, in order, if it says that it does"],
@@ -123,7 +158,19 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "keeps refusals of messages to itself": [refusesMessages],
   "brings no messages": [bringsMessages],
   "garbage ends the network": ["survives a phone that sends garbage, and goes on taking calls"],
-  "leaks fibers": ["leaves nothing behind after many calls"]
+  "leaks fibers": ["leaves nothing behind after many calls"],
+  "transfers nowhere": transferring,
+  "keeps the outcome of a transfer to itself": [transfersCall, failedTransfer],
+  "tells the outcome of a transfer twice": [transfersCall, failedTransfer],
+  "calls every transfer completed": [failedTransfer],
+  "ends a call whose transfer failed": [failedTransfer],
+  "hears on after a transfer": [transfersCall],
+  "rings on after the caller left": [callerLeaves, weLeave],
+  "hangs on dial": dialling,
+  "connects what is busy": ["tells that a phone that we dial is busy"],
+  "rings on after an interrupted dial": [stopsRinging],
+  "dials in any format": ["refuses a format that it cannot do, with DialFailed"],
+  "dials without audio": [dialled]
 }
 
 describe("a telephone network that", () => {

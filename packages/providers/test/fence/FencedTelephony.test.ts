@@ -5,7 +5,14 @@ import { mulaw8k } from "../../src/Audio.ts"
 import { fencedTelephony } from "../../src/fence/FencedTelephony.ts"
 import { type Messaging, SmsFailed } from "../../src/Messaging.ts"
 import type { RouteRequest, RouteSocket } from "../../src/Route.ts"
-import type { CallEvent, CallLeg, IncomingCall } from "../../src/Telephony.ts"
+import {
+  type CallEvent,
+  type CallLeg,
+  DialFailed,
+  type IncomingCall,
+  type Outbound,
+  type TransferState
+} from "../../src/Telephony.ts"
 import { telephony } from "../fixtures/Parts.ts"
 
 const boom = (): never => {
@@ -136,6 +143,44 @@ describe("a fenced telephone network", () => {
   )
 })
 
+describe("a fenced dial", () => {
+  const call = { callId: "call_1", to: "+31201234567", from: "+31201234568", formats: [mulaw8k] }
+  const dial = (dialled: Outbound["dial"]) =>
+    Effect.flatMap(fencedTelephony({ ...telephony("net"), outbound: { dial: dialled } }), ({ outbound }) =>
+      outbound === undefined ? Effect.dieMessage("lost") : outbound.dial(call)
+    )
+
+  it.effect("turns one that throws, dies or hangs into DialFailed, and passes its own failure on", () =>
+    Effect.gen(function* () {
+      for (const crash of [boom, () => Effect.die(new Error("boom"))]) {
+        expect(yield* Effect.flip(dial(crash))).toMatchObject({ outcome: "failed", reason: "net: crashed: boom" })
+      }
+      const busy = new DialFailed({ outcome: "busy", reason: "talks" })
+      expect(yield* Effect.flip(dial(() => Effect.fail(busy)))).toBe(busy)
+      const fiber = yield* Effect.fork(Effect.flip(dial(() => Effect.never)))
+      yield* TestClock.adjust("150 seconds")
+      expect((yield* Fiber.join(fiber)).outcome).toBe("failed")
+    })
+  )
+
+  it.effect("given up, hangs up a phone that answers in that moment", () =>
+    Effect.gen(function* () {
+      const reasons: Array<string> = []
+      const connected = yield* Deferred.make<CallLeg>()
+      const fiber = yield* Effect.fork(dial(() => Deferred.await(connected)))
+      yield* Effect.repeatN(Effect.yieldNow(), 100)
+      Deferred.unsafeDone(connected, Effect.succeed({ ...leg, hangup: (reason) => reasons.push(reason) }))
+      expect(Exit.isInterrupted(yield* Fiber.interrupt(fiber))).toBe(true)
+      yield* Effect.repeatN(Effect.yieldNow(), 100)
+      expect(reasons).toEqual(["answered too late"])
+    })
+  )
+
+  it.effect("is not there where the network cannot", () =>
+    Effect.map(fencedTelephony(telephony("net")), ({ outbound }) => expect(outbound).toBeUndefined())
+  )
+})
+
 describe("a fenced leg", () => {
   const listenTo = (given: CallLeg) => {
     const events: Array<CallEvent> = []
@@ -163,6 +208,46 @@ describe("a fenced leg", () => {
       const broken = yield* answer(yield* fenced({ answer: () => Effect.succeed({ ...leg, clear: boom }) }))
       broken.clear()
       expect(listenTo(broken).map(({ _tag }) => _tag)).toEqual(["Ended"])
+    })
+  )
+
+  it.effect("passes one outcome of a transfer that was asked for, and only the end after it came through", () =>
+    Effect.gen(function* () {
+      let tell: (event: CallEvent) => void = () => {}
+      const progress = (state: TransferState) => tell({ _tag: "TransferProgress", state })
+      const given = yield* answer(
+        yield* fenced({
+          answer: () =>
+            Effect.succeed({
+              ...leg,
+              transferBlind: () => progress("ringing"),
+              listen: (listener) => {
+                tell = listener
+              }
+            })
+        })
+      )
+      const events = listenTo(given)
+      progress("completed")
+      given.transferBlind?.("+31201234567")
+      progress("busy")
+      progress("completed")
+      given.transferBlind?.("+31201234567")
+      progress("completed")
+      progress("failed")
+      tell({ _tag: "Dtmf", digit: "1", source: "signaling" })
+      tell({ _tag: "Ended", cause: "hangup" })
+      const told = events.map((event) => (event._tag === "TransferProgress" ? event.state : event._tag))
+      expect(told).toEqual(["ringing", "busy", "ringing", "completed", "Ended"])
+    })
+  )
+
+  it.effect("whose transfer throws ends the call", () =>
+    Effect.gen(function* () {
+      const given = yield* answer(yield* fenced({ answer: () => Effect.succeed({ ...leg, transferBlind: boom }) }))
+      const events = listenTo(given)
+      given.transferBlind?.("+31201234567")
+      expect(events).toEqual([{ _tag: "Ended", cause: "failed", reason: "net crashed: boom" }])
     })
   )
 
