@@ -9,6 +9,7 @@ import { BigDecimal, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 import type { Command, Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
+import { nothingExtracted } from "./conversation/ExtractedValues.ts"
 import type { Conversation } from "./conversation/State.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 
@@ -30,6 +31,8 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
       recorded?: Recorded,
       closing?: ReadonlyArray<Command>
     ) => Effect.Effect<boolean>
+    /** Nobody is on the line any more, and the record is not complete yet: another call may take the slot. */
+    readonly freeSlot: (call: CallOwner) => Effect.Effect<void>
     /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
@@ -73,6 +76,11 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
         }).pipe(sql.withTransaction, Effect.orDie)
 
       return {
+        freeSlot: (call) =>
+          // The settlement does it anyway, a little later.
+          Effect.catchAllCause(billing.freeSlot(call.public_id), (cause) =>
+            Effect.logWarning(`The slot of ${call.public_id} could not be given back yet`, cause)
+          ),
         settle: (call, state, recorded, closing = []) =>
           finish(
             call,
@@ -125,7 +133,8 @@ const blank: Omit<UnchargedCall, "status" | "disposition" | "ended_reason" | "en
   tools_called: [],
   metadata: {},
   transcript: [],
-  latency_turns: []
+  latency_turns: [],
+  extracted_data: {}
 }
 
 /**
@@ -151,6 +160,7 @@ export const recordOf = (state: Conversation): UnchargedCall => {
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
     metadata: state.config?.metadata ?? {},
+    extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction ?? null),
     transcript: state.transcript,
     latency_turns: state.latencies
   }
@@ -224,7 +234,7 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       turn_count: record.turn_count,
       tool_call_count: record.tool_call_count,
       tools_called: record.tools_called,
-      extracted_data: {},
+      extracted_data: record.extracted_data,
       transcript: record.transcript
     }
   }
