@@ -1,3 +1,5 @@
+import { E164 } from "@svc/api/Wire"
+import { Schema } from "effect"
 import type { Outcome } from "./Command.ts"
 import { extractedFrom } from "./ExtractedValues.ts"
 import type { Input } from "./Input.ts"
@@ -25,6 +27,8 @@ export const textingMs = 3_000
 /** The same for both when the process is about to stop. */
 const stoppingMs = 1_000
 
+const isE164 = Schema.is(E164)
+
 /** Whole seconds from the answer to the end, or to the moment at which the caller was transferred. */
 export const durationOf = ({ answered_at, ended_at, transferred }: Conversation): number => {
   const until = transferred?.at ?? ended_at
@@ -41,6 +45,12 @@ export const begin = (d: Draft, outcome: Outcome): void => {
   }
   command(d, { _tag: "Extract", messages: Messages.extraction(d.state), fields })
   startTimer(d, "extraction", d.state.stopping ? stoppingMs : extractionMs)
+}
+
+/** The call is over, and nothing more can be done for it. */
+export const skip = (d: Draft, outcome: Outcome): void => {
+  patch(d, { outcome })
+  finish(d)
 }
 
 /** The last step of every call; what is still going on is not waited for. */
@@ -61,8 +71,8 @@ const text = (d: Draft): void => {
   }
   const message = filled(sms.message, { call_id: facts.call_id, duration_seconds: durationOf(d.state) })
   const to = sms.to === "caller" ? facts.from : sms.to
-  if (to === null || tooLong(message)) {
-    const why = to === null ? "the caller's number is not known" : "it is too long with its variables filled in"
+  if (!isE164(to) || tooLong(message)) {
+    const why = isE164(to) ? "it is too long with its variables filled in" : "the caller's number is not known"
     command(d, { _tag: "Note", text: `the message after the call was not sent: ${why}` })
     finish(d)
     return

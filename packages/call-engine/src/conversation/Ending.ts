@@ -92,18 +92,11 @@ export const over = (d: Draft, outcome: Outcome): void =>
   finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
 
 /** The same when nothing more can be done for the call: the process that held it is gone. */
-export const cutOff = (d: Draft): void => {
-  over(d, failed)
-  giveUp(d)
-}
-
-const giveUp = (d: Draft): void => {
-  if (d.state.phase === "draining") conclude(d, d.state.ending?.outcome ?? failed)
-  if (d.state.phase === "after") AfterCall.finish(d)
-}
+export const cutOff = (d: Draft): void =>
+  finish(d, d.state.ending?.outcome ?? failed, hangupReason(failed), AfterCall.skip)
 
 /** Hangs up; what the recognizer has not told yet is waited for a little. */
-const finish = (d: Draft, outcome: Outcome, reason: string): void => {
+const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof AfterCall.skip): void => {
   Model.cancel(d)
   Transfer.cancel(d, outcome.ended_reason === "caller-hangup" ? "the caller hung up" : "the call ended")
   Tools.cancelAll(d)
@@ -121,17 +114,17 @@ const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   for (const timer of d.state.timers) stopTimer(d, timer)
   patch(d, { phase: "draining", ended_at: d.at, interruption: null, ending: { outcome, hanging: true } })
   command(d, { _tag: "Hangup", reason })
-  if (d.state.listening) {
+  if (d.state.listening && next === undefined) {
     startTimer(d, "drain", drainMs)
     command(d, { _tag: "StopListening" })
-  } else conclude(d, outcome)
+  } else conclude(d, outcome, next)
 }
 
 /** The last step of every call with somebody on the line. Words of an unfinished turn are kept: they are often why somebody hung up. */
-const conclude = (d: Draft, outcome: Outcome): void => {
+const conclude = (d: Draft, outcome: Outcome, next = AfterCall.begin): void => {
   stopTimer(d, "drain")
   Turn.commit(d)
-  AfterCall.begin(d, outcome)
+  next(d, outcome)
 }
 
 /** After the hang-up only the caller's last words count. */
@@ -155,7 +148,7 @@ export const onDraining = (d: Draft, input: Input): void => {
       if (input.by === "shutdown") patch(d, { stopping: true })
       return
     case "Crashed":
-      giveUp(d)
+      conclude(d, outcome, AfterCall.skip)
       return
   }
 }
