@@ -9,6 +9,7 @@ import { BigDecimal, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 import type { Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
+import { metadataOf } from "./conversation/Outbound.ts"
 import type { Conversation } from "./conversation/State.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 
@@ -140,7 +141,7 @@ export const recordOf = (state: Conversation): UnchargedCall => {
     turn_count: state.transcript.length,
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
-    metadata: state.config?.metadata ?? {},
+    metadata: metadataOf(state),
     transcript: state.transcript,
     latency_turns: state.latencies
   }

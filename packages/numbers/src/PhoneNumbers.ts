@@ -6,7 +6,7 @@ import { ValidationError } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer, Option } from "effect"
 import { candidatesOf, factsOf } from "./NumberPlan.ts"
-import type { NumberRoute } from "./NumberRoute.ts"
+import type { CallerNumber, NumberRoute } from "./NumberRoute.ts"
 import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
 const toPhoneNumber = (row: NumberRow): PhoneNumber => ({
@@ -48,6 +48,16 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
       id: string,
       agentId: string | number | null
     ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberNotFound>
+    /**
+     * The number that an agent's call comes from: `number`, if it is an active one of the project; without it the agent's
+     * own, of one of the `preferred` telephony plugins if it has such.
+     */
+    readonly callerOf: (
+      project: PrincipalProject,
+      agentId: number,
+      number: string | null,
+      preferred: ReadonlyArray<string>
+    ) => Effect.Effect<Option.Option<CallerNumber>>
     /** The active number that was dialled on this telephony plugin. `to` may lack the plus, or carry spaces. */
     readonly route: (to: string, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
   }
@@ -117,6 +127,8 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die)
           ),
+          callerOf: (project, agent_id, number, preferred) =>
+            repo.caller({ project_id: project.id, agent_id, number, preferred }),
           route: (to, network) => repo.route(candidatesOf(to), network)
         }
       })

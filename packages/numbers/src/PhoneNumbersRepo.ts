@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { AgentId } from "@svc/api/Ids"
 import { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { NumberRoute } from "./NumberRoute.ts"
+import { CallerNumber, NumberRoute } from "./NumberRoute.ts"
 
 /** A row of `phone_numbers`, as far as it is shown. */
 export const NumberRow = Schema.Struct({
@@ -54,6 +54,13 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<NumberRow>>
     /** The first of the candidates that is an active number of this telephony plugin. */
+    /** The active number of a project, or without `number` the oldest of an agent, one of these plugins first. */
+    readonly caller: (query: {
+      readonly project_id: number
+      readonly agent_id: number
+      readonly number: string | null
+      readonly preferred: ReadonlyArray<string>
+    }) => Effect.Effect<Option.Option<CallerNumber>>
     readonly route: (candidates: ReadonlyArray<string>, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
   }
 >() {
@@ -93,7 +100,23 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
           order by array_position(${candidates}::text[], number) limit 1`
       })
 
+      const caller = SqlSchema.findOne({
+        Request: Schema.Struct({
+          project_id: Schema.Number,
+          agent_id: Schema.Number,
+          number: Schema.NullOr(Schema.String),
+          preferred: Schema.Array(Schema.String)
+        }),
+        Result: CallerNumber,
+        execute: ({ agent_id, number, preferred, project_id }) => sql`
+          select number, telephony from phone_numbers
+          where project_id = ${project_id} and status = 'active'
+            and ${number === null ? sql`agent_id = ${agent_id}` : sql`number = ${number}`}
+          order by telephony = any(${preferred}::text[]) desc, id limit 1`
+      })
+
       return {
+        caller: (query) => Effect.orDie(caller(query)),
         insert: (row) => Effect.orDie(insert(row)),
         assign: (project_id, id, agent) =>
           Effect.orDie(

@@ -30,6 +30,9 @@ import {
  * When none is pending, the model goes on.
  */
 
+/** By which the model tells that a machine took the call that we placed; see Voicemail. */
+export const voicemailTool = "svc_voicemail_reached"
+
 const timer = (id: string): string => `tool:${id}`
 
 const useOf = (entry: AgentEntry, id: string): ToolUse | undefined => entry.tools.find((t) => t.id === id)
@@ -56,6 +59,13 @@ export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | nul
     // A model that repeats an id would have two answers for one question.
     const taken = d.state.entries.some((e) => e.kind === "agent" && useOf(e, call.id) !== undefined)
     const id = taken ? `${call.id}_${input.turn}_${d.commands.length}` : call.id
+    if (call.name === voicemailTool && d.state.voicemail !== null) {
+      const result = { status: "noted" }
+      addUse(d, input.turn, { ...call, id, timeout_seconds: 0, pending: false, result })
+      invoked(d, { ...call, id })
+      emit(d, { event: "tool.completed", data: { ...names(d, { ...call, id }), result } })
+      continue
+    }
     if (call.name === "transfer_call" && hasDestinations(d)) {
       transfer(d, input.turn, { ...call, id })
       continue

@@ -1,5 +1,6 @@
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
+import * as Outbound from "./Outbound.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTimer, timestamp } from "./State.ts"
 
@@ -76,6 +77,7 @@ const heard = (d: Draft): string => [...d.state.caller.words, d.state.caller.par
 const interrupt = (d: Draft): void => {
   stopTimer(d, "barge_in")
   if (d.state.interruption !== null || !Speech.isSpeaking(d.state) || Gather.isOpen(d.state)) return
+  if (Outbound.isHello(d.state)) return
   patch(d, { interruption: { user_text: null, clearing: true } })
   Speech.stop(d)
 }
@@ -127,16 +129,29 @@ export const onResumeTimer = (d: Draft): void => {
   Speech.resume(d)
 }
 
+/** Silences the agent, and drops what it was about to say. */
+export const hush = (d: Draft): void => {
+  Model.cancel(d)
+  if (d.state.interruption !== null) {
+    const { clearing } = d.state.interruption
+    patch(d, { interruption: null })
+    if (!clearing) Speech.dropHeld(d)
+  } else if (Speech.isSpeaking(d.state)) Speech.stop(d)
+  for (const timer of ["barge_in", "resume"]) stopTimer(d, timer)
+}
+
 /** The caller has finished a turn. */
 export const onEndOfTurn = (d: Draft): void => {
   stopTimer(d, "endpoint")
   stopTimer(d, "barge_in")
   const text = heard(d)
+  const greeted = Outbound.isHello(d.state)
   if (text !== "" && d.state.phase === "live") {
     interrupt(d)
     confirm(d)
   }
   if (!commit(d, text) || d.state.phase !== "live") return
+  if (greeted) return
   patch(d, { rounds: 0, unanswered: d.at })
   Model.respond(d)
 }

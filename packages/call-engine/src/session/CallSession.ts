@@ -8,6 +8,7 @@ import { type Conversation, heedsPartial, isoTime, start, step } from "../conver
 import * as Gather from "../conversation/Gather.ts"
 import type { GatherRules } from "../conversation/GatherRules.ts"
 import type { Facts, Input } from "../conversation/Input.ts"
+import { metadataOf } from "../conversation/Outbound.ts"
 import * as Transfer from "../conversation/Transfer.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
@@ -17,6 +18,7 @@ import * as Line from "./Line.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as Thinker from "./Thinker.ts"
 import * as Timers from "./Timers.ts"
+import * as Way from "./Way.ts"
 import { wellFormed } from "./WellFormed.ts"
 
 /** Commands whose input must survive whatever happens next. */
@@ -48,7 +50,7 @@ export interface CallSession {
 /** What a session needs to know of its call. */
 export interface SessionCall {
   readonly id: number
-  readonly incoming: IncomingCall
+  readonly incoming: IncomingCall | Way.Outgoing
   readonly agent: CallAgent
   readonly facts: Facts
   readonly formats: ReadonlyArray<AudioFormat>
@@ -61,7 +63,8 @@ export interface SessionCall {
  */
 export const make = (services: SessionServices, call: SessionCall): Effect.Effect<CallSession, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { agent, facts, incoming } = call
+    const { agent, facts } = call
+    const way = Way.of(call.incoming, { callId: facts.call_id, formats: call.formats })
     const { journal, providers, recorder } = services
     const clock = yield* Effect.clock
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
@@ -130,7 +133,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       journal.answered({
         call_id: call.id,
         answered_at,
-        metadata: state.config?.metadata ?? {},
+        metadata: metadataOf(state),
         recording_enabled: recording !== undefined
       })
     }
@@ -141,8 +144,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       const input: Input = { _tag: "Crashed", at: now(), reason: String(defect) }
       const [after] = step(state, input)
       state = after
-      leg?.hangup("error")
-      if (leg === undefined) incoming.reject("unavailable", "error")
+      hangup("error")
       Deferred.unsafeDone(over, Effect.succeed(state))
     }
 
@@ -163,6 +165,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const connect = (answered: CallLeg): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
         leg = answered
+        // Given up in the very moment.
+        if (state.phase === "over" || abandoned) return answered.hangup("given up")
         yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
         line = yield* Line.connect({
           callId: facts.call_id,
@@ -170,7 +174,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           services,
           feed,
           now,
-          heedsPartial: () => heedsPartial(state)
+          heedsPartial: () => heedsPartial(state),
+          isOutbound: facts.outbound !== undefined,
+          heedsBeep: () => state.voicemail !== "person"
         })
         answered.listen(line.onLeg)
         feed({ _tag: "Answered" })
@@ -186,10 +192,25 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       }
     })
 
-    const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
+    const answer = Effect.matchEffect(way.leg, {
       onSuccess: connect,
-      onFailure: ({ reason }) => Effect.sync(() => feed({ _tag: "AnswerFailed", reason }))
+      onFailure: (failed) =>
+        Effect.sync(() =>
+          feed(
+            failed._tag === "DialFailed"
+              ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
+              : { _tag: "AnswerFailed", reason: failed.reason }
+          )
+        )
     })
+    /** Ends the call, as far as it has come. */
+    const hangup = (reason: string): void => {
+      if (leg !== undefined) leg.hangup(reason)
+      else {
+        way.refuse(reason)
+        if (facts.outbound !== undefined) task("answer", Effect.void)
+      }
+    }
 
     const preferredVoice = (): string => state.config?.voice ?? agent.voice
     const scope = yield* Effect.scope
@@ -199,6 +220,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task("config", server.fetchConfig(command))
           return
         case "Answer":
+        case "Dial":
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
@@ -247,8 +269,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           transfer = undefined
           return
         case "Hangup":
-          if (leg !== undefined) leg.hangup(command.reason)
-          else incoming.reject("unavailable", command.reason)
+          hangup(command.reason)
           return
         case "Finish":
           Deferred.unsafeDone(over, Effect.succeed(state))
@@ -270,7 +291,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     record(facts, firstCommands)
     task(
       "canceled",
-      Effect.map(incoming.canceled, () => feed({ _tag: "CallerHungUp" }))
+      Effect.map(way.canceled, () => feed({ _tag: "CallerHungUp" }))
     )
 
     return {
@@ -295,8 +316,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       inProgress: () => state.answered_at !== null && state.phase !== "over",
       abandon: () => {
         abandoned = true
-        if (leg !== undefined) leg.hangup("error")
-        else incoming.reject("unavailable", "error")
+        hangup("error")
         Deferred.unsafeDone(over, nothing)
       },
       recording: () => recording,

@@ -2,14 +2,15 @@ import type { SpeechEvent, SpeechToText, SpeechToTextSession } from "@svc/provid
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 
-/** Frames kept while the recognizer is being opened: one second. */
+/** Frames kept while the recognizer is being opened: one second, and of who is not listened to at once seven more. */
 const backlogFrames = 50
+const longBacklogFrames = 400
 
 /** The ears of a call: feeds the caller's frames to a recognizer. */
 export interface Ears {
   /** Opens a recognizer, in place of a former one. */
   readonly listen: (language: string) => void
-  /** One frame; synchronous. What comes before the first `listen` is not heard. */
+  /** One frame; synchronous. What comes before the first `listen` is only heard `fromTheStart`. */
   readonly hear: (frame: Int16Array) => void
   /** Closes the recognizer; nothing is told any more. */
   readonly close: () => void
@@ -19,6 +20,8 @@ export const make = (options: {
   readonly callId: string
   readonly recognizer: Context.Tag.Service<SpeechToText>
   readonly sampleRate: number
+  /** Also what is said before the first `listen` is to be heard. */
+  readonly fromTheStart?: boolean
   readonly onEvent: (event: SpeechEvent) => void
   readonly onFailed: (reason: string) => void
 }): Effect.Effect<Ears, never, Scope.Scope> =>
@@ -28,7 +31,8 @@ export const make = (options: {
     let session: SpeechToTextSession | undefined
     let backlog: Array<Int16Array> = []
     let epoch = 0
-    let wanted = false
+    let wanted = options.fromTheStart === true
+    const longest = wanted ? longBacklogFrames : backlogFrames
 
     const open = (language: string): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -64,7 +68,7 @@ export const make = (options: {
       },
       hear: (frame) => {
         if (session !== undefined) session.push(frame)
-        else if (wanted && backlog.length < backlogFrames) backlog.push(frame.slice())
+        else if (wanted && backlog.length < longest) backlog.push(frame.slice())
       },
       close: () => {
         epoch++
