@@ -49,6 +49,7 @@ export const memory = (log: Log, server: VirtualServer) =>
       append: (row) => void log.rows.push(row),
       emit: (event) => void log.events.push(event),
       answered: () => {},
+      exchange: () => {},
       flush: Effect.void
     }),
     Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),

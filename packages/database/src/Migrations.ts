@@ -18,6 +18,7 @@ import agentConfiguration from "./migrations/0015_agent_configuration.ts"
 import liveCalls from "./migrations/0016_live_calls.ts"
 import debugTokens from "./migrations/0017_debug_tokens.ts"
 import recordings from "./migrations/0018_recordings.ts"
+import callbackExchanges from "./migrations/0019_callback_exchanges.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -44,7 +45,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0015_agent_configuration": agentConfiguration,
   "0016_live_calls": liveCalls,
   "0017_debug_tokens": debugTokens,
-  "0018_recordings": recordings
+  "0018_recordings": recordings,
+  "0019_callback_exchanges": callbackExchanges
 }
 
 /** A migration failed; nothing of this run was kept. */

@@ -1,9 +1,11 @@
 import { DebugLinks } from "@svc/call-engine/DebugLinks"
+import { Recordings } from "@svc/call-engine/Recordings"
 import { Effect } from "effect"
 import { policy } from "./DebugLook.ts"
 import { content, page } from "./DebugPage.ts"
 import { answerFailure, type Serve, type ServedRoutes } from "./Dispatcher.ts"
 import type { Exchange } from "./Exchange.ts"
+import { sendRecording } from "./RecordingRoutes.ts"
 import { type ResponseHeaders, send } from "./Responses.ts"
 
 const headers: ResponseHeaders = {
@@ -19,23 +21,31 @@ const lookEvery = "1 second"
 /** Looks without news after which a comment is sent, so that no proxy takes the stream for dead. */
 const silence = 15
 
-/** Looks for which one that does not read is waited for when the call is over. */
+/** Looks for which a call that is over is still watched: for one that does not read, and for its recording. */
 const patience = 30
 
 /** Whether the server has begun to stop: it then tells every response under way not to keep its connection. */
 const stopping = ({ response }: Exchange, kept: boolean): boolean => kept && !response.shouldKeepAlive
 
 /**
- * `GET /debug/calls/<token>`, a page on which a call can be looked into, and `…/live`, server-sent events with the page's
- * content whenever there is more of it, until the call is over (decisions §4.9). The token stands for a key.
+ * `GET /debug/calls/<token>`, a page on which a call can be looked into; `…/live`, server-sent events with the page's
+ * content whenever there is more of it, until the call is over; and `…/recording.mp3` (decisions §4.9). The token stands for
+ * a key.
  */
-export const debugRoutes: ServedRoutes<DebugLinks> = ({ run }) =>
-  Effect.map(DebugLinks, (links) => {
+export const debugRoutes: ServedRoutes<DebugLinks | Recordings> = ({ run }) =>
+  Effect.map(Effect.all([DebugLinks, Recordings]), ([links, recordings]) => {
     const path = "/debug/calls/:token"
+    const pathOf = (token: string): string => `/debug/calls/${encodeURIComponent(token)}`
     const serve: Serve = (exchange, { token = "" }) => {
       run(links.view(token)).addObserver((exit) => {
         if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
-        else send(exchange, 200, { ...headers, "Content-Type": "text/html; charset=utf-8" }, page(exit.value))
+        else
+          send(
+            exchange,
+            200,
+            { ...headers, "Content-Type": "text/html; charset=utf-8" },
+            page(exit.value, pathOf(token))
+          )
       })
     }
 
@@ -52,12 +62,13 @@ export const debugRoutes: ServedRoutes<DebugLinks> = ({ run }) =>
           // Who does not read gets the newest when it does, and nothing piles up for it until then.
           const behind = response.writableNeedDrain
           if (!behind) {
-            const now = content(view)
+            const now = content(view, pathOf(token))
             if (now !== sent) response.write(`data: ${JSON.stringify(now)}\n\n`)
             else if (++quiet % silence === 0) response.write(": still here\n\n")
             sent = now
           }
-          const isOver = view.call.ended_at !== null && (!behind || ++late > patience)
+          const isComplete = view.call.has_recording || !view.call.recording_enabled
+          const isOver = view.call.ended_at !== null && ((!behind && isComplete) || ++late > patience)
           if (isOver || stopping(exchange, kept)) break
           yield* Effect.sleep(lookEvery)
           view = yield* links.view(token)
@@ -75,7 +86,15 @@ export const debugRoutes: ServedRoutes<DebugLinks> = ({ run }) =>
       })
       response.once("close", () => fiber.unsafeInterruptAsFork(fiber.id()))
     }
+    const recording: Serve = (exchange, { token = "" }) => {
+      const file = Effect.flatMap(links.view(token), ({ call }) => recordings.fileOf(call.call_id))
+      run(file).addObserver((exit) => {
+        if (exit._tag === "Success") sendRecording(exchange, exit.value, run)
+        else answerFailure(exchange, `${path}/recording.mp3`, exit.cause, run)
+      })
+    }
     return [
+      { method: "GET", path: `${path}/recording.mp3`, serve: recording },
       { method: "GET", path, serve },
       { method: "GET", path: `${path}/live`, serve: live }
     ]

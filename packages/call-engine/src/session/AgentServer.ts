@@ -1,5 +1,6 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import { Effect, Either } from "effect"
+import type { CallbackExchange } from "../CallbackExchange.ts"
 import type { CommandOf } from "../conversation/Command.ts"
 import type { Facts } from "../conversation/Input.ts"
 import * as StartedAnswer from "../conversation/StartedAnswer.ts"
@@ -17,6 +18,8 @@ export interface AgentServer {
 }
 
 export const make = (options: {
+  /** The call's numeric id. */
+  readonly callId: number
   readonly agent: CallAgent
   readonly facts: Facts
   readonly services: SessionServices
@@ -25,23 +28,28 @@ export const make = (options: {
   readonly onRecording: (wanted: boolean) => void
 }): AgentServer => {
   const { agent, facts, feed, services } = options
-  const { callbacks } = services
-  const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body), services.background)
+  const { callbacks, journal } = services
+  const tell = (exchange: CallbackExchange): void => journal.exchange({ ...exchange, call_id: options.callId })
+  const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body, tell), services.background)
 
   return {
     fetchConfig: ({ gathered }) =>
       Effect.flatMap(
         Effect.either(
-          callbacks.callStarted(agent, {
-            event: "call.started",
-            call_id: facts.call_id,
-            from: facts.from,
-            to: facts.to,
-            agent_id: facts.agent_id,
-            gathered_digit: gathered?.gathered_digit ?? null,
-            gathered_input: gathered?.gathered_input ?? null,
-            gather_status: gathered?.gather_status ?? null
-          })
+          callbacks.callStarted(
+            agent,
+            {
+              event: "call.started",
+              call_id: facts.call_id,
+              from: facts.from,
+              to: facts.to,
+              agent_id: facts.agent_id,
+              gathered_digit: gathered?.gathered_digit ?? null,
+              gathered_input: gathered?.gathered_input ?? null,
+              gather_status: gathered?.gather_status ?? null
+            },
+            tell
+          )
         ),
         (answer) => {
           options.onRecording(wantsRecording(Either.getOrNull(answer), agent))
@@ -59,14 +67,18 @@ export const make = (options: {
       ),
     invokeTool: (command) =>
       Effect.match(
-        callbacks.toolCall(agent, {
-          event: "tool.call",
-          tool_call_id: command.id,
-          name: command.name,
-          arguments: command.arguments,
-          call_id: facts.call_id,
-          from: facts.from
-        }),
+        callbacks.toolCall(
+          agent,
+          {
+            event: "tool.call",
+            tool_call_id: command.id,
+            name: command.name,
+            arguments: command.arguments,
+            call_id: facts.call_id,
+            from: facts.from
+          },
+          tell
+        ),
         {
           onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),
           onFailure: ({ reason }) => feed({ _tag: "ToolFailed", id: command.id, reason })

@@ -183,6 +183,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       })
 
     const server = AgentServer.make({
+      callId: call.id,
       agent,
       facts,
       services,
