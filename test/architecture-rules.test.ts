@@ -55,7 +55,7 @@ describe("The import table", () => {
       'export const later = () => import("@svc/agents/Agents")',
       'export type B = import("@svc/agents/Agents").Agents'
     ].join("\n")
-    const may = "packages/auth may import api, providers, database, cluster"
+    const may = "packages/auth may import api, providers, database, cluster, urls"
     expect(of({ "packages/auth/src/Keys.ts": code })).toEqual(
       [1, 2, 3, 4, 5].map((line) => `packages/auth/src/Keys.ts:${line} [import table] @svc/agents/Agents: ${may}`)
     )

@@ -205,7 +205,9 @@ describe("the latency of an answer", () => {
       llm_ttfb_ms: 1,
       tts_start_ms: 1,
       tts_ttfb_ms: 1,
-      response_ms
+      response_ms,
+      endpointing_ms: 1,
+      platform_ms: 1
     })
     const call: Call = { ...record("call_1"), latency_data: { turns: [turn(null), turn(12)] } }
     const state = reduce(answer(300), Knowledge.RecordRead({ call }), 5000)

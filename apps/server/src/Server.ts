@@ -2,10 +2,9 @@ import { Agents } from "@svc/agents/Agents"
 import { AgentsHttp } from "@svc/agents/AgentsHttp"
 import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
 import { AgentsRepo } from "@svc/agents/AgentsRepo"
+import { AgentsToFilter } from "@svc/agents/AgentsToFilter"
 import { AuditLogRepo } from "@svc/agents/AuditLogRepo"
 import { KnowledgeBasesRepo } from "@svc/agents/KnowledgeBasesRepo"
-import { UrlSafety } from "@svc/agents/UrlSafety"
-import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { VoicePreviews } from "@svc/agents/VoicePreviews"
 import { Voices } from "@svc/agents/Voices"
 import { HandlerRegistry } from "@svc/api/Handlers"
@@ -77,9 +76,26 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { PhoneNumbersHttp } from "@svc/numbers/PhoneNumbersHttp"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import { CleanupWorker } from "@svc/webhooks/CleanupWorker"
+import { Deliveries } from "@svc/webhooks/Deliveries"
+import { DeliveriesRepo } from "@svc/webhooks/DeliveriesRepo"
+import { DeliveryWorker } from "@svc/webhooks/DeliveryWorker"
+import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
+import { Receivers } from "@svc/webhooks/delivery/Receivers"
+import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
+import { ProjectWebhookHttp } from "@svc/webhooks/ProjectWebhookHttp"
+import { ProjectWebhooks } from "@svc/webhooks/ProjectWebhooks"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
 import { SubscriptionsRepo } from "@svc/webhooks/SubscriptionsRepo"
+import { TestDeliveries } from "@svc/webhooks/TestDeliveries"
+import { Webhooks } from "@svc/webhooks/Webhooks"
+import { WebhooksHttp } from "@svc/webhooks/WebhooksHttp"
+import { WebhooksOfProject } from "@svc/webhooks/WebhooksOfProject"
+import { WebhooksRepo } from "@svc/webhooks/WebhooksRepo"
 import { Effect, Layer } from "effect"
+import { CallDeliveriesHttp } from "./CallDeliveriesHttp.ts"
 import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
@@ -110,6 +126,8 @@ const Repositories = Layer.mergeAll(
   AuditLogRepo.layer,
   KnowledgeBasesRepo.layer,
   SubscriptionsRepo.layer,
+  WebhooksRepo.layer,
+  DeliveriesRepo.layer,
   PhoneNumbersRepo.layer,
   CallsRepo.layer,
   RecordingsRepo.layer,
@@ -139,6 +157,12 @@ const Agency = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProje
   Layer.provideMerge(Layer.mergeAll(Subscriptions.layer, UrlSafety.layer, Voices.layer))
 )
 
+/** Webhooks, and the delivery of events to them. It ends after the calls, whose last events it sends. */
+const Notifying = Layer.mergeAll(Webhooks.layer, ProjectWebhooks.layer, WebhooksOfProject, TestDeliveries.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(DeliveryWorker, CleanupWorker.pipe(Layer.provide(Cron.layer)), Deliveries.layer)),
+  Layer.provide(Layer.mergeAll(Receivers.layer, RetrySchedule.layer, QueueRepo.layer, AgentsToFilter))
+)
+
 /** Who is let in, and how often. */
 const Admission = Layer.mergeAll(Security.layer, WorkspaceEdge.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(AuthFailures.layer, RateLimits.layer, Credits.layer)),
@@ -162,7 +186,6 @@ const Calling = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, CallsOfAge
   Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
   Layer.provideMerge(Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)),
-  Layer.provideMerge(NodeLease.layer),
   Layer.provideMerge(Settlement.layer)
 )
 
@@ -178,6 +201,9 @@ const Routes = Layer.mergeAll(
   AgentsHttp,
   PhoneNumbersHttp,
   CallsHttp,
+  CallDeliveriesHttp,
+  WebhooksHttp,
+  ProjectWebhookHttp,
   UsageHttp,
   CreditsHttp,
   VoicesHttp,
@@ -193,6 +219,8 @@ export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Routes, Admission, ClientAddress.layer, Readiness.layer, FirstStart.layer)),
   Layer.provideMerge(Booking),
   Layer.provideMerge(Calling),
+  Layer.provideMerge(Notifying),
+  Layer.provideMerge(NodeLease.layer),
   Layer.provideMerge(Agency),
   Layer.provideMerge(Charging),
   Layer.provideMerge(Accounting),

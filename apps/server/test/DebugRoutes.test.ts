@@ -42,7 +42,20 @@ const call = (change: Partial<Call> = {}): Call => ({
   started_at: "2026-11-01T09:30:00.000Z",
   ended_at: null,
   transcript: [{ role: "user", content: nasty, timestamp: 1.5 }],
-  latency_data: { turns: [{ turn: 0, ts: 1, llm_ttfb_ms: 120, tts_start_ms: 200, tts_ttfb_ms: 80, response_ms: 400 }] },
+  latency_data: {
+    turns: [
+      {
+        turn: 0,
+        ts: 1,
+        llm_ttfb_ms: 120,
+        tts_start_ms: 200,
+        tts_ttfb_ms: 80,
+        response_ms: 400,
+        endpointing_ms: 300,
+        platform_ms: 2
+      }
+    ]
+  },
   ...change
 })
 

@@ -1,9 +1,9 @@
 import type { KnowledgeBaseRef } from "@svc/api/agents/Agent"
 import type { PrincipalProject } from "@svc/api/Principal"
 import { ValidationError } from "@svc/api/VoiceError"
+import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Effect, Either } from "effect"
 import { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
-import { UrlSafety } from "./UrlSafety.ts"
 import { Voices } from "./Voices.ts"
 
 /** One error out of those of several fields: with a single one its own message, else the general one (decisions §1.3). */

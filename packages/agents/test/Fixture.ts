@@ -6,11 +6,11 @@ import { Accounts } from "@svc/auth/Accounts"
 import { AccountsRepo } from "@svc/auth/AccountsRepo"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { BigDecimal, Effect, Layer, Schema } from "effect"
 import { Agents } from "../src/Agents.ts"
 import { AgentsOnDatabase } from "../src/testing/AgentsOnDatabase.ts"
-import { Resolver } from "../src/UrlSafety/Resolver.ts"
-import { UrlSafety } from "../src/UrlSafety.ts"
 import { Voices } from "../src/Voices.ts"
 
 /** Names under example.com are public, others do not exist. */

@@ -57,6 +57,7 @@ export class AccessRule extends Context.Tag("@svc/api/AccessRule")<AccessRule, A
   /** What holds where nothing is annotated. */
   static readonly standard: Access = { needs: "project", creditsExempt: false }
   static readonly projectOptional: Access = { needs: "optional", creditsExempt: false }
+  static readonly projectOptionalCreditsExempt: Access = { needs: "optional", creditsExempt: true }
   static readonly orgOnly: Access = { needs: "org", creditsExempt: false }
   static readonly creditsExempt: Access = { needs: "project", creditsExempt: true }
   static readonly orgOnlyCreditsExempt: Access = { needs: "org", creditsExempt: true }

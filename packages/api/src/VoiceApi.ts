@@ -11,6 +11,9 @@ import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
 import { AuthRateLimited, InternalError, RateLimitExceeded, Unavailable } from "./VoiceError.ts"
 import { VoicesApi } from "./voices/VoicesApi.ts"
+import { CallDeliveriesApi } from "./webhooks/CallDeliveriesApi.ts"
+import { ProjectWebhookApi } from "./webhooks/ProjectWebhookApi.ts"
+import { WebhooksApi } from "./webhooks/WebhooksApi.ts"
 
 /** What a reader of the reference should know before the endpoints. */
 const about = `Voice agents that answer phone calls. A key goes in \`Authorization: Bearer <key>\` or in \`X-Api-Key: <key>\`. A project key works in its project; an organization key manages projects and keys, and works in the project that \`X-Project-Id\` names. A \`read\` key may only GET.
@@ -29,6 +32,9 @@ export const VoiceApi = HttpApi.make("voice")
   .add(ProjectApi)
   .add(AgentsApi)
   .add(CallsApi)
+  .add(CallDeliveriesApi)
+  .add(WebhooksApi)
+  .add(ProjectWebhookApi)
   .add(PhoneNumbersApi)
   .add(VoicesApi)
   .add(UsageApi)

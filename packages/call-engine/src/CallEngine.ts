@@ -4,7 +4,7 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { mulaw8k } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
 import type { CallLeg, DialFailed, IncomingCall, Telephony } from "@svc/providers/Telephony"
-import { Cause, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
+import { Cause, type ConfigError, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
 import { CallAdmission, type OutboundCall, type Refusal } from "./CallAdmission.ts"
 import type { Callbacks } from "./Callbacks.ts"
 import type { CallOwner } from "./CallsRepo.ts"
@@ -80,7 +80,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
 >() {
   static readonly layer: Layer.Layer<
     CallEngine,
-    never,
+    ConfigError.ConfigError,
     | Agents
     | PhoneNumbers
     | NodeLease
@@ -164,7 +164,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                     max_duration: agent.max_duration,
                     end_call_enabled: agent.end_call_enabled
                   },
-                  endpointing: services.recognizer.capabilities.endpointing,
+                  ...services.facts,
                   ...outbound
                 }
               })

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto"
 import type { CallAgent } from "@svc/agents/Agents"
-import { UrlSafety } from "@svc/agents/UrlSafety"
 import {
   type CallStartedRequest,
   ToolCallAnswer,
   type ToolCallRequest,
   type TranscriptUpdatedRequest
 } from "@svc/api/callbacks/CallStarted"
+import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import { type CallbackExchange, type ExchangeTrace, traced } from "./CallbackExchange.ts"

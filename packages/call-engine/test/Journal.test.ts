@@ -24,14 +24,14 @@ const newCall = (publicId: string) =>
   )
 
 const input = (n: number): Input => ({ _tag: "Dtmf", at: n, digit: String(n) })
-const event = (digit: string): EventDraft => ({
+const event = (action: string): EventDraft => ({
   event: "call.dtmf.received",
   org_id: 1,
   project_id: 1,
   agent_id: facts.agent_id,
   call_id: facts.call_id,
   timestamp: "2026-01-01T00:00:00.000Z",
-  data: { call_id: facts.call_id, agent_id: facts.agent_id, digit, action: "unmapped" }
+  data: { call_id: facts.call_id, agent_id: facts.agent_id, digit: "5", action }
 })
 
 const seqs = (id: number) =>
@@ -41,9 +41,9 @@ const seqs = (id: number) =>
     )
   )
 
-const digits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(sql<{ readonly digit: string }>`select data->>'digit' as digit from events order by seq`, (rows) =>
-    rows.map((r) => r.digit)
+const actions = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ readonly action: string }>`select data->>'action' as action from events order by seq`, (rows) =>
+    rows.map((r) => r.action)
   )
 )
 
@@ -75,7 +75,7 @@ test("inputs and events of many calls are written in the order in which they hap
     yield* journal.flush
     const wanted = Array.from({ length: 500 }, (_, n) => n)
     for (const id of ids) expect(yield* seqs(id)).toEqual(wanted)
-    expect(yield* digits).toEqual(wanted.map(String))
+    expect(yield* actions).toEqual(wanted.map(String))
   }))
 
 test("nobody has to ask: a turn is written at once, the rest soon", () =>
@@ -119,7 +119,7 @@ test("a row that the database refuses is left out, and holds up nothing else", (
     journal.emit(event("3"))
     yield* journal.flush
     expect(yield* seqs(id)).toEqual([0, 1])
-    expect(yield* digits).toEqual(["1", "3"])
+    expect(yield* actions).toEqual(["1", "3"])
   }))
 
 test("a row that cannot even be written as JSON is left out, and holds up nothing else", () =>
@@ -160,12 +160,12 @@ test("while the database is away everything is kept, and written in order when i
       journal.emit(event(String(n)))
       yield* Effect.sleep("4 millis")
     }
-    expect(yield* digits).toEqual([])
+    expect(yield* actions).toEqual([])
     yield* back
     yield* journal.flush
     const wanted = Array.from({ length: 50 }, (_, n) => n)
     expect(yield* seqs(id)).toEqual(wanted)
-    expect(yield* digits).toEqual(wanted.map(String))
+    expect(yield* actions).toEqual(wanted.map(String))
   }))
 
 test("connections that break are made again", () =>
@@ -202,7 +202,7 @@ it.scopedLive("what another node settled while the database was away is not writ
     yield* journal.flush
     expect(yield* seqs(lost)).toEqual([])
     expect(yield* seqs(ours)).toEqual([0])
-    expect(yield* digits).toEqual(["2"])
+    expect(yield* actions).toEqual(["2"])
   }).pipe(
     Effect.provide(Layer.provideMerge(OnDatabase, TestDatabase.layer)),
     Effect.provide(Logger.replace(Logger.defaultLogger, logger))
@@ -234,7 +234,7 @@ it.scopedLive("a batch that was written although its answer was lost is not writ
       yield* journal.flush
     }).pipe(Effect.provide(Journal.layer), Effect.provideService(Outbox, flaky))
     expect(lost).toBe(true)
-    expect(yield* digits).toEqual(["1"])
+    expect(yield* actions).toEqual(["1"])
   }).pipe(
     Effect.provide(Layer.provideMerge(Outbox.layer, TestDatabase.layer)),
     Logger.withMinimumLogLevel(LogLevel.None)

@@ -48,6 +48,8 @@ export class Script {
   at = 0
   readonly commands: Array<Command> = []
   readonly inputs: Array<Input> = []
+  /** Whether the recognizer may have last words, so that the test tells when it is finished. */
+  recognizes = false
 
   constructor(given: Facts = facts) {
     const [state, commands] = start(given)
@@ -82,6 +84,8 @@ export class Script {
     const [state, commands] = step(this.state, timed)
     this.state = state
     this.commands.push(...commands)
+    // A recognizer that has told everything already.
+    if (!this.recognizes && commands.some((c) => c._tag === "StopListening")) this.input({ _tag: "RecognizerFinished" })
     return this
   }
 

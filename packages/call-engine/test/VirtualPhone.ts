@@ -68,6 +68,7 @@ export const caller = Effect.gen(function* () {
   let listener: (event: CallEvent) => void = () => {}
   let frames = 0
   const transfers: Array<string> = []
+  const hangups: Array<string> = []
   const leg: CallLeg = {
     format: mulaw8k,
     listen: (l) => {
@@ -76,7 +77,7 @@ export const caller = Effect.gen(function* () {
     send: () => void frames++,
     mark: () => {},
     clear: () => {},
-    hangup: () => {},
+    hangup: (reason) => void hangups.push(reason),
     transferBlind: (target) => void transfers.push(target)
   }
   const incoming: IncomingCall = {
@@ -125,5 +126,5 @@ export const caller = Effect.gen(function* () {
   })
   const progress = (state: TransferState) => Effect.sync(() => listener({ _tag: "TransferProgress", state }))
   const hangup = Effect.sync(() => listener({ _tag: "Ended", cause: "hangup" }))
-  return { incoming, leg, say, beep, press, progress, hangup, transfers, frames: () => frames }
+  return { incoming, leg, say, beep, press, progress, hangup, hangups, transfers, frames: () => frames }
 })

@@ -1,3 +1,4 @@
+import type { AgentId } from "@svc/api/Ids"
 import { Context, Effect, Layer, type Option } from "effect"
 import { newSecret } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
@@ -6,6 +7,7 @@ import { SubscriptionsRepo } from "./SubscriptionsRepo.ts"
 /** An agent as its subscription knows it. */
 export interface SubscribedAgent {
   readonly id: number
+  readonly public_id: AgentId
   readonly org_id: number
   readonly project_id: number
 }
@@ -40,8 +42,16 @@ export class Subscriptions extends Context.Tag("@svc/webhooks/Subscriptions")<
     Subscriptions,
     Effect.map(SubscriptionsRepo, (repo) => ({
       putOfAgent: Effect.fn("Subscriptions.putOfAgent")(function* (agent, { events, url }) {
-        const { id: agent_id, org_id, project_id } = agent
-        return yield* repo.putOfAgent({ agent_id, org_id, project_id, url, events, secret: yield* newSecret })
+        const { id: agent_id, org_id, project_id, public_id: agent_public_id } = agent
+        return yield* repo.putOfAgent({
+          agent_id,
+          agent_public_id,
+          org_id,
+          project_id,
+          url,
+          events,
+          secret: yield* newSecret
+        })
       }),
       rotateOfAgent: (agentId) => Effect.flatMap(newSecret, (secret) => repo.setSecretOfAgent(agentId, secret)),
       removeOfAgent: repo.deleteOfAgent,

@@ -7,6 +7,7 @@ import { Subscription } from "./Subscription.ts"
 /** The row that an agent manages itself. */
 export interface AgentRow {
   readonly agent_id: number
+  readonly agent_public_id: string
   readonly org_id: number
   readonly project_id: number
   readonly url: string
@@ -38,10 +39,11 @@ export class SubscriptionsRepo extends Context.Tag("@svc/webhooks/SubscriptionsR
         Request: Schema.Any,
         Result: Subscription,
         execute: (row: AgentRow) => sql`
-          insert into webhooks (org_id, project_id, agent_id, url, events, filters, secret, is_agent_managed, api_version)
-          values (
-            ${row.org_id}, ${row.project_id}, ${row.agent_id}, ${row.url}, ${row.events}::text[],
-            ${jsonbText({ agent_id: row.agent_id })}::jsonb, ${row.secret}, true, ${apiVersion}
+          insert into webhooks (
+            org_id, project_id, agent_id, agent_public_id, url, events, filters, secret, is_agent_managed, api_version
+          ) values (
+            ${row.org_id}, ${row.project_id}, ${row.agent_id}, ${row.agent_public_id}, ${row.url},
+            ${row.events}::text[], ${jsonbText({ agent_id: row.agent_id })}::jsonb, ${row.secret}, true, ${apiVersion}
           )
           on conflict (agent_id) where is_agent_managed do update set
             url = excluded.url, events = excluded.events, is_active = true, consecutive_failures = 0,

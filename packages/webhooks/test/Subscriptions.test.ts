@@ -26,10 +26,11 @@ const project = Effect.gen(function* () {
 const agentOf = (owner: { readonly org_id: number; readonly project_id: number }) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
+    const public_id = yield* newAgentId
     const [row] = yield* sql<{ readonly id: number }>`
       insert into agents ${sql.insert({
         ...owner,
-        public_id: yield* newAgentId,
+        public_id,
         name: "Reception",
         name_folded: "reception",
         language: "en-US",
@@ -40,7 +41,7 @@ const agentOf = (owner: { readonly org_id: number; readonly project_id: number }
         server_url: "https://example.com",
         server_secret: "secret"
       })} returning id`
-    return { ...owner, id: row?.id ?? Number.NaN }
+    return { ...owner, public_id, id: row?.id ?? Number.NaN }
   })
 
 const webhookOf = (agentId: number) =>

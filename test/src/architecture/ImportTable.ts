@@ -8,7 +8,7 @@ interface Permission {
   readonly services?: ReadonlyArray<string>
 }
 
-const foundation = ["api", "providers", "database", "cluster"]
+const foundation = ["api", "providers", "database", "cluster", "urls"]
 
 // An agent's webhook is a managed subscription; nobody else needs `webhooks`, events go through the outbox.
 const table: Readonly<Record<string, Permission>> = {
@@ -16,6 +16,7 @@ const table: Readonly<Record<string, Permission>> = {
   "packages/providers": { packages: [] },
   "packages/database": { packages: ["api"] },
   "packages/cluster": { packages: ["api", "database"] },
+  "packages/urls": { packages: ["api"] },
   "packages/auth": { packages: foundation },
   "packages/billing": { packages: foundation, services: ["auth"] },
   "packages/webhooks": { packages: foundation, services: ["auth", "billing"] },

@@ -1,6 +1,4 @@
 import * as Http from "node:http"
-import { UrlSafety } from "@svc/agents/UrlSafety"
-import { Resolver } from "@svc/agents/UrlSafety/Resolver"
 import { AuthFailures } from "@svc/auth/AuthFailures"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Rates } from "@svc/billing/Rates"
@@ -10,6 +8,10 @@ import { retention } from "@svc/call-engine/recording/RetentionWorker"
 import { Database } from "@svc/database/Database"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import { webhookRetention } from "@svc/webhooks/CleanupWorker"
+import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
 import { Console, Data, Effect, Layer } from "effect"
 import { ClientAddress } from "../http/ClientAddress.ts"
 import { type HttpSettings, httpSettings } from "../http/HttpSettings.ts"
@@ -38,7 +40,8 @@ const configuration = Effect.all([
   httpSettings,
   AuthFailures.limit,
   retention,
-  Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer)),
+  webhookRetention,
+  Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer, RetrySchedule.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
 ]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)
 

@@ -32,16 +32,45 @@ export const webhookEvents = [
   "address.verification.expired"
 ] as const
 
-const unknown = `webhook_events has an unknown event; valid are ${webhookEvents.join(", ")}`
+/** Events of booking customers (spec 6.7), which only webhooks of the organization get. */
+export const bookingEvents = [
+  "booking_customer.created",
+  "booking_customer.updated",
+  "booking_customer.deleted",
+  "booking_customer.restored"
+] as const
+
+const unknown = (field: string, names: ReadonlyArray<string>) => () => ({
+  message: `${field} has an unknown event; valid are ${names.join(", ")}`,
+  override: true
+})
 
 /**
- * `webhook_events` of a body: at least one name; one that is unknown is answered with all valid ones. `*` means all
- * (spec 2.7), also those that come with later releases. Of several wrong ones the first is told, so that the message of
- * the error is the one that lists the names.
+ * Names of events in the body field `field`: at least one; one that is unknown is answered with all valid ones. Of several
+ * wrong ones the first is told, so that the message of the error is the one that lists the names.
  */
-export const WebhookEvents = Schema.Array(
-  Schema.Literal(...webhookEvents, "*").annotations({ message: () => ({ message: unknown, override: true }) })
-)
-  .annotations({ parseOptions: { errors: "first" } })
-  .pipe(Schema.minItems(1, { message: () => "webhook_events must not be empty" }))
-  .annotations({ examples: [["call.started", "call.ended"]] })
+const eventNames = <const Names extends readonly [string, ...Array<string>]>(
+  field: string,
+  names: Names,
+  listed: ReadonlyArray<string> = names
+) =>
+  Schema.Array(Schema.Literal(...names).annotations({ message: unknown(field, listed) }))
+    .annotations({ parseOptions: { errors: "first" } })
+    .pipe(Schema.minItems(1, { message: () => `${field} must not be empty` }))
+    .annotations({ examples: [["call.started", "call.ended"]] })
+
+/** `webhook_events` of an agent. `*` means all (spec 2.7), also those that come with later releases. */
+export const WebhookEvents = eventNames("webhook_events", [...webhookEvents, "*"], webhookEvents)
+
+/** `webhook_events` of a project: no `*` (spec 6.1). */
+export const ProjectWebhookEvents = eventNames("webhook_events", webhookEvents)
+
+/** `events` of a webhook of the organization. */
+export const OrganizationEvents = eventNames("events", [...webhookEvents, ...bookingEvents, "*"])
+
+/** `event_type` of a test delivery: which event's sample is sent. */
+const EventType = <const Names extends readonly [string, ...Array<string>]>(names: Names) =>
+  Schema.Literal(...names).annotations({ message: unknown("event_type", names), examples: [names[0]] })
+
+export const ProjectEventType = EventType(webhookEvents)
+export const OrganizationEventType = EventType([...webhookEvents, ...bookingEvents])

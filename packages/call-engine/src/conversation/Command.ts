@@ -21,6 +21,9 @@ export interface MenuInput {
   readonly gather_status: "valid" | "timeout" | "invalid"
 }
 
+/** Which of the providers of a kind: not the preferred one, but the so-maniest to fall back on. From 1; absent: the preferred. */
+export type Rank = number
+
 /** What a conversation wants done. The shell carries commands out in order and reports back by inputs. */
 export type Command =
   /** Ask the agent's server for the configuration → MenuAnswered | ConfigAnswered | ConfigFailed. `gathered`: again, with what was typed → ConfigAnswered | ConfigFailed. */
@@ -30,7 +33,9 @@ export type Command =
   /** Place the call → Answered | DialFailed. */
   | { readonly _tag: "Dial" }
   /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */
-  | { readonly _tag: "Listen"; readonly language: string }
+  | { readonly _tag: "Listen"; readonly language: string; readonly provider?: Rank }
+  /** No more is to be heard: the recognizer gives its last words → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
+  | { readonly _tag: "StopListening" }
   /** Say a text after all texts asked before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
   | {
       readonly _tag: "Speak"
@@ -38,6 +43,7 @@ export type Command =
       readonly text: string
       readonly voice: string
       readonly language: string
+      readonly provider?: Rank
     }
   /** Stop at once and drop what waits → SpeechCleared. */
   | { readonly _tag: "StopSpeaking" }
@@ -47,6 +53,7 @@ export type Command =
       readonly turn: number
       readonly messages: ReadonlyArray<ModelMessage>
       readonly tools: ReadonlyArray<ModelTool>
+      readonly provider?: Rank
     }
   | { readonly _tag: "CancelModel" }
   /** Ask the agent's server → ToolAnswered | ToolFailed. The conversation keeps the time. */

@@ -1,6 +1,7 @@
-import { apology } from "./Apology.ts"
 import type { Command } from "./Command.ts"
 import * as Ending from "./Ending.ts"
+import * as Failures from "./Failures.ts"
+import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
 import type { Facts, Input } from "./Input.ts"
 import * as Limits from "./Limits.ts"
@@ -48,9 +49,11 @@ export const start = (facts: Facts): Result => {
 /** What the conversation makes of an input. */
 export const step = (state: Conversation, input: Input): Result => {
   if (state.phase === "over") return [state, []]
-  const d: Draft = { state, at: input.at, commands: [] }
-  apply(d, input)
+  const d: Draft = { state, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
+  if (state.phase === "draining") Ending.onDraining(d, input)
+  else apply(d, input)
   Speech.closeFinished(d)
+  Turn.proceed(d)
   Gather.proceed(d)
   Transfer.proceed(d)
   Ending.continueEnding(d)
@@ -62,6 +65,8 @@ export const step = (state: Conversation, input: Input): Result => {
 export const heedsPartial = (state: Conversation): boolean =>
   !state.caller.speaking ||
   state.voicemail === "unknown" ||
+  (state.caller.words.length === 0 && state.caller.partial === "") ||
+  state.phase === "draining" ||
   state.interruption?.user_text === null ||
   Speech.isSpeaking(state)
 
@@ -131,10 +136,10 @@ const applyLive = (d: Draft, input: Input): void => {
   switch (input._tag) {
     case "CallerSpeechStarted":
       Voicemail.onSpeechStarted(d)
-      Turn.onSpeechStarted(d)
+      Turn.onSpeechStarted(d, input)
       return
     case "CallerSpeechStopped":
-      Turn.onSpeechStopped(d)
+      Turn.onSpeechStopped(d, input)
       Voicemail.onSpeechStopped(d)
       return
     case "CallerPartial":
@@ -142,15 +147,18 @@ const applyLive = (d: Draft, input: Input): void => {
       Turn.onWords(d, input.text, false)
       return
     case "CallerFinal":
-      patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
       Voicemail.onWords(d, input.text)
       Turn.onWords(d, input.text, true)
       return
     case "CallerEndOfTurn":
+      patch(d, { deaf_ms: 0 })
       Turn.onEndOfTurn(d)
       return
+    case "RecognizerFinished":
+      return
     case "RecognizerFailed":
-      if (Turn.onRecognizerFailed(d)) Ending.begin(d, "error")
+      Failures.onRecognizer(d)
       return
     case "Dtmf":
       onDtmf(d, input.digit)
@@ -180,10 +188,10 @@ const applyLive = (d: Draft, input: Input): void => {
       else Voicemail.onHint(d, input)
       return
     case "ModelDone":
-      modelFailed(d, Model.onDone(d, input))
+      Failures.onModel(d, Model.onDone(d, input))
       return
     case "ModelFailed":
-      modelFailed(d, Model.onFailed(d, input))
+      Failures.onModel(d, Model.onFailed(d, input))
       return
     case "SpeechStarted":
       Speech.onStarted(d, input)
@@ -192,12 +200,11 @@ const applyLive = (d: Draft, input: Input): void => {
       Speech.onPlayed(d, input)
       return
     case "SpeechFailed":
-      // A voice that failed twice will not say the farewell either.
-      if (Speech.onFailed(d, input) && d.state.failures.speech > 1) Ending.begin(d, "error", { farewell: false })
+      Failures.onVoice(d, input)
       return
     case "SpeechCleared":
       Speech.onCleared(d, input)
-      Turn.onCleared(d)
+      if (!Failures.onCleared(d)) Turn.onCleared(d)
       return
     case "ToolAnswered":
       Tools.onAnswered(d, input)
@@ -238,9 +245,9 @@ const onAnswered = (d: Draft): void => {
 
 /** From here on the caller is listened to. */
 const converse = (d: Draft): void => {
-  const { config, facts } = d.state
+  const { config } = d.state
   patch(d, { opened_at: d.at })
-  command(d, { _tag: "Listen", language: config?.language ?? facts.agent.language })
+  Failures.listen(d)
   Limits.onAnswered(d)
   if (Voicemail.onConverse(d)) return
   if (config?.first_message) Speech.announce(d, config.first_message)
@@ -281,24 +288,6 @@ const afterGather = (d: Draft, gathered: Gather.Gathered | null): void => {
   Model.continueAfterTools(d)
 }
 
-/** The first failure is excused, the second in a row ends the call. */
-const modelFailed = (d: Draft, reason: string | null): void => {
-  if (reason === null || d.state.phase !== "live") return
-  const failures = { ...d.state.failures, model: d.state.failures.model + 1 }
-  patch(d, { failures })
-  if (failures.model > 1) {
-    Ending.begin(d, "error")
-    return
-  }
-  // What was said before the failure stands, and a tool that still runs will be answered: no need to excuse anything.
-  if (Speech.isSpeaking(d.state)) return
-  if (d.state.owed) {
-    Model.continueAfterTools(d)
-    return
-  }
-  Speech.announce(d, apology(d.state.config?.language ?? d.state.facts.agent.language))
-}
-
 const onTimer = (d: Draft, timer: string): void => {
   if (!d.state.timers.has(timer)) return
   const timers = new Set(d.state.timers)
@@ -312,7 +301,7 @@ const onTimer = (d: Draft, timer: string): void => {
   }
   switch (timer) {
     case "endpoint":
-      Turn.onEndOfTurn(d)
+      onEndpoint(d)
       return
     case "barge_in":
       Turn.onBargeInTimer(d)
@@ -321,7 +310,10 @@ const onTimer = (d: Draft, timer: string): void => {
       Turn.onResumeTimer(d)
       return
     case "model":
-      modelFailed(d, Model.onTimer(d))
+      Failures.onModel(d, Model.onTimer(d))
+      return
+    case "filler":
+      Filler.onTimer(d)
       return
     case "gather":
       afterGather(d, Gather.onTimer(d))
@@ -339,6 +331,14 @@ const onTimer = (d: Draft, timer: string): void => {
       Ending.onFarewellTimer(d)
       return
   }
+}
+
+/** The caller has been quiet for long enough. */
+const onEndpoint = (d: Draft): void => {
+  const { partial, since, until, words } = d.state.caller
+  const understood = partial !== "" || words.length > 0
+  Turn.onEndOfTurn(d)
+  if (!understood) Failures.onNothingHeard(d, until - since)
 }
 
 /** The wall-clock time of an input of this conversation, ISO 8601. */

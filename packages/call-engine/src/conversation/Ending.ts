@@ -1,6 +1,7 @@
 import type { EndedReason } from "@svc/api/calls/Call"
 import type { Outcome } from "./Command.ts"
 import * as Gather from "./Gather.ts"
+import type { Input } from "./Input.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, openEntries, patch, startTimer, stopTimer, updateAgent } from "./State.ts"
@@ -19,7 +20,8 @@ import * as Turn from "./Turn.ts"
  * | live | end_call | what is being said, then the farewell, then we hang up |
  * | connected, menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
  * | ending | all spoken, or {@link farewellMs} over | we hang up |
- * | menu, live, ending | caller gone | over |
+ * | menu, live, ending | caller gone, or we hung up | draining: the recognizer is asked for its last words |
+ * | draining | they are there, or do not come within {@link drainMs} | over |
  * | transferred | either party gone, API, shutdown | over, as transferred |
  *
  * The reason is the first one: a caller who hangs up during our farewell does not change it.
@@ -29,6 +31,8 @@ import * as Turn from "./Turn.ts"
 export const farewellMs = 15_000
 /** The same when the process is about to stop. */
 export const shutdownFarewellMs = 7_000
+/** The longest wait for the recognizer's last words after the hang-up. */
+export const drainMs = 1_500
 /** How long we wait to hear what was played before we hang up all the same. */
 const clearMs = 1_000
 
@@ -58,6 +62,7 @@ export const begin = (
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging: false } })
+  patch(d, { revoicing: false })
   if (d.state.interruption !== null) {
     const { clearing } = d.state.interruption
     patch(d, { interruption: null })
@@ -93,12 +98,13 @@ export const onFarewellTimer = (d: Draft): void => {
 export const over = (d: Draft, outcome: Outcome): void =>
   finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
 
-/** The last step of every call. */
+/** Hangs up; what the recognizer has not told yet is waited for a little. */
 const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   Model.cancel(d)
   Transfer.cancel(d, outcome.ended_reason === "caller-hangup" ? "the caller hung up" : "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
+  Speech.hush(d)
   for (const entry of openEntries(d.state)) {
     updateAgent(d, entry.turn, (e) => ({
       ...e,
@@ -108,12 +114,42 @@ const finish = (d: Draft, outcome: Outcome, reason: string): void => {
     }))
   }
   Speech.closeFinished(d)
-  // Words of an unfinished turn are kept: they are often the reason why somebody hung up.
-  Turn.commit(d)
   for (const timer of d.state.timers) stopTimer(d, timer)
-  patch(d, { phase: "over", ended_at: d.at, interruption: null, outcome })
+  patch(d, { phase: "draining", ended_at: d.at, interruption: null, ending: { outcome, hanging: true } })
   command(d, { _tag: "Hangup", reason })
+  if (d.state.listening) {
+    startTimer(d, "drain", drainMs)
+    command(d, { _tag: "StopListening" })
+  } else conclude(d, outcome)
+}
+
+/** The last step of every call. Words of an unfinished turn are kept: they are often why somebody hung up. */
+const conclude = (d: Draft, outcome: Outcome): void => {
+  stopTimer(d, "drain")
+  Turn.commit(d)
+  patch(d, { phase: "over", outcome })
   command(d, { _tag: "Finish", ...outcome })
+}
+
+/** After the hang-up only the caller's last words count. */
+export const onDraining = (d: Draft, input: Input): void => {
+  const outcome = d.state.ending?.outcome ?? failed
+  switch (input._tag) {
+    case "CallerPartial":
+      Turn.noteWords(d, input.text, false)
+      return
+    case "CallerFinal":
+      Turn.noteWords(d, input.text, true)
+      return
+    case "TimerFired":
+      if (input.timer === "drain" && d.state.timers.has("drain")) conclude(d, outcome)
+      return
+    case "RecognizerFinished":
+    case "RecognizerFailed":
+    case "Crashed":
+      conclude(d, outcome)
+      return
+  }
 }
 
 export const failed: Outcome = { status: "failed", disposition: "failed", ended_reason: "error" }

@@ -10,6 +10,8 @@ import { Menu } from "./Menu.ts"
  * journal, so each is plain JSON. `at` is milliseconds since the call's start.
  */
 
+const Endpointing = Schema.Literal("provider", "none")
+
 /** What is fixed when a call begins; the first row of its journal. */
 export const Facts = Schema.TaggedStruct("Facts", {
   call_id: CallId,
@@ -19,8 +21,15 @@ export const Facts = Schema.TaggedStruct("Facts", {
   /** Unix milliseconds; `at` counts from here. */
   started_at: Schema.Number,
   agent: AgentDefaults,
-  /** Whether the recognizer tells the end of a turn, or the conversation must. */
-  endpointing: Schema.Literal("provider", "none"),
+  /** Whether the preferred recognizer tells the end of a turn, or the conversation must. */
+  endpointing: Endpointing,
+  /** What there is to fall back on, in the order of preference; without it, nothing. */
+  providers: Schema.optionalWith(
+    Schema.Struct({ recognizers: Schema.Array(Endpointing), models: Schema.Int, voices: Schema.Int }),
+    { exact: true }
+  ),
+  /** How long the caller waits for the model before the agent says that it takes a moment; without it, it never does. */
+  filler_ms: Schema.optionalWith(Schema.Number, { exact: true }),
   /** Only of a call that we place: `from` is our number then. */
   outbound: Schema.optionalWith(
     Schema.Struct({
@@ -33,6 +42,8 @@ export const Facts = Schema.TaggedStruct("Facts", {
 export type Facts = typeof Facts.Type
 
 const at = { at: Schema.Number }
+/** Milliseconds from the sound to when it was noticed. */
+const late = { late: Schema.optionalWith(Schema.Number, { exact: true }) }
 const turn = { ...at, turn: Schema.Int }
 
 const ModelToolCall = Schema.Struct({
@@ -59,13 +70,15 @@ export const Input = Schema.Union(
   /** A single tone, as of a voicemail that waits for its message, is over. Only told of calls that we placed. */
   Schema.TaggedStruct("BeepHeard", at),
   /** Voice activity of the caller, before anything is understood. */
-  Schema.TaggedStruct("CallerSpeechStarted", at),
-  Schema.TaggedStruct("CallerSpeechStopped", at),
+  Schema.TaggedStruct("CallerSpeechStarted", { ...at, ...late }),
+  Schema.TaggedStruct("CallerSpeechStopped", { ...at, ...late }),
   /** Words so far, words that stay, and the recognizer's own opinion that the turn is over. */
   Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
   Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
+  /** The answer to `StopListening`: nothing more comes from the recognizer. */
+  Schema.TaggedStruct("RecognizerFinished", at),
   /** A key press, told once whatever ways it came by. */
   Schema.TaggedStruct("Dtmf", { ...at, digit: Schema.String }),
   /** The model's first token, each whole sentence, its tool calls, and its end. */
@@ -75,7 +88,12 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ModelDone", turn),
   Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
   /** The first frame of an utterance left, its last one did, or it could not be spoken. */
-  Schema.TaggedStruct("SpeechStarted", { ...at, id: Schema.String }),
+  Schema.TaggedStruct("SpeechStarted", {
+    ...at,
+    id: Schema.String,
+    /** When the voice was asked for it, and when it gave the first audio. */
+    voice: Schema.optionalWith(Schema.Struct({ asked_at: Schema.Number, audio_at: Schema.Number }), { exact: true })
+  }),
   Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String }),
   Schema.TaggedStruct("SpeechFailed", { ...at, id: Schema.String, reason: Schema.String }),
   /** The answer to `StopSpeaking`: what had been played of each utterance that was not over. */

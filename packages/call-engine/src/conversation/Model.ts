@@ -1,7 +1,18 @@
+import * as Filler from "./Filler.ts"
 import type { InputOf } from "./Input.ts"
 import * as Messages from "./Messages.ts"
 import * as Speech from "./Speech.ts"
-import { agentEntry, command, type Draft, ensureAgent, patch, startTimer, stopTimer, updateAgent } from "./State.ts"
+import {
+  agentEntry,
+  command,
+  type Draft,
+  ensureAgent,
+  patch,
+  ranked,
+  startTimer,
+  stopTimer,
+  updateAgent
+} from "./State.ts"
 
 /** Longest silence of the model before its turn counts as failed. */
 export const modelMs = 10_000
@@ -10,12 +21,12 @@ export const maxRounds = 5
 
 /** Asks the model, unless tools are still running, digits are gathered or a transfer is under way: then it is asked after that. */
 export const respond = (d: Draft): void => {
-  if (pendingTools(d) || d.state.gathers.length > 0 || silenced(d)) patch(d, { owed: true })
+  if (pendingTools(d) || d.state.gathers.length > 0 || isSilenced(d)) patch(d, { owed: true })
   else ask(d)
 }
 
 /** Nobody is to be answered: the caller is being transferred, or is a machine. */
-const silenced = ({ state: { transfer, voicemail } }: Draft): boolean =>
+export const isSilenced = ({ state: { transfer, voicemail } }: Draft): boolean =>
   (transfer !== null && transfer.stage !== "given up") || voicemail === "machine"
 
 const pendingTools = (d: Draft): boolean =>
@@ -24,15 +35,17 @@ const pendingTools = (d: Draft): boolean =>
 const ask = (d: Draft): void => {
   if (d.state.model !== null) cancel(d)
   const turn = d.state.next_turn
-  const model = { turn, asked_at: d.at, heard_at: d.state.unanswered, started_at: null, sentence_at: null }
+  const model = { turn, asked_at: d.at, heard: d.state.unanswered, started_at: null, sentence_at: null }
   patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
   command(d, {
     _tag: "AskModel",
     turn,
     messages: Messages.history(d.state),
-    tools: d.state.rounds > maxRounds ? [] : Messages.tools(d.state)
+    tools: d.state.rounds > maxRounds ? [] : Messages.tools(d.state),
+    ...ranked(d.state.ranks.model)
   })
   startTimer(d, "model", modelMs)
+  Filler.start(d)
 }
 
 /** Stops the model; what it said so far stays. */
@@ -47,6 +60,7 @@ const settle = (d: Draft): void => {
   const { model } = d.state
   if (model === null) return
   stopTimer(d, "model")
+  Filler.stop(d)
   patch(d, { model: null })
   updateAgent(d, model.turn, (e) => ({ ...e, generating: false }))
 }
@@ -64,6 +78,7 @@ export const onSentence = (d: Draft, input: InputOf<"ModelSentence">): void => {
   const { model } = d.state
   if (model === null || !isCurrent(d, input.turn) || input.text.trim() === "") return
   startTimer(d, "model", modelMs)
+  Filler.stop(d)
   if (model.sentence_at === null) {
     const timed = { ...model, started_at: model.started_at ?? d.at, sentence_at: d.at }
     patch(d, { model: timed, waiting: [...d.state.waiting, timed], failures: { ...d.state.failures, model: 0 } })
@@ -75,39 +90,47 @@ export const onSentence = (d: Draft, input: InputOf<"ModelSentence">): void => {
 export const acceptsCalls = (d: Draft, input: InputOf<"ModelToolCalls">): boolean => {
   if (!isCurrent(d, input.turn) || input.calls.length === 0) return false
   startTimer(d, "model", modelMs)
+  Filler.stop(d)
   ensureAgent(d, input.turn, true)
   patch(d, { owed: true, failures: { ...d.state.failures, model: 0 } })
   return true
 }
 
+/** Why a turn of the model failed; `elsewhere`: another model may do better, those that could be were not asked. */
+export interface ModelFailure {
+  readonly reason: string
+  readonly elsewhere: boolean
+}
+
 /** The model is done. Returns why its turn failed, or null. */
-export const onDone = (d: Draft, input: InputOf<"ModelDone">): string | null => {
+export const onDone = (d: Draft, input: InputOf<"ModelDone">): ModelFailure | null => {
   if (!isCurrent(d, input.turn)) return null
   settle(d)
   const entry = agentEntry(d.state, input.turn)
   if (entry === undefined || (entry.utterances.length === 0 && entry.tools.length === 0)) {
-    return "the model returned nothing"
+    return { reason: "the model returned nothing", elsewhere: true }
   }
   continueAfterTools(d)
   return null
 }
 
-export const onFailed = (d: Draft, input: InputOf<"ModelFailed">): string | null => {
-  if (!isCurrent(d, input.turn)) return null
+export const onFailed = (d: Draft, input: InputOf<"ModelFailed">): ModelFailure | null => {
+  const { model } = d.state
+  if (model === null || !isCurrent(d, input.turn)) return null
   settle(d)
-  return input.reason
+  return { reason: input.reason, elsewhere: model.started_at !== null }
 }
 
 /** The model said nothing for too long. */
-export const onTimer = (d: Draft): string | null => {
+export const onTimer = (d: Draft): ModelFailure | null => {
   if (d.state.model === null) return null
   cancel(d)
-  return "the model did not answer in time"
+  return { reason: "the model did not answer in time", elsewhere: true }
 }
 
 /** Once all tools have answered, no digits are gathered and the model is done with its turn, it goes on with the results. */
 export const continueAfterTools = (d: Draft): void => {
   const { gathers, model, owed, phase } = d.state
-  if (phase !== "live" || !owed || model !== null || gathers.length > 0 || silenced(d)) return
+  if (phase !== "live" || !owed || model !== null || gathers.length > 0 || isSilenced(d)) return
   if (!pendingTools(d)) ask(d)
 }

@@ -118,6 +118,7 @@ const complete = (d: Draft, transfer: Transfer): void => {
   Model.cancel(d)
   Tools.cancelAll(d)
   Gather.cancelAll(d)
+  Speech.hush(d)
   for (const entry of openEntries(d.state)) {
     updateAgent(d, entry.turn, (e) => ({
       ...e,
@@ -125,7 +126,7 @@ const complete = (d: Draft, transfer: Transfer): void => {
       utterances: e.utterances.map((u) => (u.state === "played" ? u : { ...u, state: "cut" }))
     }))
   }
-  patch(d, { interruption: null })
+  patch(d, { interruption: null, listening: false })
   Speech.closeFinished(d)
   Turn.commit(d)
   for (const name of d.state.timers) stopTimer(d, name)

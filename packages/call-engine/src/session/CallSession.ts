@@ -206,7 +206,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     })
     /** Ends the call, as far as it has come. */
     const hangup = (reason: string): void => {
-      if (leg !== undefined) leg.hangup(reason)
+      recording?.stop()
+      if (line !== undefined) line.hangup(reason)
+      else if (leg !== undefined) leg.hangup(reason)
       else {
         way.refuse(reason)
         if (facts.outbound !== undefined) task("answer", Effect.void)
@@ -225,7 +227,11 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
-          line?.listen(command.language)
+          line?.listen(command)
+          return
+        case "StopListening":
+          if (line === undefined) feed({ _tag: "RecognizerFinished" })
+          else line.stopListening()
           return
         case "Speak":
           line?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })
@@ -314,7 +320,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         // A call that was abandoned or broke inside tells nothing more.
         return Effect.raceFirst(Deferred.await(outcome), Effect.as(Deferred.await(over), "the call ended"))
       },
-      inProgress: () => state.answered_at !== null && state.phase !== "over",
+      inProgress: () => state.answered_at !== null && state.ended_at === null,
       abandon: () => {
         abandoned = true
         hangup("error")

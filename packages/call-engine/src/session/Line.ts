@@ -14,7 +14,9 @@ import * as Speaker from "./Speaker.ts"
 /** An answered call leg with what hears and speaks on it. */
 export interface Line {
   /** Opens a recognizer, in place of a former one. */
-  readonly listen: (language: string) => void
+  readonly listen: Ears.Ears["listen"]
+  /** Asks the recognizer for its last words. */
+  readonly stopListening: () => void
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Silences the agent at once, also what the network still holds, and tells what had been played. */
   readonly silence: () => void
@@ -26,6 +28,7 @@ export interface Line {
   readonly transfer: (destination: string) => void
   /** The caller is with somebody else: nothing is heard or spoken here any more. The leg stays, for its end. */
   readonly leave: () => void
+  /** Ends the leg; nothing is spoken any more. */
   readonly hangup: CallLeg["hangup"]
 }
 
@@ -64,8 +67,11 @@ export const connect = (options: {
           if (!options.heedsBeep()) beep = undefined
           else if (beep.push(frame)) feed({ _tag: "BeepHeard" })
         },
-        onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
-        onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
+        onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
+        onStarted: (id) => {
+          const voice = speaker.timesOf(id)
+          feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })
+        },
         onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
       }
     })
@@ -75,7 +81,8 @@ export const connect = (options: {
       media,
       sampleRate,
       voiceFor: services.voiceFor,
-      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason })
+      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
+      now
     })
 
     const onSpeech = (event: SpeechEvent): void => {
@@ -92,18 +99,19 @@ export const connect = (options: {
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":
-          feed({ _tag: "CallerEndOfTurn" })
           media.quiet()
+          feed({ _tag: "CallerEndOfTurn" })
           return
       }
     }
     const ears = yield* Ears.make({
       callId,
-      recognizer: services.recognizer,
+      recognizers: services.providers.speechToText,
       sampleRate,
       fromTheStart: options.isOutbound,
       onEvent: onSpeech,
-      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason })
+      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
+      onFinished: () => feed({ _tag: "RecognizerFinished" })
     })
 
     /** The other side is gone: what it heard and said until now is told first. */
@@ -133,6 +141,11 @@ export const connect = (options: {
 
     return {
       listen: ears.listen,
+      stopListening: () => {
+        // Should the recognizer hang, these words are the last.
+        if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
+        ears.finish()
+      },
       speak: speaker.speak,
       onLeg,
       silence: () => {
@@ -150,6 +163,10 @@ export const connect = (options: {
         media.stop()
         ears.close()
       },
-      hangup: leg.hangup
+      hangup: (reason) => {
+        leg.hangup(reason)
+        speaker.stop()
+        media.stop()
+      }
     }
   })

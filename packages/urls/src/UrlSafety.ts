@@ -30,7 +30,7 @@ class HostNotFound extends Error {
  * (DNS rebinding) gains nothing. Redirects must not be followed. `SVC_ALLOW_PRIVATE_URLS=true` (default false) also
  * allows `http:` and private addresses; never cloud metadata, credentials in the URL, or the ports of other services.
  */
-export class UrlSafety extends Context.Tag("@svc/agents/UrlSafety")<
+export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
   UrlSafety,
   {
     /**

@@ -9,7 +9,7 @@ import { type Ask, LookupLine } from "./LookupLine.ts"
 const atOnce = 2
 
 /** Turns a host name into all its addresses. In the shape of a callback because connections ask it synchronously. */
-export class Resolver extends Context.Tag("@svc/agents/Resolver")<Resolver, { readonly resolve: Ask }>() {
+export class Resolver extends Context.Tag("@svc/urls/Resolver")<Resolver, { readonly resolve: Ask }>() {
   /** The operating system's resolver, as any other program of this machine sees the world (hosts file included). */
   static readonly layer: Layer.Layer<Resolver> = Layer.sync(Resolver, () => {
     const ask: Ask = (hostname, done) =>

@@ -1,0 +1,31 @@
+import { Schema } from "effect"
+
+const AddressStatus = Schema.Literal("pending", "verified", "partially_verified", "rejected", "expired")
+type AddressStatus = typeof AddressStatus.Type
+
+const numberTypes = Schema.Array(
+  Schema.Struct({
+    /** `local`, `mobile`, … */
+    type: Schema.String,
+    status: AddressStatus,
+    rejection_reason: Schema.NullOr(Schema.String)
+  })
+)
+
+const judged = <const S extends AddressStatus>(status: S) =>
+  Schema.Struct({
+    /** The address's numeric id. */
+    address_id: Schema.Int,
+    status: Schema.Literal(status),
+    /** What may be bought with the address, type by type. */
+    number_types: numberTypes
+  })
+
+/** `data` of the events of address verification (spec 6.3). They belong to a project and to no agent. */
+export const addressEventData = {
+  "address.verification.pending": Schema.Struct({ address_id: Schema.Int, status: Schema.Literal("pending") }),
+  "address.verification.verified": judged("verified"),
+  "address.verification.partially_verified": judged("partially_verified"),
+  "address.verification.rejected": judged("rejected"),
+  "address.verification.expired": judged("expired")
+} as const

@@ -1,0 +1,19 @@
+import { Schema } from "effect"
+import { AgentId, CallId } from "../Ids.ts"
+import { Timestamp } from "../Wire.ts"
+
+/** Fields that the data of many events share (spec 6.3). */
+
+/** When it happened; ISO 8601 in UTC. */
+export const when = Timestamp.pipe(
+  Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/, { message: () => "not an ISO 8601 time in UTC" })
+)
+
+/** Of which call; the agent is null when it is gone. */
+export const call = { call_id: CallId, agent_id: Schema.NullOr(AgentId) }
+
+/** The caller, when the number is known. */
+export const from = { from: Schema.NullOr(Schema.String) }
+
+/** Both numbers, as far as they are known. */
+export const parties = { ...from, to: Schema.NullOr(Schema.String) }

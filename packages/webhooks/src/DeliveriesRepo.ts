@@ -1,0 +1,214 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { Envelope } from "@svc/api/events/Event"
+import { DeadLetter, DeliveryRecord } from "@svc/api/webhooks/Delivery"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { matches } from "./Matching.ts"
+
+const Iso = Schema.transform(Schema.DateFromSelf, Schema.String, {
+  strict: true,
+  decode: (date) => date.toISOString(),
+  encode: (text) => new Date(text)
+})
+const AttemptRow = Schema.Struct({ ...DeliveryRecord.fields, created_at: Iso })
+/** A dead letter with the event that it is about. */
+const DeadRow = Schema.Struct({
+  ...DeadLetter.omit("payload").fields,
+  ...Envelope.pick("api_version", "org_id", "project_id", "agent_id", "data").fields,
+  failed_at: Iso,
+  happened_at: Iso
+})
+
+const toDeadLetter = (row: typeof DeadRow.Type): DeadLetter => {
+  const { agent_id, api_version, data, happened_at, org_id, project_id, ...letter } = row
+  const { event, event_id } = letter
+  return {
+    ...letter,
+    payload: { id: event_id, event, timestamp: happened_at, api_version, org_id, project_id, agent_id, data }
+  }
+}
+
+/** An attempt that was made outside of the queue, as a test is. */
+export interface LoneAttempt {
+  readonly webhook_id: number
+  readonly org_id: number
+  readonly event_id: string
+  readonly event: string
+  readonly url: string
+  readonly status_code: number | null
+  readonly error: string | null
+  readonly created_at: Date
+}
+
+/** A page of rows, newest first: those with an id below `before`. */
+interface Page {
+  readonly webhook_id: number
+  readonly before: number | undefined
+  readonly limit: number
+}
+
+/** History, dead letters and what is queued again: the tables of deliveries as the API sees them. */
+export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
+  DeliveriesRepo,
+  {
+    readonly ofWebhook: (page: Page) => Effect.Effect<ReadonlyArray<DeliveryRecord>>
+    /** Oldest first. */
+    readonly ofCall: (callId: string, limit: number) => Effect.Effect<ReadonlyArray<DeliveryRecord>>
+    readonly hasAttempt: (webhookId: number, id: number) => Effect.Effect<boolean>
+    readonly deadLetters: (page: Page) => Effect.Effect<ReadonlyArray<DeadLetter>>
+    readonly hasDeadLetter: (webhookId: number, id: number) => Effect.Effect<boolean>
+    /** Gives the id of the record. */
+    readonly record: (attempt: LoneAttempt) => Effect.Effect<number>
+    /** Queues the event of an attempt anew, and takes its dead letter away. False when the attempt or its event is gone. */
+    readonly resend: (webhookId: number, attemptId: number, now: Date) => Effect.Effect<boolean>
+    /** Queues the oldest dead letters anew; of two that do it at once each takes others. Gives how many. */
+    readonly resendDead: (webhookId: number, now: Date, limit: number) => Effect.Effect<number>
+    /**
+     * Queues the events of a time, both ends included, that the webhook is subscribed to. Gives how many there are; when
+     * they are over `limit`, that is `limit + 1` and none was queued.
+     */
+    readonly replay: (webhookId: number, from: Date, to: Date, now: Date, limit: number) => Effect.Effect<number>
+    /** Moves what waits for a webhook to its dead letters, because it was disabled. What is under way is not waited for. */
+    readonly bury: (webhookId: number) => Effect.Effect<void>
+    /** Removes at most `limit` attempts and as many dead letters that are older. Gives how many of the larger lot. */
+    readonly forget: (before: Date, limit: number) => Effect.Effect<number>
+  }
+>() {
+  static readonly layer: Layer.Layer<DeliveriesRepo, never, SqlClient.SqlClient> = Layer.effect(
+    DeliveriesRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const attemptColumns = sql.literal(Object.keys(DeliveryRecord.fields).join(", "))
+      const below = (before: number | undefined) => (before === undefined ? sql`true` : sql`id < ${before}`)
+
+      const ofWebhook = SqlSchema.findAll({
+        Request: Schema.Any,
+        Result: AttemptRow,
+        execute: ({ before, limit, webhook_id }: Page) => sql`
+          select ${attemptColumns} from webhook_attempts
+          where webhook_id = ${webhook_id} and ${below(before)} order by id desc limit ${limit}`
+      })
+      const ofCall = SqlSchema.findAll({
+        Request: Schema.Struct({ callId: Schema.String, limit: Schema.Number }),
+        Result: AttemptRow,
+        execute: ({ callId, limit }) => sql`
+          select ${attemptColumns} from webhook_attempts
+          where call_id = ${callId} order by created_at, attempt, id limit ${limit}`
+      })
+      const deadLetters = SqlSchema.findAll({
+        Request: Schema.Any,
+        Result: DeadRow,
+        execute: ({ before, limit, webhook_id }: Page) => sql`
+          select d.id, d.event, d.event_id, d.url, d.attempts, d.last_status_code, d.last_error, d.failed_at,
+            e.api_version, e.org_id, e.project_id, e.agent_id, e.data, e.created_at as happened_at
+          from (
+            select * from webhook_dead_letters
+            where webhook_id = ${webhook_id} and ${below(before)} order by id desc limit ${limit}
+          ) d join events e on e.seq = d.event_seq
+          order by d.id desc`
+      })
+      const isThere = (rows: ReadonlyArray<unknown>) => rows.length > 0
+      const first = <A>(rows: ReadonlyArray<A>) => Option.getOrThrow(Option.fromNullable(rows[0]))
+
+      return {
+        ofWebhook: (page) => Effect.orDie(ofWebhook(page)),
+        ofCall: (callId, limit) => Effect.orDie(ofCall({ callId, limit })),
+        hasAttempt: (webhookId, id) =>
+          sql`select 1 from webhook_attempts where id = ${id} and webhook_id = ${webhookId}`.pipe(
+            Effect.map(isThere),
+            Effect.orDie
+          ),
+        deadLetters: (page) => Effect.map(Effect.orDie(deadLetters(page)), (rows) => rows.map(toDeadLetter)),
+        hasDeadLetter: (webhookId, id) =>
+          sql`select 1 from webhook_dead_letters where id = ${id} and webhook_id = ${webhookId}`.pipe(
+            Effect.map(isThere),
+            Effect.orDie
+          ),
+        record: ({ created_at, error, event, event_id, org_id, status_code, url, webhook_id }) =>
+          sql<{ readonly id: number }>`
+            insert into webhook_attempts (
+              webhook_id, org_id, event_id, event, url, attempt, status_code, success, error, created_at
+            ) values (
+              ${webhook_id}, ${org_id}, ${event_id}, ${event}, ${url}, 1, ${status_code}, ${error === null}, ${error},
+              ${created_at}
+            ) returning id`.pipe(
+            Effect.map((rows) => first(rows).id),
+            Effect.orDie
+          ),
+        resend: (webhookId, attemptId, now) =>
+          sql`
+            with attempt as (
+              select a.* from webhook_attempts a join events e on e.seq = a.event_seq
+              where a.id = ${attemptId} and a.webhook_id = ${webhookId}
+            ), dead as (
+              delete from webhook_dead_letters d using attempt a
+              where d.webhook_id = a.webhook_id and d.event_seq = a.event_seq
+            )
+            insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, is_resend, next_at)
+            select webhook_id, event_seq, event_id, event, org_id, call_id, true, ${now} from attempt
+            returning id`.pipe(Effect.map(isThere), Effect.orDie),
+        resendDead: (webhookId, now, limit) =>
+          sql`
+            with gone as (
+              delete from webhook_dead_letters where id in (
+                select id from webhook_dead_letters where webhook_id = ${webhookId}
+                order by id limit ${limit} for update skip locked
+              ) returning *
+            )
+            insert into webhook_deliveries (
+              webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, is_resend, next_at
+            )
+            select webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, true, ${now}
+            from gone order by gone.id returning id`.pipe(
+            Effect.map((rows) => rows.length),
+            Effect.orDie
+          ),
+        replay: (webhookId, from, to, now, limit) =>
+          sql<{ readonly n: number }>`
+            with found as (
+              select e.seq, e.id, e.event, e.org_id, e.call_id
+              from webhooks h join events e on e.org_id = h.org_id
+              where h.id = ${webhookId} and e.created_at >= ${from} and e.created_at <= ${to} and ${matches(sql)}
+              limit ${limit + 1}
+            ), total as (select count(*) as n from found),
+            queued as (
+              insert into webhook_deliveries (
+                webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, next_at
+              )
+              select ${webhookId}::bigint, seq, id, event, org_id, call_id, true, ${now} from found, total
+              where total.n <= ${limit} order by seq
+            )
+            select n from total`.pipe(
+            Effect.map((rows) => first(rows).n),
+            Effect.orDie
+          ),
+        bury: (webhookId) =>
+          sql`
+            with gone as (
+              delete from webhook_deliveries where webhook_id = ${webhookId} and leased_by is null returning *
+            )
+            insert into webhook_dead_letters (
+              webhook_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts, last_status_code,
+              last_error, failed_at
+            )
+            select g.webhook_id, g.org_id, g.event_seq, g.event_id, g.event, g.call_id, h.url, g.is_replay, g.attempts,
+              g.last_status_code, 'webhook disabled', now()
+            from gone g join webhooks h on h.id = g.webhook_id order by g.id`.pipe(Effect.asVoid, Effect.orDie),
+        forget: (before, limit) =>
+          sql<{ readonly n: number }>`
+            with old as (
+              delete from webhook_attempts where id in (
+                select id from webhook_attempts where created_at < ${before} order by id limit ${limit}
+              ) returning 1
+            ), dead as (
+              delete from webhook_dead_letters where id in (
+                select id from webhook_dead_letters where failed_at < ${before} order by id limit ${limit}
+              ) returning 1
+            )
+            select greatest((select count(*) from old), (select count(*) from dead)) as n`.pipe(
+            Effect.map((rows) => first(rows).n),
+            Effect.orDie
+          )
+      }
+    })
+  )
+}

@@ -1,0 +1,77 @@
+import * as Handlers from "@svc/api/Handlers"
+import { CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
+import { VoiceApi } from "@svc/api/VoiceApi"
+import { WebhookNotFound } from "@svc/api/webhooks/Webhook"
+import { Effect, type Layer, Option } from "effect"
+import { Deliveries } from "./Deliveries.ts"
+import { ProjectWebhooks } from "./ProjectWebhooks.ts"
+import { TestDeliveries } from "./TestDeliveries.ts"
+import { toProjectWebhook } from "./WebhookRecord.ts"
+
+const note = "Store this secret now: it is shown only once."
+
+/** Handlers of `/v1/project/webhook`. A project without a webhook has no deliveries. */
+export const ProjectWebhookHttp: Layer.Layer<
+  never,
+  never,
+  ProjectWebhooks | Deliveries | TestDeliveries | Handlers.HandlerRegistry
+> = Handlers.group(
+  VoiceApi,
+  "projectWebhook",
+  Effect.gen(function* () {
+    const webhooks = yield* ProjectWebhooks
+    const deliveries = yield* Deliveries
+    const tests = yield* TestDeliveries
+
+    const project = Effect.gen(function* () {
+      const { org } = yield* CurrentPrincipal
+      return { org_id: org.id, project_id: (yield* CurrentProject).id }
+    })
+    const found = Effect.flatMap(project, webhooks.find)
+
+    return {
+      get: () => Effect.map(found, (row) => toProjectWebhook(Option.getOrUndefined(row))),
+      update: ({ payload }) =>
+        Effect.map(
+          Effect.flatMap(project, (of) => webhooks.update(of, payload)),
+          ({ secret, webhook }) => ({
+            ...toProjectWebhook(webhook),
+            ...(secret === undefined ? {} : { webhook_secret: secret })
+          })
+        ),
+      remove: () => Effect.as(Effect.flatMap(project, webhooks.remove), { deleted: true as const }),
+      rotate: () =>
+        Effect.map(Effect.flatMap(project, webhooks.rotate), ({ secret }) => ({ webhook_secret: secret, note })),
+      test: ({ payload }) =>
+        Effect.gen(function* () {
+          const row = yield* found
+          if (Option.isNone(row)) return yield* new WebhookNotFound()
+          return yield* tests.send(row.value, payload.event_type)
+        }),
+      deliveries: ({ urlParams }) =>
+        Effect.flatMap(
+          found,
+          Option.match({
+            onNone: () => Effect.succeed({ deliveries: [], next_cursor: null }),
+            onSome: ({ id }) => deliveries.ofWebhook(id, urlParams)
+          })
+        ),
+      deadLetters: ({ urlParams }) =>
+        Effect.flatMap(
+          found,
+          Option.match({
+            onNone: () => Effect.succeed({ items: [], next_cursor: null }),
+            onSome: ({ id }) => deliveries.deadLetters(id, urlParams)
+          })
+        ),
+      resendAll: () =>
+        Effect.flatMap(
+          found,
+          Option.match({
+            onNone: () => Effect.succeed({ queued: 0 }),
+            onSome: ({ id }) => Effect.map(deliveries.resendAll(id), (queued) => ({ queued }))
+          })
+        )
+    }
+  })
+)

@@ -1,0 +1,60 @@
+import { apiVersion, type EventName } from "@svc/api/events/Event"
+import { eventSamples } from "@svc/api/events/EventSamples"
+import { newEventId } from "@svc/api/Ids"
+import type { TestResult } from "@svc/api/webhooks/Delivery"
+import { Clock, Context, Deferred, Effect, Exit, Layer } from "effect"
+import { DeliveriesRepo } from "./DeliveriesRepo.ts"
+import { letterOf } from "./delivery/Letters.ts"
+import { attemptMs, type Letter, Receivers, type Reply } from "./delivery/Receivers.ts"
+import type { Subscription } from "./Subscription.ts"
+
+/** Sends samples (spec 4.4, decisions §5.5): at once, once, whether or not the webhook is active or wants that event. */
+export class TestDeliveries extends Context.Tag("@svc/webhooks/TestDeliveries")<
+  TestDeliveries,
+  { readonly send: (webhook: Subscription, event: EventName) => Effect.Effect<TestResult> }
+>() {
+  static readonly layer: Layer.Layer<TestDeliveries, never, DeliveriesRepo | Receivers> = Layer.effect(
+    TestDeliveries,
+    Effect.gen(function* () {
+      const repo = yield* DeliveriesRepo
+      const receivers = yield* Receivers
+
+      const post = Effect.fnUntraced(function* (letter: Letter) {
+        const done = yield* Deferred.make<Reply>()
+        const giveUp = receivers.post(letter, (reply) => Deferred.unsafeDone(done, Exit.succeed(reply)))
+        return yield* Deferred.await(done).pipe(
+          Effect.timeoutTo({
+            duration: attemptMs,
+            onSuccess: Effect.succeed,
+            onTimeout: () => Effect.zipRight(Effect.sync(giveUp), Deferred.await(done))
+          }),
+          Effect.flatten,
+          Effect.onInterrupt(() => Effect.sync(giveUp))
+        )
+      })
+
+      return {
+        send: Effect.fn("TestDeliveries.send")(function* (webhook, event) {
+          const event_id = yield* newEventId
+          const now = yield* Clock.currentTimeMillis
+          const created_at = new Date(now)
+          const data = eventSamples[event]
+          const parts = {
+            event_id,
+            event,
+            timestamp: created_at.toISOString(),
+            api_version: apiVersion,
+            org_id: webhook.org_id,
+            project_id: webhook.project_id,
+            agent_id: "agent_id" in data ? data.agent_id : null,
+            data: JSON.stringify(data)
+          }
+          const { error, status_code } = yield* post(letterOf(webhook, parts, now, "test"))
+          const { id: webhook_id, org_id, url } = webhook
+          const record = { webhook_id, org_id, event_id, event, url, status_code, error, created_at }
+          return { success: error === null, status_code, error, delivery_id: yield* repo.record(record) }
+        })
+      }
+    })
+  )
+}

@@ -1,0 +1,136 @@
+import { SqlClient } from "@effect/sql"
+import type { AgentId } from "@svc/api/Ids"
+import { BadRequest, ValidationError } from "@svc/api/VoiceError"
+import { type WebhookFilters, WebhookManaged, WebhookNotFound } from "@svc/api/webhooks/Webhook"
+import type { WebhookCreate, WebhookUpdate } from "@svc/api/webhooks/WebhookBody"
+import { Accounts } from "@svc/auth/Accounts"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Context, Effect, Layer, Option } from "effect"
+import { DeliveriesRepo } from "./DeliveriesRepo.ts"
+import { FilterAgents } from "./FilterAgents.ts"
+import { newSecret } from "./SigningSecret.ts"
+import type { Subscription } from "./Subscription.ts"
+import { type Scope, type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
+
+/**
+ * The webhooks of an organization, as `/v1/webhooks` has them (spec 4.4, decisions §2.9, §5). A project as owner sees and
+ * makes only what is limited to it. Webhooks of agents and projects are found here, and refused when they are to be
+ * changed.
+ */
+export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
+  Webhooks,
+  {
+    /** The row carries the new secret. */
+    readonly create: (owner: WebhookOwner, body: WebhookCreate) => Effect.Effect<Subscription, ValidationError>
+    /** Newest first, at most 100. */
+    readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<Subscription>>
+    readonly get: (owner: WebhookOwner, id: string) => Effect.Effect<Subscription, WebhookNotFound>
+    readonly update: (
+      owner: WebhookOwner,
+      id: string,
+      body: WebhookUpdate
+    ) => Effect.Effect<Subscription, ValidationError | BadRequest | WebhookNotFound | WebhookManaged>
+    readonly remove: (owner: WebhookOwner, id: string) => Effect.Effect<void, WebhookNotFound | WebhookManaged>
+    /** The row carries the new secret; the old one is invalid with the commit. */
+    readonly rotate: (owner: WebhookOwner, id: string) => Effect.Effect<Subscription, WebhookNotFound | WebhookManaged>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    Webhooks,
+    never,
+    WebhooksRepo | DeliveriesRepo | FilterAgents | Accounts | UrlSafety | SqlClient.SqlClient
+  > = Layer.effect(
+    Webhooks,
+    Effect.gen(function* () {
+      const repo = yield* WebhooksRepo
+      const deliveries = yield* DeliveriesRepo
+      const agents = yield* FilterAgents
+      const accounts = yield* Accounts
+      const urls = yield* UrlSafety
+      const sql = yield* SqlClient.SqlClient
+
+      const foreign = (key: keyof WebhookFilters, what: string) =>
+        ValidationError.field(`filters.${key}`, `filters.${key} is not ${what} of this organization`)
+
+      /** Filters that name what is there, and are the project's own when a project is the owner. */
+      const scopeOf = Effect.fnUntraced(function* ({ org_id, project_id }: WebhookOwner, given: WebhookFilters) {
+        if (project_id !== null && given.project_id !== undefined && given.project_id !== project_id) {
+          return yield* foreign("project_id", "a project")
+        }
+        const project = project_id ?? given.project_id
+        if (project_id === null && given.project_id !== undefined) {
+          yield* Effect.catchTag(accounts.project(org_id, String(given.project_id)), "ProjectNotFound", () =>
+            foreign("project_id", "a project")
+          )
+        }
+        let agent_public_id: AgentId | null = null
+        if (given.agent_id !== undefined) {
+          const found = yield* agents.find({ org_id, project_id: project ?? null }, given.agent_id)
+          if (Option.isNone(found)) return yield* foreign("agent_id", "an agent")
+          agent_public_id = found.value
+        }
+        const filters = { ...given, ...(project === undefined ? {} : { project_id: project }) }
+        return { filters, agent_public_id } satisfies Scope
+      })
+
+      const get = Effect.fn("Webhooks.get")(function* (owner: WebhookOwner, id: string) {
+        if (!/^[1-9][0-9]{0,14}$/.test(id)) return yield* new WebhookNotFound()
+        const found = yield* repo.find(owner, Number(id))
+        return yield* Effect.catchTag(found, "NoSuchElementException", () => new WebhookNotFound())
+      })
+
+      const own = Effect.fnUntraced(function* (owner: WebhookOwner, id: string) {
+        const row = yield* get(owner, id)
+        if (row.is_agent_managed || row.is_project_managed) return yield* new WebhookManaged()
+        return row
+      })
+
+      const stillThere = (row: Option.Option<Subscription>) =>
+        Effect.catchTag(row, "NoSuchElementException", () => new WebhookNotFound())
+
+      return {
+        create: Effect.fn("Webhooks.create")(function* (owner, { events, filters, url }) {
+          yield* urls.check(url, "url")
+          const scope = yield* scopeOf(owner, filters)
+          return yield* repo.insert({
+            org_id: owner.org_id,
+            url,
+            events: distinct(events),
+            secret: yield* newSecret,
+            ...scope
+          })
+        }),
+        list: repo.list,
+        get,
+        update: Effect.fn("Webhooks.update")(function* (owner, id, { events, filters, is_active, url }) {
+          const row = yield* own(owner, id)
+          if ([events, filters, is_active, url].every((value) => value === undefined)) {
+            return yield* new BadRequest({ message: "No valid fields to update" })
+          }
+          if (url !== undefined) yield* urls.check(url, "url")
+          const scope = filters === undefined ? undefined : yield* scopeOf(owner, filters)
+          const change = { url, events: events === undefined ? undefined : distinct(events), scope, is_active }
+          const changed = yield* repo.change(row.id, change).pipe(
+            // What waits is not dropped: it goes to the dead letters.
+            Effect.tap(() => (is_active === false ? deliveries.bury(row.id) : Effect.void)),
+            sql.withTransaction,
+            Effect.catchTag("SqlError", Effect.die)
+          )
+          return yield* stillThere(changed)
+        }),
+        remove: Effect.fn("Webhooks.remove")(function* (owner, id) {
+          const row = yield* own(owner, id)
+          if (!(yield* repo.delete(row.id))) return yield* new WebhookNotFound()
+        }),
+        rotate: Effect.fn("Webhooks.rotate")(function* (owner, id) {
+          const row = yield* own(owner, id)
+          return yield* Effect.flatMap(repo.setSecret(row.id, yield* newSecret), stillThere)
+        })
+      }
+    })
+  )
+}
+
+/** Each name once; `*` stands for all others. */
+const distinct = (events: ReadonlyArray<string>): ReadonlyArray<string> =>
+  events.includes("*") ? ["*"] : [...new Set(events)]

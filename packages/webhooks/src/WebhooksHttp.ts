@@ -1,0 +1,75 @@
+import * as Handlers from "@svc/api/Handlers"
+import { CurrentPrincipal } from "@svc/api/Principal"
+import { VoiceApi } from "@svc/api/VoiceApi"
+import { Effect, type Layer } from "effect"
+import { Deliveries } from "./Deliveries.ts"
+import { TestDeliveries } from "./TestDeliveries.ts"
+import { toWebhook } from "./WebhookRecord.ts"
+import { Webhooks } from "./Webhooks.ts"
+
+/** Handlers of `/v1/webhooks`. */
+export const WebhooksHttp: Layer.Layer<
+  never,
+  never,
+  Webhooks | Deliveries | TestDeliveries | Handlers.HandlerRegistry
+> = Handlers.group(
+  VoiceApi,
+  "webhooks",
+  Effect.gen(function* () {
+    const webhooks = yield* Webhooks
+    const deliveries = yield* Deliveries
+    const tests = yield* TestDeliveries
+
+    /** An organization key works on all webhooks, also when it names a project (decisions §2.9). */
+    const owner = Effect.map(CurrentPrincipal, ({ kind, org, project }) => ({
+      org_id: org.id,
+      project_id: kind === "project" && project !== null ? project.id : null
+    }))
+    const found = (id: string) => Effect.flatMap(owner, (of) => webhooks.get(of, id))
+
+    return {
+      create: ({ payload }) =>
+        Effect.map(
+          Effect.flatMap(owner, (of) => webhooks.create(of, payload)),
+          (row) => ({ webhook: toWebhook(row), secret: row.secret })
+        ),
+      list: () => Effect.map(Effect.flatMap(owner, webhooks.list), (rows) => ({ webhooks: rows.map(toWebhook) })),
+      get: ({ path }) => Effect.map(found(path.webhookId), (row) => ({ webhook: toWebhook(row) })),
+      update: ({ path, payload }) =>
+        Effect.map(
+          Effect.flatMap(owner, (of) => webhooks.update(of, path.webhookId, payload)),
+          (row) => ({ webhook: toWebhook(row) })
+        ),
+      remove: ({ path }) =>
+        Effect.as(
+          Effect.flatMap(owner, (of) => webhooks.remove(of, path.webhookId)),
+          { deleted: true as const }
+        ),
+      rotate: ({ path }) =>
+        Effect.map(
+          Effect.flatMap(owner, (of) => webhooks.rotate(of, path.webhookId)),
+          ({ id, secret }) => ({ id, secret })
+        ),
+      test: ({ path, payload }) => Effect.flatMap(found(path.webhookId), (row) => tests.send(row, payload.event_type)),
+      deliveries: ({ path, urlParams }) =>
+        Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.ofWebhook(id, urlParams)),
+      resend: ({ path }) =>
+        Effect.as(
+          Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.resend(id, path.deliveryId)),
+          { queued: 1 }
+        ),
+      replay: ({ path, payload }) =>
+        Effect.map(
+          Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.replay(id, payload)),
+          (queued) => ({ queued })
+        ),
+      deadLetters: ({ path, urlParams }) =>
+        Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.deadLetters(id, urlParams)),
+      resendAll: ({ path }) =>
+        Effect.map(
+          Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.resendAll(id)),
+          (queued) => ({ queued })
+        )
+    }
+  })
+)

@@ -1,0 +1,169 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { apiVersion } from "@svc/api/events/Event"
+import type { AgentId } from "@svc/api/Ids"
+import type { WebhookFilters } from "@svc/api/webhooks/Webhook"
+import { jsonbText } from "@svc/database/Jsonb"
+import { Context, Effect, Layer, type Option, Schema } from "effect"
+import { Subscription } from "./Subscription.ts"
+
+/** Whose webhooks: all of the organization, or with a project those that are limited to it. */
+export interface WebhookOwner {
+  readonly org_id: number
+  readonly project_id: number | null
+}
+
+/** What a webhook is limited to, with the public id of its agent. */
+export interface Scope {
+  readonly filters: WebhookFilters
+  readonly agent_public_id: AgentId | null
+}
+
+/** A webhook about to be stored. */
+export interface NewWebhook extends Scope {
+  readonly org_id: number
+  readonly url: string
+  readonly events: ReadonlyArray<string>
+  readonly secret: string
+}
+
+/** What of a webhook is changed; absent stays. */
+export interface WebhookChange {
+  readonly url?: string | undefined
+  readonly events?: ReadonlyArray<string> | undefined
+  readonly scope?: Scope | undefined
+  readonly is_active?: boolean | undefined
+}
+
+/** Table `webhooks`, as its API sees it. */
+export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
+  WebhooksRepo,
+  {
+    readonly insert: (row: NewWebhook) => Effect.Effect<Subscription>
+    /** Newest first, at most 100. */
+    readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<Subscription>>
+    readonly find: (owner: WebhookOwner, id: number) => Effect.Effect<Option.Option<Subscription>>
+    /** `is_active` true forgets the failures that disabled it. */
+    readonly change: (id: number, change: WebhookChange) => Effect.Effect<Option.Option<Subscription>>
+    readonly setSecret: (id: number, secret: string) => Effect.Effect<Option.Option<Subscription>>
+    /** Deletes the webhook with what waits for it and its dead letters. False when it was gone. */
+    readonly delete: (id: number) => Effect.Effect<boolean>
+    /** Those that are limited to a project, its own one included, but not its agents'. */
+    readonly idsOfProject: (projectId: number) => Effect.Effect<ReadonlyArray<number>>
+    readonly findOfProject: (projectId: number) => Effect.Effect<Option.Option<Subscription>>
+    /** Makes the project's row, or gives it another url and events and puts it back to work. */
+    readonly putOfProject: (row: {
+      readonly org_id: number
+      readonly project_id: number
+      readonly url: string
+      readonly events: ReadonlyArray<string>
+      /** Of a new row; one that is there keeps its own. */
+      readonly secret: string
+    }) => Effect.Effect<Subscription>
+  }
+>() {
+  static readonly layer: Layer.Layer<WebhooksRepo, never, SqlClient.SqlClient> = Layer.effect(
+    WebhooksRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = sql.literal(Object.keys(Subscription.fields).join(", "))
+      const ofOwner = ({ org_id, project_id }: WebhookOwner) =>
+        project_id === null ? sql`org_id = ${org_id}` : sql`org_id = ${org_id} and project_id = ${project_id}`
+
+      const insert = SqlSchema.single({
+        Request: Schema.Any,
+        Result: Subscription,
+        execute: ({ agent_public_id, events, filters, org_id, secret, url }: NewWebhook) => sql`
+          insert into webhooks (org_id, project_id, agent_id, agent_public_id, url, events, filters, secret, api_version)
+          values (
+            ${org_id}, ${filters.project_id ?? null}, ${filters.agent_id ?? null}, ${agent_public_id}, ${url},
+            ${events}::text[], ${jsonbText(filters)}::jsonb, ${secret}, ${apiVersion}
+          ) returning ${columns}`
+      })
+      const list = SqlSchema.findAll({
+        Request: Schema.Any,
+        Result: Subscription,
+        execute: (owner: WebhookOwner) => sql`
+          select ${columns} from webhooks where ${ofOwner(owner)} order by id desc limit 100`
+      })
+      const find = SqlSchema.findOne({
+        Request: Schema.Any,
+        Result: Subscription,
+        execute: ({ id, owner }: { readonly owner: WebhookOwner; readonly id: number }) => sql`
+          select ${columns} from webhooks where ${ofOwner(owner)} and id = ${id}`
+      })
+      const change = SqlSchema.findOne({
+        Request: Schema.Any,
+        Result: Subscription,
+        execute: ({ change, id }: { readonly id: number; readonly change: WebhookChange }) => {
+          const { events, is_active, scope, url } = change
+          const sets = [
+            sql`updated_at = now()`,
+            ...(url === undefined ? [] : [sql`url = ${url}`]),
+            ...(events === undefined ? [] : [sql`events = ${events}::text[]`]),
+            ...(scope === undefined
+              ? []
+              : [
+                  sql`filters = ${jsonbText(scope.filters)}::jsonb`,
+                  sql`project_id = ${scope.filters.project_id ?? null}`,
+                  sql`agent_id = ${scope.filters.agent_id ?? null}`,
+                  sql`agent_public_id = ${scope.agent_public_id}`
+                ]),
+            ...(is_active === undefined ? [] : [sql`is_active = ${is_active}`]),
+            ...(is_active === true ? [sql`consecutive_failures = 0, disabled_reason = null`] : [])
+          ]
+          return sql`update webhooks set ${sql.csv(sets)} where id = ${id} returning ${columns}`
+        }
+      })
+      const setSecret = SqlSchema.findOne({
+        Request: Schema.Struct({ id: Schema.Number, secret: Schema.String }),
+        Result: Subscription,
+        execute: ({ id, secret }) => sql`
+          update webhooks set secret = ${secret}, updated_at = now() where id = ${id} returning ${columns}`
+      })
+      const findOfProject = SqlSchema.findOne({
+        Request: Schema.Number,
+        Result: Subscription,
+        execute: (id) => sql`select ${columns} from webhooks where project_id = ${id} and is_project_managed`
+      })
+      const putOfProject = SqlSchema.single({
+        Request: Schema.Any,
+        Result: Subscription,
+        execute: (row: Parameters<Context.Tag.Service<WebhooksRepo>["putOfProject"]>[0]) => sql`
+          insert into webhooks (org_id, project_id, url, events, filters, secret, is_project_managed, api_version)
+          values (
+            ${row.org_id}, ${row.project_id}, ${row.url}, ${row.events}::text[],
+            ${jsonbText({ project_id: row.project_id })}::jsonb, ${row.secret}, true, ${apiVersion}
+          )
+          on conflict (project_id) where is_project_managed do update set
+            url = excluded.url, events = excluded.events, is_active = true, consecutive_failures = 0,
+            disabled_reason = null, updated_at = now()
+          returning ${columns}`
+      })
+
+      return {
+        insert: (row) => Effect.orDie(insert(row)),
+        list: (owner) => Effect.orDie(list(owner)),
+        find: (owner, id) => Effect.orDie(find({ owner, id })),
+        change: (id, to) => Effect.orDie(change({ id, change: to })),
+        setSecret: (id, secret) => Effect.orDie(setSecret({ id, secret })),
+        delete: (id) =>
+          sql`
+            with gone as (delete from webhooks where id = ${id} returning id),
+            waiting as (delete from webhook_deliveries where webhook_id = ${id} and leased_by is null),
+            dead as (delete from webhook_dead_letters where webhook_id = ${id})
+            select id from gone`.pipe(
+            Effect.map((rows) => rows.length > 0),
+            Effect.orDie
+          ),
+        idsOfProject: (projectId) =>
+          sql<{ readonly id: number }>`
+            select id from webhooks where project_id = ${projectId} and not is_agent_managed order by id`.pipe(
+            Effect.map((rows) => rows.map(({ id }) => id)),
+            Effect.orDie
+          ),
+        findOfProject: (projectId) => Effect.orDie(findOfProject(projectId)),
+        putOfProject: (row) => Effect.orDie(putOfProject(row))
+      }
+    })
+  )
+}
