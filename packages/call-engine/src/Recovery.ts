@@ -1,7 +1,10 @@
+import type { EventDraft } from "@svc/api/events/Event"
 import { Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo } from "./CallsRepo.ts"
-import { step } from "./conversation/Conversation.ts"
+import type { Command } from "./conversation/Command.ts"
+import { isoTime, step } from "./conversation/Conversation.ts"
 import * as Ending from "./conversation/Ending.ts"
+import type { Conversation } from "./conversation/State.ts"
 import { replay } from "./Replay.ts"
 import { recordOf, Settlement } from "./Settlement.ts"
 
@@ -29,11 +32,15 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
           // The call is known to have lived until its last input.
           const last = rows.at(-1)?.input
           const at = last === undefined || last._tag === "Facts" ? 0 : last.at
-          const [state] = step(replayed.state, { _tag: "Crashed", at, reason: "the process that held the call died" })
+          const [state, commands] = step(replayed.state, {
+            _tag: "Crashed",
+            at,
+            reason: "the process that held the call died"
+          })
           const recorded = call.recording_enabled
             ? { seconds: recordOf(state).duration_seconds, writer: null }
             : undefined
-          return yield* settlement.settle(call, state, recorded)
+          return yield* settlement.settle(call, state, recorded, failedTransfer(call, state, commands))
         })
 
       return {
@@ -43,3 +50,26 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
     })
   )
 }
+
+/** A transfer that was under way has an outcome too: it failed (spec 3.2). */
+const failedTransfer = (
+  call: CallOwner,
+  state: Conversation,
+  commands: ReadonlyArray<Command>
+): ReadonlyArray<EventDraft> =>
+  commands.flatMap(
+    (c): ReadonlyArray<EventDraft> =>
+      c._tag === "Emit" && c.event === "transfer.failed"
+        ? [
+            {
+              event: c.event,
+              data: c.data,
+              org_id: call.org_id,
+              project_id: call.project_id,
+              agent_id: call.agent_public_id,
+              call_id: call.public_id,
+              timestamp: isoTime(state, c.at)
+            }
+          ]
+        : []
+  )

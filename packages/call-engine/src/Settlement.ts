@@ -25,7 +25,13 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
      * False when the call had been settled before. What was recorded of it is charged, and is owed to be completed
      * (see Recordings) once it is in the store.
      */
-    readonly settle: (call: CallOwner, state: Conversation, recorded?: Recorded) => Effect.Effect<boolean>
+    readonly settle: (
+      call: CallOwner,
+      state: Conversation,
+      recorded?: Recorded,
+      /** Events of the call that nobody has told yet, before the last ones. */
+      untold?: ReadonlyArray<EventDraft>
+    ) => Effect.Effect<boolean>
     /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
@@ -69,8 +75,8 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
         }).pipe(sql.withTransaction, Effect.orDie)
 
       return {
-        settle: (call, state, recorded) =>
-          finish(call, recordOf(state), (record) => lastEvents(call, state, record), recorded),
+        settle: (call, state, recorded, untold = []) =>
+          finish(call, recordOf(state), (record) => [...untold, ...lastEvents(call, state, record)], recorded),
         settleWithout: (call, outcome, endedAt) =>
           finish(call, { ...blank, ...outcome, ended_at: endedAt }, () => [
             failedEvent(call, outcome, endedAt.toISOString())
