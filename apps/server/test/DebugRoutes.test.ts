@@ -1,11 +1,13 @@
 import * as Http from "node:http"
 import { expect, it } from "@effect/vitest"
 import { type Call, DebugTokenNotFound, RecordingNotFound } from "@svc/api/calls/Call"
-import { AgentId, CallId } from "@svc/api/Ids"
+import { AgentId, CallId, EventId } from "@svc/api/Ids"
+import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import type { CallbackExchange } from "@svc/call-engine/CallbackExchange"
 import type { CallStory } from "@svc/call-engine/CallStory"
 import { DebugLinks } from "@svc/call-engine/DebugLinks"
 import { Recordings } from "@svc/call-engine/Recordings"
+import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Deferred, Effect, Layer, Schema, Stream } from "effect"
 import { debugRoutes } from "../src/http/DebugRoutes.ts"
 import { ask } from "./Client.ts"
@@ -79,6 +81,18 @@ const exchanges: ReadonlyArray<CallbackExchange> = [
   }
 ]
 
+const delivery: DeliveryRecord = {
+  id: 1,
+  event: "call.started",
+  event_id: Schema.decodeSync(EventId)(`whe_${"e".repeat(24)}`),
+  url: "https://example.com/events?token=s3cret",
+  attempt: 2,
+  status_code: 500,
+  success: false,
+  error: "status 500",
+  created_at: "2026-11-01T09:30:31.500Z"
+}
+
 const sound = Buffer.from("an MP3, or so")
 
 /** A server whose one call is what `now` says, under the token `known`. */
@@ -87,7 +101,8 @@ const serverOf = (now: () => Call) =>
     beside: (options) =>
       Effect.provide(
         debugRoutes(options),
-        Layer.merge(
+        Layer.mergeAll(
+          Layer.mock(Deliveries, { ofCall: () => Effect.succeed([delivery]) }),
           Layer.succeed(DebugLinks, {
             of: () => Effect.die("not asked"),
             view: (token) =>
@@ -122,6 +137,8 @@ it.scopedLive("the debug page shows a call without a key, and text of others as 
     expect(text).not.toContain(nasty)
     expect(text).toContain("0:07.250")
     expect(text).toContain("status 502")
+    expect(text).toContain("call.started to example.com/events, attempt 2: ")
+    expect(text).not.toContain("s3cret")
     expect(text).toContain("&quot;name&quot;: &quot;look_up&quot;")
     expect(text.match(/<script>/g)).toHaveLength(1)
     expect(text).toContain(`data-live="yes"`)
@@ -194,7 +211,7 @@ it.scopedLive("nothing piles up for a client that does not read the stream", () 
     const { port } = yield* serverOf(() => {
       looks += 1
       return call({
-        transcript: [{ role: "user", content: large + looks, timestamp: 1 }],
+        transcript: [{ role: "user", content: large + (over ? "" : looks), timestamp: 1 }],
         ended_at: over ? "2026-11-01T09:31:00.000Z" : null
       })
     })

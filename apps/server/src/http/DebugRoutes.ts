@@ -1,5 +1,6 @@
 import { DebugLinks } from "@svc/call-engine/DebugLinks"
 import { Recordings } from "@svc/call-engine/Recordings"
+import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Effect } from "effect"
 import { policy } from "./DebugLook.ts"
 import { content, page } from "./DebugPage.ts"
@@ -23,6 +24,8 @@ const silence = 15
 
 /** Looks for which a call that is over is still watched: for one that does not read, and for its recording. */
 const patience = 30
+/** Looks without news after which nothing more is expected of a call that is over: its last webhooks are on their way. */
+const calm = 3
 
 /** Whether the server has begun to stop: it then tells every response under way not to keep its connection. */
 const stopping = ({ response }: Exchange, kept: boolean): boolean => kept && !response.shouldKeepAlive
@@ -32,20 +35,18 @@ const stopping = ({ response }: Exchange, kept: boolean): boolean => kept && !re
  * content whenever there is more of it, until the call is over; and `…/recording.mp3` (decisions §4.9). The token stands for
  * a key.
  */
-export const debugRoutes: ServedRoutes<DebugLinks | Recordings> = ({ run }) =>
-  Effect.map(Effect.all([DebugLinks, Recordings]), ([links, recordings]) => {
+export const debugRoutes: ServedRoutes<DebugLinks | Recordings | Deliveries> = ({ run }) =>
+  Effect.map(Effect.all([DebugLinks, Recordings, Deliveries]), ([links, recordings, deliveries]) => {
     const path = "/debug/calls/:token"
     const pathOf = (token: string): string => `/debug/calls/${encodeURIComponent(token)}`
+    const look = (token: string) =>
+      Effect.flatMap(links.view(token), (view) =>
+        Effect.map(deliveries.ofCall(view.call.call_id), (told) => ({ ...view, deliveries: told, path: pathOf(token) }))
+      )
     const serve: Serve = (exchange, { token = "" }) => {
-      run(links.view(token)).addObserver((exit) => {
+      run(look(token)).addObserver((exit) => {
         if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
-        else
-          send(
-            exchange,
-            200,
-            { ...headers, "Content-Type": "text/html; charset=utf-8" },
-            page(exit.value, pathOf(token))
-          )
+        else send(exchange, 200, { ...headers, "Content-Type": "text/html; charset=utf-8" }, page(exit.value))
       })
     }
 
@@ -53,7 +54,7 @@ export const debugRoutes: ServedRoutes<DebugLinks | Recordings> = ({ run }) =>
       Effect.gen(function* () {
         const { response } = exchange
         const kept = response.shouldKeepAlive
-        let view = yield* links.view(token)
+        let view = yield* look(token)
         response.writeHead(200, { ...headers, "Content-Type": "text/event-stream" })
         let sent = ""
         let quiet = 0
@@ -62,16 +63,17 @@ export const debugRoutes: ServedRoutes<DebugLinks | Recordings> = ({ run }) =>
           // Who does not read gets the newest when it does, and nothing piles up for it until then.
           const behind = response.writableNeedDrain
           if (!behind) {
-            const now = content(view, pathOf(token))
-            if (now !== sent) response.write(`data: ${JSON.stringify(now)}\n\n`)
-            else if (++quiet % silence === 0) response.write(": still here\n\n")
+            const now = content(view)
+            quiet = now === sent ? quiet + 1 : 0
+            if (quiet === 0) response.write(`data: ${JSON.stringify(now)}\n\n`)
+            else if (quiet % silence === 0) response.write(": still here\n\n")
             sent = now
           }
-          const isComplete = view.call.has_recording || !view.call.recording_enabled
+          const isComplete = (view.call.has_recording || !view.call.recording_enabled) && quiet >= calm
           const isOver = view.call.ended_at !== null && ((!behind && isComplete) || ++late > patience)
           if (isOver || stopping(exchange, kept)) break
           yield* Effect.sleep(lookEvery)
-          view = yield* links.view(token)
+          view = yield* look(token)
         }
         response.end(view.call.ended_at === null ? "" : "event: over\ndata: {}\n\n")
       })
