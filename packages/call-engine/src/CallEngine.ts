@@ -7,6 +7,7 @@ import type { CallLeg, DialFailed, IncomingCall, Telephony } from "@svc/provider
 import { Cause, type ConfigError, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
 import { CallAdmission, type OutboundCall, type Refusal } from "./CallAdmission.ts"
 import type { Callbacks } from "./Callbacks.ts"
+import type { CallMessages } from "./CallMessages.ts"
 import type { CallOwner } from "./CallsRepo.ts"
 import type { GatherRules } from "./conversation/GatherRules.ts"
 import type { Facts } from "./conversation/Input.ts"
@@ -86,6 +87,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
     | NodeLease
     | Providers
     | Callbacks
+    | CallMessages
     | Journal
     | Ticker
     | CallAdmission
@@ -176,6 +178,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                   Effect.sync(() => session.abandon())
                 )
               )
+              yield* Effect.forkScoped(Effect.zipRight(session.lingering, settlement.freeSlot(owner)))
               const over = yield* session.over
               return { finished: over, recording: session.recording() }
             })
@@ -233,7 +236,10 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
         end: (callId) =>
           Effect.suspend(() => {
             const call = live.get(callId)
-            if (call === undefined || !call.session.inProgress()) return Effect.succeed(false)
+            if (call === undefined) return Effect.succeed(false)
+            // Somebody else has ended it; its record says so once it is settled.
+            if (call.session.lingers()) return Effect.as(Deferred.await(call.settled), false)
+            if (!call.session.inProgress()) return Effect.succeed(false)
             call.session.end("api")
             return Effect.as(Deferred.await(call.settled), true)
           }),

@@ -73,6 +73,15 @@ const ofInput = (input: Facts | Input): Told => {
       return line("tool", "result", input.result)
     case "ToolFailed":
       return line("tool", `failed: ${input.reason}`)
+    case "Extracted":
+      return line("model", "values drawn from the call", input.answer)
+    case "ExtractionFailed":
+      return line("model", `no values could be drawn from the call: ${input.reason}`)
+    case "PostCallSmsDone":
+      return line(
+        "tool",
+        input.failed === null ? "message after the call sent" : `message after the call failed: ${input.failed}`
+      )
     case "GatherRequested":
       return line("call", "digits asked for through the API", input.rules)
     case "TransferRequested":
@@ -98,6 +107,12 @@ const ofCommand = (command: Command): Told => {
       return line("call", `the network was asked to transfer to ${command.destination}`)
     case "InvokeTool":
       return line("tool", command.name, command.arguments)
+    case "SendSms":
+      return line("tool", `text message to ${command.to}`, command.message)
+    case "Extract":
+      return line("model", "asked for the values of the call", command.fields)
+    case "Note":
+      return line("call", command.text)
     case "Emit":
       return line("event", command.event, command.data)
     case "Finish":

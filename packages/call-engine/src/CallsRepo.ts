@@ -1,4 +1,5 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
+import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import {
   Call,
   CallState,
@@ -52,6 +53,7 @@ export interface FinishedCall {
   readonly tool_call_count: number
   readonly tools_called: ReadonlyArray<string>
   readonly metadata: { readonly [key: string]: unknown }
+  readonly extracted_data: ExtractedData
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latency_turns: ReadonlyArray<TurnLatency>
 }
@@ -186,6 +188,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
               total_cost = ${call.total_cost}, turn_count = ${call.turn_count},
               tool_call_count = ${call.tool_call_count}, tools_called = ${call.tools_called},
               metadata = ${jsonbText(call.metadata)}::jsonb,
+              extracted_data = ${jsonbText(call.extracted_data)}::jsonb,
               transcript = ${jsonbText(call.transcript)}::jsonb,
               latency_turns = ${jsonbText(call.latency_turns)}::jsonb
             where id = ${id} and ended_at is null

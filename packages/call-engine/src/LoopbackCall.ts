@@ -74,7 +74,7 @@ export const loopbackCall: Effect.Effect<
       onFailed: (_, reason) => fail(`the voice failed: ${reason}`),
       now: ticker.now
     })
-    ears.listen({ language: "en-US" })
+    ears.listen({ language: "en-US", format: "smart", keyterms: [] })
     speaker.speak({ _tag: "Speak", id: "loopback", text, voice: voice?.name ?? "Sarah", language: "en-US" })
     return { said: text, heard: yield* Deferred.await(heard) }
   })

@@ -45,6 +45,15 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
             () => unknownAgent
           )
 
+        /** The number that was asked for, or the agent's oldest, one that can dial first. */
+        const callerOf = (project: PrincipalProject, agent: number, wanted: string | undefined) =>
+          wanted === undefined
+            ? Effect.map(
+                numbers.ofAgent(agent),
+                (own) => own.find((number) => dialling.includes(number.telephony)) ?? own[0]
+              )
+            : Effect.map(numbers.ofProject(project.id, wanted), Option.getOrUndefined)
+
         const place = Effect.fn("OutboundCalls.place")(function* (
           { org, project }: Pick<ProjectPrincipal, "org"> & { readonly project: PrincipalProject },
           request: PlaceCallRequest
@@ -52,8 +61,8 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
           const agent = yield* agentOf(project, request.agent_id)
           const problem = request.metadata === undefined ? null : metadataProblem(request.metadata)
           if (problem !== null) return yield* ValidationError.field("metadata", problem)
-          const from = yield* numbers.callerOf(project, agent.id, request.from_number ?? null, dialling)
-          if (Option.isNone(from)) {
+          const from = yield* callerOf(project, agent.id, request.from_number)
+          if (from === undefined) {
             return yield* ValidationError.field(
               "from_number",
               request.from_number === undefined
@@ -61,7 +70,7 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
                 : "from_number must be a phone number of this project"
             )
           }
-          const network = telephony.find(({ id }) => id === from.value.telephony)
+          const network = telephony.find(({ id }) => id === from.telephony)
           if (network?.outbound === undefined) return yield* new OutboundNotSupported()
           const { outbound } = network
           const placed = yield* engine.place(
@@ -69,12 +78,11 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
               agent,
               org_id: org.id,
               telephony: network.id,
-              from: from.value.number,
+              from: from.number,
               to: request.to_number,
               metadata: request.metadata ?? {},
               ring_timeout_seconds: request.ring_timeout_seconds,
-              dial: (callId) =>
-                outbound.dial({ callId, from: from.value.number, to: request.to_number, formats: [mulaw8k] })
+              dial: (callId) => outbound.dial({ callId, from: from.number, to: request.to_number, formats: [mulaw8k] })
             },
             ({ public_id }) => Effect.orDie(calls.get(project, public_id))
           )

@@ -9,6 +9,7 @@ import { BigDecimal, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 import type { Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
+import { nothingExtracted } from "./conversation/ExtractedValues.ts"
 import { metadataOf } from "./conversation/Outbound.ts"
 import type { Conversation } from "./conversation/State.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
@@ -32,6 +33,8 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
       /** Events of the call that nobody has told yet, before the last ones. */
       untold?: ReadonlyArray<EventDraft>
     ) => Effect.Effect<boolean>
+    /** Nobody is on the line any more, and the record is not complete yet: another call may take the slot. */
+    readonly freeSlot: (call: CallOwner) => Effect.Effect<void>
     /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
@@ -75,6 +78,11 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
         }).pipe(sql.withTransaction, Effect.orDie)
 
       return {
+        freeSlot: (call) =>
+          // The settlement does it anyway, a little later.
+          Effect.catchAllCause(billing.freeSlot(call.public_id), (cause) =>
+            Effect.logWarning(`The slot of ${call.public_id} could not be given back yet`, cause)
+          ),
         settle: (call, state, recorded, untold = []) =>
           finish(call, recordOf(state), (record) => [...untold, ...lastEvents(call, state, record)], recorded),
         settleWithout: (call, outcome, endedAt) =>
@@ -122,7 +130,8 @@ const blank: Omit<UnchargedCall, "status" | "disposition" | "ended_reason" | "en
   tools_called: [],
   metadata: {},
   transcript: [],
-  latency_turns: []
+  latency_turns: [],
+  extracted_data: {}
 }
 
 /**
@@ -148,6 +157,7 @@ export const recordOf = (state: Conversation): UnchargedCall => {
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
     metadata: metadataOf(state),
+    extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction ?? null),
     transcript: state.transcript,
     latency_turns: state.latencies
   }
@@ -207,7 +217,7 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       turn_count: record.turn_count,
       tool_call_count: record.tool_call_count,
       tools_called: record.tools_called,
-      extracted_data: {},
+      extracted_data: record.extracted_data,
       transcript: record.transcript
     }
   }

@@ -13,7 +13,7 @@ import type { CallConfig } from "../src/conversation/CallConfig.ts"
 import { start, step } from "../src/conversation/Conversation.ts"
 import type { Facts, Input } from "../src/conversation/Input.ts"
 import { Recovery } from "../src/Recovery.ts"
-import { digest } from "../src/Replay.ts"
+import { digest, replay } from "../src/Replay.ts"
 import { RecordingsRepo } from "../src/recording/RecordingsRepo.ts"
 import { Settlement } from "../src/Settlement.ts"
 import { Charging, configuration, dial, Engine, line, node, Services, until } from "./Engine.ts"
@@ -114,6 +114,40 @@ describe.concurrent("what a dead process left", () => {
           // It is known to have lived until its last input, and is timed to there.
           expect(call.ended_at?.getTime()).toBe(facts.started_at + 2120)
           expect(Record.dataOf(call, "call.failed")).toMatchObject([{ ended_reason: "error" }])
+        })
+      )
+
+      it.scoped("a call that was over, as it ended, with what was drawn from it until then", () =>
+        Effect.gen(function* () {
+          const extraction = [
+            { name: "a name", type: "string" },
+            { name: "age", type: "number", description: "in years" }
+          ] as const
+          const over = inTheMiddle({
+            extraction,
+            post_call_sms: { to: "caller", message: "Thanks {{call_id}}", sender_name: null },
+            stt_keyterms: ["b", "a"],
+            send_sms: { timeout_seconds: 5 }
+          }).input({ _tag: "CallerHungUp" })
+          const extracting = yield* left("node_x", over.inputs)
+          const texting = yield* left(
+            "node_x",
+            over.wait(300).input({ _tag: "Extracted", answer: { age: 40, "a name": "Anna" } }).inputs
+          )
+          const repo = yield* CallsRepo
+          for (const { id } of yield* repo.liveOn(["node_x"])) {
+            expect(replay(yield* repo.journal(id))?.differing).toEqual([])
+          }
+          yield* (yield* recovery).settleCallsOf(["node_x"])
+          for (const [number, extracted_data] of [
+            [extracting, { "a name": null, age: null }],
+            [texting, { "a name": "Anna", age: 40 }]
+          ] as const) {
+            const call = yield* Record.settled(number)
+            expect(call.outcome).toBe("completed answered caller-hangup")
+            expect(Record.dataOf(call, "call.ended")).toMatchObject([{ extracted_data }])
+            expect(call.ended_at?.getTime()).toBe(facts.started_at + 2120)
+          }
         })
       )
 

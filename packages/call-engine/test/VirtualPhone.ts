@@ -8,6 +8,8 @@ import { Providers } from "@svc/providers/Providers"
 import type { CallEvent, CallLeg, IncomingCall, TransferState } from "@svc/providers/Telephony"
 import { Effect, Layer } from "effect"
 import { Callbacks } from "../src/Callbacks.ts"
+import { CallMessages, type MessageFailed } from "../src/CallMessages.ts"
+import type { CommandOf } from "../src/conversation/Command.ts"
 import { Journal, type JournalRow } from "../src/Journal.ts"
 import { Recorder } from "../src/recording/Recorder.ts"
 import { facts } from "./Script.ts"
@@ -40,6 +42,8 @@ export interface Log {
 export interface VirtualServer {
   readonly callStarted: (body: CallStartedRequest) => Effect.Effect<unknown>
   readonly toolCall: (body: ToolCallRequest) => Effect.Effect<unknown>
+  /** The text messages of the call; by default each is sent. */
+  readonly sendSms?: (sms: CommandOf<"SendSms">) => Effect.Effect<string, MessageFailed>
 }
 
 /** A journal in memory, and the customer's server. */
@@ -53,6 +57,7 @@ export const memory = (log: Log, server: VirtualServer) =>
       flush: Effect.void
     }),
     Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),
+    Layer.succeed(CallMessages, { send: (_, __, sms) => server.sendSms?.(sms) ?? Effect.succeed("sms_1") }),
     Layer.succeed(Callbacks, {
       callStarted: (_, body) => server.callStarted(body),
       toolCall: (_, body) => server.toolCall(body),

@@ -11,11 +11,3 @@ export const NumberRoute = Schema.Struct({
   agent_id: Schema.NullOr(Schema.Int)
 })
 export type NumberRoute = typeof NumberRoute.Type
-
-/** A number that calls can come from. */
-export const CallerNumber = Schema.Struct({
-  /** E.164. */
-  number: Schema.String,
-  telephony: Schema.String
-})
-export type CallerNumber = typeof CallerNumber.Type

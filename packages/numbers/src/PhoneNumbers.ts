@@ -6,7 +6,8 @@ import { ValidationError } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer, Option } from "effect"
 import { candidatesOf, factsOf } from "./NumberPlan.ts"
-import type { CallerNumber, NumberRoute } from "./NumberRoute.ts"
+import type { NumberRoute } from "./NumberRoute.ts"
+import type { OwnNumber } from "./OwnNumber.ts"
 import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
 const toPhoneNumber = (row: NumberRow): PhoneNumber => ({
@@ -48,16 +49,10 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
       id: string,
       agentId: string | number | null
     ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberNotFound>
-    /**
-     * The number that an agent's call comes from: `number`, if it is an active one of the project; without it the agent's
-     * own, of one of the `preferred` telephony plugins if it has such.
-     */
-    readonly callerOf: (
-      project: PrincipalProject,
-      agentId: number,
-      number: string | null,
-      preferred: ReadonlyArray<string>
-    ) => Effect.Effect<Option.Option<CallerNumber>>
+    /** The active numbers of an agent (numeric id), oldest first. */
+    readonly ofAgent: (agentId: number) => Effect.Effect<ReadonlyArray<OwnNumber>>
+    /** An active number of a project (numeric id). */
+    readonly ofProject: (projectId: number, number: string) => Effect.Effect<Option.Option<OwnNumber>>
     /** The active number that was dialled on this telephony plugin. `to` may lack the plus, or carry spaces. */
     readonly route: (to: string, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
   }
@@ -127,8 +122,8 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die)
           ),
-          callerOf: (project, agent_id, number, preferred) =>
-            repo.caller({ project_id: project.id, agent_id, number, preferred }),
+          ofAgent: repo.ofAgent,
+          ofProject: repo.ofProject,
           route: (to, network) => repo.route(candidatesOf(to), network)
         }
       })

@@ -1,6 +1,7 @@
 import { Context, Data, type Effect, type Stream } from "effect"
 import type { AudioFormat } from "./Audio.ts"
 import type { Health } from "./Health.ts"
+import type { Messaging } from "./Messaging.ts"
 import type { Route } from "./Route.ts"
 
 /** Why we refuse a call that we did not answer. */
@@ -126,6 +127,8 @@ export class Telephony extends Context.Tag("@svc/providers/Telephony")<
     /** Absent where the network can only be called. */
     readonly outbound?: Outbound
     readonly health: Effect.Effect<Health>
+    /** Text messages; absent where the network has none. */
+    readonly sms?: Messaging
     /** HTTP and WebSocket routes that the server mounts under `/telephony/<id>`. Signatures are verified inside. */
     readonly routes: ReadonlyArray<Route>
   }

@@ -6,6 +6,7 @@ import { DialFailed, type IncomingCall, type Outbound, Telephony } from "@svc/pr
 import { Effect, Layer, Queue, Stream } from "effect"
 import { type CallRequest, CallRequests } from "./CallRequests.ts"
 import { Directory } from "./Network/Directory.ts"
+import { MessageBoard } from "./Network/MessageBoard.ts"
 import { NetworkClock } from "./Network/NetworkClock.ts"
 import { PhoneLine } from "./Network/PhoneLine.ts"
 import { ring } from "./Network/Ringing.ts"
@@ -25,7 +26,8 @@ const describe = (callId: string, request: CallRequest | undefined): RouteRespon
 
 /**
  * A telephone network in the process. Phones are WebSockets at its mount point (`/telephony/simulated`); their messages are in
- * `@svc/providers/SimulatedNetwork`. `GET calls/<call_id>` tells what the speech providers were asked for in a call.
+ * `@svc/providers/SimulatedNetwork`. `GET calls/<call_id>` tells what the speech providers were asked for in a call, `GET sms` all
+ * messages that were sent, as `{ messages: [{ id, to, from, message }] }`, oldest first.
  */
 export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | NetworkClock> = Layer.scoped(
   Telephony,
@@ -36,6 +38,9 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
     const lines = new Set<PhoneLine>()
     const directory = new Directory<PhoneLine>()
     const transfers = yield* makeTransfers(directory)
+    const board = new MessageBoard((sms) => {
+      for (const line of lines) line.text(sms)
+    })
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         for (const line of lines) line.shutDown()
@@ -70,6 +75,12 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
             const callId = params.call_id ?? ""
             return describe(callId, requests.get(callId))
           })
+      },
+      {
+        _tag: "Http",
+        method: "GET",
+        path: "/sms",
+        handle: () => Effect.sync(() => json(200, { messages: board.messages }))
       }
     ]
     const dial: Outbound["dial"] = ({ callId, formats, from, to }) =>
@@ -100,6 +111,7 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
       incoming: Stream.fromQueue(calls),
       outbound: { dial },
       health: Effect.succeed(healthy),
+      sms: board.messaging,
       routes
     }
   })

@@ -76,11 +76,14 @@ const phoneOf = (socket: FakeSocket): PhoneCall => {
 const behaviours = { answers: "answer", busy: "busy", declines: "reject", rings: "no-answer" } as const
 let others = 0
 
-const connectPhone: ConnectPhone = (telephony) =>
-  Effect.succeed({
+const connectPhone: ConnectPhone = (telephony) => {
+  const sockets: Array<FakeSocket> = []
+  return Effect.succeed({
+    messages: () => sockets.flatMap(({ received }) => received.flatMap((one) => (one.event === "sms" ? [one] : []))),
     dial: ({ from, to }) =>
       Effect.gen(function* () {
         const socket = socketOn(telephony)
+        sockets.push(socket)
         yield* Effect.addFinalizer(() => Effect.sync(() => socket.drops()))
         socket.says({ event: "dial", from, to, audio: true })
         return phoneOf(socket)
@@ -94,12 +97,14 @@ const connectPhone: ConnectPhone = (telephony) =>
         return { number, call: phoneOf(socket) }
       })
   })
+}
 
 telephonySuite({
   name: "the simulated network",
   time: "virtual",
   layer: Layer.provide(SimulatedTelephony, [CallRequests.layer, NetworkClock.layer]),
-  phone: connectPhone
+  phone: connectPhone,
+  refusesSms: "+12025550000"
 })
 
 speechToTextSuite({

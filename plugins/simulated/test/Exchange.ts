@@ -1,5 +1,6 @@
 import { mulaw8k } from "@svc/providers/Audio"
 import { mulawToPcm } from "@svc/providers/G711"
+import type { Messaging } from "@svc/providers/Messaging"
 import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage } from "@svc/providers/SimulatedNetwork"
 import { type CallEvent, type CallLeg, type DialFailed, type IncomingCall, Telephony } from "@svc/providers/Telephony"
@@ -82,6 +83,9 @@ export interface Exchange {
   /** The engine calls a number. */
   readonly dial: (to: string, callId?: string) => Effect.Effect<AnsweredCall, DialFailed>
   readonly get: (callId: string) => Effect.Effect<{ readonly status: number; readonly body: unknown }>
+  readonly messaging: Messaging
+  /** What `GET sms` answers. */
+  readonly kept: Effect.Effect<unknown>
   readonly requests: Context.Tag.Service<CallRequests>
 }
 
@@ -148,6 +152,14 @@ export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.
       }
       return Effect.dieMessage("there is no such route")
     },
+    messaging: yield* Effect.orDie(Effect.fromNullable(telephony.sms)),
+    kept: Effect.suspend(() => {
+      for (const route of telephony.routes) {
+        if (route._tag !== "Http" || route.path !== "/sms") continue
+        return Effect.map(route.handle(request), ({ body }): unknown => JSON.parse(String(body)))
+      }
+      return Effect.dieMessage("there is no such route")
+    }),
     requests: Context.get(context, CallRequests)
   }
 })

@@ -1,6 +1,8 @@
+import type { ExtractionField } from "@svc/api/callbacks/Extraction"
 import type { CallStatus, Disposition, EndedReason } from "@svc/api/calls/Call"
 import type { EventData, EventName } from "@svc/api/events/Event"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import type { CallConfig } from "./CallConfig.ts"
 
 /** An event with its data; the shell adds whose it is. */
 export type EmittedEvent = {
@@ -33,7 +35,13 @@ export type Command =
   /** Place the call → Answered | DialFailed. */
   | { readonly _tag: "Dial" }
   /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */
-  | { readonly _tag: "Listen"; readonly language: string; readonly provider?: Rank }
+  | {
+      readonly _tag: "Listen"
+      readonly language: string
+      readonly format: CallConfig["stt_format"]
+      readonly keyterms: ReadonlyArray<string>
+      readonly provider?: Rank
+    }
   /** No more is to be heard: the recognizer gives its last words → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
   | { readonly _tag: "StopListening" }
   /** Say a text after all texts asked before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
@@ -64,6 +72,23 @@ export type Command =
       readonly arguments: { readonly [key: string]: unknown }
     }
   | { readonly _tag: "CancelTool"; readonly id: string }
+  /** Send a text message: of a tool → ToolAnswered | ToolFailed; with the id `post_call` → PostCallSmsDone. */
+  | {
+      readonly _tag: "SendSms"
+      readonly id: string
+      /** E.164. */
+      readonly to: string
+      readonly message: string
+      readonly sender_name: string | null
+    }
+  /** Draw values from what was said → Extracted | ExtractionFailed. */
+  | {
+      readonly _tag: "Extract"
+      readonly messages: ReadonlyArray<ModelMessage>
+      readonly fields: ReadonlyArray<ExtractionField>
+    }
+  /** For people: it stands in the log and the debug timeline. */
+  | { readonly _tag: "Note"; readonly text: string }
   /** → TimerFired after `ms`. A running timer of that name starts anew. */
   | { readonly _tag: "StartTimer"; readonly timer: string; readonly ms: number }
   | { readonly _tag: "StopTimer"; readonly timer: string }

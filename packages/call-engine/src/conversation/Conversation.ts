@@ -1,3 +1,4 @@
+import * as AfterCall from "./AfterCall.ts"
 import type { Command } from "./Command.ts"
 import * as Ending from "./Ending.ts"
 import * as Failures from "./Failures.ts"
@@ -71,6 +72,10 @@ export const heedsPartial = (state: Conversation): boolean =>
   Speech.isSpeaking(state)
 
 const apply = (d: Draft, input: Input): void => {
+  if (d.state.phase === "after") {
+    AfterCall.apply(d, input)
+    return
+  }
   switch (input._tag) {
     case "MenuAnswered":
       if (d.state.phase === "connected") {
@@ -113,7 +118,7 @@ const apply = (d: Draft, input: Input): void => {
     case "Crashed":
       // Nobody is there to tell of words that were not finished (decisions §4.14).
       patch(d, { caller: { ...d.state.caller, words: [], partial: "" } })
-      Ending.over(d, Ending.failed)
+      Ending.cutOff(d)
       return
     case "EndRequested":
       endRequested(d, input.by)
@@ -262,6 +267,7 @@ const endRequested = (d: Draft, by: "api" | "shutdown"): void => {
     Ending.begin(d, "api")
     return
   }
+  patch(d, { stopping: true })
   if (d.state.answered_at === null) {
     Ending.over(d, Ending.failed)
     return

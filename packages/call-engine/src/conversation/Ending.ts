@@ -1,4 +1,5 @@
 import type { EndedReason } from "@svc/api/calls/Call"
+import * as AfterCall from "./AfterCall.ts"
 import type { Outcome } from "./Command.ts"
 import * as Gather from "./Gather.ts"
 import type { Input } from "./Input.ts"
@@ -98,6 +99,17 @@ export const onFarewellTimer = (d: Draft): void => {
 export const over = (d: Draft, outcome: Outcome): void =>
   finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
 
+/** The same when nothing more can be done for the call: the process that held it is gone. */
+export const cutOff = (d: Draft): void => {
+  over(d, failed)
+  giveUp(d)
+}
+
+const giveUp = (d: Draft): void => {
+  if (d.state.phase === "draining") conclude(d, d.state.ending?.outcome ?? failed)
+  if (d.state.phase === "after") AfterCall.finish(d)
+}
+
 /** Hangs up; what the recognizer has not told yet is waited for a little. */
 const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   Model.cancel(d)
@@ -123,12 +135,11 @@ const finish = (d: Draft, outcome: Outcome, reason: string): void => {
   } else conclude(d, outcome)
 }
 
-/** The last step of every call. Words of an unfinished turn are kept: they are often why somebody hung up. */
+/** The last step of every call with somebody on the line. Words of an unfinished turn are kept: they are often why somebody hung up. */
 const conclude = (d: Draft, outcome: Outcome): void => {
   stopTimer(d, "drain")
   Turn.commit(d)
-  patch(d, { phase: "over", outcome })
-  command(d, { _tag: "Finish", ...outcome })
+  AfterCall.begin(d, outcome)
 }
 
 /** After the hang-up only the caller's last words count. */
@@ -146,8 +157,13 @@ export const onDraining = (d: Draft, input: Input): void => {
       return
     case "RecognizerFinished":
     case "RecognizerFailed":
-    case "Crashed":
       conclude(d, outcome)
+      return
+    case "EndRequested":
+      if (input.by === "shutdown") patch(d, { stopping: true })
+      return
+    case "Crashed":
+      giveUp(d)
       return
   }
 }

@@ -117,5 +117,11 @@ export const onNothingHeard = (d: Draft, ms: number): void => {
 /** Opens a recognizer, as the call's configuration wants it. */
 export const listen = (d: Draft): void => {
   patch(d, { listening: true })
-  command(d, { _tag: "Listen", language: languageOf(d), ...ranked(d.state.ranks.recognizer) })
+  command(d, {
+    _tag: "Listen",
+    language: languageOf(d),
+    format: d.state.config?.stt_format ?? "smart",
+    keyterms: d.state.config?.stt_keyterms ?? [],
+    ...ranked(d.state.ranks.recognizer)
+  })
 }

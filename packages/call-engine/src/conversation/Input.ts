@@ -106,6 +106,11 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("TimerFired", { ...at, timer: Schema.String }),
   /** The API asks for digits; without effect while others are gathered. */
   Schema.TaggedStruct("GatherRequested", { ...at, rules: GatherRules }),
+  /** What the model drew from the call, not yet checked, or why there is nothing. */
+  Schema.TaggedStruct("Extracted", { ...at, answer: Schema.Unknown }),
+  Schema.TaggedStruct("ExtractionFailed", { ...at, reason: Schema.String }),
+  /** The network took the message after the call, or `failed` says why not. */
+  Schema.TaggedStruct("PostCallSmsDone", { ...at, failed: Schema.NullOr(Schema.String) }),
   /** The API asks for a transfer (E.164); without effect while another is under way. */
   Schema.TaggedStruct("TransferRequested", { ...at, destination: Schema.String }),
   /** What the network tells of the transfer: that it rings, then the outcome. */

@@ -1,4 +1,5 @@
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import { platformToolsOf } from "./PlatformTools.ts"
 import { playedText, wholeText } from "./Speech.ts"
 import type { AgentEntry, Conversation } from "./State.ts"
 
@@ -26,30 +27,6 @@ const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
       })
     )
   ]
-}
-
-/** How the model ends a call by itself (spec 2.8). */
-const endCall: ModelTool = {
-  name: "end_call",
-  description: "Ends the phone call. Say goodbye first.",
-  parameters: {
-    type: "object",
-    properties: {
-      disposition: {
-        type: "string",
-        enum: [
-          "resolved",
-          "customer_satisfied",
-          "no_further_questions",
-          "customer_requested",
-          "wrong_number",
-          "spam",
-          "abusive"
-        ]
-      }
-    },
-    required: ["disposition"]
-  }
 }
 
 /** How the model transfers a call, created from `transfer_destinations` (spec 6.6, decisions §4.17). */
@@ -89,5 +66,17 @@ export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
     parameters
   })),
   ...createdTools(state),
-  ...(state.config?.end_call === true ? [endCall] : [])
+  ...(state.config === null ? [] : platformToolsOf(state.config))
+]
+
+/** What the model is told when values are to be drawn from the call. */
+const extractionTask =
+  "The phone call is over. Draw from it the values that the schema asks for, as one JSON object, and say nothing else. " +
+  "Use null for what was not said; guess nothing."
+
+/** The call as it was heard, for drawing values from it. The call's own prompt tells what it was about. */
+export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => [
+  { role: "system", content: state.config?.system_prompt ?? "" },
+  ...state.transcript.map(({ content, role }): ModelMessage => ({ role, content })),
+  { role: "system", content: extractionTask }
 ]

@@ -35,15 +35,11 @@ const pendingTools = (d: Draft): boolean =>
 const ask = (d: Draft): void => {
   if (d.state.model !== null) cancel(d)
   const turn = d.state.next_turn
-  const model = { turn, asked_at: d.at, heard: d.state.unanswered, started_at: null, sentence_at: null }
+  const tools = d.state.rounds + 1 > maxRounds ? [] : Messages.tools(d.state)
+  const offered = tools.map(({ name }) => name)
+  const model = { turn, asked_at: d.at, heard: d.state.unanswered, started_at: null, sentence_at: null, offered }
   patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
-  command(d, {
-    _tag: "AskModel",
-    turn,
-    messages: Messages.history(d.state),
-    tools: d.state.rounds > maxRounds ? [] : Messages.tools(d.state),
-    ...ranked(d.state.ranks.model)
-  })
+  command(d, { _tag: "AskModel", turn, messages: Messages.history(d.state), tools, ...ranked(d.state.ranks.model) })
   startTimer(d, "model", modelMs)
   Filler.start(d)
 }
@@ -86,13 +82,18 @@ export const onSentence = (d: Draft, input: InputOf<"ModelSentence">): void => {
   Speech.say(d, input.turn, input.text, true)
 }
 
+/** Whether the model may call a tool of this name in its turn. */
+export const isOffered = (d: Draft, name: string): boolean => d.state.model?.offered.includes(name) === true
+
 /** Returns whether the calls belong to the turn that we wait for. */
 export const acceptsCalls = (d: Draft, input: InputOf<"ModelToolCalls">): boolean => {
   if (!isCurrent(d, input.turn) || input.calls.length === 0) return false
   startTimer(d, "model", modelMs)
   Filler.stop(d)
   ensureAgent(d, input.turn, true)
-  patch(d, { owed: true, failures: { ...d.state.failures, model: 0 } })
+  patch(d, { owed: true })
+  // A model that calls what it was not offered has not recovered from anything.
+  if (input.calls.some(({ name }) => isOffered(d, name))) patch(d, { failures: { ...d.state.failures, model: 0 } })
   return true
 }
 
@@ -104,11 +105,17 @@ export interface ModelFailure {
 
 /** The model is done. Returns why its turn failed, or null. */
 export const onDone = (d: Draft, input: InputOf<"ModelDone">): ModelFailure | null => {
-  if (!isCurrent(d, input.turn)) return null
+  const { model } = d.state
+  if (model === null || !isCurrent(d, input.turn)) return null
   settle(d)
   const entry = agentEntry(d.state, input.turn)
   if (entry === undefined || (entry.utterances.length === 0 && entry.tools.length === 0)) {
     return { reason: "the model returned nothing", elsewhere: true }
+  }
+  if (entry.tools.length > 0 && d.state.rounds > maxRounds) {
+    // It was to speak at last; asked again it would only call again.
+    patch(d, { owed: false })
+    return entry.utterances.length === 0 ? { reason: "the model calls tools without end", elsewhere: false } : null
   }
   continueAfterTools(d)
   return null

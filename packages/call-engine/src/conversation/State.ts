@@ -1,3 +1,4 @@
+import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
 import type { CallConfig } from "./CallConfig.ts"
 import type { Command, EmittedEvent, Outcome } from "./Command.ts"
@@ -71,6 +72,8 @@ export interface ModelTurn {
   readonly heard: Heard | null
   readonly started_at: number | null
   readonly sentence_at: number | null
+  /** Names of the tools that it may call. */
+  readonly offered: ReadonlyArray<string>
 }
 
 /** Digits that the caller is, or will be, asked for: by the menu before the conversation, a tool, or the API. */
@@ -98,7 +101,8 @@ export interface Conversation {
   readonly facts: Facts
   /**
    * starting (configuration) → answering → (menu, until the second configuration →) live → transferred, or ending
-   * (farewell) → draining (last words) → over. A call that we place: answering → connected (configuration) → live.
+   * (farewell) → draining (last words) → after (what is owed, nobody on the line) → over. A call that we place: answering →
+   * connected (configuration) → live.
    */
   readonly phase:
     | "starting"
@@ -109,6 +113,7 @@ export interface Conversation {
     | "transferred"
     | "ending"
     | "draining"
+    | "after"
     | "over"
   /** What the first answer asked for in place of a configuration. */
   readonly menu: Menu | null
@@ -169,6 +174,12 @@ export interface Conversation {
   readonly timers: ReadonlySet<string>
   readonly ending: { readonly outcome: Outcome; readonly hanging: boolean } | null
   readonly outcome: Outcome | null
+  /** What the phase `after` waits for. */
+  readonly after: "extracting" | "texting" | null
+  /** The values of the extraction schema, once they are there. */
+  readonly extracted: ExtractedData | null
+  /** The process is about to stop: nothing may take long. */
+  readonly stopping: boolean
 }
 
 export const initial = (facts: Facts): Conversation => ({
@@ -202,7 +213,10 @@ export const initial = (facts: Facts): Conversation => ({
   failures: { model: 0, speech: 0, recognizer: 0 },
   timers: new Set(),
   ending: null,
-  outcome: null
+  outcome: null,
+  after: null,
+  extracted: null,
+  stopping: false
 })
 
 /** One step in the making: the state so far (replaced, never changed in place) and the commands so far. */

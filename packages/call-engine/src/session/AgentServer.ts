@@ -4,7 +4,6 @@ import type { CallbackExchange } from "../CallbackExchange.ts"
 import type { CommandOf } from "../conversation/Command.ts"
 import type { Facts } from "../conversation/Input.ts"
 import * as StartedAnswer from "../conversation/StartedAnswer.ts"
-import { wantsRecording } from "../recording/Wanted.ts"
 import type { Feed } from "./Happening.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as TranscriptTeller from "./TranscriptTeller.ts"
@@ -24,8 +23,6 @@ export const make = (options: {
   readonly facts: Facts
   readonly services: SessionServices
   readonly feed: Feed
-  /** Told with each answer to `call.started`, before the conversation is: whether the call is to be recorded. */
-  readonly onRecording: (wanted: boolean) => void
 }): AgentServer => {
   const { agent, facts, feed, services } = options
   const { callbacks, journal } = services
@@ -52,7 +49,6 @@ export const make = (options: {
           )
         ),
         (answer) => {
-          options.onRecording(wantsRecording(Either.getOrNull(answer), agent))
           const told = Either.match(answer, {
             onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
             onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)

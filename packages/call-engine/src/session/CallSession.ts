@@ -13,6 +13,7 @@ import * as Transfer from "../conversation/Transfer.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as AgentServer from "./AgentServer.ts"
+import * as Duties from "./Duties.ts"
 import type { Happening } from "./Happening.ts"
 import * as Line from "./Line.ts"
 import type { SessionServices } from "./SessionServices.ts"
@@ -22,7 +23,7 @@ import * as Way from "./Way.ts"
 import { wellFormed } from "./WellFormed.ts"
 
 /** Commands whose input must survive whatever happens next. */
-const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "TransferOver"])
+const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "SendSms", "TransferOver"])
 
 const nothing: Effect.Effect<undefined> = Effect.as(Effect.void, undefined)
 
@@ -39,6 +40,10 @@ export interface CallSession {
   readonly transfer: (destination: string) => Effect.Effect<string | null> | "already-active" | "not-in-progress"
   /** Whether the call has been answered and is not over. */
   readonly inProgress: () => boolean
+  /** Whether nobody is on the line any more, and something is still to be done before its record is complete. */
+  readonly lingers: () => boolean
+  /** Completes if that may take a while. */
+  readonly lingering: Effect.Effect<void>
   /** Lets go of the call at once, without settling it: another node has taken it over. */
   readonly abandon: () => void
   /** The call's recording, which ends with the session's scope; undefined when none was wanted or begun. */
@@ -69,6 +74,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const clock = yield* Effect.clock
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const over = yield* Deferred.make<Conversation | undefined>()
+    const lingering = yield* Deferred.make<void>()
     const tasks = yield* FiberMap.make<string, void>()
     const run = yield* FiberMap.runtime(tasks)<never>()
     /** Starts something that belongs to the call, in place of what has the same name. */
@@ -86,7 +92,6 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let abandoned = false
     let leg: CallLeg | undefined
     let line: Line.Line | undefined
-    let wanted = agent.recording
     let recording: CallRecording | undefined
     /** How the transfer goes that was asked for through the API. */
     let transfer: Deferred.Deferred<string | null> | undefined
@@ -125,7 +130,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
 
     const noteAnswered = (): void => {
       if (state.answered_at === null) return
-      if (wanted && state.config !== null && recording === undefined && leg !== undefined) {
+      const wanted = state.config !== null && (state.config.recording_enabled ?? agent.recording)
+      if (wanted && recording === undefined && leg !== undefined) {
         recording = recorder.begin(facts.call_id, leg.format)
         line?.record(recording)
       }
@@ -149,10 +155,11 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     }
 
     const timers = yield* Timers.make({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
+    const variables = { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id }
     const thinker = yield* Thinker.make({
       callId: facts.call_id,
       models: providers.languageModel,
-      variables: { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id },
+      variables,
       listener: {
         onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
         onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),
@@ -187,11 +194,10 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       agent,
       facts,
       services,
-      feed,
-      onRecording: (on) => {
-        wanted = on
-      }
+      feed
     })
+
+    const owed = Duties.make({ agent, facts, services, feed, variables })
 
     const answer = Effect.matchEffect(way.leg, {
       onSuccess: connect,
@@ -278,6 +284,16 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         case "Hangup":
           hangup(command.reason)
           return
+        case "SendSms":
+          task(`tool:${command.id}`, owed.sendSms(command))
+          return
+        case "Extract":
+          Deferred.unsafeDone(lingering, Effect.void)
+          task("extraction", owed.extract(command))
+          return
+        case "Note":
+          services.background(Effect.logWarning(`Call ${facts.call_id}: ${command.text}`))
+          return
         case "Finish":
           Deferred.unsafeDone(over, Effect.succeed(state))
           return
@@ -321,6 +337,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         return Effect.raceFirst(Deferred.await(outcome), Effect.as(Deferred.await(over), "the call ended"))
       },
       inProgress: () => state.answered_at !== null && state.ended_at === null,
+      lingers: () => state.phase === "draining" || state.phase === "after",
+      lingering: Deferred.await(lingering),
       abandon: () => {
         abandoned = true
         hangup("error")

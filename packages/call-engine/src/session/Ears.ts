@@ -10,7 +10,7 @@ const longBacklogFrames = 400
 /** The ears of a call: feeds the caller's frames to a recognizer. */
 export interface Ears {
   /** Opens a recognizer, in place of a former one. */
-  readonly listen: (how: Pick<CommandOf<"Listen">, "language" | "provider">) => void
+  readonly listen: (how: Omit<CommandOf<"Listen">, "_tag">) => void
   /** One frame; synchronous. What comes before the first `listen` is only heard `fromTheStart`. */
   readonly hear: (frame: Int16Array) => void
   /** No more is heard: the recognizer, also one that is still being opened, gives its last words; then `onFinished`. */
@@ -40,7 +40,7 @@ export const make = (options: {
     const longest = wanted ? longBacklogFrames : backlogFrames
     const finishing = yield* Deferred.make<void>()
 
-    const open = ({ language, provider = 0 }: Parameters<Ears["listen"]>[0]): Effect.Effect<void> =>
+    const open = ({ format, keyterms, language, provider = 0 }: Parameters<Ears["listen"]>[0]): Effect.Effect<void> =>
       Effect.suspend(() => {
         const mine = ++epoch
         session = undefined
@@ -50,8 +50,8 @@ export const make = (options: {
           callId: options.callId,
           language,
           sampleRate: options.sampleRate,
-          format: "smart",
-          keyterms: [],
+          format,
+          keyterms,
           onEvent: (event) => {
             if (mine !== epoch) return
             if (event._tag === "Failed") options.onFailed(event.error.reason)

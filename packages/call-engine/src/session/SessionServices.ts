@@ -2,6 +2,7 @@ import { Providers } from "@svc/providers/Providers"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import { Config, type ConfigError, type Context, Effect, Runtime } from "effect"
 import { Callbacks } from "../Callbacks.ts"
+import { CallMessages } from "../CallMessages.ts"
 import { isGender } from "../conversation/GatherAnswer.ts"
 import type { Facts } from "../conversation/Input.ts"
 import { Journal } from "../Journal.ts"
@@ -13,6 +14,7 @@ import { type VoiceFor, voiceOf } from "./VoiceChoice.ts"
 /** What every session of the process shares. */
 export interface SessionServices {
   readonly callbacks: Context.Tag.Service<Callbacks>
+  readonly messages: Context.Tag.Service<CallMessages>
   readonly journal: Context.Tag.Service<Journal>
   readonly providers: Context.Tag.Service<Providers>
   readonly ticker: Context.Tag.Service<Ticker>
@@ -49,7 +51,11 @@ const fillerMs: Config.Config<number> = Config.integer("SVC_FILLER_AFTER_MS").pi
 /** The shared services, from the loaded providers. `background` runs what may outlive a call. */
 export const sessionServices = (
   background: (effect: Effect.Effect<void>) => void
-): Effect.Effect<SessionServices, ConfigError.ConfigError, Providers | Callbacks | Journal | Ticker | Recorder> =>
+): Effect.Effect<
+  SessionServices,
+  ConfigError.ConfigError,
+  Providers | Callbacks | CallMessages | Journal | Ticker | Recorder
+> =>
   Effect.gen(function* () {
     const providers = yield* Providers
     const filler_ms = yield* fillerMs
@@ -65,6 +71,7 @@ export const sessionServices = (
       )
     return {
       callbacks: yield* Callbacks,
+      messages: yield* CallMessages,
       journal: yield* Journal,
       providers,
       ticker: yield* Ticker,

@@ -6,6 +6,7 @@ import { CallGone, DialFailed, type IncomingCall, type Outbound, type Telephony 
 import { apart } from "./Apart.ts"
 import { safeHealth } from "./Circuit.ts"
 import { fencedLeg } from "./FencedLeg.ts"
+import { fencedMessaging } from "./FencedMessaging.ts"
 
 type Service = Context.Tag.Service<Telephony>
 
@@ -127,6 +128,7 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
           return Stream.fromEffect(Effect.logError(`telephony ${id}: ${reason}`)).pipe(Stream.drain)
         })
       ),
+      ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms) }),
       ...(telephony.outbound === undefined ? {} : { outbound: fencedOutbound(id, telephony.outbound) }),
       routes: telephony.routes.map((route) => fencedRoute(id, route))
     }

@@ -1,4 +1,5 @@
 import type { Effect, Scope } from "effect"
+import type { IncomingSms, OutgoingSms } from "../Messaging.ts"
 import type { Telephony } from "../Telephony.ts"
 
 /**
@@ -10,6 +11,10 @@ export interface Phone {
     readonly from: string
     readonly to: string
   }) => Effect.Effect<PhoneCall, never, Scope.Scope>
+  /** The messages to the dialling number so far. Needed where the plugin has `sms`. */
+  readonly messages?: () => ReadonlyArray<Pick<OutgoingSms, "from" | "to" | "message">>
+  /** Sends a message to us, on networks where phones can. */
+  readonly text?: (sms: Pick<IncomingSms, "from" | "to" | "message">) => Effect.Effect<void>
   /** Another phone on the network. Needed where the plugin declares that it transfers or dials. */
   readonly other?: (behaves: OtherBehaviour) => Effect.Effect<OtherPhone, never, Scope.Scope>
 }

@@ -8,6 +8,8 @@ export interface TelephonyCheckOptions extends CheckOptions<Telephony> {
   readonly phone: ConnectPhone
   /** Numbers that the network takes; made-up ones by default. */
   readonly numbers?: { readonly from: string; readonly to: string }
+  /** A number to which the network takes no message, where the author can stage that. */
+  readonly refusesSms?: string
 }
 
 /** Both ends of one call that was answered. */
@@ -21,6 +23,7 @@ export interface Connected {
 /** A telephony plugin with a phone on its network. */
 export interface Network {
   readonly telephony: typeof Telephony.Service
+  readonly phone: Phone
   /** A phone to transfer to, or to dial; `why` it is needed. */
   readonly other: (why: string, behaves: OtherBehaviour) => Effect.Effect<OtherPhone, CheckFailed, Scope.Scope>
   /** Dials and waits until the call comes in. */
@@ -122,7 +125,7 @@ export const telephonyBench = (options: TelephonyCheckOptions): TelephonyBench =
         phone.other === undefined
           ? Effect.fail(new CheckFailed({ reason: `${why} is declared; give the phone \`other\`` }))
           : phone.other(behaves)
-      return { telephony, other, ring, answer, connect }
+      return { telephony, phone, other, ring, answer, connect }
     })
 
   return {

@@ -4,6 +4,7 @@ import type { CallEvent, CallLeg } from "../Telephony.ts"
 import { type Check, CheckFailed, must, mustNotThrow } from "./Check.ts"
 import { dialChecks } from "./DialChecks.ts"
 import { leavesNothing } from "./Leaks.ts"
+import { messagingChecks } from "./MessagingChecks.ts"
 import {
   audioOf,
   type Connected,
@@ -38,7 +39,8 @@ const useAll = (leg: CallLeg): Effect.Effect<void, CheckFailed> =>
 export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check> => [
   ...callChecks(options),
   ...transferChecks(options),
-  ...dialChecks(options)
+  ...dialChecks(options),
+  ...messagingChecks(telephonyBench(options), options)
 ]
 
 const callChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check> => {

@@ -2,7 +2,8 @@ import { type Clock, Deferred, Effect, Fiber, Layer, Queue, type Scope, Stream }
 import { type AudioFormat, mulaw8k } from "../../src/Audio.ts"
 import { healthy } from "../../src/Health.ts"
 import { type CallEvent, CallGone, type CallLeg, DialFailed, Telephony } from "../../src/Telephony.ts"
-import type { ConnectPhone, OtherBehaviour, OtherPhone, PhoneCall } from "../../src/testing/Phone.ts"
+import type { ConnectPhone, OtherBehaviour, Phone, PhoneCall } from "../../src/testing/Phone.ts"
+import { type MessagingBug, referenceMessaging } from "./ReferenceMessaging.ts"
 import { Others } from "./ReferenceOthers.ts"
 
 /** What a telephone network can do wrong. */
@@ -37,6 +38,7 @@ export type TelephonyBug =
   | "reorders keys"
   | "sends no keys"
   | "mixes calls"
+  | MessagingBug
   | "garbage ends the network"
   | "leaks fibers"
   | "transfers nowhere"
@@ -57,13 +59,7 @@ const pcm16k: AudioFormat = { encoding: "pcm16", sampleRate: 16000 }
 type Item = { readonly frame: Uint8Array } | { readonly mark: string }
 
 /** The phones that each network of this file can be reached by, and can reach. */
-const networks = new WeakMap<
-  object,
-  {
-    readonly dial: (numbers: { readonly from: string; readonly to: string }) => Effect.Effect<PhoneCall>
-    readonly other: (behaves: OtherBehaviour) => Effect.Effect<OtherPhone>
-  }
->()
+const networks = new WeakMap<object, Phone>()
 
 /** One call: a queue of frames and marks that a fiber plays, 20 ms each, as a carrier does. */
 const call = (
@@ -252,6 +248,7 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
       let broken = false
       let count = 0
       const formats = [mulaw8k, pcm16k]
+      const { messages, messaging, text } = yield* referenceMessaging(is)
       const telephony: typeof Telephony.Service = {
         id: "reference",
         capabilities: {
@@ -281,6 +278,7 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
             })
         },
         health: Effect.succeed(healthy),
+        sms: messaging,
         routes: []
       }
       const lines = new Map<string, ReturnType<typeof call>>()
@@ -329,7 +327,7 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
           })
           return { ...line.phone, garbage }
         })
-      networks.set(telephony, { dial, other })
+      networks.set(telephony, { dial, other, messages, text })
       return telephony
     })
   )
@@ -337,9 +335,4 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
 
 /** A phone on that network. */
 export const connectPhone: ConnectPhone = (telephony) =>
-  Effect.succeed({
-    dial: (numbers) =>
-      Effect.suspend(() => networks.get(telephony)?.dial(numbers) ?? Effect.dieMessage("not the reference network")),
-    other: (behaves) =>
-      Effect.suspend(() => networks.get(telephony)?.other(behaves) ?? Effect.dieMessage("not the reference network"))
-  })
+  Effect.orDieWith(Effect.fromNullable(networks.get(telephony)), () => new Error("not the reference network"))

@@ -5,15 +5,22 @@ import type { TelephonyCheckOptions } from "../../src/testing/TelephonyBench.ts"
 import { telephonyChecks } from "../../src/testing/TelephonyChecks.ts"
 import { telephonySuite } from "../../src/testing/TelephonySuite.ts"
 import { type Expected, failing, namesOf } from "./Failing.ts"
+import { refused } from "./ReferenceMessaging.ts"
 import { connectPhone, referenceTelephony, type TelephonyBug } from "./ReferenceTelephony.ts"
 
 const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
   layer: Layer.suspend(() => referenceTelephony(bug)),
   phone: connectPhone,
+  refusesSms: refused,
   sessions
 })
 
 telephonySuite({ name: "a correct telephone network", time: "virtual", ...options(undefined, 1000) })
+
+const sendsMessages = "brings messages to the phone, each once and unchanged, if it says that it sends them"
+const refusesMessages = "fails a message that the network refuses, with SmsFailed"
+const bringsMessages = "brings messages of the phone in, in order"
+const ofMessages = [sendsMessages, refusesMessages, bringsMessages]
 
 const transfersCall = "transfers a call, if it says that it does, and tells only the end after that"
 const failedTransfer = "tells why a transfer failed, once, and leaves the call with us"
@@ -33,7 +40,7 @@ const dialling = [
 ]
 
 const expected: { readonly [B in TelephonyBug]: Expected } = {
-  "brings no calls": { allBut: ["declares what it can do", ...dialling] },
+  "brings no calls": { allBut: ["declares what it can do", ...dialling, refusesMessages, bringsMessages] },
   "forgets the caller's number": ["brings a call in with its numbers, and rings"],
   "never rings": ["brings a call in with its numbers, and rings", callerLeaves, weLeave, stopsRinging],
   "hangs on answer": {
@@ -41,7 +48,8 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
       "declares what it can do",
       "brings a call in with its numbers, and rings",
       "tells the phone that a call was refused",
-      ...dialling
+      ...dialling,
+      ...ofMessages
     ]
   },
   "dies on answer": {
@@ -49,7 +57,8 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
       "declares what it can do",
       "brings a call in with its numbers, and rings",
       "tells the phone that a call was refused",
-      ...dialling
+      ...dialling,
+      ...ofMessages
     ]
   },
   "answers in one format": ["answers in each format that it declares"],
@@ -142,6 +151,12 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "reorders keys": ["brings keys that were pressed, in order, if it says that it does"],
   "sends no keys": ["sends keys, in order, if it says that it does"],
   "mixes calls": ["keeps calls apart"],
+  "sends no messages": [sendsMessages],
+  "sends messages twice": [sendsMessages],
+  "cuts messages": [sendsMessages],
+  "dies on messages": [sendsMessages, refusesMessages],
+  "keeps refusals of messages to itself": [refusesMessages],
+  "brings no messages": [bringsMessages],
   "garbage ends the network": ["survives a phone that sends garbage, and goes on taking calls"],
   "leaks fibers": ["leaves nothing behind after many calls"],
   "transfers nowhere": transferring,

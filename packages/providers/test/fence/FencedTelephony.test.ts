@@ -3,6 +3,7 @@ import { Chunk, Deferred, Effect, Exit, Fiber, Stream, TestClock } from "effect"
 import { describe } from "vitest"
 import { mulaw8k } from "../../src/Audio.ts"
 import { fencedTelephony } from "../../src/fence/FencedTelephony.ts"
+import { type Messaging, SmsFailed } from "../../src/Messaging.ts"
 import type { RouteRequest, RouteSocket } from "../../src/Route.ts"
 import {
   type CallEvent,
@@ -267,6 +268,45 @@ describe("a fenced leg", () => {
       expect(given.transferBlind).toBeUndefined()
       expect(listenTo(given).map(({ _tag }) => _tag)).toEqual(["Dtmf", "Ended"])
       expect(keys).toEqual(["9"])
+    })
+  )
+})
+
+describe("fenced messages", () => {
+  const sms = { id: "1", to: "+31612345678", from: "+31201234567", sender_type: "number", message: "Hi" } as const
+  const fencedSms = (messaging: Partial<Messaging>) =>
+    Effect.flatMap(
+      fencedTelephony({
+        ...telephony("net"),
+        sms: { send: () => Effect.never, incoming: Stream.empty, ...messaging }
+      }),
+      ({ sms }) => Effect.fromNullable(sms)
+    )
+
+  it.effect("fail when sending throws, dies or hangs, and pass on what the network says", () =>
+    Effect.gen(function* () {
+      for (const send of [boom, () => Effect.die(new Error("boom"))]) {
+        expect(yield* Effect.flip((yield* fencedSms({ send })).send(sms))).toMatchObject({
+          _tag: "SmsFailed",
+          reason: "net: crashed: boom"
+        })
+      }
+      const hanging = yield* fencedSms({})
+      const fiber = yield* Effect.fork(Effect.flip(hanging.send(sms)))
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ reason: "net: did not take the message within 10s" })
+      const refusing = yield* fencedSms({ send: () => Effect.fail(new SmsFailed({ reason: "no credit" })) })
+      expect(yield* Effect.flip(refusing.send(sms))).toMatchObject({ reason: "no credit" })
+      const taking = yield* fencedSms({ send: () => Effect.succeed({ provider_message_id: "x" }) })
+      expect(yield* taking.send(sms)).toEqual({ provider_message_id: "x" })
+    })
+  )
+
+  it.effect("come no more when their stream crashes, and are absent where there are none", () =>
+    Effect.gen(function* () {
+      const crashing = yield* fencedSms({ incoming: Stream.die(new Error("boom")) })
+      expect(Chunk.size(yield* Stream.runCollect(crashing.incoming))).toBe(0)
+      expect("sms" in (yield* fencedTelephony(telephony("net")))).toBe(false)
     })
   )
 })

@@ -55,6 +55,8 @@ export class PhoneLine implements RegisteredLine {
   /** The phone that was transferred to this one. */
   #party: ({ readonly ref: string } & OtherPhone) | undefined
   #closed = false
+  /** The number from which the phone last dialled. */
+  #number: string | undefined
 
   constructor(socket: RouteSocket, ports: PhoneLinePorts) {
     this.#socket = socket
@@ -143,6 +145,12 @@ export class PhoneLine implements RegisteredLine {
     this.#socket.close(1001, reason)
   }
 
+  /** Shows a text message, if it is to the number of this phone. */
+  text(sms: Omit<Extract<ServerMessage, { readonly event: "sms" }>, "event">): void {
+    const isMine = sms.to === this.#number || this.#ports.directory.find(sms.to)?.line === this
+    if (isMine) this.tell({ event: "sms", to: sms.to, from: sms.from, message: sms.message })
+  }
+
   #receive(data: string | Uint8Array): void {
     if (this.#closed) return
     const read = readPhoneMessage(data)
@@ -225,6 +233,7 @@ export class PhoneLine implements RegisteredLine {
       }
     })
     this.#call = call
+    this.#number = from
     const incoming = call.incoming
     if (!this.#ports.offer(incoming)) incoming.reject("unavailable")
     return undefined
