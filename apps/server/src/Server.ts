@@ -56,6 +56,7 @@ import { DebugLinks } from "@svc/call-engine/DebugLinks"
 import { DebugRepo } from "@svc/call-engine/DebugRepo"
 import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
+import { OutboundCalls } from "@svc/call-engine/OutboundCalls"
 import { PublicUrl } from "@svc/call-engine/PublicUrl"
 import { Recordings } from "@svc/call-engine/Recordings"
 import { Recovery } from "@svc/call-engine/Recovery"
@@ -187,7 +188,7 @@ const Recording = Layer.mergeAll(Recordings.layer, RetentionWorker.pipe(Layer.pr
 )
 
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Layer.mergeAll(DebugLinks.layer, CallsOfAgent, CallsOfProject).pipe(
+const Calling = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, CallsOfAgent, CallsOfProject).pipe(
   Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
   Layer.provideMerge(

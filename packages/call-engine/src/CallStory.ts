@@ -38,7 +38,7 @@ const ofInput = (input: Facts | Input): Told => {
     case "Facts":
       return line(
         "call",
-        `call from ${input.from ?? "an unknown number"} to ${input.to ?? "an unknown number"}`,
+        `${input.outbound === undefined ? "" : "outbound "}call from ${input.from ?? "an unknown number"} to ${input.to ?? "an unknown number"}`,
         input.agent
       )
     case "MenuAnswered":
@@ -47,6 +47,10 @@ const ofInput = (input: Facts | Input): Told => {
       return line("server", "answered call.started", input.config)
     case "ConfigFailed":
       return line("server", `call.started failed: ${input.reason}`)
+    case "DialFailed":
+      return line("call", `not answered: ${input.outcome} (${input.reason})`)
+    case "BeepHeard":
+      return line("caller", "a beep")
     case "Answered":
       return line("call", "answered")
     case "AnswerFailed":

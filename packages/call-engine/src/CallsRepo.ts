@@ -28,6 +28,7 @@ export interface NewCall {
   readonly to_number: string
   readonly status: "ringing" | "rejected"
   readonly started_at: Date
+  readonly metadata?: { readonly [key: string]: unknown }
 }
 
 /** What is written when a call is over. */
@@ -170,7 +171,8 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
       const insert = SqlSchema.single({
         Request: Schema.Any,
         Result: Schema.Struct({ id: Schema.Int }),
-        execute: (call: NewCall) => sql`insert into calls ${sql.insert({ ...call })} returning id`
+        execute: ({ metadata, ...call }: NewCall) =>
+          sql`insert into calls ${sql.insert({ ...call, metadata: jsonbText(metadata ?? {}) })} returning id`
       })
 
       const finish = (id: number, call: FinishedCall) =>

@@ -10,6 +10,7 @@ import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 import type { Command, Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
 import { nothingExtracted } from "./conversation/ExtractedValues.ts"
+import { metadataOf } from "./conversation/Outbound.ts"
 import type { Conversation } from "./conversation/State.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 
@@ -159,7 +160,7 @@ export const recordOf = (state: Conversation): UnchargedCall => {
     turn_count: state.transcript.length,
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
-    metadata: state.config?.metadata ?? {},
+    metadata: metadataOf(state),
     extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction ?? null),
     transcript: state.transcript,
     latency_turns: state.latencies

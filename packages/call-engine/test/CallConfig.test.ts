@@ -33,6 +33,8 @@ describe("an answer to call.started", () => {
     expect(config({})).toEqual({
       system_prompt: "Hi",
       first_message: null,
+      voicemail_message: null,
+      transfer_destinations: {},
       end_session_message: null,
       language: "en-US",
       voice: "Sarah",
@@ -47,7 +49,6 @@ describe("an answer to call.started", () => {
       send_sms: null,
       extraction: null,
       post_call_sms: null,
-      transfer_destinations: {},
       dtmf_actions: {},
       metadata: {},
       warnings: []
@@ -76,10 +77,14 @@ describe("an answer to call.started", () => {
       ],
       dtmf_actions: { "1": "sales" },
       metadata: { a: { b: [1] } },
+      transfer_destinations: { sales: "+31201234567", support: "+31207654321" },
+      voicemail_message: "Call us back.",
       something_else: true
     }
     expect(config(given)).toEqual({
       system_prompt: "Hi\n\nBe kind.",
+      voicemail_message: "Call us back.",
+      transfer_destinations: { sales: "+31201234567", support: "+31207654321" },
       first_message: "Hello.",
       end_session_message: "Bye.",
       language: "nl-NL",
@@ -106,7 +111,6 @@ describe("an answer to call.started", () => {
         { name: "age", type: "number" }
       ],
       post_call_sms: { to: "caller", message: "Thanks, {{call_id}}.", sender_name: "Shop" },
-      transfer_destinations: {},
       dtmf_actions: { "1": "sales" },
       metadata: { a: { b: [1] } },
       warnings: []
@@ -386,5 +390,23 @@ describe("tools", () => {
       warnings: [{ field: "tools.0.timeout_seconds" }]
     })
     expect(config({}, { ...agent, end_call_enabled: true }).end_call).toBe(true)
+  })
+})
+
+describe("transfer_destinations", () => {
+  it("keep what is valid: a label and an E.164 number", () => {
+    const c = config({
+      transfer_destinations: { sales: "+31201234567", bad: "020 1234567", none: null, " ": "+31201234567", n: 5 }
+    })
+    expect(c.transfer_destinations).toEqual({ sales: "+31201234567" })
+    expect(fields(c)).toEqual(["bad", "none", " ", "n"].map((label) => `transfer_destinations.${label}`))
+    expect(c.warnings[0]?.reason).toBe("must be a valid E.164 phone number")
+  })
+
+  it("that are no object are left out", () => {
+    for (const given of ["+31201234567", ["+31201234567"], 5]) {
+      const c = config({ transfer_destinations: given })
+      expect([c.transfer_destinations, fields(c)]).toEqual([{}, ["transfer_destinations"]])
+    }
   })
 })

@@ -32,6 +32,7 @@ import { Calls } from "../src/Calls.ts"
 import { CallsRepo } from "../src/CallsRepo.ts"
 import { Journal } from "../src/Journal.ts"
 import { Ticker } from "../src/media/Ticker.ts"
+import { OutboundCalls } from "../src/OutboundCalls.ts"
 import { PublicUrl } from "../src/PublicUrl.ts"
 import { Recordings } from "../src/Recordings.ts"
 import { Recovery } from "../src/Recovery.ts"
@@ -83,7 +84,8 @@ export const Recording = Recordings.layer.pipe(
   Layer.provide(Layer.succeed(PublicUrl, { base: "https://svc.test" }))
 )
 
-export const Engine = Calls.layer.pipe(
+export const Engine = OutboundCalls.layer.pipe(
+  Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
   Layer.provideMerge(
     Layer.mergeAll(Callbacks.layer, CallMessages.layer, Journal.layer, Recording, Recovery.layer, CallAdmission.layer)

@@ -44,13 +44,13 @@ const recovery = Effect.map(Layer.build(Layer.fresh(Settling)), Context.get(Reco
 let count = 0
 
 /** A call as a process leaves it that was killed: its row, and as much of its journal as it had written. */
-const left = (node_id: string, inputs: ReadonlyArray<Input> | undefined) =>
+const left = (node_id: string, inputs: ReadonlyArray<Input> | undefined, change: Partial<Facts> = {}) =>
   Effect.gen(function* () {
     const repo = yield* CallsRepo
     const sql = yield* SqlClient.SqlClient
     const public_id = yield* Schema.decode(CallId)(`call_${String(++count).padStart(24, "0")}`)
     const number = `+1555${String(count).padStart(7, "0")}`
-    const of: Facts = { ...facts, call_id: public_id, to: number }
+    const of: Facts = { ...facts, ...change, call_id: public_id, to: number }
     const id = yield* repo.insert({
       public_id,
       org_id: 1,
@@ -169,6 +169,43 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
+      it.scoped("a call that we placed and that rang, by call.failed alone", () =>
+        Effect.gen(function* () {
+          const number = yield* left("node_o", [], { outbound: { ring_timeout_seconds: 30, metadata: { a: 1 } } })
+          yield* (yield* recovery).settleCallsOf(["node_o"])
+          const call = yield* Record.settled(number)
+          expect([call.outcome, call.story]).toEqual(["failed failed error", ["call.failed"]])
+        })
+      )
+
+      it.scoped("a call in the middle of a transfer: that failed, as the call did", () =>
+        Effect.gen(function* () {
+          const call = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
+          const number = yield* left("node_t", call.inputs)
+          yield* (yield* recovery).settleCallsOf(["node_t"])
+          const record = yield* Record.settled(number)
+          expect(record.outcome).toBe("failed failed error")
+          expect(record.events.map(({ event }) => event)).toEqual(["transfer.failed", "call.ended", "call.failed"])
+          expect(Record.dataOf(record, "transfer.failed")).toMatchObject([
+            { transfer_to: "+15550009999", reason: null, failure_reason: "the call ended" }
+          ])
+        })
+      )
+
+      it.scoped("a call that had been transferred, as such, with the time until its last input", () =>
+        Effect.gen(function* () {
+          const call = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
+          call.wait(5000).input({ _tag: "TransferProgressed", state: "completed", reason: null })
+          const number = yield* left("node_u", call.inputs)
+          yield* (yield* recovery).settleCallsOf(["node_u"])
+          const record = yield* Record.settled(number)
+          expect(record.outcome).toBe("completed transferred transfer")
+          expect(Record.dataOf(record, "call.ended")).toMatchObject([
+            { transferred_to: "+15550009999", duration_seconds: 5, transfer_cost: 0 }
+          ])
+        })
+      )
+
       it.scoped("a call without a journal, by call.failed alone", () =>
         Effect.gen(function* () {
           const number = yield* left("node_c", undefined)
@@ -199,11 +236,18 @@ describe.concurrent("what a dead process left", () => {
 
       it.scoped("once, though many settle it at the same time", () =>
         Effect.gen(function* () {
-          const numbers = yield* Effect.all([left("node_e", inTheMiddle().inputs), left("node_e", [])])
+          const transferring = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
+          const numbers = yield* Effect.all([
+            left("node_e", inTheMiddle().inputs),
+            left("node_e", []),
+            left("node_e", transferring.inputs)
+          ])
           const nodes = yield* Effect.replicateEffect(recovery, 8)
           yield* Effect.forEach(nodes, (one) => one.settleCallsOf(["node_e"]), { concurrency: "unbounded" })
           const calls = yield* Effect.forEach(numbers, Record.settled)
-          expect(calls.map((c) => c.story)).toEqual([["call.ended", "call.failed"], ["call.failed"]])
+          const both = ["call.ended", "call.failed"]
+          expect(calls.map((c) => c.story)).toEqual([both, ["call.failed"], both])
+          expect(calls.flatMap((c) => Record.dataOf(c, "transfer.failed"))).toHaveLength(1)
         })
       )
 

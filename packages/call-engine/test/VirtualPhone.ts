@@ -5,7 +5,7 @@ import type { EventDraft } from "@svc/api/events/Event"
 import { mulaw8k } from "@svc/providers/Audio"
 import { pcmToMulaw } from "@svc/providers/G711"
 import { Providers } from "@svc/providers/Providers"
-import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
+import type { CallEvent, CallLeg, IncomingCall, TransferState } from "@svc/providers/Telephony"
 import { Effect, Layer } from "effect"
 import { Callbacks } from "../src/Callbacks.ts"
 import { CallMessages, type MessageFailed } from "../src/CallMessages.ts"
@@ -72,6 +72,7 @@ export const caller = Effect.gen(function* () {
   if (voice === undefined) return yield* Effect.dieMessage("no voice")
   let listener: (event: CallEvent) => void = () => {}
   let frames = 0
+  const transfers: Array<string> = []
   const hangups: Array<string> = []
   const leg: CallLeg = {
     format: mulaw8k,
@@ -81,7 +82,8 @@ export const caller = Effect.gen(function* () {
     send: () => void frames++,
     mark: () => {},
     clear: () => {},
-    hangup: (reason) => void hangups.push(reason)
+    hangup: (reason) => void hangups.push(reason),
+    transferBlind: (target) => void transfers.push(target)
   }
   const incoming: IncomingCall = {
     id: "1",
@@ -116,6 +118,18 @@ export const caller = Effect.gen(function* () {
     Effect.sync(() => {
       for (const digit of keys) listener({ _tag: "Dtmf", digit, source })
     })
+  /** A tone of 1 kHz, and silence after it. */
+  const beep = Effect.gen(function* () {
+    const bytes = new Uint8Array(160)
+    for (let frame = 0; frame < 35; frame++) {
+      const level = frame < 25 ? 9000 : 0
+      const pcm = Int16Array.from({ length: 160 }, (_, n) => Math.round(level * Math.sin((2 * Math.PI * n) / 8)))
+      pcmToMulaw(pcm, 0, 160, bytes, 0)
+      listener({ _tag: "Audio", payload: bytes })
+      yield* Effect.sleep("20 millis")
+    }
+  })
+  const progress = (state: TransferState) => Effect.sync(() => listener({ _tag: "TransferProgress", state }))
   const hangup = Effect.sync(() => listener({ _tag: "Ended", cause: "hangup" }))
-  return { incoming, say, press, hangup, hangups, frames: () => frames }
+  return { incoming, leg, say, beep, press, progress, hangup, hangups, transfers, frames: () => frames }
 })

@@ -82,6 +82,8 @@ export const callStartedFields = {
   system_prompt_append: Schema.String,
   first_message: Schema.String,
   end_session_message: Schema.String,
+  /** Extension: left with a voicemail that took an outbound call. */
+  voicemail_message: Schema.String,
   language: Schema.String,
   voice: Schema.String,
   max_duration: Schema.Int,

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { Day } from "../Day.ts"
 import { AnyId, CallId } from "../Ids.ts"
 import { AccessRule } from "../Principal.ts"
-import { ValidationError } from "../VoiceError.ts"
+import { InsufficientCredits, ValidationError } from "../VoiceError.ts"
 import { Limit } from "../Wire.ts"
 import {
   Call,
@@ -20,6 +20,7 @@ import {
 } from "./Call.ts"
 import { CallsSummary, CallsSummaryQuery } from "./CallsSummary.ts"
 import { GatherAccepted, GatherAlreadyActive, GatherRequest } from "./Gather.ts"
+import { ConcurrentCallLimitExceeded, OutboundNotSupported, PlaceCallRequest } from "./PlaceCall.ts"
 import { TransferAlreadyActive, TransferDone, TransferFailed, TransferRequest } from "./Transfer.ts"
 
 /** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
@@ -63,6 +64,22 @@ export const CallsApi = HttpApiGroup.make("calls")
       .setUrlParams(CallsQuery)
       .addSuccess(Schema.Struct({ calls: Schema.Array(CallSummary), next_cursor: Schema.NullOr(Schema.String) }))
       .addError(ValidationError.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("place", "/v1/calls")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Place a call",
+          description:
+            "The agent calls a number (extension). Answers with the call while it rings; it ends as `no-answer`, `busy` or `failed`, or goes `in-progress`. `from_number` must be a number of the project; without it, the call comes from the agent's own."
+        })
+      )
+      .setPayload(PlaceCallRequest)
+      .addSuccess(Call, { status: 201 })
+      .addError(ValidationError.wire)
+      .addError(InsufficientCredits.wire)
+      .addError(OutboundNotSupported.wire)
+      .addError(ConcurrentCallLimitExceeded.wire)
   )
   .add(
     HttpApiEndpoint.get("summary", "/v1/calls/summary")

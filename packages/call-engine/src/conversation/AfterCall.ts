@@ -70,7 +70,8 @@ const text = (d: Draft): void => {
     return
   }
   const message = filled(sms.message, { call_id: facts.call_id, duration_seconds: durationOf(d.state) })
-  const to = sms.to === "caller" ? facts.from : sms.to
+  // The other side, also when it is we who called.
+  const to = sms.to !== "caller" ? sms.to : facts.outbound === undefined ? facts.from : facts.to
   if (!isE164(to) || tooLong(message)) {
     const why = isE164(to) ? "it is too long with its variables filled in" : "the caller's number is not known"
     command(d, { _tag: "Note", text: `the message after the call was not sent: ${why}` })

@@ -5,6 +5,7 @@ import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
 import { decodeValue, fieldReader, isRecord, Warning } from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
+import { metadataProblem } from "./MetadataLimits.ts"
 import { PostCallSms, postCallSmsOf } from "./PostCallSms.ts"
 import { destinationsOf } from "./TransferAnswer.ts"
 
@@ -35,6 +36,8 @@ export const CallConfig = Schema.Struct({
   system_prompt: Schema.String,
   first_message: Schema.NullOr(Schema.String),
   end_session_message: Schema.NullOr(Schema.String),
+  /** Left with a voicemail that took the call which we placed. Absent in journals of earlier versions. */
+  voicemail_message: Schema.optionalWith(Schema.NullOr(Schema.String), { exact: true }),
   language: Schema.String,
   voice: Schema.String,
   /** Seconds. */
@@ -67,17 +70,12 @@ export const CallConfig = Schema.Struct({
 export type CallConfig = typeof CallConfig.Type
 
 /** Names of the tools that the platform runs itself (spec 2.8): listed in `tools` to enable them, never sent to the server. */
-export const platformTools: ReadonlySet<string> = new Set(["end_call", "svc_send_sms", "transfer_call"])
-
-/** Most bytes of a metadata object's JSON, and its deepest nesting (spec 8). */
-const metadataBytes = 65_536
-const metadataDepth = 5
-
-/** Whether objects and arrays are nested in more than so many levels. Looks no deeper than that. */
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+export const platformTools: ReadonlySet<string> = new Set([
+  "end_call",
+  "svc_send_sms",
+  "svc_voicemail_reached",
+  "transfer_call"
+])
 
 /** How long a platform tool may take, in seconds: as its entry in `tools` says, else as any tool. */
 const platformSeconds = (warnings: Array<Warning>, path: string, item: unknown): number => {
@@ -152,16 +150,14 @@ export const resolve = (
   }
 
   const wantedMetadata = read("metadata", callStartedFields.metadata) ?? {}
-  const metadata = isDeeper(wantedMetadata, metadataDepth)
-    ? (warn("metadata", `metadata must not exceed ${metadataDepth} levels`) ?? {})
-    : new TextEncoder().encode(JSON.stringify(wantedMetadata)).length > metadataBytes
-      ? (warn("metadata", `metadata must not exceed ${metadataBytes} bytes`) ?? {})
-      : wantedMetadata
+  const problem = metadataProblem(wantedMetadata)
+  const metadata = problem === null ? wantedMetadata : (warn("metadata", problem) ?? {})
 
   return Either.right({
     system_prompt: append === null ? prompt : `${prompt}\n\n${append}`,
     first_message: read("first_message", callStartedFields.first_message) || null,
     end_session_message: read("end_session_message", callStartedFields.end_session_message) || null,
+    voicemail_message: read("voicemail_message", callStartedFields.voicemail_message) || null,
     language,
     voice,
     max_duration,

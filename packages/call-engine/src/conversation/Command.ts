@@ -32,6 +32,8 @@ export type Command =
   | { readonly _tag: "FetchConfig"; readonly gathered?: MenuInput }
   /** Take the call → Answered | AnswerFailed. */
   | { readonly _tag: "Answer" }
+  /** Place the call → Answered | DialFailed. */
+  | { readonly _tag: "Dial" }
   /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */
   | {
       readonly _tag: "Listen"
@@ -102,7 +104,7 @@ export type Command =
   | { readonly _tag: "Transfer"; readonly destination: string }
   /** Tell who asked for the transfer how it went. `failure_reason` null: the caller is gone, and we hear no more of the call. */
   | { readonly _tag: "TransferOver"; readonly failure_reason: string | null }
-  /** Refuse the call that was not answered, or end the leg. */
+  /** Refuse the call that was not answered, stop ringing, or end the leg. */
   | { readonly _tag: "Hangup"; readonly reason: string }
   /** The last command: settle the record, release everything. */
   | ({ readonly _tag: "Finish" } & Outcome)

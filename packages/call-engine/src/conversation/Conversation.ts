@@ -7,11 +7,24 @@ import * as Gather from "./Gather.ts"
 import type { Facts, Input } from "./Input.ts"
 import * as Limits from "./Limits.ts"
 import * as Model from "./Model.ts"
+import * as Outbound from "./Outbound.ts"
 import * as Speech from "./Speech.ts"
-import { type Conversation, command, type Draft, emit, ids, initial, patch, timestamp } from "./State.ts"
+import {
+  type Conversation,
+  command,
+  type Draft,
+  emit,
+  ids,
+  initial,
+  patch,
+  startTimer,
+  stopTimer,
+  timestamp
+} from "./State.ts"
 import * as Tools from "./Tools.ts"
 import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
+import * as Voicemail from "./Voicemail.ts"
 
 /**
  * The conversation of a call, as a pure function: no I/O, no clock, no provider. The same inputs give the same commands,
@@ -22,11 +35,15 @@ export type { Conversation } from "./State.ts"
 
 type Result = readonly [Conversation, ReadonlyArray<Command>]
 
-/** A call that has just come in. */
+/** A call that has just come in, or is to be placed. */
 export const start = (facts: Facts): Result => {
   const d: Draft = { state: initial(facts), at: 0, commands: [] }
   emit(d, { event: "call.ringing", data: { ...ids(d), from: facts.from, to: facts.to } })
-  command(d, { _tag: "FetchConfig" })
+  if (facts.outbound === undefined) command(d, { _tag: "FetchConfig" })
+  else {
+    command(d, { _tag: "Dial" })
+    startTimer(d, Outbound.ringTimer, facts.outbound.ring_timeout_seconds * 1000)
+  }
   return [d.state, d.commands]
 }
 
@@ -48,6 +65,7 @@ export const step = (state: Conversation, input: Input): Result => {
 /** Whether a partial transcript would change anything now; others need not be told (nor journaled). */
 export const heedsPartial = (state: Conversation): boolean =>
   !state.caller.speaking ||
+  state.voicemail === "unknown" ||
   (state.caller.words.length === 0 && state.caller.partial === "") ||
   state.phase === "draining" ||
   state.interruption?.user_text === null ||
@@ -60,12 +78,17 @@ const apply = (d: Draft, input: Input): void => {
   }
   switch (input._tag) {
     case "MenuAnswered":
+      if (d.state.phase === "connected") {
+        patch(d, { phase: "menu", menu: input.menu })
+        Gather.enqueue(d, { kind: "menu" }, input.menu.rules, input.menu.max_retries)
+        return
+      }
       if (d.state.phase !== "starting") return
       patch(d, { phase: "answering", menu: input.menu })
       command(d, { _tag: "Answer" })
       return
     case "ConfigAnswered":
-      if (awaitsChoice(d)) {
+      if (awaitsConfig(d)) {
         patch(d, { phase: "live", config: input.config })
         converse(d)
       } else if (d.state.phase === "starting") {
@@ -74,7 +97,7 @@ const apply = (d: Draft, input: Input): void => {
       }
       return
     case "ConfigFailed":
-      if (d.state.phase === "starting" || awaitsChoice(d)) Ending.over(d, Ending.failed)
+      if (d.state.phase === "starting" || awaitsConfig(d)) Ending.over(d, Ending.failed)
       return
     case "Answered":
       if (d.state.phase === "answering") onAnswered(d)
@@ -82,8 +105,12 @@ const apply = (d: Draft, input: Input): void => {
     case "AnswerFailed":
       if (d.state.phase === "answering") Ending.over(d, Ending.canceled)
       return
+    case "DialFailed":
+      if (d.state.phase === "answering") Ending.over(d, Outbound.outcomeOf(input.outcome))
+      return
     case "CallerHungUp":
-      Ending.over(d, d.state.answered_at === null ? Ending.canceled : Ending.hungUp)
+      if (d.state.voicemail === "machine") Ending.over(d, Voicemail.hungUp)
+      else Ending.over(d, d.state.answered_at === null ? Ending.canceled : Ending.hungUp)
       return
     case "LegFailed":
       Ending.over(d, Ending.failed)
@@ -100,6 +127,7 @@ const apply = (d: Draft, input: Input): void => {
       // Everything else belongs to an answered call that is ours.
       if (d.state.phase === "transferred") onTransferred(d, input)
       else if (d.state.answered_at !== null) applyLive(d, input)
+      else if (Outbound.isOfRinging(input)) Ending.over(d, Outbound.outcomeOf("no-answer"))
       return
   }
 }
@@ -112,16 +140,20 @@ const onTransferred = (d: Draft, input: Input): void => {
 const applyLive = (d: Draft, input: Input): void => {
   switch (input._tag) {
     case "CallerSpeechStarted":
+      Voicemail.onSpeechStarted(d)
       Turn.onSpeechStarted(d, input)
       return
     case "CallerSpeechStopped":
       Turn.onSpeechStopped(d, input)
+      Voicemail.onSpeechStopped(d)
       return
     case "CallerPartial":
+      Voicemail.onWords(d, input.text)
       Turn.onWords(d, input.text, false)
       return
     case "CallerFinal":
       if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      Voicemail.onWords(d, input.text)
       Turn.onWords(d, input.text, true)
       return
     case "CallerEndOfTurn":
@@ -146,6 +178,9 @@ const applyLive = (d: Draft, input: Input): void => {
     case "TransferProgressed":
       Transfer.onProgress(d, input)
       return
+    case "BeepHeard":
+      Voicemail.onBeep(d)
+      return
     case "ModelStarted":
       Model.onStarted(d, input)
       return
@@ -155,6 +190,7 @@ const applyLive = (d: Draft, input: Input): void => {
     case "ModelToolCalls":
       if (!Model.acceptsCalls(d, input)) return
       if (Tools.invoke(d, input) !== null) Ending.begin(d, "agent-hangup", { finishSpeech: true })
+      else Voicemail.onHint(d, input)
       return
     case "ModelDone":
       Failures.onModel(d, Model.onDone(d, input))
@@ -187,13 +223,23 @@ const applyLive = (d: Draft, input: Input): void => {
   }
 }
 
-/** Whether the caller has chosen from the menu, and the configuration for that choice is on its way. */
-const awaitsChoice = (d: Draft): boolean => d.state.phase === "menu" && !Gather.isActive(d.state)
+/** Whether the call is answered and its configuration on its way: of a call that we placed, or after the menu. */
+const awaitsConfig = (d: Draft): boolean =>
+  d.state.phase === "connected" || (d.state.phase === "menu" && !Gather.isActive(d.state))
 
 const onAnswered = (d: Draft): void => {
   const { facts, menu } = d.state
-  patch(d, { phase: menu === null ? "live" : "menu", answered_at: d.at })
+  const outbound = facts.outbound !== undefined
+  patch(d, { phase: outbound ? "connected" : menu === null ? "live" : "menu", answered_at: d.at })
   emit(d, { event: "call.started", data: { ...ids(d), from: facts.from, to: facts.to } })
+  if (outbound) {
+    stopTimer(d, Outbound.ringTimer)
+    patch(d, { voicemail: "unknown" })
+    Voicemail.onAnswered(d)
+    Limits.onAnswered(d)
+    command(d, { _tag: "FetchConfig" })
+    return
+  }
   if (menu === null) {
     converse(d)
     return
@@ -205,8 +251,10 @@ const onAnswered = (d: Draft): void => {
 /** From here on the caller is listened to. */
 const converse = (d: Draft): void => {
   const { config } = d.state
+  patch(d, { opened_at: d.at })
   Failures.listen(d)
   Limits.onAnswered(d)
+  if (Voicemail.onConverse(d)) return
   if (config?.first_message) Speech.announce(d, config.first_message)
 }
 
@@ -251,6 +299,7 @@ const onTimer = (d: Draft, timer: string): void => {
   const timers = new Set(d.state.timers)
   timers.delete(timer)
   patch(d, { timers })
+  if (Voicemail.onTimer(d, timer)) return
   const tool = Tools.ofTimer(timer)
   if (tool !== undefined) {
     Tools.onTimeout(d, tool)

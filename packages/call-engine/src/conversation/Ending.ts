@@ -19,7 +19,7 @@ import * as Turn from "./Turn.ts"
  * | starting, answering | caller gone | canceled |
  * | menu | no usable second configuration | over: failed |
  * | live | end_call | what is being said, then the farewell, then we hang up |
- * | menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
+ * | connected, menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
  * | ending | all spoken, or {@link farewellMs} over | we hang up |
  * | menu, live, ending | caller gone, or we hung up | draining: the recognizer is asked for its last words |
  * | draining | they are there, or do not come within {@link drainMs} | over |
@@ -46,22 +46,30 @@ const outcomeOf = (reason: EndedReason): Outcome =>
 export const begin = (
   d: Draft,
   reason: EndedReason,
-  options: { readonly finishSpeech?: boolean; readonly limitMs?: number; readonly farewell?: boolean } = {}
+  options: {
+    readonly finishSpeech?: boolean
+    readonly limitMs?: number
+    readonly farewell?: boolean
+    /** When it is not what follows from the reason. */
+    readonly outcome?: Outcome
+    /** Said in place of the farewell; null: nothing is. */
+    readonly message?: string | null
+  } = {}
 ): void => {
-  if (d.state.phase !== "live" && d.state.phase !== "menu") return
+  if (!["live", "menu", "connected"].includes(d.state.phase)) return
   for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"]) stopTimer(d, timer)
   Model.cancel(d)
   Transfer.cancel(d, "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
-  patch(d, { phase: "ending", ending: { outcome: outcomeOf(reason), hanging: false } })
+  patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging: false } })
   patch(d, { revoicing: false })
   if (d.state.interruption !== null) {
     const { clearing } = d.state.interruption
     patch(d, { interruption: null })
     if (!clearing) Speech.dropHeld(d)
   } else if (options.finishSpeech !== true && Speech.isSpeaking(d.state)) Speech.stop(d)
-  const text = d.state.config?.end_session_message ?? null
+  const text = options.message === undefined ? (d.state.config?.end_session_message ?? null) : options.message
   if (text !== null && options.farewell !== false) Speech.announce(d, text)
   startTimer(d, "farewell", options.limitMs ?? farewellMs)
 }

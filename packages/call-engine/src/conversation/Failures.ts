@@ -6,7 +6,6 @@ import type { InputOf } from "./Input.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { command, type Draft, patch, ranked } from "./State.ts"
-import * as Transfer from "./Transfer.ts"
 
 /**
  * What happens when a provider fails, or is silent for too long:
@@ -110,8 +109,10 @@ export const onRecognizer = (d: Draft, wordsLost = d.state.caller.speaking): voi
 }
 
 /** Whether the caller may be spoken to: not over the agent's own words, nor while digits are asked for or somebody else rings. */
-const isFree = ({ state }: Draft): boolean =>
-  state.phase === "live" && !Speech.isSpeaking(state) && !Gather.isActive(state) && !Transfer.isActive(state)
+const isFree = (d: Draft): boolean => {
+  const { state } = d
+  return state.phase === "live" && !Speech.isSpeaking(state) && !Gather.isActive(state) && !Model.isSilenced(d)
+}
 
 /** The caller spoke for so long, and nothing was understood of it. */
 export const onNothingHeard = (d: Draft, ms: number): void => {

@@ -29,7 +29,15 @@ export const Facts = Schema.TaggedStruct("Facts", {
     { exact: true }
   ),
   /** How long the caller waits for the model before the agent says that it takes a moment; without it, it never does. */
-  filler_ms: Schema.optionalWith(Schema.Number, { exact: true })
+  filler_ms: Schema.optionalWith(Schema.Number, { exact: true }),
+  /** Only of a call that we place: `from` is our number then. */
+  outbound: Schema.optionalWith(
+    Schema.Struct({
+      ring_timeout_seconds: Schema.Number,
+      metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+    }),
+    { exact: true }
+  )
 })
 export type Facts = typeof Facts.Type
 
@@ -53,6 +61,14 @@ export const Input = Schema.Union(
   /** The call leg is up, or the caller was gone. */
   Schema.TaggedStruct("Answered", at),
   Schema.TaggedStruct("AnswerFailed", { ...at, reason: Schema.String }),
+  /** The call that we placed was not answered. */
+  Schema.TaggedStruct("DialFailed", {
+    ...at,
+    outcome: Schema.Literal("busy", "no-answer", "rejected", "failed"),
+    reason: Schema.String
+  }),
+  /** A single tone, as of a voicemail that waits for its message, is over. Only told of calls that we placed. */
+  Schema.TaggedStruct("BeepHeard", at),
   /** Voice activity of the caller, before anything is understood. */
   Schema.TaggedStruct("CallerSpeechStarted", { ...at, ...late }),
   Schema.TaggedStruct("CallerSpeechStopped", { ...at, ...late }),

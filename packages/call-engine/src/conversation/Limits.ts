@@ -21,6 +21,7 @@ const isIdle = (d: Draft): boolean =>
   d.state.interruption === null &&
   d.state.gathers.length === 0 &&
   (d.state.transfer === null || d.state.transfer.stage === "given up") &&
+  d.state.voicemail !== "machine" &&
   !Speech.isSpeaking(d.state)
 
 /** Starts or stops the inactivity timer as the state asks; called at the end of every step. */

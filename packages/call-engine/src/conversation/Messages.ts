@@ -43,9 +43,19 @@ const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
   }
 })
 
-const createdTools = (state: Conversation): ReadonlyArray<ModelTool> => {
-  const labels = Object.keys(state.config?.transfer_destinations ?? {})
-  return labels.length === 0 ? [] : [transferCall(labels)]
+/** How the model tells that it talks to a machine, while that is not known. */
+const voicemailReached: ModelTool = {
+  name: "svc_voicemail_reached",
+  description: "Call this, and say nothing, when a voicemail or an answering machine took the call and not a person.",
+  parameters: { type: "object", properties: {} }
+}
+
+const createdTools = ({ config, voicemail }: Conversation): ReadonlyArray<ModelTool> => {
+  const labels = Object.keys(config?.transfer_destinations ?? {})
+  return [
+    ...(labels.length === 0 ? [] : [transferCall(labels)]),
+    ...(voicemail === "unknown" ? [voicemailReached] : [])
+  ]
 }
 
 /** The tools that the model may call. */

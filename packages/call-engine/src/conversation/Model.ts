@@ -21,11 +21,13 @@ export const maxRounds = 5
 
 /** Asks the model, unless tools are still running, digits are gathered or a transfer is under way: then it is asked after that. */
 export const respond = (d: Draft): void => {
-  if (pendingTools(d) || d.state.gathers.length > 0 || transferring(d)) patch(d, { owed: true })
+  if (pendingTools(d) || d.state.gathers.length > 0 || isSilenced(d)) patch(d, { owed: true })
   else ask(d)
 }
 
-const transferring = (d: Draft): boolean => d.state.transfer !== null && d.state.transfer.stage !== "given up"
+/** Nobody is to be answered: the caller is being transferred, or is a machine. */
+export const isSilenced = ({ state: { transfer, voicemail } }: Draft): boolean =>
+  (transfer !== null && transfer.stage !== "given up") || voicemail === "machine"
 
 const pendingTools = (d: Draft): boolean =>
   d.state.entries.some((e) => e.kind === "agent" && e.tools.some((t) => t.pending))
@@ -136,6 +138,6 @@ export const onTimer = (d: Draft): ModelFailure | null => {
 /** Once all tools have answered, no digits are gathered and the model is done with its turn, it goes on with the results. */
 export const continueAfterTools = (d: Draft): void => {
   const { gathers, model, owed, phase } = d.state
-  if (phase !== "live" || !owed || model !== null || gathers.length > 0 || transferring(d)) return
+  if (phase !== "live" || !owed || model !== null || gathers.length > 0 || isSilenced(d)) return
   if (!pendingTools(d)) ask(d)
 }

@@ -101,13 +101,26 @@ export interface Conversation {
   readonly facts: Facts
   /**
    * starting (configuration) → answering → (menu, until the second configuration →) live → transferred, or ending
-   * (farewell) → draining (last words) → after (what is owed, nobody on the line) → over.
+   * (farewell) → draining (last words) → after (what is owed, nobody on the line) → over. A call that we place: answering →
+   * connected (configuration) → live.
    */
-  readonly phase: "starting" | "answering" | "menu" | "live" | "transferred" | "ending" | "draining" | "after" | "over"
+  readonly phase:
+    | "starting"
+    | "answering"
+    | "connected"
+    | "menu"
+    | "live"
+    | "transferred"
+    | "ending"
+    | "draining"
+    | "after"
+    | "over"
   /** What the first answer asked for in place of a configuration. */
   readonly menu: Menu | null
   readonly config: CallConfig | null
   readonly answered_at: number | null
+  /** When the configuration let the agent speak. */
+  readonly opened_at: number | null
   /** A recognizer was opened, and has not been given up. */
   readonly listening: boolean
   /** When the call was hung up. Its time stands still from then on. */
@@ -142,6 +155,8 @@ export interface Conversation {
   readonly transfer: Transfer | null
   /** Where the caller was transferred to, and when. */
   readonly transferred: { readonly destination: string; readonly at: number } | null
+  /** Who took a call that we placed; null: nobody has, or it is the other side that called. `machine`: the agent waits to leave its message. */
+  readonly voicemail: "unknown" | "person" | "machine" | null
   /** The model owes an answer: its tools were called, or the caller spoke while they ran or digits were gathered. */
   readonly owed: boolean
   /** Model turns since the caller last spoke; bounds the tool rounds. */
@@ -169,10 +184,11 @@ export interface Conversation {
 
 export const initial = (facts: Facts): Conversation => ({
   facts,
-  phase: "starting",
+  phase: facts.outbound === undefined ? "starting" : "answering",
   menu: null,
   config: null,
   answered_at: null,
+  opened_at: null,
   listening: false,
   ended_at: null,
   entries: [],
@@ -186,6 +202,7 @@ export const initial = (facts: Facts): Conversation => ({
   gathers: [],
   transfer: null,
   transferred: null,
+  voicemail: null,
   owed: false,
   rounds: 0,
   next_turn: 0,

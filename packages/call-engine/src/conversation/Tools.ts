@@ -35,6 +35,9 @@ import * as WaitingWords from "./WaitingWords.ts"
  * When none is pending, the model goes on.
  */
 
+/** By which the model tells that a machine took the call that we placed; see Voicemail. */
+export const voicemailTool = "svc_voicemail_reached"
+
 const timer = (id: string): string => `tool:${id}`
 
 type Called = InputOf<"ModelToolCalls">["calls"][number]
@@ -102,6 +105,13 @@ const start = (d: Draft, turn: number, call: Called): void => {
   }
   if (call.name === "transfer_call") {
     transfer(d, turn, call)
+    return
+  }
+  if (call.name === voicemailTool) {
+    const result = { status: "noted" }
+    addUse(d, turn, { ...call, timeout_seconds: 0, pending: false, result })
+    invoked(d, call)
+    emit(d, { event: "tool.completed", data: { ...names(d, call), result } })
     return
   }
   if (call.name === sendSms) {

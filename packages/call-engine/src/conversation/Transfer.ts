@@ -54,13 +54,7 @@ export const isActive = (state: Conversation): boolean => state.transfer !== nul
 /** The API asks for it. Without effect unless the agent is talking with the caller, or when another is under way. */
 export const onRequested = (d: Draft, { destination }: InputOf<"TransferRequested">): void => {
   if (d.state.phase !== "live" || isActive(d.state)) return
-  Model.cancel(d)
-  if (d.state.interruption !== null) {
-    const { clearing } = d.state.interruption
-    patch(d, { interruption: null })
-    if (!clearing) Speech.dropHeld(d)
-  } else if (Speech.isSpeaking(d.state)) Speech.stop(d)
-  for (const name of ["barge_in", "resume"]) stopTimer(d, name)
+  Turn.hush(d)
   const gathers = d.state.gathers
   Gather.cancelAll(d)
   for (const { of } of gathers) {

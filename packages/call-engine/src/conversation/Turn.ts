@@ -2,6 +2,7 @@ import { isBackchannel } from "./Backchannels.ts"
 import * as Gather from "./Gather.ts"
 import type { InputOf } from "./Input.ts"
 import * as Model from "./Model.ts"
+import * as Outbound from "./Outbound.ts"
 import * as Speech from "./Speech.ts"
 import {
   type Conversation,
@@ -147,6 +148,7 @@ export const proceed = (d: Draft): void => {
 const interrupt = (d: Draft): void => {
   stopTimer(d, "barge_in")
   if (d.state.interruption !== null || !Speech.isSpeaking(d.state) || Gather.isOpen(d.state)) return
+  if (Outbound.isHello(d.state)) return
   patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
   Speech.stop(d)
 }
@@ -200,11 +202,24 @@ export const onResumeTimer = (d: Draft): void => {
   Speech.resume(d)
 }
 
+/** Silences the agent, and drops what it was about to say. */
+export const hush = (d: Draft): void => {
+  Model.cancel(d)
+  patch(d, { revoicing: false })
+  if (d.state.interruption !== null) {
+    const { clearing } = d.state.interruption
+    patch(d, { interruption: null })
+    if (!clearing) Speech.dropHeld(d)
+  } else if (Speech.isSpeaking(d.state)) Speech.stop(d)
+  for (const timer of ["barge_in", "resume"]) stopTimer(d, timer)
+}
+
 /** The caller has finished a turn. */
 export const onEndOfTurn = (d: Draft): void => {
   stopTimer(d, "endpoint")
   stopTimer(d, "barge_in")
   const text = heard(d)
+  const greeted = Outbound.isHello(d.state)
   if (text !== "" && d.state.phase === "live") {
     patch(d, { caller: { ...d.state.caller, partial: "", words: [text] } })
     if (isAside(d)) {
@@ -215,6 +230,7 @@ export const onEndOfTurn = (d: Draft): void => {
     confirm(d)
   }
   if (!commit(d, text) || d.state.phase !== "live") return
+  if (greeted) return
   patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, noticed_at: d.at } })
   Model.respond(d)
 }

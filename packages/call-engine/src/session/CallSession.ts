@@ -8,6 +8,7 @@ import { type Conversation, heedsPartial, isoTime, start, step } from "../conver
 import * as Gather from "../conversation/Gather.ts"
 import type { GatherRules } from "../conversation/GatherRules.ts"
 import type { Facts, Input } from "../conversation/Input.ts"
+import { metadataOf } from "../conversation/Outbound.ts"
 import * as Transfer from "../conversation/Transfer.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
@@ -18,6 +19,7 @@ import * as Line from "./Line.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as Thinker from "./Thinker.ts"
 import * as Timers from "./Timers.ts"
+import * as Way from "./Way.ts"
 import { wellFormed } from "./WellFormed.ts"
 
 /** Commands whose input must survive whatever happens next. */
@@ -53,7 +55,7 @@ export interface CallSession {
 /** What a session needs to know of its call. */
 export interface SessionCall {
   readonly id: number
-  readonly incoming: IncomingCall
+  readonly incoming: IncomingCall | Way.Outgoing
   readonly agent: CallAgent
   readonly facts: Facts
   readonly formats: ReadonlyArray<AudioFormat>
@@ -66,7 +68,8 @@ export interface SessionCall {
  */
 export const make = (services: SessionServices, call: SessionCall): Effect.Effect<CallSession, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { agent, facts, incoming } = call
+    const { agent, facts } = call
+    const way = Way.of(call.incoming, { callId: facts.call_id, formats: call.formats })
     const { journal, providers, recorder } = services
     const clock = yield* Effect.clock
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
@@ -136,7 +139,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       journal.answered({
         call_id: call.id,
         answered_at,
-        metadata: state.config?.metadata ?? {},
+        metadata: metadataOf(state),
         recording_enabled: recording !== undefined
       })
     }
@@ -148,8 +151,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       const [after, commands] = step(state, input)
       state = after
       for (const command of commands) if (command._tag === "Emit") journal.emit(envelope(command))
-      leg?.hangup("error")
-      if (leg === undefined) incoming.reject("unavailable", "error")
+      hangup("error")
       Deferred.unsafeDone(over, Effect.succeed(state))
     }
 
@@ -171,6 +173,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const connect = (answered: CallLeg): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
         leg = answered
+        // Given up in the very moment.
+        if (state.phase === "over" || abandoned) return answered.hangup("given up")
         yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
         line = yield* Line.connect({
           callId: facts.call_id,
@@ -178,7 +182,9 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           services,
           feed,
           now,
-          heedsPartial: () => heedsPartial(state)
+          heedsPartial: () => heedsPartial(state),
+          isOutbound: facts.outbound !== undefined,
+          heedsBeep: () => state.voicemail !== "person"
         })
         answered.listen(line.onLeg)
         feed({ _tag: "Answered" })
@@ -193,10 +199,28 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     })
 
     const owed = Duties.make({ agent, facts, services, feed, variables })
-    const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
+
+    const answer = Effect.matchEffect(way.leg, {
       onSuccess: connect,
-      onFailure: ({ reason }) => Effect.sync(() => feed({ _tag: "AnswerFailed", reason }))
+      onFailure: (failed) =>
+        Effect.sync(() =>
+          feed(
+            failed._tag === "DialFailed"
+              ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
+              : { _tag: "AnswerFailed", reason: failed.reason }
+          )
+        )
     })
+    /** Ends the call, as far as it has come. */
+    const hangup = (reason: string): void => {
+      recording?.stop()
+      if (line !== undefined) line.hangup(reason)
+      else if (leg !== undefined) leg.hangup(reason)
+      else {
+        way.refuse(reason)
+        if (facts.outbound !== undefined) task("answer", Effect.void)
+      }
+    }
 
     const preferredVoice = (): string => state.config?.voice ?? agent.voice
     const scope = yield* Effect.scope
@@ -206,6 +230,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task("config", server.fetchConfig(command))
           return
         case "Answer":
+        case "Dial":
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
@@ -258,9 +283,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           transfer = undefined
           return
         case "Hangup":
-          recording?.stop()
-          if (line !== undefined) line.hangup(command.reason)
-          else incoming.reject("unavailable", command.reason)
+          hangup(command.reason)
           return
         case "SendSms":
           task(`tool:${command.id}`, owed.sendSms(command))
@@ -292,7 +315,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     record(facts, firstCommands)
     task(
       "canceled",
-      Effect.map(incoming.canceled, () => feed({ _tag: "CallerHungUp" }))
+      Effect.map(way.canceled, () => feed({ _tag: "CallerHungUp" }))
     )
 
     return {
@@ -319,8 +342,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       lingering: Deferred.await(lingering),
       abandon: () => {
         abandoned = true
-        if (leg !== undefined) leg.hangup("error")
-        else incoming.reject("unavailable", "error")
+        hangup("error")
         Deferred.unsafeDone(over, nothing)
       },
       recording: () => recording,

@@ -3,14 +3,15 @@ import { type Context, Deferred, Effect, FiberHandle, type Scope } from "effect"
 import type { CommandOf } from "../conversation/Command.ts"
 import { reasonOf } from "./Failure.ts"
 
-/** Frames kept while the recognizer is being opened: one second. */
+/** Frames kept while the recognizer is being opened: one second, and of who is not listened to at once seven more. */
 const backlogFrames = 50
+const longBacklogFrames = 400
 
 /** The ears of a call: feeds the caller's frames to a recognizer. */
 export interface Ears {
   /** Opens a recognizer, in place of a former one. */
   readonly listen: (how: Omit<CommandOf<"Listen">, "_tag">) => void
-  /** One frame; synchronous. What comes before the first `listen` is not heard. */
+  /** One frame; synchronous. What comes before the first `listen` is only heard `fromTheStart`. */
   readonly hear: (frame: Int16Array) => void
   /** No more is heard: the recognizer, also one that is still being opened, gives its last words; then `onFinished`. */
   readonly finish: () => void
@@ -23,6 +24,8 @@ export const make = (options: {
   /** In the order of preference. */
   readonly recognizers: ReadonlyArray<Context.Tag.Service<SpeechToText>>
   readonly sampleRate: number
+  /** Also what is said before the first `listen` is to be heard. */
+  readonly fromTheStart?: boolean
   readonly onEvent: (event: SpeechEvent) => void
   readonly onFailed: (reason: string) => void
   readonly onFinished: () => void
@@ -33,7 +36,8 @@ export const make = (options: {
     let session: SpeechToTextSession | undefined
     let backlog: Array<Int16Array> = []
     let epoch = 0
-    let wanted = false
+    let wanted = options.fromTheStart === true
+    const longest = wanted ? longBacklogFrames : backlogFrames
     const finishing = yield* Deferred.make<void>()
 
     const open = ({ format, keyterms, language, provider = 0 }: Parameters<Ears["listen"]>[0]): Effect.Effect<void> =>
@@ -85,7 +89,7 @@ export const make = (options: {
       },
       hear: (frame) => {
         if (session !== undefined) session.push(frame)
-        else if (wanted && backlog.length < backlogFrames) backlog.push(frame.slice())
+        else if (wanted && backlog.length < longest) backlog.push(frame.slice())
       },
       close: () => {
         epoch++

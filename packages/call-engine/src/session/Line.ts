@@ -2,6 +2,7 @@ import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Effect, type Scope } from "effect"
 import type { CommandOf } from "../conversation/Command.ts"
+import { Beep } from "../media/Beep.ts"
 import { CallMedia } from "../media/CallMedia.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as Ears from "./Ears.ts"
@@ -41,12 +42,17 @@ export const connect = (options: {
   readonly now: () => number
   /** Whether words that are not final yet would change anything. */
   readonly heedsPartial: () => boolean
+  /** We placed the call: what is said before `listen` is heard too, and beeps are. */
+  readonly isOutbound: boolean
+  /** Whether a beep would change anything. */
+  readonly heedsBeep: () => boolean
 }): Effect.Effect<Line, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { callId, feed, leg, now, services } = options
     const { sampleRate } = leg.format
     const presses = new KeyPresses()
     let lastPartial = ""
+    let beep = options.isOutbound ? new Beep(sampleRate) : undefined
 
     const media = new CallMedia({
       format: leg.format,
@@ -55,7 +61,12 @@ export const connect = (options: {
       send: leg.send,
       detector: services.detector(sampleRate),
       listener: {
-        onFrame: (frame) => ears.hear(frame),
+        onFrame: (frame) => {
+          ears.hear(frame)
+          if (beep === undefined) return
+          if (!options.heedsBeep()) beep = undefined
+          else if (beep.push(frame)) feed({ _tag: "BeepHeard" })
+        },
         onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
         onStarted: (id) => {
           const voice = speaker.timesOf(id)
@@ -97,6 +108,7 @@ export const connect = (options: {
       callId,
       recognizers: services.providers.speechToText,
       sampleRate,
+      fromTheStart: options.isOutbound,
       onEvent: onSpeech,
       onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
       onFinished: () => feed({ _tag: "RecognizerFinished" })
