@@ -16,9 +16,12 @@ export default defineConfig({
       "test/**/*.test.ts"
     ],
     globalSetup: [".ci/build.mjs", "packages/database/testing/globalSetup.ts"],
+    setupFiles: [".ci/testers.mjs"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Files share processes: loading everything anew for each took a quarter of the time.
+    poolOptions: { forks: { isolate: false } },
     // One process per core up to two; beyond that, half of them, so that media clocks keep their time.
     minWorkers: 1,
     maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2))

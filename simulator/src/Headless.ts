@@ -24,7 +24,7 @@ const parties = (options: Pick<Options, "to" | "from">, script: Script) => {
   const to = options.to ?? script.to
   const from = options.from ?? script.from ?? defaultFrom
   if (to === undefined) return new BadScript({ problems: ["no number to dial: give --to, or `to` in the script"] })
-  const wrong = [to, from].find((number) => !isNumber(number))
+  const wrong = [to, from, script.receive].find((number) => number !== undefined && !isNumber(number))
   if (wrong !== undefined) return new BadScript({ problems: [`"${wrong}" is not a valid E.164 phone number`] })
   return Effect.succeed({ to, from })
 }

@@ -11,7 +11,7 @@ import {
   Queue,
   Schedule,
   Schema,
-  type Scope,
+  Scope,
   Stream,
   SubscriptionRef
 } from "effect"
@@ -56,6 +56,12 @@ export class Phone extends Context.Tag("@svc/simulator/Phone")<
     /** `digits` of `0-9*#`. */
     readonly dtmf: (digits: string) => Effect.Effect<void, NotConnected>
     readonly hangup: Effect.Effect<void, NotConnected>
+    /** Calls to the number come to this phone, which answers them. */
+    readonly receive: (number: string) => Effect.Effect<void, NotConnected>
+    /** A phone of its own gets the number, until this one is gone. */
+    readonly register: (
+      other: Omit<MessageOf<"register">, "numbers"> & { readonly number: string }
+    ) => Effect.Effect<void, NotConnected>
     /** Everything that happens, in order. For one reader. */
     readonly events: Stream.Stream<PhoneEvent>
   }
@@ -92,7 +98,22 @@ export class Phone extends Context.Tag("@svc/simulator/Phone")<
         )
       })
 
+      const scope = yield* Effect.scope
+
       return {
+        receive: Effect.fn("Phone.receive")(function* (number) {
+          const line = yield* freshLine
+          yield* send(line, "register", { event: "register", numbers: [number], behaviour: "answer" })
+          if (line !== null) line.used = true
+        }),
+        register: Effect.fn("Phone.register")(function* ({ number, ...other }) {
+          const lost = () => new NotConnected({ action: "register" })
+          const unheard = yield* Queue.dropping<PhoneEvent>(100)
+          const socket = yield* Effect.mapError(Scope.extend(open(networkUrl(address.url), unheard), scope), lost)
+          const text = yield* encode({ event: "register", numbers: [number], ...other })
+          socket.send(text)
+          yield* Effect.mapError(Effect.timeout(Queue.take(unheard), connectTimeout), lost)
+        }),
         dial: Effect.fn("Phone.dial")(function* (call) {
           const line = yield* freshLine
           yield* send(line, "dial", { event: "dial", ...call })

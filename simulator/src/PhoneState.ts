@@ -12,6 +12,8 @@ export type Input = PhoneEvent | Action | Knowledge
 /** What the person at the phone did. */
 export type Action = Data.TaggedEnum<{
   Dialled: { readonly to: string; readonly from: string }
+  /** The agent was asked to call. */
+  Awaited: { readonly from: string }
   Said: { readonly text: string }
   Pressed: { readonly digits: string }
   HungUp: {}
@@ -63,6 +65,8 @@ export interface CallView {
   /** Who ended it. */
   readonly ended_by: "us" | "them" | "rejected" | "lost" | null
   readonly dialogue: Dialogue.Dialogue
+  /** Where the agent handed us over to. */
+  readonly transferred_to: string | null
   /** All digits pressed so far. */
   readonly digits: string
   readonly tools: ReadonlyArray<string>
@@ -121,6 +125,27 @@ const endCall = (state: PhoneState, ended_by: NonNullable<CallView["ended_by"]>,
     dialogue: Dialogue.finished(call.dialogue, state.now)
   }))
 
+const newCall = (
+  state: PhoneState,
+  phase: CallView["phase"],
+  { from, to }: { readonly from: string; readonly to: string }
+): CallView => ({
+  phase,
+  to,
+  from,
+  call_id: null,
+  dialled_at: state.now,
+  answered_at: null,
+  ended_at: null,
+  cause: null,
+  ended_by: null,
+  dialogue: Dialogue.empty,
+  transferred_to: null,
+  digits: "",
+  tools: [],
+  record: null
+})
+
 /** The next state. `at` is the time of the input, in milliseconds since the epoch. Never throws, never does I/O. */
 export const reduce = (before: PhoneState, input: Input, at: number): PhoneState => {
   const state: PhoneState = { ...before, now: Math.max(before.now, at) }
@@ -145,28 +170,9 @@ export const reduce = (before: PhoneState, input: Input, at: number): PhoneState
     case "Received":
       return receive(state, input.message)
     case "Dialled":
-      return note(
-        {
-          ...state,
-          call: {
-            phase: "dialling",
-            to: input.to,
-            from: input.from,
-            call_id: null,
-            dialled_at: state.now,
-            answered_at: null,
-            ended_at: null,
-            cause: null,
-            ended_by: null,
-            dialogue: Dialogue.empty,
-            digits: "",
-            tools: [],
-            record: null
-          }
-        },
-        "call",
-        `dialling ${input.to}`
-      )
+      return note({ ...state, call: newCall(state, "dialling", input) }, "call", `dialling ${input.to}`)
+    case "Awaited":
+      return note(state, "call", `waiting for a call from ${input.from}`)
     case "Said":
       return onLiveCall(state, (call) => ({ dialogue: Dialogue.said(call.dialogue, input.text, state.now) }))
     case "Pressed":
@@ -225,7 +231,11 @@ const receive = (state: PhoneState, message: ServerMessage): PhoneState => {
     case "dtmf":
       return note(state, "call", `the agent pressed ${message.digits}`)
     case "transferred":
-      return note(state, "call", `transferred to ${message.destination}`)
+      return note(
+        onLiveCall(state, () => ({ transferred_to: message.destination })),
+        "call",
+        `transferred to ${message.destination}`
+      )
     case "rejected":
       return endCall(note(state, "bad", `rejected: ${message.cause}`), "rejected", message.cause)
     case "hangup":
@@ -235,7 +245,11 @@ const receive = (state: PhoneState, message: ServerMessage): PhoneState => {
     case "sms":
       return note(state, "info", `SMS ${message.from} → ${message.to}: ${message.message}`)
     case "incoming":
-      return note(state, "info", `incoming call from ${message.from}`)
+      return note(
+        inCall(state) ? state : { ...state, call: newCall(state, "ringing", message) },
+        "call",
+        `incoming call from ${message.from}`
+      )
     case "registered":
       return note(state, "info", `registered ${message.numbers.join(", ")}`)
     case "media":

@@ -1,4 +1,5 @@
-import { CallStatus, EndedReason } from "@svc/api/calls/Call"
+import { CallStatus, Disposition, EndedReason } from "@svc/api/calls/Call"
+import { Behaviour } from "@svc/providers/SimulatedNetwork"
 import { Data, Effect, Either, ParseResult, Schema } from "effect"
 import { parseDocument } from "yaml"
 
@@ -46,10 +47,23 @@ const ExpectHangup = Schema.Struct({
   expect_hangup: Schema.NullOr(Schema.Union(Schema.Literal(true), Schema.Struct({ cause: optional(Schema.String) }))),
   within
 })
+/** Another number of the network, for transfers: what they meet there. It stays until the script is over. */
+const Register = Schema.Struct({
+  register: Schema.Struct({ number: Text, behaviour: Behaviour, ring_ms: optional(Schema.Number) })
+})
+/** The agent hands us over to another number. */
+const ExpectTransfer = Schema.Struct({
+  expect_transfer: Schema.NullOr(
+    Schema.Union(Schema.Literal(true), Schema.Struct({ destination: optional(Schema.String) }))
+  ),
+  within
+})
 /** What the record of the ended call says. `transcript` turns must occur in this order, others may stand between. */
 const ExpectCall = Schema.Struct({
   expect_call: Schema.Struct({
     status: optional(CallStatus),
+    disposition: optional(Schema.NullOr(Disposition)),
+    transferred_to: optional(Schema.NullOr(Schema.String)),
     ended_reason: optional(Schema.NullOr(EndedReason)),
     transcript: optional(Schema.Array(Schema.Struct({ role: Schema.Literal("assistant", "user"), content: Pattern }))),
     tools_called: optional(Schema.Array(Schema.String))
@@ -65,6 +79,8 @@ export type Step =
   | typeof Dtmf.Type
   | typeof Wait.Type
   | typeof Hangup.Type
+  | typeof Register.Type
+  | typeof ExpectTransfer.Type
   | typeof ExpectHangup.Type
   | typeof ExpectCall.Type
 
@@ -80,16 +96,19 @@ const kinds = {
   dtmf: strictly(Dtmf),
   wait_ms: strictly(Wait),
   hangup: strictly(Hangup),
+  register: strictly(Register),
+  expect_transfer: strictly(ExpectTransfer),
   expect_hangup: strictly(ExpectHangup),
   expect_call: strictly(ExpectCall)
 } as const
 type Kind = keyof typeof kinds
 
-/** A scripted call. `timeout` (seconds, default 20) holds for every step without a `within` of its own. */
+/** A scripted call; with `receive`, one that the agent of the number `to` makes to that number. `timeout` (seconds, default 20) holds for every step without a `within` of its own. */
 export interface Script {
   readonly name: string | undefined
   readonly to: string | undefined
   readonly from: string | undefined
+  readonly receive: string | undefined
   readonly timeout: number
   readonly steps: ReadonlyArray<Step>
 }
@@ -98,6 +117,7 @@ const Head = Schema.Struct({
   name: optional(Schema.String),
   to: optional(Schema.String),
   from: optional(Schema.String),
+  receive: optional(Schema.String),
   timeout: Schema.optionalWith(Within, { default: () => 20 }),
   steps: Schema.Array(Schema.Unknown).pipe(Schema.minItems(1, { message: () => "a script has at least one step" }))
 }).annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
@@ -164,7 +184,7 @@ export const parse = (text: string): Effect.Effect<Script, BadScript> =>
       else problems.push(...step.left)
     }
     if (problems.length > 0) return yield* new BadScript({ problems })
-    return { name: head.name, to: head.to, from: head.from, timeout: head.timeout, steps }
+    return { name: head.name, to: head.to, from: head.from, receive: head.receive, timeout: head.timeout, steps }
   })
 
 /** A step in one line, as reports name it. */
@@ -175,6 +195,8 @@ export const describe = (step: Step): string => {
   if ("dtmf" in step) return `dtmf ${step.dtmf}`
   if ("wait_ms" in step) return `wait ${step.wait_ms} ms`
   if ("hangup" in step) return "hang up"
+  if ("register" in step) return `register ${step.register.number} as ${step.register.behaviour}`
+  if ("expect_transfer" in step) return "expect a transfer"
   if ("expect_hangup" in step) return "expect a hang-up"
   return "expect the call record"
 }

@@ -139,6 +139,24 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
           Duration.millis(speechLeft({ ...(yield* session.state), now: yield* Clock.currentTimeMillis }))
         )
         yield* session.hangup
+      } else if ("register" in step) {
+        yield* session.register(step.register)
+      } else if ("expect_transfer" in step) {
+        const wanted = step.expect_transfer === null || step.expect_transfer === true ? undefined : step.expect_transfer
+        yield* wait(
+          seconds,
+          (call) =>
+            call.transferred_to === null
+              ? call.phase === "ended"
+                ? Option.some(Either.left(ended(call)))
+                : Option.none()
+              : Option.some(
+                  wanted?.destination === undefined || wanted.destination === call.transferred_to
+                    ? Either.right(undefined)
+                    : Either.left(`transferred to ${call.transferred_to} instead of ${wanted.destination}`)
+                ),
+          (call) => `not transferred within ${seconds} s; ${insteadOf(call, cursor)}`
+        )
       } else if ("expect_hangup" in step) {
         const wanted = step.expect_hangup === null || step.expect_hangup === true ? undefined : step.expect_hangup.cause
         yield* wait(
@@ -171,7 +189,8 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
       }
     }).pipe(Effect.catchTag("NotConnected", (e) => new ServerAway({ message: e.message })))
 
-  yield* session.dial(to, from).pipe(Effect.catchTag("NotConnected", (e) => new ServerAway({ message: e.message })))
+  const begin = script.receive === undefined ? session.dial(to, from) : session.receive(script.receive, to)
+  yield* Effect.mapError(begin, (e) => new ServerAway({ message: e.message }))
   yield* Effect.forEach(
     script.steps,
     (step, n) =>
@@ -201,6 +220,12 @@ const compare = (expected: Expected, call: Call): Either.Either<void, string> =>
   const differs = (name: string, is: unknown, should: unknown) =>
     wrong.push(`${name} is ${JSON.stringify(is)} instead of ${JSON.stringify(should)}`)
   if (expected.status !== undefined && expected.status !== call.status) differs("status", call.status, expected.status)
+  if (expected.disposition !== undefined && expected.disposition !== call.disposition) {
+    differs("disposition", call.disposition, expected.disposition)
+  }
+  if (expected.transferred_to !== undefined && expected.transferred_to !== call.transferred_to) {
+    differs("transferred_to", call.transferred_to, expected.transferred_to)
+  }
   if (expected.ended_reason !== undefined && expected.ended_reason !== call.ended_reason) {
     differs("ended_reason", call.ended_reason, expected.ended_reason)
   }

@@ -32,6 +32,10 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
     readonly until: <A>(pick: (state: PhoneState) => Option.Option<A>) => Effect.Effect<A>
     /** `to` and `from` in E.164. A call that is under way is hung up first. */
     readonly dial: (to: string, from: string) => Effect.Effect<void, NotConnected>
+    /** Asks the agent of the number `from` to call the number `at`, which is this phone's then. */
+    readonly receive: (at: string, from: string) => Effect.Effect<void, NotConnected | ApiFailure>
+    /** Gives a number to another phone on the network. */
+    readonly register: Context.Tag.Service<Phone>["register"]
     readonly say: (text: string) => Effect.Effect<void, NotConnected>
     readonly dtmf: (digits: string) => Effect.Effect<void, NotConnected>
     readonly hangup: Effect.Effect<void>
@@ -137,6 +141,15 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
           yield* phone.dial({ to, from })
           yield* apply(Action.Dialled({ to, from }))
         }),
+        receive: Effect.fn("Session.receive")(function* (at, from) {
+          yield* hangup
+          if (settling !== null) yield* Fiber.interrupt(settling)
+          settling = null
+          yield* phone.receive(at)
+          yield* apply(Action.Awaited({ from }))
+          yield* client.placeCall(from, at)
+        }),
+        register: phone.register,
         say: Effect.fn("Session.say")(function* (text) {
           yield* phone.say(text)
           yield* apply(Action.Said({ text }))

@@ -27,6 +27,8 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
      * a few seconds before: how a call is found that ended before it had told us its id.
      */
     readonly newestCall: (from: string, to: string, since: number) => Effect.Effect<Call | null, ApiFailure>
+    /** The agent of the number `from` calls the number `to`. */
+    readonly placeCall: (from: string, to: string) => Effect.Effect<Call, ApiFailure>
     readonly createAgent: (agent: {
       readonly name: string
       readonly server_url: string
@@ -70,6 +72,15 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
             (c) => c.from_number === from && c.to_number === to && Date.parse(c.started_at) > since - 5_000
           )
           return found === undefined ? null : yield* call(found.call_id)
+        }),
+        placeCall: Effect.fn("VoiceClient.placeCall")(function* (from, to) {
+          const page = yield* ask("list the phone numbers", client.phoneNumbers.list({ urlParams: { limit: 100 } }))
+          const agent_id = page.phone_numbers.find(({ number }) => number === from)?.agent_id ?? null
+          if (agent_id === null) {
+            return yield* new ApiFailure({ kind: "failed", message: `cannot place a call: ${from} has no agent` })
+          }
+          const payload = { agent_id, from_number: from, to_number: to, ring_timeout_seconds: 30 }
+          return yield* ask("place a call", client.calls.place({ payload }))
         }),
         createAgent: Effect.fn("VoiceClient.createAgent")((agent) =>
           ask(

@@ -20,6 +20,8 @@ const session = Layer.succeed(Session, {
   state: Effect.succeed(how === "render" ? broken : sound),
   changes: Stream.never,
   until: () => Effect.never,
+  receive: () => Effect.void,
+  register: () => Effect.void,
   dial: () => Effect.void,
   say: () => Effect.void,
   dtmf: () => Effect.void,

@@ -63,7 +63,9 @@ describe("the demo without a terminal", () => {
       "Latency per turn",
       "ok: Book an appointment went as expected",
       "agent   We are open nine to five. Anything else?",
-      "ok: Choose from a menu went as expected"
+      "ok: Choose from a menu went as expected",
+      "ok: Transfer to the reception went as expected",
+      "ok: The agent calls went as expected"
     ]) {
       expect(run.output()).toContain(part)
     }

@@ -149,7 +149,16 @@ export class FakeServer {
         latency_data: {
           turns: [
             ...call.latency_data.turns,
-            { turn: call.turn_count, ts: 1, llm_ttfb_ms: 1, tts_start_ms: 2, tts_ttfb_ms: 3, response_ms: 42 }
+            {
+              turn: call.turn_count,
+              ts: 1,
+              llm_ttfb_ms: 1,
+              tts_start_ms: 2,
+              tts_ttfb_ms: 3,
+              response_ms: 42,
+              endpointing_ms: 1,
+              platform_ms: 1
+            }
           ]
         }
       }))

@@ -205,7 +205,9 @@ describe("the latency of an answer", () => {
       llm_ttfb_ms: 1,
       tts_start_ms: 1,
       tts_ttfb_ms: 1,
-      response_ms
+      response_ms,
+      endpointing_ms: 1,
+      platform_ms: 1
     })
     const call: Call = { ...record("call_1"), latency_data: { turns: [turn(null), turn(12)] } }
     const state = reduce(answer(300), Knowledge.RecordRead({ call }), 5000)
@@ -372,5 +374,32 @@ describe("any order of inputs", () => {
       ),
       { numRuns: 30 }
     )
+  })
+})
+
+describe("a call from an agent", () => {
+  const incoming = received({ event: "incoming", call_ref: "r", from: "+15550000001", to: "+15550000002" })
+
+  it("rings, and is a call like one that we made", () => {
+    const ringing = play([1, Action.Awaited({ from: "+15550000001" })], [2, incoming])
+    expect(callOf(ringing)).toMatchObject({ phase: "ringing", from: "+15550000001", to: "+15550000002" })
+    const live = [answered, heard("Hello", true)].reduce((state, input) => reduce(state, input, 3), ringing)
+    expect(callOf(live)).toMatchObject({ phase: "live", call_id: "call_1" })
+    expect(brief(live)).toEqual(["agent: Hello"])
+    expect(texts(live)).toContain("incoming call from +15550000001")
+  })
+
+  it("that comes while we talk is only noted", () => {
+    const state = play([1, dialled], [2, answered], [3, incoming])
+    expect(callOf(state)).toMatchObject({ phase: "live", call_id: "call_1", to: "+15550000001" })
+  })
+
+  it("or by us, when it is transferred, tells where to", () => {
+    const state = play(
+      [1, dialled],
+      [2, answered],
+      [3, received({ event: "transferred", destination: "+15550000009" })]
+    )
+    expect(callOf(state)).toMatchObject({ phase: "live", transferred_to: "+15550000009" })
   })
 })

@@ -108,7 +108,16 @@ describe("the screen", () => {
     const answer: ReadonlyArray<Input> = [...live, Action.Said({ text: "Hi" })]
     const before = stateOf(answer)
     const estimated = reduce(before, heard("Yes"), before.now + 1200)
-    const turn = { turn: 1, ts: 1, llm_ttfb_ms: 1, tts_start_ms: 1, tts_ttfb_ms: 1, response_ms: 87.4 }
+    const turn = {
+      turn: 1,
+      ts: 1,
+      llm_ttfb_ms: 1,
+      tts_start_ms: 1,
+      tts_ttfb_ms: 1,
+      response_ms: 87.4,
+      endpointing_ms: 1,
+      platform_ms: 1
+    }
     const measured = reduce(
       estimated,
       Knowledge.RecordRead({ call: { ...record("call_1"), latency_data: { turns: [turn] } } }),

@@ -501,6 +501,54 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
+  it.scoped("sends text messages within their limits, and says what is wrong with others", () =>
+    Effect.gen(function* () {
+      const { api, url } = yield* BlackBox
+      const number = Line.freshNumber()
+      yield* api.post("/v1/phone-numbers/import", { number, telephony: "simulated" })
+      const body = { from_number: number, to: "+31612345678", message: "x".repeat(160) }
+      const sent = yield* api.post("/v1/sms/send", { ...body, sender_name: "Elevenchars" })
+      expect([sent.status, sent.body]).toEqual([
+        200,
+        {
+          message_id: expect.stringMatching(/^sms_/),
+          status: "sent",
+          from_number: null,
+          sender_name: "Elevenchars",
+          sender_type: "alphanumeric",
+          to: body.to,
+          cost_eur: 0,
+          provider_message_id: expect.any(String)
+        }
+      ])
+      const american = yield* api.post("/v1/sms/send", { ...body, to: "+12025550123", sender_name: "Shop" })
+      expect(american.body).toMatchObject({ from_number: number, sender_name: null, sender_type: "number" })
+      const kept = yield* ApiClient.call(`${url}/telephony/simulated/sms`, "GET")
+      expect(kept.body["messages"]).toEqual(
+        expect.arrayContaining([expect.objectContaining({ to: body.to, from: "Elevenchars", message: body.message })])
+      )
+      const send = (more: { readonly [field: string]: unknown }) => api.post("/v1/sms/send", { ...body, ...more })
+      expectInvalid(yield* send({ message: "x".repeat(161) }), { message: "message must not exceed 160 characters" })
+      expectInvalid(yield* send({ message: " " }), { message: "message is required." })
+      expectInvalid(yield* send({ message: "a\u0000b" }), { message: "message must be text that can be sent" })
+      expectInvalid(yield* send({ to: "0612345678" }), { to: "must be a valid E.164 phone number" })
+      expectInvalid(yield* send({ sender_name: "Twelve chars" }), {
+        sender_name: "sender_name must not exceed 11 characters"
+      })
+      expectInvalid(yield* send({ from_number: Line.freshNumber() }), {
+        from_number: "from_number must be a phone number of this project"
+      })
+      expectInvalid(yield* api.post("/v1/sms/send", {}), {
+        from_number: "from_number is required.",
+        to: "to is required.",
+        message: "message is required."
+      })
+      expectError(yield* send({ to: "+31612340000" }), 422, "SMS_FAILED")
+      const usage = yield* api.get("/v1/usage")
+      expect(at(usage.body, "totals.sms_count")).toBe(2)
+    })
+  )
+
   it.scoped("asks a customer's server for nothing while an agent is only made", () =>
     Effect.gen(function* () {
       const { api } = yield* BlackBox

@@ -46,6 +46,7 @@ import { PurgeWorker } from "@svc/bookings/PurgeWorker"
 import { CallAdmission } from "@svc/call-engine/CallAdmission"
 import { Callbacks } from "@svc/call-engine/Callbacks"
 import { CallEngine } from "@svc/call-engine/CallEngine"
+import { CallMessages } from "@svc/call-engine/CallMessages"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
 import { CallsOfAgent } from "@svc/call-engine/CallsOfAgent"
@@ -55,6 +56,7 @@ import { DebugLinks } from "@svc/call-engine/DebugLinks"
 import { DebugRepo } from "@svc/call-engine/DebugRepo"
 import { Journal } from "@svc/call-engine/Journal"
 import { Ticker } from "@svc/call-engine/media/Ticker"
+import { OutboundCalls } from "@svc/call-engine/OutboundCalls"
 import { PublicUrl } from "@svc/call-engine/PublicUrl"
 import { Recordings } from "@svc/call-engine/Recordings"
 import { Recovery } from "@svc/call-engine/Recovery"
@@ -75,6 +77,9 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { PhoneNumbersHttp } from "@svc/numbers/PhoneNumbersHttp"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
+import { Sms } from "@svc/sms/Sms"
+import { SmsHttp } from "@svc/sms/SmsHttp"
+import { SmsRepo } from "@svc/sms/SmsRepo"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { CleanupWorker } from "@svc/webhooks/CleanupWorker"
@@ -128,6 +133,7 @@ const Repositories = Layer.mergeAll(
   WebhooksRepo.layer,
   DeliveriesRepo.layer,
   PhoneNumbersRepo.layer,
+  SmsRepo.layer,
   CallsRepo.layer,
   RecordingsRepo.layer,
   DebugRepo.layer,
@@ -150,7 +156,8 @@ const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 )
 
 /** A project's agents are deleted before its numbers are released, in the order of their locks: see Agents. */
-const Agency = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject, VoicePreviews.layer).pipe(
+const Agency = Layer.mergeAll(Sms.layer, NumbersOfAgent, NumbersOfProject, VoicePreviews.layer).pipe(
+  Layer.provideMerge(PhoneNumbers.layer),
   Layer.provideMerge(AgentsOfProject),
   Layer.provideMerge(Agents.layer),
   Layer.provideMerge(Layer.mergeAll(Subscriptions.layer, UrlSafety.layer, Voices.layer))
@@ -181,10 +188,12 @@ const Recording = Layer.mergeAll(Recordings.layer, RetentionWorker.pipe(Layer.pr
 )
 
 /** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Layer.mergeAll(DebugLinks.layer, CallsOfAgent, CallsOfProject).pipe(
+const Calling = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, CallsOfAgent, CallsOfProject).pipe(
   Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)),
+  Layer.provideMerge(
+    Layer.mergeAll(Callbacks.layer, CallMessages.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)
+  ),
   Layer.provideMerge(Settlement.layer)
 )
 
@@ -199,6 +208,7 @@ const Routes = Layer.mergeAll(
   ProjectHttp,
   AgentsHttp,
   PhoneNumbersHttp,
+  SmsHttp,
   CallsHttp,
   CallDeliveriesHttp,
   WebhooksHttp,

@@ -26,6 +26,7 @@ import { UsageRepo } from "@svc/billing/UsageRepo"
 import { Calls } from "@svc/call-engine/Calls"
 import { CallsHttp } from "@svc/call-engine/CallsHttp"
 import { DebugLinks } from "@svc/call-engine/DebugLinks"
+import { OutboundCalls } from "@svc/call-engine/OutboundCalls"
 import { Recordings } from "@svc/call-engine/Recordings"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
@@ -67,7 +68,8 @@ const NoCalls = Layer.succeed(Calls, {
   get: () => unasked,
   state: () => unasked,
   end: () => unasked,
-  gather: () => unasked
+  gather: () => unasked,
+  transfer: () => unasked
 })
 
 const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
@@ -81,7 +83,10 @@ const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
 const MoneyServer = layerOf(MoneyApi).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
-      Layer.provide(CallsHttp, Layer.mergeAll(NoCalls, Layer.mock(Recordings, {}), Layer.mock(DebugLinks, {}))),
+      Layer.provide(
+        CallsHttp,
+        Layer.mergeAll(NoCalls, Layer.mock(Recordings, {}), Layer.mock(DebugLinks, {}), Layer.mock(OutboundCalls, {}))
+      ),
       UsageHttp,
       CreditsHttp
     )

@@ -1,10 +1,14 @@
 import * as Http from "node:http"
 import { expect, it } from "@effect/vitest"
-import { type Call, DebugTokenNotFound } from "@svc/api/calls/Call"
-import { AgentId, CallId } from "@svc/api/Ids"
+import { type Call, DebugTokenNotFound, RecordingNotFound } from "@svc/api/calls/Call"
+import { AgentId, CallId, EventId } from "@svc/api/Ids"
+import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
+import type { CallbackExchange } from "@svc/call-engine/CallbackExchange"
 import type { CallStory } from "@svc/call-engine/CallStory"
 import { DebugLinks } from "@svc/call-engine/DebugLinks"
-import { Deferred, Effect, Layer, Schema } from "effect"
+import { Recordings } from "@svc/call-engine/Recordings"
+import { Deliveries } from "@svc/webhooks/Deliveries"
+import { Deferred, Effect, Layer, Schema, Stream } from "effect"
 import { debugRoutes } from "../src/http/DebugRoutes.ts"
 import { ask } from "./Client.ts"
 import { startTiny } from "./TinyServer.ts"
@@ -40,7 +44,20 @@ const call = (change: Partial<Call> = {}): Call => ({
   started_at: "2026-11-01T09:30:00.000Z",
   ended_at: null,
   transcript: [{ role: "user", content: nasty, timestamp: 1.5 }],
-  latency_data: { turns: [{ turn: 0, ts: 1, llm_ttfb_ms: 120, tts_start_ms: 200, tts_ttfb_ms: 80, response_ms: 400 }] },
+  latency_data: {
+    turns: [
+      {
+        turn: 0,
+        ts: 1,
+        llm_ttfb_ms: 120,
+        tts_start_ms: 200,
+        tts_ttfb_ms: 80,
+        response_ms: 400,
+        endpointing_ms: 300,
+        platform_ms: 2
+      }
+    ]
+  },
   ...change
 })
 
@@ -52,17 +69,57 @@ const story: CallStory = {
   isOfOtherVersion: false
 }
 
+const exchanges: ReadonlyArray<CallbackExchange> = [
+  {
+    event: "tool.call",
+    started_at: Date.parse("2026-11-01T09:30:07.250Z"),
+    duration_ms: 45,
+    status: 502,
+    error: "status 502",
+    request: `{"name":"look_up"}`,
+    response: nasty
+  }
+]
+
+const delivery: DeliveryRecord = {
+  id: 1,
+  event: "call.started",
+  event_id: Schema.decodeSync(EventId)(`whe_${"e".repeat(24)}`),
+  url: "https://example.com/events?token=s3cret",
+  attempt: 2,
+  status_code: 500,
+  success: false,
+  error: "status 500",
+  created_at: "2026-11-01T09:30:31.500Z"
+}
+
+const sound = Buffer.from("an MP3, or so")
+
 /** A server whose one call is what `now` says, under the token `known`. */
 const serverOf = (now: () => Call) =>
   startTiny({
     beside: (options) =>
       Effect.provide(
         debugRoutes(options),
-        Layer.succeed(DebugLinks, {
-          of: () => Effect.die("not asked"),
-          view: (token) =>
-            token === "known" ? Effect.sync(() => ({ call: now(), story })) : Effect.fail(new DebugTokenNotFound())
-        })
+        Layer.mergeAll(
+          Layer.mock(Deliveries, { ofCall: () => Effect.succeed([delivery]) }),
+          Layer.succeed(DebugLinks, {
+            of: () => Effect.die("not asked"),
+            view: (token) =>
+              token === "known"
+                ? Effect.sync(() => ({ call: now(), story, exchanges }))
+                : Effect.fail(new DebugTokenNotFound())
+          }),
+          Layer.mock(Recordings, {
+            fileOf: (callId) =>
+              now().has_recording && callId === now().call_id
+                ? Effect.succeed({
+                    size: sound.length,
+                    read: ({ end, start } = { start: 0, end: sound.length }) => Stream.make(sound.subarray(start, end))
+                  })
+                : Effect.fail(new RecordingNotFound())
+          })
+        )
       )
   })
 
@@ -78,16 +135,37 @@ it.scopedLive("the debug page shows a call without a key, and text of others as 
     expect(text).toContain("1:02.345")
     expect(text).toContain("model&#39;s first token 120 ms")
     expect(text).not.toContain(nasty)
+    expect(text).toContain("0:07.250")
+    expect(text).toContain("status 502")
+    expect(text).toContain("call.started to example.com/events, attempt 2: ")
+    expect(text).not.toContain("s3cret")
+    expect(text).toContain("&quot;name&quot;: &quot;look_up&quot;")
     expect(text.match(/<script>/g)).toHaveLength(1)
     expect(text).toContain(`data-live="yes"`)
     expect(text.replace(/xmlns="[^"]*"/g, "")).not.toMatch(/(?:src|href)=/)
   })
 )
 
-it.scopedLive("a token that no call has is not found, on the page and on its stream", () =>
+it.scopedLive("the recording is played from the page, whole or in part, once it is there", () =>
+  Effect.gen(function* () {
+    let now = call({ ended_at: "2026-11-01T09:31:00.000Z", recording_enabled: true })
+    const { port } = yield* serverOf(() => now)
+    const path = "/debug/calls/known/recording.mp3"
+    expect((yield* ask(port, { path: "/debug/calls/known" })).text).not.toContain("<audio")
+    expect(JSON.parse((yield* ask(port, { path })).text).code).toBe("RECORDING_NOT_FOUND")
+    now = { ...now, has_recording: true }
+    const { headers, text } = yield* ask(port, { path: "/debug/calls/known" })
+    expect(text).toContain(`<audio controls preload="metadata" src="${path}">`)
+    expect(headers["content-security-policy"]).toContain("media-src 'self'")
+    expect(yield* ask(port, { path })).toMatchObject({ status: 200, text: sound.toString() })
+    expect(yield* ask(port, { path, headers: { range: "bytes=3-5" } })).toMatchObject({ status: 206, text: "MP3" })
+  })
+)
+
+it.scopedLive("a token that no call has is not found, on the page, its stream and its recording", () =>
   Effect.gen(function* () {
     const { port } = yield* serverOf(() => call())
-    for (const path of ["/debug/calls/other", "/debug/calls/other/live"]) {
+    for (const path of ["/debug/calls/other", "/debug/calls/other/live", "/debug/calls/other/recording.mp3"]) {
       const { status, text } = yield* ask(port, { path })
       expect([status, JSON.parse(text).code]).toEqual([404, "DEBUG_TOKEN_NOT_FOUND"])
     }
@@ -133,7 +211,7 @@ it.scopedLive("nothing piles up for a client that does not read the stream", () 
     const { port } = yield* serverOf(() => {
       looks += 1
       return call({
-        transcript: [{ role: "user", content: large + looks, timestamp: 1 }],
+        transcript: [{ role: "user", content: large + (over ? "" : looks), timestamp: 1 }],
         ended_at: over ? "2026-11-01T09:31:00.000Z" : null
       })
     })

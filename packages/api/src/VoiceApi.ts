@@ -9,6 +9,7 @@ import { CallsApi } from "./calls/CallsApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
 import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
+import { SmsApi } from "./sms/SmsApi.ts"
 import { AuthRateLimited, InternalError, RateLimitExceeded, Unavailable } from "./VoiceError.ts"
 import { VoicesApi } from "./voices/VoicesApi.ts"
 import { CallDeliveriesApi } from "./webhooks/CallDeliveriesApi.ts"
@@ -36,6 +37,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(WebhooksApi)
   .add(ProjectWebhookApi)
   .add(PhoneNumbersApi)
+  .add(SmsApi)
   .add(VoicesApi)
   .add(UsageApi)
   .add(CreditsApi)

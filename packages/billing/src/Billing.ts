@@ -75,6 +75,8 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
      * call's record. Who comes second finds nothing to do and a cost of 0, as for a call that was not admitted.
      */
     readonly settle: (callId: string, figures: CallFigures) => Effect.Effect<CallCharge>
+    /** Gives back the slot alone, of a call that is over and whose cost is not known yet. */
+    readonly freeSlot: (callId: string) => Effect.Effect<void>
     /** How many calls hold a slot. */
     readonly liveCalls: (orgId: number) => Effect.Effect<number>
   }
@@ -202,7 +204,18 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         return yield* Effect.filter(empty, (id) => Effect.map(tiers.of(id), (tier) => tier !== "enterprise"))
       })
 
-      return { account, standing, mayWrite, suspendedBefore, add, charge, admit, settle, liveCalls: holds.count }
+      return {
+        account,
+        standing,
+        mayWrite,
+        suspendedBefore,
+        add,
+        charge,
+        admit,
+        settle,
+        freeSlot: holds.free,
+        liveCalls: holds.count
+      }
     })
   )
 

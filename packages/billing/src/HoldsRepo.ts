@@ -13,7 +13,7 @@ export const CallHold = Schema.Struct({
 })
 export type CallHold = typeof CallHold.Type
 
-/** Table `call_holds`: the slots that are taken are its rows, and there is no counter beside them. */
+/** Table `call_holds`: the slots that are taken are its rows of calls that are not over, and there is no counter beside them. */
 export class HoldsRepo extends Context.Tag("@svc/billing/HoldsRepo")<
   HoldsRepo,
   {
@@ -24,6 +24,8 @@ export class HoldsRepo extends Context.Tag("@svc/billing/HoldsRepo")<
     readonly take: (hold: CallHold, limit: number | null) => Effect.Effect<boolean>
     /** Gives a slot back. None when the call has none: it was settled, or never admitted. One who is about to is waited for. */
     readonly release: (callId: string) => Effect.Effect<Option.Option<CallHold>>
+    /** The call is over: it holds its money still, but no slot. */
+    readonly free: (callId: string) => Effect.Effect<void>
     readonly count: (orgId: number) => Effect.Effect<number>
   }
 >() {
@@ -42,7 +44,7 @@ export class HoldsRepo extends Context.Tag("@svc/billing/HoldsRepo")<
       const count = SqlSchema.single({
         Request: Schema.Int,
         Result: Schema.Struct({ live: Schema.Int }),
-        execute: (org) => sql`select count(*) as live from call_holds where org_id = ${org}`
+        execute: (org) => sql`select count(*) as live from call_holds where org_id = ${org} and not is_over`
       })
 
       return {
@@ -55,12 +57,15 @@ export class HoldsRepo extends Context.Tag("@svc/billing/HoldsRepo")<
             ${
               limit === null
                 ? sql``
-                : sql`where (select count(*) from call_holds where org_id = ${h.org_id}::bigint) < ${limit}::int`
+                : sql`where (select count(*) from call_holds where org_id = ${h.org_id}::bigint and not is_over)
+                    < ${limit}::int`
             }
             returning call_id`.pipe(
             Effect.map((rows) => rows.length === 1),
             Effect.orDie
           ),
+        free: (callId) =>
+          Effect.asVoid(Effect.orDie(sql`update call_holds set is_over = true where call_id = ${callId}`)),
         release: (callId) => Effect.orDie(release(callId)),
         count: (orgId) => Effect.map(Effect.orDie(count(orgId)), ({ live }) => live)
       }

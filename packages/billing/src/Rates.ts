@@ -13,6 +13,15 @@ export interface RatesOfTier {
 
 type Texts = { readonly [K in keyof RatesOfTier]: string }
 
+/** Of each part of a text message, as carriers count them. */
+const smsDefaults: { readonly [T in Tier]: string } = {
+  payg: "0.09",
+  starter: "0.085",
+  growth: "0.08",
+  scale: "0.07",
+  enterprise: "0"
+}
+
 /** What holds where no variable says otherwise. A self-hoster on the enterprise tier is not their own customer. */
 const defaults: { readonly [T in Tier]: Texts } = {
   payg: { call: "0.12", recording: "0.005", transfer: "0.03" },
@@ -23,14 +32,14 @@ const defaults: { readonly [T in Tier]: Texts } = {
 }
 
 /** An unset or empty variable is the default, which has the same form. */
-const rate = (name: string, byDefault: string): Config.Config<BigDecimal.BigDecimal> =>
+const rate = (name: string, byDefault: string, per = "minute"): Config.Config<BigDecimal.BigDecimal> =>
   Config.string(name).pipe(
     Config.withDefault(""),
     Config.mapOrFail((value) => {
       const text = value.trim() === "" ? byDefault : value.trim()
       const parsed = /^[0-9]{1,4}(\.[0-9]{1,4})?$/.test(text) ? BigDecimal.fromString(text) : Option.none()
       return Either.fromOption(parsed, () =>
-        ConfigError.InvalidData([name], "must be EUR per minute, below 10000 and with at most 4 decimals, such as 0.08")
+        ConfigError.InvalidData([name], `must be EUR per ${per}, below 10000 and with at most 4 decimals, such as 0.08`)
       )
     })
   )
@@ -41,8 +50,20 @@ const ratesOf = (tier: Tier): Config.Config<RatesOfTier> => {
   return Config.all({ call: of("call"), recording: of("recording"), transfer: of("transfer") })
 }
 
+const smsRateOf = (tier: Tier): Config.Config<BigDecimal.BigDecimal> =>
+  rate(`SVC_RATE_SMS_${tier.toUpperCase()}`, smsDefaults[tier], "message")
+
+const eachTier = <A>(of: (tier: Tier) => Config.Config<A>) =>
+  Config.all({
+    payg: of("payg"),
+    starter: of("starter"),
+    growth: of("growth"),
+    scale: of("scale"),
+    enterprise: of("enterprise")
+  })
+
 /**
- * The rates of each tier (decisions §4.10). Three variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`,
+ * The rates of each tier (decisions §4.10). Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`,
  * `GROWTH`, `SCALE` or `ENTERPRISE`; one that cannot be read fails the layer with an error that names it.
  *
  * | variable, EUR | PAYG | STARTER | GROWTH | SCALE | ENTERPRISE |
@@ -50,19 +71,21 @@ const ratesOf = (tier: Tier): Config.Config<RatesOfTier> => {
  * | `SVC_RATE_CALL_PER_MINUTE_<TIER>` | 0.12 | 0.10 | 0.08 | 0.06 | 0 |
  * | `SVC_RATE_RECORDING_PER_MINUTE_<TIER>` | 0.005 | 0.005 | 0.004 | 0.003 | 0 |
  * | `SVC_RATE_TRANSFER_PER_MINUTE_<TIER>` | 0.03 | 0.025 | 0.02 | 0.015 | 0 |
+ * | `SVC_RATE_SMS_<TIER>` | 0.09 | 0.085 | 0.08 | 0.07 | 0 |
  */
-export class Rates extends Context.Tag("@svc/billing/Rates")<Rates, { readonly of: (tier: Tier) => RatesOfTier }>() {
+export class Rates extends Context.Tag("@svc/billing/Rates")<
+  Rates,
+  {
+    readonly of: (tier: Tier) => RatesOfTier
+    /** EUR per part of a text message. */
+    readonly sms: (tier: Tier) => BigDecimal.BigDecimal
+  }
+>() {
   static readonly layer: Layer.Layer<Rates, ConfigError.ConfigError> = Layer.effect(
     Rates,
-    Effect.map(
-      Config.all({
-        payg: ratesOf("payg"),
-        starter: ratesOf("starter"),
-        growth: ratesOf("growth"),
-        scale: ratesOf("scale"),
-        enterprise: ratesOf("enterprise")
-      }),
-      (rates) => ({ of: (tier) => rates[tier] })
-    )
+    Effect.map(Config.all({ calls: eachTier(ratesOf), messages: eachTier(smsRateOf) }), ({ calls, messages }) => ({
+      of: (tier) => calls[tier],
+      sms: (tier) => messages[tier]
+    }))
   )
 }

@@ -120,6 +120,26 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
+  it.scoped("a call that is over keeps what it holds until it is settled, but no slot", () =>
+    Effect.gen(function* () {
+      const limited = yield* another({ SVC_LIMIT_CONCURRENT_CALLS_PAYG: "1" })
+      const org = yield* organization("payg", "5")
+      const first = yield* call(org)
+      expect(yield* limited.admit(first)).toBe("admitted")
+      expect(yield* limited.admit(yield* call(org))).toBe("full")
+      yield* limited.freeSlot(first.call_id)
+      expect([yield* limited.liveCalls(org), (yield* limited.account(org)).balance_eur]).toEqual([0, 4.88])
+      // Of many that come for the one slot, one gets it.
+      const others = yield* Effect.replicateEffect(call(org), 20)
+      const admitted = yield* Effect.forEach(others, limited.admit, { concurrency: "unbounded" })
+      expect(admitted.filter((one) => one === "admitted")).toHaveLength(1)
+      const { total_cost } = yield* limited.settle(first.call_id, figures(60))
+      expect(BigDecimal.unsafeToNumber(total_cost)).toBe(0.12)
+      yield* limited.freeSlot(first.call_id)
+      expect(yield* faults(org)).toEqual([])
+    })
+  )
+
   it.effect("an account is paused at 0 and below, and not any more above it", () =>
     Effect.gen(function* () {
       const billing = yield* Billing

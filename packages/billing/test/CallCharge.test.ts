@@ -120,8 +120,10 @@ describe("Rates", () => {
   it.effect("that cannot be read are named", () =>
     Effect.gen(function* () {
       for (const bad of ["free", "-0.1", "0.00001", "1e1", "0,12", "10000", "Infinity", "NaN", "0x1"]) {
-        const error = yield* Effect.flip(read({ SVC_RATE_TRANSFER_PER_MINUTE_SCALE: bad }))
-        expect(String(error)).toContain("SVC_RATE_TRANSFER_PER_MINUTE_SCALE")
+        for (const name of ["SVC_RATE_TRANSFER_PER_MINUTE_SCALE", "SVC_RATE_SMS_SCALE"]) {
+          const error = yield* Effect.flip(read({ [name]: bad }))
+          expect(String(error)).toContain(name)
+        }
       }
     })
   )

@@ -19,6 +19,20 @@ export interface ArrivedCall {
   readonly agent: CallAgent | null
 }
 
+/** A call that an agent is to place. */
+export interface OutboundCall {
+  readonly agent: CallAgent
+  readonly org_id: number
+  /** The plugin's id. */
+  readonly telephony: string
+  readonly node_id: string
+  readonly from: string
+  readonly to: string
+  readonly metadata: { readonly [key: string]: unknown }
+}
+
+export type Refusal = "no-agent" | "paused" | "full"
+
 const why = {
   "no-agent": { cause: "unavailable", reason: "the number has no agent" },
   paused: { cause: "unavailable", reason: "the account has no credits" },
@@ -34,6 +48,8 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
   {
     /** The record of a call that rings now; undefined when it was refused, and is over. */
     readonly admit: (call: ArrivedCall) => Effect.Effect<CallOwner | undefined>
+    /** The record of a call that is about to be placed; or why it may not be, and then nothing is written. */
+    readonly admitOutbound: (call: OutboundCall) => Effect.Effect<CallOwner | Refusal>
   }
 >() {
   static readonly layer: Layer.Layer<
@@ -84,7 +100,31 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
           return { owner, refused: why[admission] }
         })
 
+      const recordOutbound = ({ agent, from, metadata, node_id, org_id, telephony, to }: OutboundCall) =>
+        Effect.gen(function* () {
+          if (!(yield* agents.pin(agent.id))) return "no-agent" as const
+          const public_id = yield* newCallId
+          const admission = yield* billing.admit({ call_id: public_id, org_id, recording: agent.recording })
+          if (admission !== "admitted") return admission
+          const row = {
+            public_id,
+            org_id,
+            project_id: agent.project_id,
+            agent_id: agent.id,
+            agent_public_id: agent.public_id,
+            node_id,
+            status: "ringing" as const,
+            from_number: from,
+            to_number: to,
+            started_at: new Date(yield* Clock.currentTimeMillis)
+          }
+          return { ...row, recording_enabled: false, id: yield* repo.insert({ ...row, telephony, metadata }) }
+        })
+
       return {
+        admitOutbound: Effect.fn("CallAdmission.admitOutbound")((call) =>
+          Effect.orDie(sql.withTransaction(recordOutbound(call)))
+        ),
         admit: Effect.fn("CallAdmission.admit")(function* (call) {
           // One transaction: a slot without a record would never be given back, a rejected call never end.
           const { owner, refused } = yield* Effect.orDie(sql.withTransaction(record(call)))

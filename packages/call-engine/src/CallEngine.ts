@@ -3,12 +3,14 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { mulaw8k } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
-import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
-import { Cause, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
-import { CallAdmission } from "./CallAdmission.ts"
+import type { CallLeg, DialFailed, IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { Cause, type ConfigError, Context, Deferred, Effect, FiberSet, Layer, Option, Schedule, Stream } from "effect"
+import { CallAdmission, type OutboundCall, type Refusal } from "./CallAdmission.ts"
 import type { Callbacks } from "./Callbacks.ts"
+import type { CallMessages } from "./CallMessages.ts"
 import type { CallOwner } from "./CallsRepo.ts"
 import type { GatherRules } from "./conversation/GatherRules.ts"
+import type { Facts } from "./conversation/Input.ts"
 import { Journal } from "./Journal.ts"
 import type { Ticker } from "./media/Ticker.ts"
 import { Recordings } from "./Recordings.ts"
@@ -17,6 +19,7 @@ import type { Recorder } from "./recording/Recorder.ts"
 import { Settlement } from "./Settlement.ts"
 import * as CallSession from "./session/CallSession.ts"
 import { sessionServices } from "./session/SessionServices.ts"
+import type { Outgoing } from "./session/Way.ts"
 
 /** A call that is live in this process. */
 interface LiveCall {
@@ -24,6 +27,13 @@ interface LiveCall {
   readonly session: CallSession.CallSession
   /** Completes when the call's record has been settled. */
   readonly settled: Deferred.Deferred<void>
+}
+
+/** A call to be placed. */
+export interface PlacedCall extends Omit<OutboundCall, "node_id"> {
+  readonly ring_timeout_seconds: number
+  /** Rings the number; `callId` is ours. */
+  readonly dial: (callId: string) => Effect.Effect<CallLeg, DialFailed>
 }
 
 /** The longest that live calls are given to end when the process stops. */
@@ -35,6 +45,14 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
   {
     /** How many calls are live here. */
     readonly live: Effect.Effect<number>
+    /**
+     * Places a call. Its record is there, and was shown to `read`, before it rings; what `read` makes of it is returned.
+     * Else why it may not be placed; `closing`: no more calls are taken here.
+     */
+    readonly place: <A>(
+      call: PlacedCall,
+      read: (owner: CallOwner) => Effect.Effect<A>
+    ) => Effect.Effect<{ readonly value: A } | Refusal | "closing">
     /** Takes no more calls, says goodbye to those that are live, and waits (at most 9 s) until they are settled. */
     readonly drain: Effect.Effect<void>
     /** Ends a call by the API and waits until its record is settled. False when it is not in progress here. */
@@ -44,6 +62,14 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
       callId: string,
       rules: GatherRules
     ) => Effect.Effect<ReturnType<CallSession.CallSession["gather"]> | "not-here">
+    /**
+     * Asks for the transfer of a call, and waits for its outcome: null, or why it failed. `not-here`: no call of that id
+     * is live here. Of many at once, one is accepted.
+     */
+    readonly transfer: (
+      callId: string,
+      destination: string
+    ) => Effect.Effect<{ readonly failure: string | null } | "already-active" | "not-in-progress" | "not-here">
     /** The projects that have calls which are live here. */
     readonly projects: Effect.Effect<ReadonlyArray<number>>
     /**
@@ -55,12 +81,13 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
 >() {
   static readonly layer: Layer.Layer<
     CallEngine,
-    never,
+    ConfigError.ConfigError,
     | Agents
     | PhoneNumbers
     | NodeLease
     | Providers
     | Callbacks
+    | CallMessages
     | Journal
     | Ticker
     | CallAdmission
@@ -109,10 +136,16 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
         )
 
       /** A call from its record to its settlement. */
-      const hold = (incoming: IncomingCall, agent: CallAgent, owner: CallOwner, lost: Effect.Effect<void>) =>
+      const hold = (
+        incoming: IncomingCall | Outgoing,
+        agent: CallAgent,
+        owner: CallOwner,
+        lost: Effect.Effect<void>,
+        outbound: Pick<Facts, "outbound"> = {}
+      ) =>
         Effect.gen(function* () {
           const settled = yield* Deferred.make<void>()
-          incoming.ringing(owner.public_id)
+          if ("ringing" in incoming) incoming.ringing(owner.public_id)
           const { finished, recording } = yield* Effect.scoped(
             Effect.gen(function* () {
               const session = yield* CallSession.make(services, {
@@ -124,8 +157,8 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                   _tag: "Facts",
                   call_id: owner.public_id,
                   agent_id: agent.public_id,
-                  from: incoming.from,
-                  to: incoming.to,
+                  from: owner.from_number,
+                  to: owner.to_number,
                   started_at: owner.started_at.getTime(),
                   agent: {
                     language: agent.language,
@@ -133,7 +166,8 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                     max_duration: agent.max_duration,
                     end_call_enabled: agent.end_call_enabled
                   },
-                  endpointing: services.recognizer.capabilities.endpointing
+                  ...services.facts,
+                  ...outbound
                 }
               })
               live.set(owner.public_id, { project: agent.project_id, session, settled })
@@ -144,6 +178,7 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
                   Effect.sync(() => session.abandon())
                 )
               )
+              yield* Effect.forkScoped(Effect.zipRight(session.lingering, settlement.freeSlot(owner)))
               const over = yield* session.over
               return { finished: over, recording: session.recording() }
             })
@@ -159,6 +194,21 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
           yield* Deferred.succeed(settled, undefined)
           if (finished !== undefined && recording !== undefined) yield* recordings.complete(owner, recording)
         })
+
+      const place = <A>(call: PlacedCall, read: (owner: CallOwner) => Effect.Effect<A>) =>
+        Effect.gen(function* () {
+          if (closing) return "closing" as const
+          const { id: node_id, lost } = yield* lease.current
+          const owner = yield* admission.admitOutbound({ ...call, node_id })
+          if (typeof owner === "string") return owner
+          const shown = yield* Effect.exit(read(owner))
+          const { agent, metadata, ring_timeout_seconds } = call
+          const outgoing = { dial: call.dial(owner.public_id) }
+          const held = hold(outgoing, agent, owner, lost, { outbound: { ring_timeout_seconds, metadata } })
+          yield* FiberSet.run(calls, Effect.interruptible(held))
+          return { value: yield* shown }
+          // Who asks may go away: a call that has a record is held.
+        }).pipe(Effect.uninterruptible)
 
       for (const telephony of providers.telephony) {
         yield* Stream.runForEach(telephony.incoming, (incoming) =>
@@ -180,16 +230,25 @@ export class CallEngine extends Context.Tag("@svc/call-engine/CallEngine")<
       yield* Effect.addFinalizer(() => drain)
 
       return {
+        place,
         live: Effect.sync(() => live.size),
         drain,
         end: (callId) =>
           Effect.suspend(() => {
             const call = live.get(callId)
-            if (call === undefined || !call.session.inProgress()) return Effect.succeed(false)
+            if (call === undefined) return Effect.succeed(false)
+            // Somebody else has ended it; its record says so once it is settled.
+            if (call.session.lingers()) return Effect.as(Deferred.await(call.settled), false)
+            if (!call.session.inProgress()) return Effect.succeed(false)
             call.session.end("api")
             return Effect.as(Deferred.await(call.settled), true)
           }),
         gather: (callId, rules) => Effect.sync(() => live.get(callId)?.session.gather(rules) ?? "not-here"),
+        transfer: (callId, destination) =>
+          Effect.gen(function* () {
+            const asked = live.get(callId)?.session.transfer(destination) ?? ("not-here" as const)
+            return typeof asked === "string" ? asked : { failure: yield* asked }
+          }),
         projects: Effect.sync(() => [...new Set([...live.values()].map(({ project }) => project))]),
         endOf: (projects) =>
           Effect.sync(() => {

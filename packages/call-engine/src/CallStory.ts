@@ -38,7 +38,7 @@ const ofInput = (input: Facts | Input): Told => {
     case "Facts":
       return line(
         "call",
-        `call from ${input.from ?? "an unknown number"} to ${input.to ?? "an unknown number"}`,
+        `${input.outbound === undefined ? "" : "outbound "}call from ${input.from ?? "an unknown number"} to ${input.to ?? "an unknown number"}`,
         input.agent
       )
     case "MenuAnswered":
@@ -47,6 +47,10 @@ const ofInput = (input: Facts | Input): Told => {
       return line("server", "answered call.started", input.config)
     case "ConfigFailed":
       return line("server", `call.started failed: ${input.reason}`)
+    case "DialFailed":
+      return line("call", `not answered: ${input.outcome} (${input.reason})`)
+    case "BeepHeard":
+      return line("caller", "a beep")
     case "Answered":
       return line("call", "answered")
     case "AnswerFailed":
@@ -69,8 +73,21 @@ const ofInput = (input: Facts | Input): Told => {
       return line("tool", "result", input.result)
     case "ToolFailed":
       return line("tool", `failed: ${input.reason}`)
+    case "Extracted":
+      return line("model", "values drawn from the call", input.answer)
+    case "ExtractionFailed":
+      return line("model", `no values could be drawn from the call: ${input.reason}`)
+    case "PostCallSmsDone":
+      return line(
+        "tool",
+        input.failed === null ? "message after the call sent" : `message after the call failed: ${input.failed}`
+      )
     case "GatherRequested":
       return line("call", "digits asked for through the API", input.rules)
+    case "TransferRequested":
+      return line("call", `transfer to ${input.destination} asked for through the API`)
+    case "TransferProgressed":
+      return line("call", `transfer: ${input.state}${input.reason === null ? "" : ` (${input.reason})`}`)
     case "EndRequested":
       return line("call", input.by === "api" ? "end asked for through the API" : "the server stops")
     case "CallerHungUp":
@@ -80,14 +97,27 @@ const ofInput = (input: Facts | Input): Told => {
   }
 }
 
+const standIn = ({ provider }: { readonly provider?: number }): string =>
+  provider === undefined ? "" : `, by stand-in ${provider}`
+
 const ofCommand = (command: Command): Told => {
   switch (command._tag) {
     case "FetchConfig":
       return command.gathered === undefined ? undefined : line("server", "asked for the choice", command.gathered)
     case "AskModel":
-      return line("model", `asked for turn ${command.turn}`, command.messages)
+      return line("model", `asked for turn ${command.turn}${standIn(command)}`, command.messages)
+    case "Listen":
+      return command.provider === undefined ? undefined : line("caller", `speech is recognized${standIn(command)}`)
+    case "Transfer":
+      return line("call", `the network was asked to transfer to ${command.destination}`)
     case "InvokeTool":
       return line("tool", command.name, command.arguments)
+    case "SendSms":
+      return line("tool", `text message to ${command.to}`, command.message)
+    case "Extract":
+      return line("model", "asked for the values of the call", command.fields)
+    case "Note":
+      return line("call", command.text)
     case "Emit":
       return line("event", command.event, command.data)
     case "Finish":

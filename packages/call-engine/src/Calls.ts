@@ -11,6 +11,7 @@ import {
 } from "@svc/api/calls/Call"
 import type { CallsQuery } from "@svc/api/calls/CallsApi"
 import { GatherAlreadyActive, type GatherRequest } from "@svc/api/calls/Gather"
+import { TransferAlreadyActive, TransferFailed } from "@svc/api/calls/Transfer"
 import { CallId, parseId } from "@svc/api/Ids"
 import type { PrincipalProject } from "@svc/api/Principal"
 import { ValidationError } from "@svc/api/VoiceError"
@@ -51,6 +52,15 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
     ) => Effect.Effect<
       number,
       ValidationError | CallNotFound | CallNotInProgress | GatherAlreadyActive | NoControlChannel
+    >
+    /** Hands the caller over to another number (E.164); completes when they are there. */
+    readonly transfer: (
+      project: PrincipalProject,
+      id: string,
+      destination: string
+    ) => Effect.Effect<
+      void,
+      CallNotFound | CallNotInProgress | NoControlChannel | TransferAlreadyActive | TransferFailed
     >
   }
 >() {
@@ -157,7 +167,26 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
         }
       })
 
-      return { list, get, state: (project, id) => find(project, id, repo.state), end, gather }
+      const transfer = Effect.fn("Calls.transfer")(function* (
+        project: PrincipalProject,
+        callId: string,
+        destination: string
+      ) {
+        const { call_id, status } = yield* find(project, callId, repo.state)
+        const outcome = yield* engine.transfer(call_id, destination)
+        switch (outcome) {
+          case "already-active":
+            return yield* new TransferAlreadyActive()
+          case "not-in-progress":
+            return yield* new CallNotInProgress()
+          case "not-here":
+            return yield* yield* uncontrolled(project, callId, status)
+        }
+        if (outcome.failure === null) return
+        return yield* new TransferFailed({ message: `transfer failed: ${outcome.failure}` })
+      })
+
+      return { list, get, state: (project, id) => find(project, id, repo.state), end, gather, transfer }
     })
   )
 }

@@ -5,6 +5,7 @@ import { Usage } from "@svc/billing/Usage"
 import { Effect } from "effect"
 import { Calls } from "./Calls.ts"
 import { DebugLinks } from "./DebugLinks.ts"
+import { OutboundCalls } from "./OutboundCalls.ts"
 import { Recordings } from "./Recordings.ts"
 
 /** `/v1/calls`. */
@@ -16,6 +17,7 @@ export const CallsHttp = Handlers.group(
     const debugLinks = yield* DebugLinks
     const usage = yield* Usage
     const recordings = yield* Recordings
+    const outbound = yield* OutboundCalls
     return {
       list: ({ urlParams }) => Effect.flatMap(CurrentProject, (project) => calls.list(project, urlParams)),
       summary: ({ urlParams }) =>
@@ -23,6 +25,12 @@ export const CallsHttp = Handlers.group(
           const { org } = yield* CurrentPrincipal
           const project = yield* CurrentProject
           return yield* usage.summary({ org_id: org.id, project_id: project.id }, urlParams)
+        }),
+      place: ({ payload }) =>
+        Effect.gen(function* () {
+          const { org } = yield* CurrentPrincipal
+          const project = yield* CurrentProject
+          return yield* outbound.place({ org, project }, payload)
         }),
       get: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.get(project, path.callId)),
       status: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.state(project, path.callId)),
@@ -32,6 +40,10 @@ export const CallsHttp = Handlers.group(
       end: ({ path }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.map(calls.end(project, path.callId), (call_id) => ({ success: true as const, call_id }))
+        ),
+      transfer: ({ path, payload: { destination } }) =>
+        Effect.flatMap(CurrentProject, (project) =>
+          Effect.as(calls.transfer(project, path.callId, destination), { success: true as const, destination })
         ),
       gather: ({ path, payload }) =>
         Effect.flatMap(CurrentProject, (project) =>

@@ -1,4 +1,5 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
+import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import {
   Call,
   CallState,
@@ -27,6 +28,7 @@ export interface NewCall {
   readonly to_number: string
   readonly status: "ringing" | "rejected"
   readonly started_at: Date
+  readonly metadata?: { readonly [key: string]: unknown }
 }
 
 /** What is written when a call is over. */
@@ -36,6 +38,9 @@ export interface FinishedCall {
   readonly ended_reason: string | null
   readonly ended_at: Date
   readonly duration_seconds: number
+  /** With the party that the caller was transferred to; not part of the call's duration. */
+  readonly transfer_duration_seconds: number
+  readonly transferred_to: string | null
   readonly minutes_used: number
   /** EUR, as all costs are. */
   readonly rate_per_minute: number
@@ -48,6 +53,7 @@ export interface FinishedCall {
   readonly tool_call_count: number
   readonly tools_called: ReadonlyArray<string>
   readonly metadata: { readonly [key: string]: unknown }
+  readonly extracted_data: ExtractedData
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latency_turns: ReadonlyArray<TurnLatency>
 }
@@ -165,7 +171,8 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
       const insert = SqlSchema.single({
         Request: Schema.Any,
         Result: Schema.Struct({ id: Schema.Int }),
-        execute: (call: NewCall) => sql`insert into calls ${sql.insert({ ...call })} returning id`
+        execute: ({ metadata, ...call }: NewCall) =>
+          sql`insert into calls ${sql.insert({ ...call, metadata: jsonbText(metadata ?? {}) })} returning id`
       })
 
       const finish = (id: number, call: FinishedCall) =>
@@ -174,12 +181,14 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
             update calls set
               status = ${call.status}, disposition = ${call.disposition}, ended_reason = ${call.ended_reason},
               ended_at = ${call.ended_at}, duration_seconds = ${call.duration_seconds},
+              transfer_duration_seconds = ${call.transfer_duration_seconds}, transferred_to = ${call.transferred_to},
               minutes_used = ${call.minutes_used}, rate_per_minute = ${call.rate_per_minute},
               call_cost = ${call.call_cost}, recording_cost = ${call.recording_cost},
               transfer_cost = ${call.transfer_cost}, llm_discount = ${call.llm_discount},
               total_cost = ${call.total_cost}, turn_count = ${call.turn_count},
               tool_call_count = ${call.tool_call_count}, tools_called = ${call.tools_called},
               metadata = ${jsonbText(call.metadata)}::jsonb,
+              extracted_data = ${jsonbText(call.extracted_data)}::jsonb,
               transcript = ${jsonbText(call.transcript)}::jsonb,
               latency_turns = ${jsonbText(call.latency_turns)}::jsonb
             where id = ${id} and ended_at is null

@@ -3,6 +3,7 @@ import type { EventDraft } from "@svc/api/events/Event"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Outbox } from "@svc/database/Outbox"
 import { Cause, Context, Data, Deferred, Effect, FiberId, Layer, Schedule } from "effect"
+import type { CallbackExchange } from "./CallbackExchange.ts"
 import type { Facts, Input } from "./conversation/Input.ts"
 
 /** One row of a call's journal: an input, and a digest of the commands that it gave. */
@@ -13,6 +14,11 @@ export interface JournalRow {
   readonly seq: number
   readonly input: Facts | Input
   readonly commands: string
+}
+
+/** An exchange with the agent's server. `call_id` is the call's numeric id. */
+export interface ExchangeRow extends CallbackExchange {
+  readonly call_id: number
 }
 
 /** The call was answered; told again when its configuration comes after that. */
@@ -35,6 +41,8 @@ export class Journal extends Context.Tag("@svc/call-engine/Journal")<
     readonly append: (row: JournalRow, urgent: boolean) => void
     readonly emit: (event: EventDraft) => void
     readonly answered: (call: AnsweredCall) => void
+    /** For those who look into the call; also of one that is over. */
+    readonly exchange: (row: ExchangeRow) => void
     /** Completes when everything appended so far is stored. */
     readonly flush: Effect.Effect<void>
   }
@@ -89,6 +97,10 @@ export class Journal extends Context.Tag("@svc/call-engine/Journal")<
           work.unsafeOpen()
           urgent.unsafeOpen()
         },
+        exchange: (row) => {
+          batch.exchanges.push(row)
+          work.unsafeOpen()
+        },
         flush: flushed
       }
     })
@@ -103,10 +115,11 @@ interface Batch {
   readonly rows: Array<JournalRow>
   readonly events: Array<EventDraft>
   readonly answered: Array<AnsweredCall>
+  readonly exchanges: Array<ExchangeRow>
   readonly waiters: Array<Deferred.Deferred<void>>
 }
 
-const emptyBatch = (): Batch => ({ rows: [], events: [], answered: [], waiters: [] })
+const emptyBatch = (): Batch => ({ rows: [], events: [], answered: [], exchanges: [], waiters: [] })
 
 /** Stores a batch in one transaction, however long the database is away. */
 const writer = Effect.gen(function* () {
@@ -124,6 +137,20 @@ const writer = Effect.gen(function* () {
             ${batch.rows.map((r) => jsonbText(r.input))}::jsonb[],
             ${batch.rows.map((r) => r.commands)}::text[])
           on conflict do nothing`
+  const exchanges = (all: ReadonlyArray<ExchangeRow>) =>
+    all.length === 0
+      ? Effect.void
+      : sql`
+          insert into callback_exchanges (call_id, event, started_at, duration_ms, status, error, request, response)
+          select * from unnest(
+            ${all.map((e) => e.call_id)}::bigint[],
+            ${all.map((e) => e.event)}::text[],
+            ${all.map((e) => new Date(e.started_at))}::timestamptz[],
+            ${all.map((e) => e.duration_ms)}::int[],
+            ${all.map((e) => e.status)}::int[],
+            ${all.map((e) => e.error)}::text[],
+            ${all.map((e) => e.request)}::text[],
+            ${all.map((e) => e.response)}::text[])`
   const answered = (call: AnsweredCall) => sql`
     update calls set status = 'in-progress', answered_at = ${call.answered_at}, metadata = ${jsonbText(call.metadata)}::jsonb,
       recording_enabled = ${call.recording_enabled}
@@ -159,6 +186,7 @@ const writer = Effect.gen(function* () {
         Effect.gen(function* () {
           const live = yield* ofLiveCalls(batch)
           yield* rows(live)
+          yield* exchanges(batch.exchanges)
           yield* Effect.forEach(live.answered, answered, { discard: true })
           yield* outbox.appendAll(live.events)
         })
@@ -171,7 +199,8 @@ const writer = Effect.gen(function* () {
       [
         ...batch.rows.map((row) => ({ ...emptyBatch(), rows: [row] })),
         ...batch.answered.map((call) => ({ ...emptyBatch(), answered: [call] })),
-        ...batch.events.map((event) => ({ ...emptyBatch(), events: [event] }))
+        ...batch.events.map((event) => ({ ...emptyBatch(), events: [event] })),
+        ...batch.exchanges.map((exchange) => ({ ...emptyBatch(), exchanges: [exchange] }))
       ],
       (one) =>
         Effect.catchIf(store(one), isRefusal, ({ cause }) =>
@@ -198,7 +227,7 @@ const writer = Effect.gen(function* () {
   const patience = Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("5 seconds"))
 
   return (batch: Batch): Effect.Effect<void> =>
-    batch.rows.length + batch.events.length + batch.answered.length === 0
+    batch.rows.length + batch.events.length + batch.answered.length + batch.exchanges.length === 0
       ? Effect.void
       : Effect.catchAll(write(batch), () =>
           Effect.flatMap(unwritten(batch), write).pipe(Effect.delay("100 millis"), Effect.retry(patience), Effect.orDie)

@@ -39,12 +39,13 @@ export const loopbackCall: Effect.Effect<
     const fail = (reason: string): void => Deferred.unsafeDone(heard, new LoopbackFailed({ reason }))
     const ears = yield* Ears.make({
       callId: "loopback",
-      recognizer,
+      recognizers: [recognizer],
       sampleRate: mulaw8k.sampleRate,
       onEvent: (event) => {
         if (event._tag === "Final") Deferred.unsafeDone(heard, Effect.succeed(event.text))
       },
-      onFailed: (reason) => fail(`the recognizer failed: ${reason}`)
+      onFailed: (reason) => fail(`the recognizer failed: ${reason}`),
+      onFinished: () => {}
     })
     const silence = new Uint8Array(160).fill(0xff)
     const media: CallMedia = new CallMedia({
@@ -69,10 +70,11 @@ export const loopbackCall: Effect.Effect<
       callId: "loopback",
       media,
       sampleRate: mulaw8k.sampleRate,
-      voiceFor: () => synthesizer,
-      onFailed: (_, reason) => fail(`the voice failed: ${reason}`)
+      voiceFor: (command) => ({ synthesizer, voice: command.voice }),
+      onFailed: (_, reason) => fail(`the voice failed: ${reason}`),
+      now: ticker.now
     })
-    ears.listen("en-US")
+    ears.listen({ language: "en-US", format: "smart", keyterms: [] })
     speaker.speak({ _tag: "Speak", id: "loopback", text, voice: voice?.name ?? "Sarah", language: "en-US" })
     return { said: text, heard: yield* Deferred.await(heard) }
   })

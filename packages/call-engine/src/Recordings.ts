@@ -51,6 +51,8 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
       file: string,
       query: URLSearchParams
     ) => Effect.Effect<RecordingFile, RecordingLinkInvalid | RecordingNotFound>
+    /** The recording of a call, for one who may hear it. */
+    readonly fileOf: (callId: CallId) => Effect.Effect<RecordingFile, RecordingNotFound>
   }
 >() {
   static readonly layer: Layer.Layer<
@@ -127,12 +129,13 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
         return { url, expires_in: seconds, expires_at: expires_at.toISOString() }
       })
 
-      const open = Effect.fn("Recordings.open")(function* (file: string, query: URLSearchParams) {
-        const key = keyOf(yield* links.open(file, query))
+      const fileOf = Effect.fn("Recordings.fileOf")(function* (callId: string) {
+        const key = keyOf(callId)
         const size = yield* Effect.orDie(store.size(key))
         if (Option.isNone(size)) return yield* new RecordingNotFound()
         return { size: size.value, read: (range?: ObjectRange) => store.read(key, range) }
       })
+      const open = (file: string, query: URLSearchParams) => Effect.flatMap(links.open(file, query), fileOf)
 
       yield* sweep.pipe(
         Effect.catchAllCause((cause) =>
@@ -144,7 +147,7 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
         Effect.forkScoped
       )
 
-      return { complete, sweep, link, open }
+      return { complete, sweep, link, open, fileOf }
     })
   )
 }

@@ -29,11 +29,15 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
           // The call is known to have lived until its last input.
           const last = rows.at(-1)?.input
           const at = last === undefined || last._tag === "Facts" ? 0 : last.at
-          const [state] = step(replayed.state, { _tag: "Crashed", at, reason: "the process that held the call died" })
+          const [state, closing] = step(replayed.state, {
+            _tag: "Crashed",
+            at,
+            reason: "the process that held the call died"
+          })
           const recorded = call.recording_enabled
             ? { seconds: recordOf(state).duration_seconds, writer: null }
             : undefined
-          return yield* settlement.settle(call, state, recorded)
+          return yield* settlement.settle(call, state, recorded, closing)
         })
 
       return {

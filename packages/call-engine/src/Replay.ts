@@ -10,9 +10,19 @@ export interface RecordedInput {
   readonly commands: string
 }
 
-/** A short digest of the commands that a step gave; equal commands, equal digest. */
+/**
+ * A short digest of the commands that a step gave; equal commands, equal digest. The order of an object's fields does not
+ * count: the database that keeps the journal does not keep it.
+ */
 export const digest = (commands: ReadonlyArray<Command>): string =>
-  commands.length === 0 ? "" : hash("sha1", JSON.stringify(commands), "base64url").slice(0, 10)
+  commands.length === 0 ? "" : hash("sha1", JSON.stringify(ordered(commands)), "base64url").slice(0, 10)
+
+const ordered = (value: unknown): unknown => {
+  if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.map(ordered)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, inner]) => [key, ordered(inner)]))
+}
 
 /** What a journal gives when it is played again. */
 export interface Replayed {

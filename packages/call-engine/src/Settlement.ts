@@ -7,8 +7,10 @@ import { Outbox } from "@svc/database/Outbox"
 import { Providers } from "@svc/providers/Providers"
 import { BigDecimal, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
-import type { Outcome } from "./conversation/Command.ts"
+import type { Command, Outcome } from "./conversation/Command.ts"
 import { isoTime } from "./conversation/Conversation.ts"
+import { nothingExtracted } from "./conversation/ExtractedValues.ts"
+import { metadataOf } from "./conversation/Outbound.ts"
 import type { Conversation } from "./conversation/State.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 
@@ -22,9 +24,16 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   {
     /**
      * False when the call had been settled before. What was recorded of it is charged, and is owed to be completed
-     * (see Recordings) once it is in the store.
+     * (see Recordings) once it is in the store. `closing`: commands whose events nobody has told, which come first.
      */
-    readonly settle: (call: CallOwner, state: Conversation, recorded?: Recorded) => Effect.Effect<boolean>
+    readonly settle: (
+      call: CallOwner,
+      state: Conversation,
+      recorded?: Recorded,
+      closing?: ReadonlyArray<Command>
+    ) => Effect.Effect<boolean>
+    /** Nobody is on the line any more, and the record is not complete yet: another call may take the slot. */
+    readonly freeSlot: (call: CallOwner) => Effect.Effect<void>
     /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
@@ -55,7 +64,7 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
           const charge = yield* billing.settle(call.public_id, {
             seconds: record.duration_seconds,
             recording_seconds: recorded?.seconds ?? 0,
-            transfer_seconds: 0,
+            transfer_seconds: record.transfer_duration_seconds,
             llm_discount
           })
           const finished = { ...record, ...inNumbers(charge) }
@@ -68,8 +77,18 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
         }).pipe(sql.withTransaction, Effect.orDie)
 
       return {
-        settle: (call, state, recorded) =>
-          finish(call, recordOf(state), (record) => lastEvents(call, state, record), recorded),
+        freeSlot: (call) =>
+          // The settlement does it anyway, a little later.
+          Effect.catchAllCause(billing.freeSlot(call.public_id), (cause) =>
+            Effect.logWarning(`The slot of ${call.public_id} could not be given back yet`, cause)
+          ),
+        settle: (call, state, recorded, closing = []) =>
+          finish(
+            call,
+            recordOf(state),
+            (record) => [...untold(call, state, closing), ...lastEvents(call, state, record)],
+            recorded
+          ),
         settleWithout: (call, outcome, endedAt) =>
           finish(call, { ...blank, ...outcome, ended_at: endedAt }, () => [
             failedEvent(call, outcome, endedAt.toISOString())
@@ -108,29 +127,41 @@ const ownerOf = ({ agent_id, agent_public_id, org_id, project_id, started_at }: 
 
 const blank: Omit<UnchargedCall, "status" | "disposition" | "ended_reason" | "ended_at"> = {
   duration_seconds: 0,
+  transfer_duration_seconds: 0,
+  transferred_to: null,
   turn_count: 0,
   tool_call_count: 0,
   tools_called: [],
   metadata: {},
   transcript: [],
-  latency_turns: []
+  latency_turns: [],
+  extracted_data: {}
 }
 
-/** The record of a conversation that is over. A call is timed from its answer. */
+/**
+ * The record of a conversation that is over. A call is timed from its answer to its end, or to the moment at which the
+ * caller was transferred: from there to the end it is the transfer that is timed.
+ */
 export const recordOf = (state: Conversation): UnchargedCall => {
   const endedAt = state.ended_at ?? 0
-  const seconds = state.answered_at === null ? 0 : Math.max(0, (endedAt - state.answered_at) / 1000)
-  const tools = state.entries.flatMap((e) => (e.kind === "agent" ? e.tools.map((t) => t.name) : []))
+  const leftAt = state.transferred?.at ?? endedAt
+  const seconds = state.answered_at === null ? 0 : Math.max(0, (leftAt - state.answered_at) / 1000)
+  const tools = state.entries.flatMap((e) =>
+    e.kind === "agent" ? e.tools.flatMap((t) => (t.note === true ? [] : [t.name])) : []
+  )
   return {
     status: state.outcome?.status ?? "failed",
     disposition: state.outcome?.disposition ?? "failed",
     ended_reason: state.outcome === null ? "error" : state.outcome.ended_reason,
     ended_at: new Date(state.facts.started_at + endedAt),
     duration_seconds: Math.round(seconds),
+    transfer_duration_seconds: Math.max(0, Math.round((endedAt - leftAt) / 1000)),
+    transferred_to: state.transferred?.destination ?? null,
     turn_count: state.transcript.length,
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
-    metadata: state.config?.metadata ?? {},
+    metadata: metadataOf(state),
+    extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction ?? null),
     transcript: state.transcript,
     latency_turns: state.latencies
   }
@@ -143,6 +174,20 @@ const whose = (call: CallOwner, timestamp: string) => ({
   call_id: call.public_id,
   timestamp
 })
+
+/** The events of the last step of a call that nobody was there to carry out. */
+const untold = (call: CallOwner, state: Conversation, closing: ReadonlyArray<Command>): ReadonlyArray<EventDraft> =>
+  closing.flatMap((command) =>
+    command._tag === "Emit"
+      ? [
+          {
+            event: command.event,
+            data: command.data,
+            ...whose(call, isoTime(state, command.at))
+          } as EventDraft // event and data come from one member of the union
+        ]
+      : []
+  )
 
 const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, timestamp: string): EventDraft => ({
   event: "call.failed",
@@ -184,13 +229,13 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       disposition: outcome?.disposition ?? "failed",
       ended_reason,
       ws_unavailable: false,
-      transferred_to: null,
+      transferred_to: record.transferred_to,
       metadata: record.metadata,
       language: state.config?.language ?? state.facts.agent.language,
       turn_count: record.turn_count,
       tool_call_count: record.tool_call_count,
       tools_called: record.tools_called,
-      extracted_data: {},
+      extracted_data: record.extracted_data,
       transcript: record.transcript
     }
   }

@@ -8,7 +8,7 @@ import { BigDecimal, Effect, Layer } from "effect"
 import { Calls } from "../src/Calls.ts"
 import { CallsRepo } from "../src/CallsRepo.ts"
 import { Recovery } from "../src/Recovery.ts"
-import { Base, configuration, dial, Engine, line, until } from "./Engine.ts"
+import { Base, configuration, dial, Engine, line, phone, until } from "./Engine.ts"
 import * as Record from "./Record.ts"
 
 const script = { rules: [{ user: "bye", say: "Bye.", tool: "end_call" }], otherwise: "You said {{user}}." }
@@ -79,6 +79,29 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         total_minutes_used: minutes,
         total_cost: cost
       })
+    })
+  )
+
+  it.scoped("that is transferred costs the agent's time and the transfer's, each at its rate", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const { number, org, project } = yield* lineOf("payg", "5")
+      const caller = yield* dial(number)
+      const destination = "+15556660001"
+      const other = yield* phone
+      other.send({ event: "register", numbers: [destination], behaviour: "answer", ring_ms: 0 })
+      yield* caller.hears(/^Hello\.$/)
+      const live = yield* until(Record.now(number), (record) => record?.status === "in-progress")
+      yield* calls.transfer(project, live?.call_id ?? "", destination)
+      const record = yield* Record.settled(number)
+      const call = yield* calls.get(project, record.call_id)
+      // An automaton is at the destination, which is done after a second: 0.0167 minutes at 0.03 EUR.
+      expect(call).toMatchObject({ transfer_duration_seconds: 1, transfer_cost: 0.0005, transferred_to: destination })
+      expect(call.total_cost).toBeCloseTo(call.call_cost + 0.0005, 6)
+      expect(Record.dataOf(record, "call.ended")).toMatchObject([
+        { transfer_cost: 0.0005, total_cost: call.total_cost }
+      ])
+      expect(yield* ledger(org)).toContainEqual({ kind: "transfer", amount: -0.0005 })
     })
   )
 

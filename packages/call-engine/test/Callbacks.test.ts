@@ -4,6 +4,7 @@ import type { CallAgent } from "@svc/agents/Agents"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { Clock, ConfigProvider, Effect, Fiber, Layer, type Scope } from "effect"
+import type { CallbackExchange } from "../src/CallbackExchange.ts"
 import { Callbacks, callStartedMs } from "../src/Callbacks.ts"
 import * as CustomerServer from "./CustomerServer.ts"
 import { until } from "./Engine.ts"
@@ -180,6 +181,50 @@ describe("a request to the agent's server", () => {
       yield* service.toolCall(agent(server.url), { ...toolCall, tool_call_id: "t2" })
       yield* until(Effect.sync(server.connections), (n) => n <= 1)
       expect(server.received.map((r) => r.body["tool_call_id"])).toEqual(["t2"])
+    })
+  )
+
+  live("is told of when it is over, with what was sent and what came back", () =>
+    Effect.gen(function* () {
+      const service = yield* Callbacks
+      const told: Array<CallbackExchange> = []
+      const tell = (exchange: CallbackExchange): void => void told.push(exchange)
+      const long = `"${"\u{1F600}".repeat(9000)}"`
+      for (const write of [
+        (res: http.ServerResponse) => void res.end(`{"result": 1}`),
+        (res: http.ServerResponse) => void res.writeHead(500).end("broken \0"),
+        (res: http.ServerResponse) => void res.end(long),
+        (res: http.ServerResponse) => void res.socket?.destroy()
+      ]) {
+        const server = yield* CustomerServer.start(() => ({ write }))
+        yield* Effect.ignore(service.toolCall(agent(server.url), toolCall, tell))
+      }
+      expect(told.map(({ error, event, request, status }) => [event, JSON.parse(request), status, error])).toEqual([
+        ["tool.call", toolCall, 200, null],
+        ["tool.call", toolCall, 500, "status 500"],
+        ["tool.call", toolCall, 200, "the answer to tool.call has no result"],
+        ["tool.call", toolCall, null, expect.stringMatching(/^the server could not be reached: /)]
+      ])
+      const [good, bad, cut, none] = told.map(({ response }) => response)
+      expect([good, bad, none]).toEqual([`{"result": 1}`, "broken \uFFFD", null])
+      expect(cut).toMatch(/^"(\u{1F600})+\uFFFD?… \(18002 characters\)$/u)
+      expect(cut?.length).toBeLessThan(16_500)
+    })
+  )
+
+  live("is told of as given up when nobody waits for it any more", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => undefined)
+      const service = yield* Callbacks
+      const told: Array<CallbackExchange> = []
+      const asked = service.toolCall(agent(server.url), toolCall, (exchange) => void told.push(exchange))
+      const fiber = yield* Effect.fork(asked)
+      yield* until(
+        Effect.sync(() => server.received.length),
+        (n) => n === 1
+      )
+      yield* Fiber.interrupt(fiber)
+      expect(told).toMatchObject([{ status: null, error: "given up", response: null }])
     })
   )
 

@@ -19,16 +19,20 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/providers/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
+import { Sms } from "@svc/sms/Sms"
+import { SmsRepo } from "@svc/sms/SmsRepo"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
 import { CallAdmission } from "../src/CallAdmission.ts"
 import { Callbacks } from "../src/Callbacks.ts"
 import { CallEngine } from "../src/CallEngine.ts"
+import { CallMessages } from "../src/CallMessages.ts"
 import { Calls } from "../src/Calls.ts"
 import { CallsRepo } from "../src/CallsRepo.ts"
 import { Journal } from "../src/Journal.ts"
 import { Ticker } from "../src/media/Ticker.ts"
+import { OutboundCalls } from "../src/OutboundCalls.ts"
 import { PublicUrl } from "../src/PublicUrl.ts"
 import { Recordings } from "../src/Recordings.ts"
 import { Recovery } from "../src/Recovery.ts"
@@ -55,8 +59,14 @@ export const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
   Layer.provide(AccountsRepo.layer)
 )
 
+const Texting = Sms.layer.pipe(
+  Layer.provide(Layer.mergeAll(SmsRepo.layer, Rates.layer, Tiers.layer)),
+  Layer.provide(AccountsRepo.layer)
+)
+
 /** Everything under the engine that one node has for itself, on a database that is given. */
-export const Services = Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer, Charging).pipe(
+export const Services = Texting.pipe(
+  Layer.provideMerge(Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer, Charging)),
   Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer)),
   Layer.provideMerge(Layer.mergeAll(PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)),
   Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),
@@ -74,9 +84,12 @@ export const Recording = Recordings.layer.pipe(
   Layer.provide(Layer.succeed(PublicUrl, { base: "https://svc.test" }))
 )
 
-export const Engine = Calls.layer.pipe(
+export const Engine = OutboundCalls.layer.pipe(
+  Layer.provideMerge(Calls.layer),
   Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(Layer.mergeAll(Callbacks.layer, Journal.layer, Recording, Recovery.layer, CallAdmission.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(Callbacks.layer, CallMessages.layer, Journal.layer, Recording, Recovery.layer, CallAdmission.layer)
+  ),
   Layer.provideMerge(Settlement.layer),
   Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, Ticker.layer))
 )

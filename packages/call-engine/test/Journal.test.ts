@@ -5,8 +5,10 @@ import { CallId } from "@svc/api/Ids"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Context, Deferred, Effect, Exit, FiberId, Layer, Logger, LogLevel, Schema, Scope } from "effect"
+import * as fc from "fast-check"
 import type { Input } from "../src/conversation/Input.ts"
 import { Journal } from "../src/Journal.ts"
+import { wellFormed } from "../src/session/WellFormed.ts"
 import { until } from "./Engine.ts"
 import { fastClock } from "./FastClock.ts"
 import { facts } from "./Script.ts"
@@ -76,6 +78,23 @@ test("inputs and events of many calls are written in the order in which they hap
     const wanted = Array.from({ length: 500 }, (_, n) => n)
     for (const id of ids) expect(yield* seqs(id)).toEqual(wanted)
     expect(yield* actions).toEqual(wanted.map(String))
+  }))
+
+test("what comes back of an input is the same to the letter as what went in", () =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const sql = yield* SqlClient.SqlClient
+    const id = yield* newCall("call_order")
+    const values = fc.sample(fc.jsonValue({ maxDepth: 4 }), { numRuns: 200, seed: 7 })
+    const results = [{ zebra: 1, a: { é: 1, zz: 2, b: 3, "10": 4, "9": 5 }, "\u{1F600}": 1, "\uFFFD": 2 }, ...values]
+    const inputs = results.map((result, at): Input => wellFormed({ _tag: "ToolAnswered", at, id: "t", result }))
+    for (const [seq, one] of inputs.entries()) journal.append({ call_id: id, seq, input: one, commands: "" }, false)
+    yield* journal.flush
+    const rows = yield* sql<{ readonly result: string }>`
+      select input->'result' as result from call_journal where call_id = ${id} order by seq`
+    expect(rows.map(({ result }) => JSON.stringify(result))).toEqual(
+      inputs.map((one) => (one._tag === "ToolAnswered" ? JSON.stringify(one.result) : ""))
+    )
   }))
 
 test("nobody has to ask: a turn is written at once, the rest soon", () =>

@@ -13,7 +13,7 @@ import type { CallConfig } from "../src/conversation/CallConfig.ts"
 import { start, step } from "../src/conversation/Conversation.ts"
 import type { Facts, Input } from "../src/conversation/Input.ts"
 import { Recovery } from "../src/Recovery.ts"
-import { digest } from "../src/Replay.ts"
+import { digest, replay } from "../src/Replay.ts"
 import { RecordingsRepo } from "../src/recording/RecordingsRepo.ts"
 import { Settlement } from "../src/Settlement.ts"
 import { Charging, configuration, dial, Engine, line, node, Services, until } from "./Engine.ts"
@@ -44,13 +44,13 @@ const recovery = Effect.map(Layer.build(Layer.fresh(Settling)), Context.get(Reco
 let count = 0
 
 /** A call as a process leaves it that was killed: its row, and as much of its journal as it had written. */
-const left = (node_id: string, inputs: ReadonlyArray<Input> | undefined) =>
+const left = (node_id: string, inputs: ReadonlyArray<Input> | undefined, change: Partial<Facts> = {}) =>
   Effect.gen(function* () {
     const repo = yield* CallsRepo
     const sql = yield* SqlClient.SqlClient
     const public_id = yield* Schema.decode(CallId)(`call_${String(++count).padStart(24, "0")}`)
     const number = `+1555${String(count).padStart(7, "0")}`
-    const of: Facts = { ...facts, call_id: public_id, to: number }
+    const of: Facts = { ...facts, ...change, call_id: public_id, to: number }
     const id = yield* repo.insert({
       public_id,
       org_id: 1,
@@ -104,6 +104,8 @@ describe.concurrent("what a dead process left", () => {
           expect(call.outcome).toBe("failed failed error")
           expect(call.transcript).toEqual(spoken)
           expect(call.story).toEqual(["call.ended", "call.failed"])
+          // What nobody told when the process died: the agent's speech is over.
+          expect(call.events.map(({ event }) => event)).toEqual(["ai.speech.ended", "call.ended", "call.failed"])
           const [ended] = Record.dataOf(call, "call.ended")
           expect(ended).toMatchObject({
             ended_reason: "error",
@@ -114,6 +116,40 @@ describe.concurrent("what a dead process left", () => {
           // It is known to have lived until its last input, and is timed to there.
           expect(call.ended_at?.getTime()).toBe(facts.started_at + 2120)
           expect(Record.dataOf(call, "call.failed")).toMatchObject([{ ended_reason: "error" }])
+        })
+      )
+
+      it.scoped("a call that was over, as it ended, with what was drawn from it until then", () =>
+        Effect.gen(function* () {
+          const extraction = [
+            { name: "a name", type: "string" },
+            { name: "age", type: "number", description: "in years" }
+          ] as const
+          const over = inTheMiddle({
+            extraction,
+            post_call_sms: { to: "caller", message: "Thanks {{call_id}}", sender_name: null },
+            stt_keyterms: ["b", "a"],
+            send_sms: { timeout_seconds: 5 }
+          }).input({ _tag: "CallerHungUp" })
+          const extracting = yield* left("node_x", over.inputs)
+          const texting = yield* left(
+            "node_x",
+            over.wait(300).input({ _tag: "Extracted", answer: { age: 40, "a name": "Anna" } }).inputs
+          )
+          const repo = yield* CallsRepo
+          for (const { id } of yield* repo.liveOn(["node_x"])) {
+            expect(replay(yield* repo.journal(id))?.differing).toEqual([])
+          }
+          yield* (yield* recovery).settleCallsOf(["node_x"])
+          for (const [number, extracted_data] of [
+            [extracting, { "a name": null, age: null }],
+            [texting, { "a name": "Anna", age: 40 }]
+          ] as const) {
+            const call = yield* Record.settled(number)
+            expect(call.outcome).toBe("completed answered caller-hangup")
+            expect(Record.dataOf(call, "call.ended")).toMatchObject([{ extracted_data }])
+            expect(call.ended_at?.getTime()).toBe(facts.started_at + 2120)
+          }
         })
       )
 
@@ -130,6 +166,43 @@ describe.concurrent("what a dead process left", () => {
             expect(call.story).toEqual(["call.failed"])
             expect(call.transcript).toEqual([])
           }
+        })
+      )
+
+      it.scoped("a call that we placed and that rang, by call.failed alone", () =>
+        Effect.gen(function* () {
+          const number = yield* left("node_o", [], { outbound: { ring_timeout_seconds: 30, metadata: { a: 1 } } })
+          yield* (yield* recovery).settleCallsOf(["node_o"])
+          const call = yield* Record.settled(number)
+          expect([call.outcome, call.story]).toEqual(["failed failed error", ["call.failed"]])
+        })
+      )
+
+      it.scoped("a call in the middle of a transfer: that failed, as the call did", () =>
+        Effect.gen(function* () {
+          const call = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
+          const number = yield* left("node_t", call.inputs)
+          yield* (yield* recovery).settleCallsOf(["node_t"])
+          const record = yield* Record.settled(number)
+          expect(record.outcome).toBe("failed failed error")
+          expect(record.events.map(({ event }) => event)).toEqual(["transfer.failed", "call.ended", "call.failed"])
+          expect(Record.dataOf(record, "transfer.failed")).toMatchObject([
+            { transfer_to: "+15550009999", reason: null, failure_reason: "the call ended" }
+          ])
+        })
+      )
+
+      it.scoped("a call that had been transferred, as such, with the time until its last input", () =>
+        Effect.gen(function* () {
+          const call = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
+          call.wait(5000).input({ _tag: "TransferProgressed", state: "completed", reason: null })
+          const number = yield* left("node_u", call.inputs)
+          yield* (yield* recovery).settleCallsOf(["node_u"])
+          const record = yield* Record.settled(number)
+          expect(record.outcome).toBe("completed transferred transfer")
+          expect(Record.dataOf(record, "call.ended")).toMatchObject([
+            { transferred_to: "+15550009999", duration_seconds: 5, transfer_cost: 0 }
+          ])
         })
       )
 
@@ -163,11 +236,18 @@ describe.concurrent("what a dead process left", () => {
 
       it.scoped("once, though many settle it at the same time", () =>
         Effect.gen(function* () {
-          const numbers = yield* Effect.all([left("node_e", inTheMiddle().inputs), left("node_e", [])])
+          const transferring = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
+          const numbers = yield* Effect.all([
+            left("node_e", inTheMiddle().inputs),
+            left("node_e", []),
+            left("node_e", transferring.inputs)
+          ])
           const nodes = yield* Effect.replicateEffect(recovery, 8)
           yield* Effect.forEach(nodes, (one) => one.settleCallsOf(["node_e"]), { concurrency: "unbounded" })
           const calls = yield* Effect.forEach(numbers, Record.settled)
-          expect(calls.map((c) => c.story)).toEqual([["call.ended", "call.failed"], ["call.failed"]])
+          const both = ["call.ended", "call.failed"]
+          expect(calls.map((c) => c.story)).toEqual([both, ["call.failed"], both])
+          expect(calls.flatMap((c) => Record.dataOf(c, "transfer.failed"))).toHaveLength(1)
         })
       )
 
@@ -274,7 +354,7 @@ describe.concurrent("what a dead process left", () => {
         const repo = yield* Effect.provide(CallsRepo, one)
         const rows = yield* repo.journal(call.id)
         expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i))
-        expect(rows.at(-1)?.input._tag).toBe("CallerHungUp")
+        expect(rows.slice(-2).map((r) => r.input._tag)).toEqual(["CallerHungUp", "RecognizerFinished"])
       }).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     )
   })

@@ -33,8 +33,15 @@ export const config: CallConfig = {
   voice: "Sarah",
   max_duration: 1800,
   inactivity_timeout: null,
+  recording_enabled: null,
+  stt_format: "smart",
+  stt_keyterms: [],
+  speak_during_tool_call: null,
   tools: [tool("lookup"), tool("slow", 2)],
   end_call: true,
+  send_sms: null,
+  extraction: null,
+  post_call_sms: null,
   dtmf_actions: { "1": "sales" },
   metadata: {},
   warnings: []
@@ -48,6 +55,8 @@ export class Script {
   at = 0
   readonly commands: Array<Command> = []
   readonly inputs: Array<Input> = []
+  /** Whether the recognizer may have last words, so that the test tells when it is finished. */
+  recognizes = false
 
   constructor(given: Facts = facts) {
     const [state, commands] = start(given)
@@ -82,6 +91,8 @@ export class Script {
     const [state, commands] = step(this.state, timed)
     this.state = state
     this.commands.push(...commands)
+    // A recognizer that has told everything already.
+    if (!this.recognizes && commands.some((c) => c._tag === "StopListening")) this.input({ _tag: "RecognizerFinished" })
     return this
   }
 

@@ -57,8 +57,9 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
       callId: "call_1",
       media,
       sampleRate: 8000,
-      voiceFor: () => voice(speak),
-      onFailed: (id, reason) => told.push(`failed ${id}: ${reason}`)
+      voiceFor: (command) => ({ synthesizer: voice(speak), voice: command.voice }),
+      onFailed: (id, reason) => told.push(`failed ${id}: ${reason}`),
+      now: () => now
     })
     /** Lets frames leave, and the synthesis that waits for it go on. */
     const run = (count: number) =>

@@ -5,9 +5,11 @@ import type { EventDraft } from "@svc/api/events/Event"
 import { mulaw8k } from "@svc/providers/Audio"
 import { pcmToMulaw } from "@svc/providers/G711"
 import { Providers } from "@svc/providers/Providers"
-import type { CallEvent, CallLeg, IncomingCall } from "@svc/providers/Telephony"
+import type { CallEvent, CallLeg, IncomingCall, TransferState } from "@svc/providers/Telephony"
 import { Effect, Layer } from "effect"
 import { Callbacks } from "../src/Callbacks.ts"
+import { CallMessages, type MessageFailed } from "../src/CallMessages.ts"
+import type { CommandOf } from "../src/conversation/Command.ts"
 import { Journal, type JournalRow } from "../src/Journal.ts"
 import { Recorder } from "../src/recording/Recorder.ts"
 import { facts } from "./Script.ts"
@@ -40,6 +42,8 @@ export interface Log {
 export interface VirtualServer {
   readonly callStarted: (body: CallStartedRequest) => Effect.Effect<unknown>
   readonly toolCall: (body: ToolCallRequest) => Effect.Effect<unknown>
+  /** The text messages of the call; by default each is sent. */
+  readonly sendSms?: (sms: CommandOf<"SendSms">) => Effect.Effect<string, MessageFailed>
 }
 
 /** A journal in memory, and the customer's server. */
@@ -49,9 +53,11 @@ export const memory = (log: Log, server: VirtualServer) =>
       append: (row) => void log.rows.push(row),
       emit: (event) => void log.events.push(event),
       answered: () => {},
+      exchange: () => {},
       flush: Effect.void
     }),
     Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),
+    Layer.succeed(CallMessages, { send: (_, __, sms) => server.sendSms?.(sms) ?? Effect.succeed("sms_1") }),
     Layer.succeed(Callbacks, {
       callStarted: (_, body) => server.callStarted(body),
       toolCall: (_, body) => server.toolCall(body),
@@ -62,10 +68,12 @@ export const memory = (log: Log, server: VirtualServer) =>
 /** A caller in virtual time: its leg, a finger for the keys, and a mouth that speaks 20 ms at a time. */
 export const caller = Effect.gen(function* () {
   const { textToSpeech } = yield* Providers
-  const [voice] = textToSpeech
+  const voice = textToSpeech.at(-1)
   if (voice === undefined) return yield* Effect.dieMessage("no voice")
   let listener: (event: CallEvent) => void = () => {}
   let frames = 0
+  const transfers: Array<string> = []
+  const hangups: Array<string> = []
   const leg: CallLeg = {
     format: mulaw8k,
     listen: (l) => {
@@ -74,7 +82,8 @@ export const caller = Effect.gen(function* () {
     send: () => void frames++,
     mark: () => {},
     clear: () => {},
-    hangup: () => {}
+    hangup: (reason) => void hangups.push(reason),
+    transferBlind: (target) => void transfers.push(target)
   }
   const incoming: IncomingCall = {
     id: "1",
@@ -109,6 +118,18 @@ export const caller = Effect.gen(function* () {
     Effect.sync(() => {
       for (const digit of keys) listener({ _tag: "Dtmf", digit, source })
     })
+  /** A tone of 1 kHz, and silence after it. */
+  const beep = Effect.gen(function* () {
+    const bytes = new Uint8Array(160)
+    for (let frame = 0; frame < 35; frame++) {
+      const level = frame < 25 ? 9000 : 0
+      const pcm = Int16Array.from({ length: 160 }, (_, n) => Math.round(level * Math.sin((2 * Math.PI * n) / 8)))
+      pcmToMulaw(pcm, 0, 160, bytes, 0)
+      listener({ _tag: "Audio", payload: bytes })
+      yield* Effect.sleep("20 millis")
+    }
+  })
+  const progress = (state: TransferState) => Effect.sync(() => listener({ _tag: "TransferProgress", state }))
   const hangup = Effect.sync(() => listener({ _tag: "Ended", cause: "hangup" }))
-  return { incoming, say, press, hangup, frames: () => frames }
+  return { incoming, leg, say, beep, press, progress, hangup, hangups, transfers, frames: () => frames }
 })

@@ -18,7 +18,9 @@ import agentConfiguration from "./migrations/0015_agent_configuration.ts"
 import liveCalls from "./migrations/0016_live_calls.ts"
 import debugTokens from "./migrations/0017_debug_tokens.ts"
 import recordings from "./migrations/0018_recordings.ts"
-import webhookDeliveries from "./migrations/0019_webhook_deliveries.ts"
+import callbackExchanges from "./migrations/0019_callback_exchanges.ts"
+import webhookDeliveries from "./migrations/0020_webhook_deliveries.ts"
+import sms from "./migrations/0021_sms.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -46,7 +48,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0016_live_calls": liveCalls,
   "0017_debug_tokens": debugTokens,
   "0018_recordings": recordings,
-  "0019_webhook_deliveries": webhookDeliveries
+  "0019_callback_exchanges": callbackExchanges,
+  "0020_webhook_deliveries": webhookDeliveries,
+  "0021_sms": sms
 }
 
 /** A migration failed; nothing of this run was kept. */

@@ -7,6 +7,7 @@ import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer, Option } from "effect"
 import { candidatesOf, factsOf } from "./NumberPlan.ts"
 import type { NumberRoute } from "./NumberRoute.ts"
+import type { OwnNumber } from "./OwnNumber.ts"
 import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
 const toPhoneNumber = (row: NumberRow): PhoneNumber => ({
@@ -48,6 +49,10 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
       id: string,
       agentId: string | number | null
     ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberNotFound>
+    /** The active numbers of an agent (numeric id), oldest first. */
+    readonly ofAgent: (agentId: number) => Effect.Effect<ReadonlyArray<OwnNumber>>
+    /** An active number of a project (numeric id). */
+    readonly ofProject: (projectId: number, number: string) => Effect.Effect<Option.Option<OwnNumber>>
     /** The active number that was dialled on this telephony plugin. `to` may lack the plus, or carry spaces. */
     readonly route: (to: string, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
   }
@@ -117,6 +122,8 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die)
           ),
+          ofAgent: repo.ofAgent,
+          ofProject: repo.ofProject,
           route: (to, network) => repo.route(candidatesOf(to), network)
         }
       })

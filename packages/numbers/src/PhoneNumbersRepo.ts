@@ -3,6 +3,7 @@ import { AgentId } from "@svc/api/Ids"
 import { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { NumberRoute } from "./NumberRoute.ts"
+import type { OwnNumber } from "./OwnNumber.ts"
 
 /** A row of `phone_numbers`, as far as it is shown. */
 export const NumberRow = Schema.Struct({
@@ -29,6 +30,18 @@ const NewNumberRow = Schema.Struct({
   telephony: Schema.String
 })
 
+const OwnRow = Schema.Struct({
+  number: Schema.String,
+  telephony: Schema.String,
+  agent_id: Schema.NullOr(Schema.Int),
+  agent_public_id: Schema.NullOr(AgentId)
+})
+const toOwn = ({ agent_id, agent_public_id, number, telephony }: typeof OwnRow.Type): OwnNumber => ({
+  number,
+  telephony,
+  agent: agent_id === null || agent_public_id === null ? null : { id: agent_id, public_id: agent_public_id }
+})
+
 /** Table `phone_numbers`. */
 export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo")<
   PhoneNumbersRepo,
@@ -53,6 +66,10 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
       readonly before: number | undefined
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<NumberRow>>
+    /** Active numbers of an agent, oldest first. */
+    readonly ofAgent: (agentId: number) => Effect.Effect<ReadonlyArray<OwnNumber>>
+    /** An active number of a project. */
+    readonly ofProject: (projectId: number, number: string) => Effect.Effect<Option.Option<OwnNumber>>
     /** The first of the candidates that is an active number of this telephony plugin. */
     readonly route: (candidates: ReadonlyArray<string>, telephony: string) => Effect.Effect<Option.Option<NumberRoute>>
   }
@@ -93,7 +110,24 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
           order by array_position(${candidates}::text[], number) limit 1`
       })
 
+      const own = sql.literal("number, telephony, agent_id, agent_public_id")
+      const ofAgent = SqlSchema.findAll({
+        Request: Schema.Number,
+        Result: OwnRow,
+        execute: (agent) => sql`
+          select ${own} from phone_numbers where agent_id = ${agent} and status = 'active' order by id`
+      })
+      const ofProject = SqlSchema.findOne({
+        Request: Schema.Struct({ project: Schema.Number, number: Schema.String }),
+        Result: OwnRow,
+        execute: ({ number, project }) => sql`
+          select ${own} from phone_numbers
+          where number = ${number} and project_id = ${project} and status = 'active'`
+      })
+
       return {
+        ofAgent: (agentId) => Effect.map(Effect.orDie(ofAgent(agentId)), (rows) => rows.map(toOwn)),
+        ofProject: (project, number) => Effect.map(Effect.orDie(ofProject({ project, number })), Option.map(toOwn)),
         insert: (row) => Effect.orDie(insert(row)),
         assign: (project_id, id, agent) =>
           Effect.orDie(

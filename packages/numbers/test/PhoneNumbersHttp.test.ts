@@ -17,7 +17,9 @@ const Spy = Layer.succeed(PhoneNumbers, {
   list: (...args) => Effect.as(note(args), { phone_numbers: [], next_cursor: null }),
   import: (...args) => Effect.zipRight(note(args), Effect.fail(new PhoneNumberInUse())),
   assign: (...args) => Effect.zipRight(note(args), Effect.fail(new PhoneNumberNotFound())),
-  route: () => Effect.die("not asked")
+  route: () => Effect.die("not asked"),
+  ofAgent: () => Effect.die("not asked"),
+  ofProject: () => Effect.die("not asked")
 })
 
 it.effect("an org key with a project acts on that project", () =>

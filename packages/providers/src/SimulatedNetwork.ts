@@ -5,8 +5,9 @@ import { Schema } from "effect"
  * plugin that is the network and by the phones on it (the simulator, test suites).
  */
 
-const behaviour = Schema.Literal("answer", "busy", "no-answer", "reject", "voicemail", "manual")
-export type Behaviour = typeof behaviour.Type
+/** What calls to a registered number meet. */
+export const Behaviour = Schema.Literal("answer", "busy", "no-answer", "reject", "voicemail", "manual")
+export type Behaviour = typeof Behaviour.Type
 
 /** From a phone to the network. */
 export const ClientMessage = Schema.Union(
@@ -32,8 +33,11 @@ export const ClientMessage = Schema.Union(
   Schema.Struct({
     event: Schema.Literal("register"),
     numbers: Schema.Array(Schema.String),
-    behaviour,
-    ring_ms: Schema.optional(Schema.Number)
+    behaviour: Behaviour,
+    /** How long it rings before it answers or declines; 200 unless given. */
+    ring_ms: Schema.optional(Schema.Number),
+    /** Send the agent's audio as `media` too. */
+    audio: Schema.optional(Schema.Boolean)
   }),
   Schema.Struct({ event: Schema.Literal("answer"), call_ref: Schema.String }),
   Schema.Struct({ event: Schema.Literal("reject"), call_ref: Schema.String, cause: Schema.optional(Schema.String) })

@@ -1,10 +1,17 @@
 import { Context, Data, type Effect, type Stream } from "effect"
 import type { AudioFormat } from "./Audio.ts"
 import type { Health } from "./Health.ts"
+import type { Messaging } from "./Messaging.ts"
 import type { Route } from "./Route.ts"
 
 /** Why we refuse a call that we did not answer. */
 export type RejectCause = "busy" | "declined" | "unavailable"
+
+/**
+ * How far a transfer is. `ringing`: the destination's phone rings. `completed`: the caller is with the destination. The
+ * others are failures, after which the call is ours again, as if nothing had been.
+ */
+export type TransferState = "ringing" | "completed" | "busy" | "no-answer" | "rejected" | "failed"
 
 /** What the media of a call brings in. Given to the listener synchronously, in order. */
 export type CallEvent =
@@ -14,11 +21,8 @@ export type CallEvent =
   | { readonly _tag: "Dtmf"; readonly digit: string; readonly source: "rfc4733" | "in-band" | "signaling" }
   /** The peer played all audio sent before the mark, or dropped it because of `clear`. */
   | { readonly _tag: "Mark"; readonly name: string; readonly outcome: "played" | "cleared" }
-  | {
-      readonly _tag: "TransferProgress"
-      readonly state: "ringing" | "completed" | "busy" | "no-answer" | "failed"
-      readonly reason?: string
-    }
+  /** Of the transfer that was asked for: `ringing` at most once, then one of the others, exactly once. `reason` is for people. */
+  | { readonly _tag: "TransferProgress"; readonly state: TransferState; readonly reason?: string }
   | { readonly _tag: "Hold"; readonly on: boolean }
   /** The other side is gone; nothing follows. `hangup`: it hung up. `failed`: the connection broke. */
   | { readonly _tag: "Ended"; readonly cause: "hangup" | "failed"; readonly reason?: string }
@@ -37,12 +41,47 @@ export interface CallLeg {
   /** Ends the call. `reason` is for people and logs. Calling it twice does nothing. */
   readonly hangup: (reason: string) => void
   readonly sendDtmf?: (digits: string) => void
-  /** Blind transfer. Progress arrives as `TransferProgress`; after `completed` the leg is over. */
+  /**
+   * Blind transfer to `target` (E.164), one at a time. How it goes is told as `TransferProgress`, the outcome within
+   * {@link transferOutcomeMs}; the network gives up on a destination that does not answer. After `completed` the agent
+   * neither hears nor is heard, and only `Ended` follows: where the network bridges the two, when one of them has hung
+   * up (what lies between is the length of the transfer), else at once. `hangup` ends the call in any state of it.
+   */
   readonly transferBlind?: (target: string) => void
 }
 
+/** Within so many milliseconds a leg tells the outcome of a transfer. */
+export const transferOutcomeMs = 30_000
+
 /** The caller was gone, or the network refused, before the call was answered. */
 export class CallGone extends Data.TaggedError("CallGone")<{ readonly reason: string }> {}
+
+/** Why a call that we placed was not answered. `rejected`: the phone declined. `failed`: it could not be placed. `reason` is for people. */
+export class DialFailed extends Data.TaggedError("DialFailed")<{
+  readonly outcome: "busy" | "no-answer" | "rejected" | "failed"
+  readonly reason: string
+}> {}
+
+/** A call that we place. */
+export interface OutgoingCall {
+  /** Our id of the call, for the peer's records. */
+  readonly callId: string
+  /** E.164. */
+  readonly to: string
+  /** E.164: the number of ours that the call comes from. */
+  readonly from: string
+  /** The first that the network can do is used. */
+  readonly formats: ReadonlyArray<AudioFormat>
+}
+
+/** Places calls. */
+export interface Outbound {
+  /**
+   * Rings a phone and waits until it is answered, however long that takes: the engine gives up by interrupting, upon
+   * which the phone stops ringing. The leg lives until it ends or is hung up.
+   */
+  readonly dial: (call: OutgoingCall) => Effect.Effect<CallLeg, DialFailed>
+}
 
 /** A call that waits for our decision. */
 export interface IncomingCall {
@@ -75,13 +114,21 @@ export class Telephony extends Context.Tag("@svc/providers/Telephony")<
       readonly formats: ReadonlyArray<AudioFormat>
       readonly dtmfIn: boolean
       readonly dtmfOut: boolean
+      /**
+       * Whether legs can `transferBlind`. `bridge`: the network stays between the two, and knows when they are done.
+       * `refer`: it hands the caller over, and the call ends for us with that.
+       */
       readonly transfer: "refer" | "bridge" | "none"
       readonly earlyMedia: boolean
       readonly playbackMarks: "exact" | "echoed"
     }
     /** Calls as they come in. Taken by the engine once, for as long as the plugin lives. */
     readonly incoming: Stream.Stream<IncomingCall>
+    /** Absent where the network can only be called. */
+    readonly outbound?: Outbound
     readonly health: Effect.Effect<Health>
+    /** Text messages; absent where the network has none. */
+    readonly sms?: Messaging
     /** HTTP and WebSocket routes that the server mounts under `/telephony/<id>`. Signatures are verified inside. */
     readonly routes: ReadonlyArray<Route>
   }

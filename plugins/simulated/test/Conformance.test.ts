@@ -1,6 +1,7 @@
 import type { RouteRequest } from "@svc/providers/Route"
+import type { Telephony } from "@svc/providers/Telephony"
 import { languageModelSuite } from "@svc/providers/testing/LanguageModelSuite"
-import type { ConnectPhone } from "@svc/providers/testing/Phone"
+import type { ConnectPhone, PhoneCall } from "@svc/providers/testing/Phone"
 import { speechToTextSuite } from "@svc/providers/testing/SpeechToTextSuite"
 import { telephonySuite } from "@svc/providers/testing/TelephonySuite"
 import { textToSpeechSuite } from "@svc/providers/testing/TextToSpeechSuite"
@@ -26,55 +27,84 @@ const request: RouteRequest = {
 
 const states = {
   ringing: "ringing",
+  incoming: "ringing",
   answered: "answered",
   rejected: "rejected",
   hangup: "ended"
 } as const
 
-const connectPhone: ConnectPhone = (telephony) =>
-  Effect.succeed({
+const socketOn = ({ routes }: typeof Telephony.Service): FakeSocket => {
+  const socket = new FakeSocket()
+  for (const route of routes) if (route._tag === "WebSocket") route.accept(socket, request)
+  return socket
+}
+
+const phoneOf = (socket: FakeSocket): PhoneCall => {
+  const state = () =>
+    socket.received.reduce<"dialling" | (typeof states)[keyof typeof states]>(
+      (before, { event }) =>
+        event === "ringing" ||
+        event === "incoming" ||
+        event === "answered" ||
+        event === "rejected" ||
+        event === "hangup"
+          ? states[event]
+          : before,
+      "dialling"
+    )
+  return {
+    state,
+    send: (frame) => Effect.sync(() => socket.says({ event: "media", payload: Buffer.from(frame).toString("base64") })),
+    heard: () =>
+      Uint8Array.from(
+        socket.received.flatMap((message) =>
+          message.event === "media" ? [...Buffer.from(message.payload, "base64")] : []
+        )
+      ),
+    hangup: Effect.sync(() => socket.says({ event: "hangup" })),
+    drop: Effect.sync(() => socket.drops()),
+    press: (digits) => Effect.sync(() => socket.says({ event: "dtmf", digits })),
+    keys: () => socket.received.flatMap((message) => (message.event === "dtmf" ? [message.digits] : [])).join(""),
+    garbage: Effect.sync(() => {
+      socket.saysRaw("not even JSON")
+      socket.saysRaw('{"event":"media","payload":"*"}')
+      socket.saysRaw(new Uint8Array([0xff, 0x00, 0xfe]))
+    })
+  }
+}
+
+const behaviours = { answers: "answer", busy: "busy", declines: "reject", rings: "no-answer" } as const
+let others = 0
+
+const connectPhone: ConnectPhone = (telephony) => {
+  const sockets: Array<FakeSocket> = []
+  return Effect.succeed({
+    messages: () => sockets.flatMap(({ received }) => received.flatMap((one) => (one.event === "sms" ? [one] : []))),
     dial: ({ from, to }) =>
       Effect.gen(function* () {
-        const socket = new FakeSocket()
-        for (const route of telephony.routes) if (route._tag === "WebSocket") route.accept(socket, request)
+        const socket = socketOn(telephony)
+        sockets.push(socket)
         yield* Effect.addFinalizer(() => Effect.sync(() => socket.drops()))
         socket.says({ event: "dial", from, to, audio: true })
-        const state = () =>
-          socket.received.reduce<"dialling" | (typeof states)[keyof typeof states]>(
-            (before, { event }) =>
-              event === "ringing" || event === "answered" || event === "rejected" || event === "hangup"
-                ? states[event]
-                : before,
-            "dialling"
-          )
-        return {
-          state,
-          send: (frame) =>
-            Effect.sync(() => socket.says({ event: "media", payload: Buffer.from(frame).toString("base64") })),
-          heard: () =>
-            Uint8Array.from(
-              socket.received.flatMap((message) =>
-                message.event === "media" ? [...Buffer.from(message.payload, "base64")] : []
-              )
-            ),
-          hangup: Effect.sync(() => socket.says({ event: "hangup" })),
-          drop: Effect.sync(() => socket.drops()),
-          press: (digits) => Effect.sync(() => socket.says({ event: "dtmf", digits })),
-          keys: () => socket.received.flatMap((message) => (message.event === "dtmf" ? [message.digits] : [])).join(""),
-          garbage: Effect.sync(() => {
-            socket.saysRaw("not even JSON")
-            socket.saysRaw('{"event":"media","payload":"*"}')
-            socket.saysRaw(new Uint8Array([0xff, 0x00, 0xfe]))
-          })
-        }
+        return phoneOf(socket)
+      }),
+    other: (behaves) =>
+      Effect.gen(function* () {
+        const socket = socketOn(telephony)
+        yield* Effect.addFinalizer(() => Effect.sync(() => socket.drops()))
+        const number = `+1202555${1000 + ++others}`
+        socket.says({ event: "register", numbers: [number], behaviour: behaviours[behaves], audio: true })
+        return { number, call: phoneOf(socket) }
       })
   })
+}
 
 telephonySuite({
   name: "the simulated network",
   time: "virtual",
   layer: Layer.provide(SimulatedTelephony, [CallRequests.layer, NetworkClock.layer]),
-  phone: connectPhone
+  phone: connectPhone,
+  refusesSms: "+12025550000"
 })
 
 speechToTextSuite({

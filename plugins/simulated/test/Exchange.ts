@@ -1,8 +1,9 @@
 import { mulaw8k } from "@svc/providers/Audio"
 import { mulawToPcm } from "@svc/providers/G711"
+import type { Messaging } from "@svc/providers/Messaging"
 import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage } from "@svc/providers/SimulatedNetwork"
-import { type CallEvent, type CallLeg, type IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { type CallEvent, type CallLeg, type DialFailed, type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
 import { ManualTime } from "../src/Network/ManualTime.ts"
@@ -79,7 +80,12 @@ export interface Exchange {
     dial?: Partial<Extract<ClientMessage, { readonly event: "dial" }>>,
     callId?: string
   ) => Effect.Effect<{ readonly phone: FakeSocket; readonly call: AnsweredCall }>
+  /** The engine calls a number. */
+  readonly dial: (to: string, callId?: string) => Effect.Effect<AnsweredCall, DialFailed>
   readonly get: (callId: string) => Effect.Effect<{ readonly status: number; readonly body: unknown }>
+  readonly messaging: Messaging
+  /** What `GET sms` answers. */
+  readonly kept: Effect.Effect<unknown>
   readonly requests: Context.Tag.Service<CallRequests>
 }
 
@@ -131,6 +137,12 @@ export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.
         socket.take()
         return { phone: socket, call }
       }),
+    dial: (to, callId = "call_1") =>
+      Effect.map(
+        telephony.outbound?.dial({ callId, to, from: "+31207654321", formats: [mulaw8k] }) ??
+          Effect.dieMessage("the network does not dial"),
+        (leg) => new AnsweredCall(leg)
+      ),
     get: (callId) => {
       for (const route of telephony.routes) {
         if (route._tag !== "Http" || route.path !== "/calls/:call_id") continue
@@ -140,6 +152,14 @@ export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.
       }
       return Effect.dieMessage("there is no such route")
     },
+    messaging: yield* Effect.orDie(Effect.fromNullable(telephony.sms)),
+    kept: Effect.suspend(() => {
+      for (const route of telephony.routes) {
+        if (route._tag !== "Http" || route.path !== "/sms") continue
+        return Effect.map(route.handle(request), ({ body }): unknown => JSON.parse(String(body)))
+      }
+      return Effect.dieMessage("there is no such route")
+    }),
     requests: Context.get(context, CallRequests)
   }
 })

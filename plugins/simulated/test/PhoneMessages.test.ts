@@ -31,8 +31,15 @@ const malformed: ReadonlyArray<readonly [string, string, RegExp]> = [
   ["media with half a byte", '{"event":"media","payload":"A"}', /^media\.payload: /],
   ["media cut short", '{"event":"media","payload":"AAAA', /not valid JSON/],
   ["too long a message", `"${"x".repeat(300_000)}"`, /longer than/],
-  ["numbers to register", '{"event":"register","numbers":["+31"],"behaviour":"answer"}', /does not ring phones/],
-  ["an answer to a call that does not ring", '{"event":"answer","call_ref":"x"}', /does not ring phones/]
+  ["no numbers to register", '{"event":"register","numbers":[],"behaviour":"answer"}', /^register\.numbers: /],
+  ["a number that is none", '{"event":"register","numbers":[" "],"behaviour":"answer"}', /^register\.numbers: /],
+  ["an unknown behaviour", '{"event":"register","numbers":["+31"],"behaviour":"nap"}', /^register\.behaviour: /],
+  [
+    "ringing backwards",
+    '{"event":"register","numbers":["+31"],"behaviour":"answer","ring_ms":-1}',
+    /^register\.ring_ms: /
+  ],
+  ["an answer to a call that does not ring", '{"event":"answer","call_ref":"x"}', /no such call rings here/]
 ]
 
 describe("a malformed message", () => {

@@ -24,6 +24,13 @@ ${JSON.stringify(
       },
       { user: "\\b(\\w+day)\\b", tool: "find_free_slots", arguments: { day: "$1" } },
       { user: "\\b(bye|thank)", tool: "end_call", arguments: { disposition: "resolved" } },
+      {
+        user: "\\b(person|somebody|reception)",
+        say: "One moment.",
+        tool: "transfer_call",
+        arguments: { destination: "reception" }
+      },
+      { tool_result: "transfer_call", say: "Nobody is at the desk. What can I do for you?" },
       { tool_result: "find_free_slots", say: "{{result.summary}}" },
       { tool_result: "book_appointment", say: "{{result.summary}}" }
     ],
@@ -35,6 +42,9 @@ ${JSON.stringify(
 \`\`\`
 `
 
+/** Where the agent transfers callers to who want to talk to a person. */
+const receptionNumber = "+15550100199"
+
 const text = { type: "string" }
 
 /** The answer to `call.started`: everything about one call. */
@@ -43,6 +53,8 @@ const configuration = {
   first_message: "Bright Smile, hello!",
   end_session_message: "Goodbye!",
   inactivity_timeout: 60,
+  transfer_destinations: { reception: receptionNumber },
+  voicemail_message: "This is Bright Smile. Please call us back.",
   tools: [
     {
       name: "find_free_slots",

@@ -62,7 +62,9 @@ const row = (activity: Activity): string | null => {
 /** The examples, each with the number that it is for. */
 const examples = [
   { file: "appointment.yaml", to: demoNumber },
-  { file: "menu.yaml", to: menuNumber }
+  { file: "menu.yaml", to: menuNumber },
+  { file: "transfer.yaml", to: demoNumber },
+  { file: "outbound.yaml", to: demoNumber }
 ]
 
 /** Calls that scripts make, one after the other until one does not go as it should. */

@@ -23,7 +23,11 @@ const table: Readonly<Record<string, Permission>> = {
   "packages/agents": { packages: foundation, services: ["auth", "billing", "webhooks"] },
   "packages/knowledge": { packages: foundation, services: ["auth", "billing", "agents"] },
   "packages/numbers": { packages: foundation, services: ["auth", "billing", "agents"] },
-  "packages/call-engine": { packages: foundation, services: ["auth", "billing", "agents", "knowledge", "numbers"] },
+  "packages/sms": { packages: foundation, services: ["auth", "billing", "agents", "numbers"] },
+  "packages/call-engine": {
+    packages: foundation,
+    services: ["auth", "billing", "agents", "knowledge", "numbers", "sms"]
+  },
   "packages/bookings": { packages: ["api", "database", "cluster"], services: ["auth", "billing"] },
   "plugins/*": { packages: ["providers"] },
   "simulator/src/demo": { packages: ["api", "providers", "server"] },

@@ -38,14 +38,16 @@ export const call: Shape = { ...callSummary, transcript: "list", latency_data: "
 
 export const transcriptTurn: Shape = { role: "text", content: "text", timestamp: "number" }
 
-/** Spec 2.6; `response_ms` is our extension. */
+/** Spec 2.6; the last three are our extensions. */
 export const turnLatency: Shape = {
   turn: "integer",
   ts: "number",
   llm_ttfb_ms: "number?",
   tts_start_ms: "number?",
   tts_ttfb_ms: "number?",
-  response_ms: "number?"
+  response_ms: "number?",
+  endpointing_ms: "number?",
+  platform_ms: "number?"
 }
 
 /** Decisions §4.5. */

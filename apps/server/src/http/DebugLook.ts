@@ -25,6 +25,7 @@ svg { display: block; width: 100%; height: 1.1rem; } .s1 { fill: var(--model); }
 .turn { display: grid; grid-template-columns: 4rem minmax(0, 1fr) 6rem; gap: .6rem; align-items: center; padding: .2rem 0; }
 .turn span:last-child { text-align: right; font: 13px ui-monospace, monospace; }
 .key span { margin-right: 1rem; } .key svg { display: inline-block; width: .8rem; height: .8rem; vertical-align: -1px; }
+audio { display: block; width: 100%; margin: .8rem 0; } h3 { margin: .6rem 0 0; font-size: .8rem; font-weight: 600; color: var(--faint); }
 @media (max-width: 600px) { li { grid-template-columns: 4rem minmax(0, 1fr); } .who { grid-column: 2; } .what { grid-column: 2; } }
 `
 
@@ -45,4 +46,4 @@ if (main.dataset.live === "yes") {
 `
 
 /** The page's Content-Security-Policy: its own style and script by their hashes, its own stream, and nothing else. */
-export const policy = `default-src 'none'; style-src ${hashSource(style)}; script-src ${hashSource(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+export const policy = `default-src 'none'; style-src ${hashSource(style)}; script-src ${hashSource(script)}; connect-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`

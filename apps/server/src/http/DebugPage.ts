@@ -1,8 +1,16 @@
 import type { Call, TurnLatency } from "@svc/api/calls/Call"
+import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
+import type { CallbackExchange } from "@svc/call-engine/CallbackExchange"
 import type { CallStory, StoryLine } from "@svc/call-engine/CallStory"
 import type { DebugView } from "@svc/call-engine/DebugLinks"
 import { script, style } from "./DebugLook.ts"
 import { html } from "./Html.ts"
+
+/** A call as the page shows it: also what became of its webhooks, and where the page is. */
+export interface ShownCall extends DebugView {
+  readonly deliveries: ReadonlyArray<DeliveryRecord>
+  readonly path: string
+}
 
 /** Milliseconds as a clock that began with the call: `1:02.345`. */
 const clock = (ms: number): string => {
@@ -97,14 +105,69 @@ const storyLine = ({ actor, at, detail, what }: StoryLine, index: number): strin
   return `<li><time>${clock(at)}</time><span class="who ${actor}">${actor}</span><div class="what">${text}</div></li>`
 }
 
+/** JSON in lines; what is none, or was cut, as it came. */
+const pretty = (body: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}
+
+const exchangeLine =
+  (startedAt: number) =>
+  ({ duration_ms, error, event, request, response, started_at, status }: CallbackExchange, index: number): string => {
+    const outcome = error === null ? `${status ?? ""}` : `<span class="bad">${html(error)}</span>`
+    const answer = response === null ? "" : `<h3>answer</h3><pre>${html(pretty(response))}</pre>`
+    return `<li><time>${clock(started_at - startedAt)}</time><span class="who server">${duration_ms} ms</span><div class="what"><details id="x${index}"><summary>${html(event)} ${outcome}</summary><h3>request</h3><pre>${html(pretty(request))}</pre>${answer}</details></div></li>`
+  }
+
+const exchangesOf = ({ call, exchanges }: DebugView): string =>
+  exchanges.length === 0
+    ? ""
+    : `<h2>Requests to the agent's server</h2><ol>${exchanges.map(exchangeLine(Date.parse(call.started_at))).join("")}</ol>`
+
+/** Without what may be secret in it. */
+const place = (url: string): string => {
+  const { host, pathname } = new URL(url)
+  return host + pathname
+}
+
+const deliveryLine =
+  (startedAt: number) =>
+  ({ attempt, created_at, error, event, status_code, success, url }: DeliveryRecord): string => {
+    const outcome = success
+      ? `${status_code ?? ""}`
+      : `<span class="bad">${html(error ?? `status ${status_code}`)}</span>`
+    const again = attempt > 1 ? `, attempt ${attempt}` : ""
+    return `<li><time>${clock(Date.parse(created_at) - startedAt)}</time><span class="who event">webhook</span><span class="what">${html(event)} to ${html(place(url))}${again}: ${outcome}</span></li>`
+  }
+
+const deliveriesOf = ({ call, deliveries }: ShownCall): string =>
+  deliveries.length === 0
+    ? ""
+    : `<h2>Webhooks</h2><ol>${deliveries.map(deliveryLine(Date.parse(call.started_at))).join("")}</ol>`
+
+const playerOf = ({ has_recording }: Call, path: string): string =>
+  has_recording ? `<audio controls preload="metadata" src="${html(path)}/recording.mp3"></audio>` : ""
+
 /** What is shown of a call, and is sent again while it runs. */
-export const content = ({ call, story }: DebugView): string =>
-  `<h1>${html(call.call_id)}</h1>${factsOf(call)}${story === undefined ? "" : warningsOf(story)}${transcriptOf(call)}${waterfall(
-    call.latency_data.turns
-  )}${story === undefined ? "" : `<h2>Timeline</h2><ol>${story.lines.map(storyLine).join("")}</ol>`}`
+export const content = (view: ShownCall): string => {
+  const { call, path, story } = view
+  return [
+    `<h1>${html(call.call_id)}</h1>${factsOf(call)}`,
+    story === undefined ? "" : warningsOf(story),
+    playerOf(call, path),
+    transcriptOf(call),
+    waterfall(call.latency_data.turns),
+    exchangesOf(view),
+    deliveriesOf(view),
+    story === undefined ? "" : `<h2>Timeline</h2><ol>${story.lines.map(storyLine).join("")}</ol>`
+  ].join("")
+}
 
 /** The whole page. */
-export const page = (view: DebugView): string => `<!doctype html>
+export const page = (view: ShownCall): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex"><title>${html(view.call.call_id)}</title><style>${style}</style></head>
 <body><main data-live="${view.call.ended_at === null ? "yes" : "no"}">${content(view)}</main><script>${script}</script></body></html>

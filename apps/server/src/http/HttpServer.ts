@@ -10,6 +10,7 @@ import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from
 import type { DebugLinks } from "@svc/call-engine/DebugLinks"
 import type { Recordings } from "@svc/call-engine/Recordings"
 import { Providers } from "@svc/providers/Providers"
+import type { Deliveries } from "@svc/webhooks/Deliveries"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "./ClientAddress.ts"
 import { debugRoutes } from "./DebugRoutes.ts"
@@ -137,9 +138,9 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   static readonly layer: Layer.Layer<
     HttpServer,
     StartError,
-    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | Recordings | DebugLinks
+    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | Recordings | DebugLinks | Deliveries
   > = Layer.suspend(() =>
-    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | Recordings | DebugLinks>(
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | Recordings | DebugLinks | Deliveries>(
       VoiceApi,
       WorkspaceEdge.routes,
       voicePreviewRoutes,

@@ -18,7 +18,7 @@ const pour = (response: ServerResponse, { read }: RecordingFile, range: ObjectRa
   )
 
 /** Sends a recording as players want it: whole or in part, and its head alone. */
-const answer = (exchange: Exchange, file: RecordingFile, run: RunRequest): void => {
+export const sendRecording = (exchange: Exchange, file: RecordingFile, run: RunRequest): void => {
   const { request, response } = exchange
   const { size } = file
   const known = {
@@ -62,7 +62,7 @@ export const recordingRoutes: ServedRoutes<Recordings> = ({ run }) =>
   Effect.map(Recordings, (recordings) => {
     const serve: Serve = (exchange, { file = "" }, search) => {
       run(recordings.open(file, new URLSearchParams(search))).addObserver((exit) => {
-        if (exit._tag === "Success") answer(exchange, exit.value, run)
+        if (exit._tag === "Success") sendRecording(exchange, exit.value, run)
         else answerFailure(exchange, path, exit.cause, run)
       })
     }

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
-import { Json, JsonObject } from "../Wire.ts"
+import { SenderName } from "../sms/SmsLimits.ts"
+import { E164, Json, JsonObject } from "../Wire.ts"
 
 /** Requests to the agent's `server_url` and their answers (spec 6.6). */
 
@@ -16,6 +17,10 @@ export const CallStartedRequest = Schema.Struct({
 })
 export type CallStartedRequest = typeof CallStartedRequest.Type
 
+/** How long a tool may take, in seconds, and how long one may that does not say. */
+export const TimeoutSeconds = Schema.Number.pipe(Schema.between(0.1, 120))
+export const toolSeconds = 5
+
 /** A tool that the model may call (spec 2.8). */
 export const ToolDefinition = Schema.Struct({
   name: Schema.String.pipe(Schema.pattern(/^[a-zA-Z0-9_-]{1,64}$/)),
@@ -23,7 +28,7 @@ export const ToolDefinition = Schema.Struct({
   /** JSON Schema of the arguments. */
   parameters: Schema.optionalWith(JsonObject, { default: () => ({ type: "object", properties: {} }) }),
   /** Seconds; each tool is timed on its own. */
-  timeout_seconds: Schema.optionalWith(Schema.Number.pipe(Schema.between(0.1, 120)), { default: () => 5 }),
+  timeout_seconds: Schema.optionalWith(TimeoutSeconds, { default: () => toolSeconds }),
   usage_instructions: Schema.optional(Schema.String)
 })
 export type ToolDefinition = typeof ToolDefinition.Type
@@ -55,6 +60,19 @@ export const preGatherFields = {
   terminator: Terminator
 } as const
 
+/** Most terms that a recognizer is told to listen for (spec 8). */
+const mostKeyterms = 100
+
+/** `post_call.sms` (spec 6.6): a message that is sent when the call has ended. */
+export const postCallSmsFields = {
+  to: Schema.Union(Schema.Literal("caller"), E164).annotations({
+    message: () => ({ message: 'to must be "caller" or a valid E.164 phone number', override: true })
+  }),
+  /** Variables are filled in before it is measured. */
+  message: Schema.String.pipe(Schema.pattern(/\S/, { message: () => "message is required." })),
+  sender_name: SenderName
+} as const
+
 /**
  * The configuration of one call, as the engine uses it. Each field of the answer is decoded by itself: a bad one is
  * left out and reported, it never kills the call (decisions §4.11).
@@ -64,12 +82,26 @@ export const callStartedFields = {
   system_prompt_append: Schema.String,
   first_message: Schema.String,
   end_session_message: Schema.String,
+  /** Extension: left with a voicemail that took an outbound call. */
+  voicemail_message: Schema.String,
   language: Schema.String,
   voice: Schema.String,
   max_duration: Schema.Int,
+  recording_enabled: Schema.Boolean,
   /** Seconds of caller silence before we hang up. */
   inactivity_timeout: Schema.Number.pipe(Schema.greaterThan(0)),
+  stt_format: Schema.Literal("smart", "numerals", "raw"),
+  /** Blank ones do not count. */
+  stt_keyterms: Schema.Array(Schema.String).pipe(
+    Schema.filter((terms) => terms.filter((term) => term.trim() !== "").length <= mostKeyterms, {
+      message: () => `stt_keyterms cannot exceed ${mostKeyterms} terms`
+    })
+  ),
   tools: Schema.Array(Json),
+  /** `auto`, or what is said while a tool runs. */
+  speak_during_tool_call: Schema.String,
+  /** Field name to definition; its fields are read one by one. */
+  extraction_schema: JsonObject,
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: JsonObject
 } as const

@@ -47,6 +47,9 @@ export const TranscriptTurn = Schema.Struct({
 }).annotations({ identifier: "TranscriptTurn" })
 export type TranscriptTurn = typeof TranscriptTurn.Type
 
+/** Calls that were recorded before it was measured lack it. */
+const addedLater = Schema.optionalWith(Schema.NullOr(Schema.Number), { default: () => null })
+
 /** Latency of one agent turn, in milliseconds; null where the stage did not happen. `ts` is seconds from the call's start. */
 export const TurnLatency = Schema.Struct({
   turn: Schema.Int,
@@ -55,10 +58,17 @@ export const TurnLatency = Schema.Struct({
   llm_ttfb_ms: Schema.NullOr(Schema.Number),
   /** Model asked → first sentence handed to speech synthesis. */
   tts_start_ms: Schema.NullOr(Schema.Number),
-  /** First sentence handed over → its first audio. */
+  /** First sentence asked of the voice → its first audio. */
   tts_ttfb_ms: Schema.NullOr(Schema.Number),
   /** Extension: end of the caller's speech as we noticed it → first agent frame sent. */
-  response_ms: Schema.NullOr(Schema.Number)
+  response_ms: Schema.NullOr(Schema.Number),
+  /** Extension: end of the caller's sound → the end of the turn as we noticed it. Comes before `response_ms`. */
+  endpointing_ms: addedLater,
+  /**
+   * Extension: what the platform itself added: first sentence → asked of the voice, and first audio → its first frame
+   * sent. Null when the agent was still speaking, so that the answer had to wait for that.
+   */
+  platform_ms: addedLater
 }).annotations({ identifier: "TurnLatency" })
 export type TurnLatency = typeof TurnLatency.Type
 

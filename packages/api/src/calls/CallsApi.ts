@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { Day } from "../Day.ts"
 import { AnyId, CallId } from "../Ids.ts"
 import { AccessRule } from "../Principal.ts"
-import { ValidationError } from "../VoiceError.ts"
+import { InsufficientCredits, ValidationError } from "../VoiceError.ts"
 import { Limit } from "../Wire.ts"
 import {
   Call,
@@ -20,6 +20,8 @@ import {
 } from "./Call.ts"
 import { CallsSummary, CallsSummaryQuery } from "./CallsSummary.ts"
 import { GatherAccepted, GatherAlreadyActive, GatherRequest } from "./Gather.ts"
+import { ConcurrentCallLimitExceeded, OutboundNotSupported, PlaceCallRequest } from "./PlaceCall.ts"
+import { TransferAlreadyActive, TransferDone, TransferFailed, TransferRequest } from "./Transfer.ts"
 
 /** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
 export const CallsQuery = Schema.Struct({
@@ -62,6 +64,22 @@ export const CallsApi = HttpApiGroup.make("calls")
       .setUrlParams(CallsQuery)
       .addSuccess(Schema.Struct({ calls: Schema.Array(CallSummary), next_cursor: Schema.NullOr(Schema.String) }))
       .addError(ValidationError.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("place", "/v1/calls")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Place a call",
+          description:
+            "The agent calls a number (extension). Answers with the call while it rings; it ends as `no-answer`, `busy` or `failed`, or goes `in-progress`. `from_number` must be a number of the project; without it, the call comes from the agent's own."
+        })
+      )
+      .setPayload(PlaceCallRequest)
+      .addSuccess(Call, { status: 201 })
+      .addError(ValidationError.wire)
+      .addError(InsufficientCredits.wire)
+      .addError(OutboundNotSupported.wire)
+      .addError(ConcurrentCallLimitExceeded.wire)
   )
   .add(
     HttpApiEndpoint.get("summary", "/v1/calls/summary")
@@ -159,4 +177,23 @@ export const CallsApi = HttpApiGroup.make("calls")
       .addError(CallNotInProgress.wire)
       .addError(GatherAlreadyActive.wire)
       .addError(NoControlChannel.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("transfer", "/v1/calls/:callId/transfer")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Transfer a call",
+          description:
+            "Hands the caller over to another number (blind transfer) and answers with the outcome, which may take as long as a phone rings. A transfer that fails is a 422 whose message carries the reason; the caller is then back with the agent. One transfer at a time: another is a 409, as is a call that is not `in-progress`."
+        })
+      )
+      .setPath(callId)
+      .setPayload(TransferRequest)
+      .addSuccess(TransferDone)
+      .addError(ValidationError.wire)
+      .addError(CallNotFound.wire)
+      .addError(CallNotInProgress.wire)
+      .addError(TransferAlreadyActive.wire)
+      .addError(NoControlChannel.wire)
+      .addError(TransferFailed.wire)
   )

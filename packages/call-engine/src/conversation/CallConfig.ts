@@ -1,9 +1,13 @@
 import { languages } from "@svc/api/agents/Agent"
-import { callStartedFields, ToolDefinition } from "@svc/api/callbacks/CallStarted"
+import { callStartedFields, TimeoutSeconds, ToolDefinition, toolSeconds } from "@svc/api/callbacks/CallStarted"
 import { Either, Schema } from "effect"
+import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
 import { decodeValue, fieldReader, isRecord, Warning } from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
+import { metadataProblem } from "./MetadataLimits.ts"
+import { PostCallSms, postCallSmsOf } from "./PostCallSms.ts"
+import { destinationsOf } from "./TransferAnswer.ts"
 
 /** What the agent's own settings give a call before its server is asked. */
 export const AgentDefaults = Schema.Struct({
@@ -22,20 +26,42 @@ export const CallTool = Schema.extend(
 )
 export type CallTool = typeof CallTool.Type
 
+/** A field that calls of earlier versions lack in their journals. */
+const added = <A, I>(schema: Schema.Schema<A, I>, otherwise: () => NoInfer<A>) =>
+  Schema.optionalWith(schema, { exact: true, default: otherwise })
+const none = () => null
+
 /** The configuration of one call: the `call.started` answer over the agent's defaults, every field decided. */
 export const CallConfig = Schema.Struct({
   system_prompt: Schema.String,
   first_message: Schema.NullOr(Schema.String),
   end_session_message: Schema.NullOr(Schema.String),
+  /** Left with a voicemail that took the call which we placed. Absent in journals of earlier versions. */
+  voicemail_message: Schema.optionalWith(Schema.NullOr(Schema.String), { exact: true }),
   language: Schema.String,
   voice: Schema.String,
   /** Seconds. */
   max_duration: Schema.Number,
   /** Seconds, or null: no limit. */
   inactivity_timeout: Schema.NullOr(Schema.Number),
+  /** Null: as the agent's settings say. */
+  recording_enabled: added(Schema.NullOr(Schema.Boolean), none),
+  stt_format: added(callStartedFields.stt_format, () => "smart" as const),
+  stt_keyterms: added(Schema.Array(Schema.String), () => []),
+  /** `auto`, or the words. */
+  speak_during_tool_call: added(Schema.NullOr(Schema.String), none),
   /** Custom tools, run by the agent's server. */
   tools: Schema.Array(CallTool),
   end_call: Schema.Boolean,
+  /** `svc_send_sms`, when the model may use it. */
+  send_sms: added(Schema.NullOr(Schema.Struct({ timeout_seconds: Schema.Number })), none),
+  /** What is drawn from the call when it has ended. */
+  extraction: added(Schema.NullOr(ExtractionSchema), none),
+  post_call_sms: added(Schema.NullOr(PostCallSms), none),
+  /** Label → E.164: where the model may transfer the caller to. Absent in journals of earlier versions. */
+  transfer_destinations: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.String }), {
+    exact: true
+  }),
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   /** Fields that were left out because they were not valid, each with the reason (decisions §4.11). */
@@ -44,17 +70,19 @@ export const CallConfig = Schema.Struct({
 export type CallConfig = typeof CallConfig.Type
 
 /** Names of the tools that the platform runs itself (spec 2.8): listed in `tools` to enable them, never sent to the server. */
-export const platformTools: ReadonlySet<string> = new Set(["end_call", "svc_send_sms", "transfer_call"])
+export const platformTools: ReadonlySet<string> = new Set([
+  "end_call",
+  "svc_send_sms",
+  "svc_voicemail_reached",
+  "transfer_call"
+])
 
-/** Most bytes of a metadata object's JSON, and its deepest nesting (spec 8). */
-const metadataBytes = 65_536
-const metadataDepth = 5
-
-/** Whether objects and arrays are nested in more than so many levels. Looks no deeper than that. */
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+/** How long a platform tool may take, in seconds: as its entry in `tools` says, else as any tool. */
+const platformSeconds = (warnings: Array<Warning>, path: string, item: unknown): number => {
+  const given = isRecord(item) ? item : {}
+  const wanted = fieldReader(warnings, given, `${path}.`)("timeout_seconds", TimeoutSeconds)
+  return wanted ?? toolSeconds
+}
 
 /** What makes an answer unusable: the call is hung up (spec 6.6). */
 export interface Unusable {
@@ -101,9 +129,11 @@ export const resolve = (
 
   const tools: Array<CallTool> = []
   let end_call = agent.end_call_enabled
+  let send_sms: CallConfig["send_sms"] = null
   for (const [index, item] of (read("tools", callStartedFields.tools) ?? []).entries()) {
     const name = typeof item === "object" && item !== null && "name" in item ? item.name : undefined
     if (name === "end_call") end_call = true
+    else if (name === "svc_send_sms") send_sms = { timeout_seconds: platformSeconds(warnings, `tools.${index}`, item) }
     else if (typeof name === "string" && platformTools.has(name))
       warn(`tools.${index}`, `the platform tool ${name} is not available`)
     else {
@@ -120,22 +150,28 @@ export const resolve = (
   }
 
   const wantedMetadata = read("metadata", callStartedFields.metadata) ?? {}
-  const metadata = isDeeper(wantedMetadata, metadataDepth)
-    ? (warn("metadata", `metadata must not exceed ${metadataDepth} levels`) ?? {})
-    : new TextEncoder().encode(JSON.stringify(wantedMetadata)).length > metadataBytes
-      ? (warn("metadata", `metadata must not exceed ${metadataBytes} bytes`) ?? {})
-      : wantedMetadata
+  const problem = metadataProblem(wantedMetadata)
+  const metadata = problem === null ? wantedMetadata : (warn("metadata", problem) ?? {})
 
   return Either.right({
     system_prompt: append === null ? prompt : `${prompt}\n\n${append}`,
     first_message: read("first_message", callStartedFields.first_message) || null,
     end_session_message: read("end_session_message", callStartedFields.end_session_message) || null,
+    voicemail_message: read("voicemail_message", callStartedFields.voicemail_message) || null,
     language,
     voice,
     max_duration,
     inactivity_timeout: read("inactivity_timeout", callStartedFields.inactivity_timeout),
+    recording_enabled: read("recording_enabled", callStartedFields.recording_enabled),
+    stt_format: read("stt_format", callStartedFields.stt_format) ?? "smart",
+    stt_keyterms: (read("stt_keyterms", callStartedFields.stt_keyterms) ?? []).filter((term) => term.trim() !== ""),
+    speak_during_tool_call: read("speak_during_tool_call", callStartedFields.speak_during_tool_call)?.trim() || null,
     tools,
     end_call,
+    send_sms,
+    extraction: extractionOf(read("extraction_schema", callStartedFields.extraction_schema), warnings),
+    post_call_sms: postCallSmsOf(answer, warnings),
+    transfer_destinations: destinationsOf(answer["transfer_destinations"], warnings),
     dtmf_actions: read("dtmf_actions", callStartedFields.dtmf_actions) ?? {},
     metadata,
     warnings

@@ -1,14 +1,30 @@
-import { apology } from "./Apology.ts"
+import * as AfterCall from "./AfterCall.ts"
 import type { Command } from "./Command.ts"
 import * as Ending from "./Ending.ts"
+import * as Failures from "./Failures.ts"
+import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
 import type { Facts, Input } from "./Input.ts"
 import * as Limits from "./Limits.ts"
 import * as Model from "./Model.ts"
+import * as Outbound from "./Outbound.ts"
 import * as Speech from "./Speech.ts"
-import { type Conversation, command, type Draft, emit, ids, initial, patch, timestamp } from "./State.ts"
+import {
+  type Conversation,
+  command,
+  type Draft,
+  emit,
+  ids,
+  initial,
+  patch,
+  startTimer,
+  stopTimer,
+  timestamp
+} from "./State.ts"
 import * as Tools from "./Tools.ts"
+import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
+import * as Voicemail from "./Voicemail.ts"
 
 /**
  * The conversation of a call, as a pure function: no I/O, no clock, no provider. The same inputs give the same commands,
@@ -19,21 +35,28 @@ export type { Conversation } from "./State.ts"
 
 type Result = readonly [Conversation, ReadonlyArray<Command>]
 
-/** A call that has just come in. */
+/** A call that has just come in, or is to be placed. */
 export const start = (facts: Facts): Result => {
   const d: Draft = { state: initial(facts), at: 0, commands: [] }
   emit(d, { event: "call.ringing", data: { ...ids(d), from: facts.from, to: facts.to } })
-  command(d, { _tag: "FetchConfig" })
+  if (facts.outbound === undefined) command(d, { _tag: "FetchConfig" })
+  else {
+    command(d, { _tag: "Dial" })
+    startTimer(d, Outbound.ringTimer, facts.outbound.ring_timeout_seconds * 1000)
+  }
   return [d.state, d.commands]
 }
 
 /** What the conversation makes of an input. */
 export const step = (state: Conversation, input: Input): Result => {
   if (state.phase === "over") return [state, []]
-  const d: Draft = { state, at: input.at, commands: [] }
-  apply(d, input)
+  const d: Draft = { state, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
+  if (state.phase === "draining") Ending.onDraining(d, input)
+  else apply(d, input)
   Speech.closeFinished(d)
+  Turn.proceed(d)
   Gather.proceed(d)
+  Transfer.proceed(d)
   Ending.continueEnding(d)
   Limits.watchInactivity(d)
   return [d.state, d.commands]
@@ -41,17 +64,31 @@ export const step = (state: Conversation, input: Input): Result => {
 
 /** Whether a partial transcript would change anything now; others need not be told (nor journaled). */
 export const heedsPartial = (state: Conversation): boolean =>
-  !state.caller.speaking || state.interruption?.user_text === null || Speech.isSpeaking(state)
+  !state.caller.speaking ||
+  state.voicemail === "unknown" ||
+  (state.caller.words.length === 0 && state.caller.partial === "") ||
+  state.phase === "draining" ||
+  state.interruption?.user_text === null ||
+  Speech.isSpeaking(state)
 
 const apply = (d: Draft, input: Input): void => {
+  if (d.state.phase === "after") {
+    AfterCall.apply(d, input)
+    return
+  }
   switch (input._tag) {
     case "MenuAnswered":
+      if (d.state.phase === "connected") {
+        patch(d, { phase: "menu", menu: input.menu })
+        Gather.enqueue(d, { kind: "menu" }, input.menu.rules, input.menu.max_retries)
+        return
+      }
       if (d.state.phase !== "starting") return
       patch(d, { phase: "answering", menu: input.menu })
       command(d, { _tag: "Answer" })
       return
     case "ConfigAnswered":
-      if (awaitsChoice(d)) {
+      if (awaitsConfig(d)) {
         patch(d, { phase: "live", config: input.config })
         converse(d)
       } else if (d.state.phase === "starting") {
@@ -60,7 +97,7 @@ const apply = (d: Draft, input: Input): void => {
       }
       return
     case "ConfigFailed":
-      if (d.state.phase === "starting" || awaitsChoice(d)) Ending.over(d, Ending.failed)
+      if (d.state.phase === "starting" || awaitsConfig(d)) Ending.over(d, Ending.failed)
       return
     case "Answered":
       if (d.state.phase === "answering") onAnswered(d)
@@ -68,53 +105,81 @@ const apply = (d: Draft, input: Input): void => {
     case "AnswerFailed":
       if (d.state.phase === "answering") Ending.over(d, Ending.canceled)
       return
+    case "DialFailed":
+      if (d.state.phase === "answering") Ending.over(d, Outbound.outcomeOf(input.outcome))
+      return
     case "CallerHungUp":
-      Ending.over(d, d.state.answered_at === null ? Ending.canceled : Ending.hungUp)
+      if (d.state.voicemail === "machine") Ending.over(d, Voicemail.hungUp)
+      else Ending.over(d, d.state.answered_at === null ? Ending.canceled : Ending.hungUp)
       return
     case "LegFailed":
       Ending.over(d, Ending.failed)
       return
     case "Crashed":
-      // Nobody is there to tell of words that were not finished (decisions §4.14).
-      patch(d, { caller: { ...d.state.caller, words: [], partial: "" } })
-      Ending.over(d, Ending.failed)
+      // Nobody is there to tell of words that were not finished (decisions §4.14), or to give the last ones.
+      patch(d, { caller: { ...d.state.caller, words: [], partial: "" }, listening: false })
+      Ending.cutOff(d)
       return
     case "EndRequested":
       endRequested(d, input.by)
       return
     default:
-      // Everything else belongs to an answered call.
-      if (d.state.answered_at !== null) applyLive(d, input)
+      // Everything else belongs to an answered call that is ours.
+      if (d.state.phase === "transferred") onTransferred(d, input)
+      else if (d.state.answered_at !== null) applyLive(d, input)
+      else if (Outbound.isOfRinging(input)) Ending.over(d, Outbound.outcomeOf("no-answer"))
       return
   }
+}
+
+/** The caller is with somebody else: we only wait for the end. */
+const onTransferred = (d: Draft, input: Input): void => {
+  if (input._tag === "TimerFired" && d.state.timers.has(input.timer)) Ending.over(d, Transfer.outcome)
 }
 
 const applyLive = (d: Draft, input: Input): void => {
   switch (input._tag) {
     case "CallerSpeechStarted":
-      Turn.onSpeechStarted(d)
+      Voicemail.onSpeechStarted(d)
+      Turn.onSpeechStarted(d, input)
       return
     case "CallerSpeechStopped":
-      Turn.onSpeechStopped(d)
+      Turn.onSpeechStopped(d, input)
+      Voicemail.onSpeechStopped(d)
       return
     case "CallerPartial":
+      Voicemail.onWords(d, input.text)
       Turn.onWords(d, input.text, false)
       return
     case "CallerFinal":
-      patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      Voicemail.onWords(d, input.text)
       Turn.onWords(d, input.text, true)
       return
     case "CallerEndOfTurn":
+      patch(d, { deaf_ms: 0 })
       Turn.onEndOfTurn(d)
       return
+    case "RecognizerFinished":
+      return
     case "RecognizerFailed":
-      if (Turn.onRecognizerFailed(d)) Ending.begin(d, "error")
+      Failures.onRecognizer(d)
       return
     case "Dtmf":
       onDtmf(d, input.digit)
       return
     case "GatherRequested":
-      if (d.state.phase === "live" && !Gather.isActive(d.state)) Gather.enqueue(d, { kind: "request" }, input.rules)
+      if (d.state.phase !== "live" || Transfer.isActive(d.state)) return
+      if (!Gather.isActive(d.state)) Gather.enqueue(d, { kind: "request" }, input.rules)
+      return
+    case "TransferRequested":
+      Transfer.onRequested(d, input)
+      return
+    case "TransferProgressed":
+      Transfer.onProgress(d, input)
+      return
+    case "BeepHeard":
+      Voicemail.onBeep(d)
       return
     case "ModelStarted":
       Model.onStarted(d, input)
@@ -125,12 +190,13 @@ const applyLive = (d: Draft, input: Input): void => {
     case "ModelToolCalls":
       if (!Model.acceptsCalls(d, input)) return
       if (Tools.invoke(d, input) !== null) Ending.begin(d, "agent-hangup", { finishSpeech: true })
+      else Voicemail.onHint(d, input)
       return
     case "ModelDone":
-      modelFailed(d, Model.onDone(d, input))
+      Failures.onModel(d, Model.onDone(d, input))
       return
     case "ModelFailed":
-      modelFailed(d, Model.onFailed(d, input))
+      Failures.onModel(d, Model.onFailed(d, input))
       return
     case "SpeechStarted":
       Speech.onStarted(d, input)
@@ -139,12 +205,11 @@ const applyLive = (d: Draft, input: Input): void => {
       Speech.onPlayed(d, input)
       return
     case "SpeechFailed":
-      // A voice that failed twice will not say the farewell either.
-      if (Speech.onFailed(d, input) && d.state.failures.speech > 1) Ending.begin(d, "error", { farewell: false })
+      Failures.onVoice(d, input)
       return
     case "SpeechCleared":
       Speech.onCleared(d, input)
-      Turn.onCleared(d)
+      if (!Failures.onCleared(d)) Turn.onCleared(d)
       return
     case "ToolAnswered":
       Tools.onAnswered(d, input)
@@ -158,13 +223,23 @@ const applyLive = (d: Draft, input: Input): void => {
   }
 }
 
-/** Whether the caller has chosen from the menu, and the configuration for that choice is on its way. */
-const awaitsChoice = (d: Draft): boolean => d.state.phase === "menu" && !Gather.isActive(d.state)
+/** Whether the call is answered and its configuration on its way: of a call that we placed, or after the menu. */
+const awaitsConfig = (d: Draft): boolean =>
+  d.state.phase === "connected" || (d.state.phase === "menu" && !Gather.isActive(d.state))
 
 const onAnswered = (d: Draft): void => {
   const { facts, menu } = d.state
-  patch(d, { phase: menu === null ? "live" : "menu", answered_at: d.at })
+  const outbound = facts.outbound !== undefined
+  patch(d, { phase: outbound ? "connected" : menu === null ? "live" : "menu", answered_at: d.at })
   emit(d, { event: "call.started", data: { ...ids(d), from: facts.from, to: facts.to } })
+  if (outbound) {
+    stopTimer(d, Outbound.ringTimer)
+    patch(d, { voicemail: "unknown" })
+    Voicemail.onAnswered(d)
+    Limits.onAnswered(d)
+    command(d, { _tag: "FetchConfig" })
+    return
+  }
   if (menu === null) {
     converse(d)
     return
@@ -175,17 +250,24 @@ const onAnswered = (d: Draft): void => {
 
 /** From here on the caller is listened to. */
 const converse = (d: Draft): void => {
-  const { config, facts } = d.state
-  command(d, { _tag: "Listen", language: config?.language ?? facts.agent.language })
+  const { config } = d.state
+  patch(d, { opened_at: d.at })
+  Failures.listen(d)
   Limits.onAnswered(d)
+  if (Voicemail.onConverse(d)) return
   if (config?.first_message) Speech.announce(d, config.first_message)
 }
 
 const endRequested = (d: Draft, by: "api" | "shutdown"): void => {
+  if (d.state.phase === "transferred") {
+    Ending.over(d, Transfer.outcome)
+    return
+  }
   if (by === "api") {
     Ending.begin(d, "api")
     return
   }
+  patch(d, { stopping: true })
   if (d.state.answered_at === null) {
     Ending.over(d, Ending.failed)
     return
@@ -212,29 +294,12 @@ const afterGather = (d: Draft, gathered: Gather.Gathered | null): void => {
   Model.continueAfterTools(d)
 }
 
-/** The first failure is excused, the second in a row ends the call. */
-const modelFailed = (d: Draft, reason: string | null): void => {
-  if (reason === null || d.state.phase !== "live") return
-  const failures = { ...d.state.failures, model: d.state.failures.model + 1 }
-  patch(d, { failures })
-  if (failures.model > 1) {
-    Ending.begin(d, "error")
-    return
-  }
-  // What was said before the failure stands, and a tool that still runs will be answered: no need to excuse anything.
-  if (Speech.isSpeaking(d.state)) return
-  if (d.state.owed) {
-    Model.continueAfterTools(d)
-    return
-  }
-  Speech.announce(d, apology(d.state.config?.language ?? d.state.facts.agent.language))
-}
-
 const onTimer = (d: Draft, timer: string): void => {
   if (!d.state.timers.has(timer)) return
   const timers = new Set(d.state.timers)
   timers.delete(timer)
   patch(d, { timers })
+  if (Voicemail.onTimer(d, timer)) return
   const tool = Tools.ofTimer(timer)
   if (tool !== undefined) {
     Tools.onTimeout(d, tool)
@@ -242,7 +307,7 @@ const onTimer = (d: Draft, timer: string): void => {
   }
   switch (timer) {
     case "endpoint":
-      Turn.onEndOfTurn(d)
+      onEndpoint(d)
       return
     case "barge_in":
       Turn.onBargeInTimer(d)
@@ -251,10 +316,16 @@ const onTimer = (d: Draft, timer: string): void => {
       Turn.onResumeTimer(d)
       return
     case "model":
-      modelFailed(d, Model.onTimer(d))
+      Failures.onModel(d, Model.onTimer(d))
+      return
+    case "filler":
+      Filler.onTimer(d)
       return
     case "gather":
       afterGather(d, Gather.onTimer(d))
+      return
+    case "transfer":
+      Transfer.onTimer(d)
       return
     case "max_duration":
       Ending.begin(d, "timeout")
@@ -266,6 +337,14 @@ const onTimer = (d: Draft, timer: string): void => {
       Ending.onFarewellTimer(d)
       return
   }
+}
+
+/** The caller has been quiet for long enough. */
+const onEndpoint = (d: Draft): void => {
+  const { partial, since, until, words } = d.state.caller
+  const understood = partial !== "" || words.length > 0
+  Turn.onEndOfTurn(d)
+  if (!understood) Failures.onNothingHeard(d, until - since)
 }
 
 /** The wall-clock time of an input of this conversation, ISO 8601. */

@@ -60,6 +60,7 @@ const isFloorFree = (state: Conversation): boolean =>
   (state.phase === "live" || state.phase === "menu") &&
   state.model === null &&
   state.interruption === null &&
+  state.transfer?.stage !== "under way" &&
   !Speech.isSpeaking(state)
 
 const prompt = (d: Draft, { of, rules }: Gather): void => {

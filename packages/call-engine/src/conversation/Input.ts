@@ -10,6 +10,8 @@ import { Menu } from "./Menu.ts"
  * journal, so each is plain JSON. `at` is milliseconds since the call's start.
  */
 
+const Endpointing = Schema.Literal("provider", "none")
+
 /** What is fixed when a call begins; the first row of its journal. */
 export const Facts = Schema.TaggedStruct("Facts", {
   call_id: CallId,
@@ -19,12 +21,29 @@ export const Facts = Schema.TaggedStruct("Facts", {
   /** Unix milliseconds; `at` counts from here. */
   started_at: Schema.Number,
   agent: AgentDefaults,
-  /** Whether the recognizer tells the end of a turn, or the conversation must. */
-  endpointing: Schema.Literal("provider", "none")
+  /** Whether the preferred recognizer tells the end of a turn, or the conversation must. */
+  endpointing: Endpointing,
+  /** What there is to fall back on, in the order of preference; without it, nothing. */
+  providers: Schema.optionalWith(
+    Schema.Struct({ recognizers: Schema.Array(Endpointing), models: Schema.Int, voices: Schema.Int }),
+    { exact: true }
+  ),
+  /** How long the caller waits for the model before the agent says that it takes a moment; without it, it never does. */
+  filler_ms: Schema.optionalWith(Schema.Number, { exact: true }),
+  /** Only of a call that we place: `from` is our number then. */
+  outbound: Schema.optionalWith(
+    Schema.Struct({
+      ring_timeout_seconds: Schema.Number,
+      metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+    }),
+    { exact: true }
+  )
 })
 export type Facts = typeof Facts.Type
 
 const at = { at: Schema.Number }
+/** Milliseconds from the sound to when it was noticed. */
+const late = { late: Schema.optionalWith(Schema.Number, { exact: true }) }
 const turn = { ...at, turn: Schema.Int }
 
 const ModelToolCall = Schema.Struct({
@@ -42,14 +61,24 @@ export const Input = Schema.Union(
   /** The call leg is up, or the caller was gone. */
   Schema.TaggedStruct("Answered", at),
   Schema.TaggedStruct("AnswerFailed", { ...at, reason: Schema.String }),
+  /** The call that we placed was not answered. */
+  Schema.TaggedStruct("DialFailed", {
+    ...at,
+    outcome: Schema.Literal("busy", "no-answer", "rejected", "failed"),
+    reason: Schema.String
+  }),
+  /** A single tone, as of a voicemail that waits for its message, is over. Only told of calls that we placed. */
+  Schema.TaggedStruct("BeepHeard", at),
   /** Voice activity of the caller, before anything is understood. */
-  Schema.TaggedStruct("CallerSpeechStarted", at),
-  Schema.TaggedStruct("CallerSpeechStopped", at),
+  Schema.TaggedStruct("CallerSpeechStarted", { ...at, ...late }),
+  Schema.TaggedStruct("CallerSpeechStopped", { ...at, ...late }),
   /** Words so far, words that stay, and the recognizer's own opinion that the turn is over. */
   Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
   Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
+  /** The answer to `StopListening`: nothing more comes from the recognizer. */
+  Schema.TaggedStruct("RecognizerFinished", at),
   /** A key press, told once whatever ways it came by. */
   Schema.TaggedStruct("Dtmf", { ...at, digit: Schema.String }),
   /** The model's first token, each whole sentence, its tool calls, and its end. */
@@ -59,7 +88,12 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ModelDone", turn),
   Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
   /** The first frame of an utterance left, its last one did, or it could not be spoken. */
-  Schema.TaggedStruct("SpeechStarted", { ...at, id: Schema.String }),
+  Schema.TaggedStruct("SpeechStarted", {
+    ...at,
+    id: Schema.String,
+    /** When the voice was asked for it, and when it gave the first audio. */
+    voice: Schema.optionalWith(Schema.Struct({ asked_at: Schema.Number, audio_at: Schema.Number }), { exact: true })
+  }),
   Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String }),
   Schema.TaggedStruct("SpeechFailed", { ...at, id: Schema.String, reason: Schema.String }),
   /** The answer to `StopSpeaking`: what had been played of each utterance that was not over. */
@@ -72,6 +106,19 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("TimerFired", { ...at, timer: Schema.String }),
   /** The API asks for digits; without effect while others are gathered. */
   Schema.TaggedStruct("GatherRequested", { ...at, rules: GatherRules }),
+  /** What the model drew from the call, not yet checked, or why there is nothing. */
+  Schema.TaggedStruct("Extracted", { ...at, answer: Schema.Unknown }),
+  Schema.TaggedStruct("ExtractionFailed", { ...at, reason: Schema.String }),
+  /** The network took the message after the call, or `failed` says why not. */
+  Schema.TaggedStruct("PostCallSmsDone", { ...at, failed: Schema.NullOr(Schema.String) }),
+  /** The API asks for a transfer (E.164); without effect while another is under way. */
+  Schema.TaggedStruct("TransferRequested", { ...at, destination: Schema.String }),
+  /** What the network tells of the transfer: that it rings, then the outcome. */
+  Schema.TaggedStruct("TransferProgressed", {
+    ...at,
+    state: Schema.Literal("ringing", "completed", "busy", "no-answer", "rejected", "failed"),
+    reason: Schema.NullOr(Schema.String)
+  }),
   Schema.TaggedStruct("EndRequested", { ...at, by: Schema.Literal("api", "shutdown") }),
   /** The caller hung up, or the connection to the network broke. */
   Schema.TaggedStruct("CallerHungUp", at),

@@ -3,7 +3,7 @@ import { type Draft, startTimer, stopTimer } from "./State.ts"
 
 /**
  * `max_duration` runs from the answer. `inactivity_timeout` runs while the agent waits for the caller: not while either
- * speaks, the model thinks, a tool runs or digits are gathered.
+ * speaks, the model thinks, a tool runs, digits are gathered or a transfer is under way.
  */
 
 /** Called at the answer, and when the configuration comes after it. */
@@ -20,6 +20,8 @@ const isIdle = (d: Draft): boolean =>
   !d.state.owed &&
   d.state.interruption === null &&
   d.state.gathers.length === 0 &&
+  (d.state.transfer === null || d.state.transfer.stage === "given up") &&
+  d.state.voicemail !== "machine" &&
   !Speech.isSpeaking(d.state)
 
 /** Starts or stops the inactivity timer as the state asks; called at the end of every step. */

@@ -1,4 +1,5 @@
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import { platformToolsOf } from "./PlatformTools.ts"
 import { playedText, wholeText } from "./Speech.ts"
 import type { AgentEntry, Conversation } from "./State.ts"
 
@@ -28,28 +29,33 @@ const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
   ]
 }
 
-/** How the model ends a call by itself (spec 2.8). */
-const endCall: ModelTool = {
-  name: "end_call",
-  description: "Ends the phone call. Say goodbye first.",
+/** How the model transfers a call, created from `transfer_destinations` (spec 6.6, decisions §4.17). */
+const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
+  name: "transfer_call",
+  description: "Transfers the phone call to somebody else. Tell the caller first.",
   parameters: {
     type: "object",
     properties: {
-      disposition: {
-        type: "string",
-        enum: [
-          "resolved",
-          "customer_satisfied",
-          "no_further_questions",
-          "customer_requested",
-          "wrong_number",
-          "spam",
-          "abusive"
-        ]
-      }
+      destination: { type: "string", enum: labels, description: "Whom to transfer the caller to" },
+      reason: { type: "string", description: "Why, in a few words" }
     },
-    required: ["disposition"]
+    required: ["destination"]
   }
+})
+
+/** How the model tells that it talks to a machine, while that is not known. */
+const voicemailReached: ModelTool = {
+  name: "svc_voicemail_reached",
+  description: "Call this, and say nothing, when a voicemail or an answering machine took the call and not a person.",
+  parameters: { type: "object", properties: {} }
+}
+
+const createdTools = ({ config, voicemail }: Conversation): ReadonlyArray<ModelTool> => {
+  const labels = Object.keys(config?.transfer_destinations ?? {})
+  return [
+    ...(labels.length === 0 ? [] : [transferCall(labels)]),
+    ...(voicemail === "unknown" ? [voicemailReached] : [])
+  ]
 }
 
 /** The tools that the model may call. */
@@ -59,5 +65,18 @@ export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
     description: usage_instructions === undefined ? description : `${description}\n\n${usage_instructions}`,
     parameters
   })),
-  ...(state.config?.end_call === true ? [endCall] : [])
+  ...createdTools(state),
+  ...(state.config === null ? [] : platformToolsOf(state.config))
+]
+
+/** What the model is told when values are to be drawn from the call. */
+const extractionTask =
+  "The phone call is over. Draw from it the values that the schema asks for, as one JSON object, and say nothing else. " +
+  "Use null for what was not said; guess nothing."
+
+/** The call as it was heard, for drawing values from it. The call's own prompt tells what it was about. */
+export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => [
+  { role: "system", content: state.config?.system_prompt ?? "" },
+  ...state.transcript.map(({ content, role }): ModelMessage => ({ role, content })),
+  { role: "system", content: extractionTask }
 ]

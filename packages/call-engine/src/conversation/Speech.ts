@@ -1,4 +1,5 @@
 import type { InputOf } from "./Input.ts"
+import { noteLatency } from "./Latency.ts"
 import {
   type AgentEntry,
   type Conversation,
@@ -9,6 +10,7 @@ import {
   ids,
   openEntries,
   patch,
+  ranked,
   seconds,
   timestamp,
   type Utterance,
@@ -36,6 +38,10 @@ const isActive = (u: Utterance): boolean => u.state === "queued" || u.state === 
 /** Whether something is being spoken or waits to be. */
 export const isSpeaking = (state: Conversation): boolean => openEntries(state).some((e) => e.utterances.some(isActive))
 
+/** The same, but for fillers. */
+export const isAnswering = (state: Conversation): boolean =>
+  openEntries(state).some((e) => !e.filler && e.utterances.some(isActive))
+
 const isHeld = (e: AgentEntry): boolean => e.utterances.some((u) => u.state === "held")
 
 const join = (parts: ReadonlyArray<string>): string =>
@@ -57,7 +63,7 @@ const nextId = (d: Draft): string => {
 }
 
 const speak = (d: Draft, { id, language, text, voice }: Utterance): void =>
-  command(d, { _tag: "Speak", id, text, voice, language })
+  command(d, { _tag: "Speak", id, text, voice, language, ...ranked(d.state.ranks.voice) })
 
 /** How a text is said when not as the call's configuration wants it. */
 export interface Manner {
@@ -65,20 +71,23 @@ export interface Manner {
   readonly language?: string | null
   /** The model is not shown it. */
   readonly aside?: boolean
+  /** The same, and it is no answer to the caller. */
+  readonly filler?: boolean
 }
 
 /** Adds a text to what the agent says in a turn. */
 export const say = (d: Draft, turn: number, text: string, generating: boolean, manner: Manner = {}): void => {
   if (text.trim() === "") return
-  ensureAgent(d, turn, generating, manner.aside)
-  const { config, facts, interruption } = d.state
-  const undecided = interruption !== null && interruption.user_text === null
+  ensureAgent(d, turn, generating, manner.aside === true || manner.filler === true, manner.filler)
+  const { config, facts, interruption, revoicing } = d.state
+  const undecided = revoicing || (interruption !== null && interruption.user_text === null)
   const utterance: Utterance = {
     id: nextId(d),
     text,
     voice: manner.voice ?? config?.voice ?? facts.agent.voice,
     language: manner.language ?? config?.language ?? facts.agent.language,
     state: undecided ? "held" : "queued",
+    said_at: d.at,
     played: ""
   }
   updateAgent(d, turn, (e) => ({ ...e, utterances: [...e.utterances, utterance] }))
@@ -104,8 +113,8 @@ export const closeFinished = (d: Draft): void => {
         data: {
           ...ids(d),
           text: content || null,
-          timestamp: timestamp(d),
-          duration_ms: Math.round(d.at - entry.spoken_at)
+          timestamp: timestamp(d, entry.quiet_at ?? d.at),
+          duration_ms: Math.round((entry.quiet_at ?? d.at) - entry.spoken_at)
         }
       })
     }
@@ -130,8 +139,17 @@ const mapUtterances = (d: Draft, change: (u: Utterance) => ReadonlyArray<Utteran
   }
 }
 
+/** Notes when the turns that are being heard fell silent. */
+export const hush = (d: Draft): void => {
+  for (const entry of openEntries(d.state)) {
+    if (!entry.utterances.some((u) => u.state === "playing")) continue
+    updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
+  }
+}
+
 /** Stops the voice at once; what was not played is held. */
 export const stop = (d: Draft): void => {
+  hush(d)
   mapUtterances(d, (u) => [isActive(u) ? { ...u, state: "held" } : u])
   command(d, { _tag: "StopSpeaking" })
 }
@@ -141,7 +159,14 @@ export const resume = (d: Draft): void =>
   mapUtterances(d, (u) => {
     if (u.state !== "held") return [u]
     const at = wordEnd(u)
-    const again: Utterance = { ...u, id: nextId(d), text: u.text.slice(at).trimStart(), state: "queued", played: "" }
+    const again: Utterance = {
+      ...u,
+      id: nextId(d),
+      text: u.text.slice(at).trimStart(),
+      state: "queued",
+      said_at: d.at,
+      played: ""
+    }
     speak(d, again)
     const spoken = u.text.slice(0, at)
     return at === 0 ? [again] : [{ ...u, text: spoken, played: spoken, state: "played" }, again]
@@ -187,45 +212,29 @@ export const onStarted = (d: Draft, input: InputOf<"SpeechStarted">): void => {
   if (entry.spoken_at !== null) return
   updateAgent(d, entry.turn, (e) => ({ ...e, spoken_at: d.at }))
   emit(d, { event: "ai.speech.started", data: { ...ids(d), text: wholeText(entry) || null, timestamp: timestamp(d) } })
-  noteLatency(d, entry.turn)
-}
-
-/** The turn's first audio is out: its latencies are known now. A text of our own (a farewell, say) was not asked of the model. */
-const noteLatency = (d: Draft, turn: number): void => {
-  const asked = d.state.waiting.find((w) => w.turn === turn)
-  const heard_at = asked === undefined ? d.state.unanswered : asked.heard_at
-  if (asked === undefined && heard_at === null) return
-  const since = (from: number | null | undefined, to: number | null | undefined): number | null =>
-    typeof from !== "number" || typeof to !== "number" ? null : Math.round((to - from) * 10) / 10
-  patch(d, {
-    unanswered: null,
-    waiting: d.state.waiting.filter((w) => w.turn > turn),
-    latencies: [
-      ...d.state.latencies,
-      {
-        turn,
-        ts: seconds(asked?.asked_at ?? d.at),
-        llm_ttfb_ms: since(asked?.asked_at, asked?.started_at),
-        tts_start_ms: since(asked?.asked_at, asked?.sentence_at),
-        tts_ttfb_ms: since(asked?.sentence_at, d.at),
-        response_ms: since(heard_at, d.at)
-      }
-    ]
-  })
+  if (!entry.filler) noteLatency(d, entry.turn, input)
 }
 
 export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {
   const entry = owner(d.state, input.id)
   if (entry === undefined) return
   setUtterance(d, entry, input.id, (u) => ({ ...u, state: "played", played: u.text }))
+  updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
   patch(d, { failures: { ...d.state.failures, speech: 0 } })
 }
 
 /** Returns whether the utterance was ours. */
-export const onFailed = (d: Draft, input: InputOf<"SpeechFailed">): boolean => {
-  const entry = owner(d.state, input.id)
-  if (entry === undefined) return false
-  setUtterance(d, entry, input.id, (u) => ({ ...u, state: "cut" }))
-  patch(d, { failures: { ...d.state.failures, speech: d.state.failures.speech + 1 } })
-  return true
+/** An utterance that cannot be spoken is given up. */
+export const giveUp = (d: Draft, id: string): void => {
+  const entry = owner(d.state, id)
+  if (entry === undefined) return
+  hush(d)
+  setUtterance(d, entry, id, (u) => ({ ...u, state: "cut" }))
+}
+
+/** Since when an utterance has been waited for, or undefined when it is not one that waits. */
+export const awaitedSince = (state: Conversation, id: string): number | undefined => {
+  const entry = owner(state, id)
+  const utterance = entry?.utterances.find((u) => u.id === id)
+  return utterance === undefined ? undefined : Math.max(utterance.said_at, entry?.quiet_at ?? 0)
 }

@@ -1,7 +1,20 @@
+import { isBackchannel } from "./Backchannels.ts"
 import * as Gather from "./Gather.ts"
+import type { InputOf } from "./Input.ts"
 import * as Model from "./Model.ts"
+import * as Outbound from "./Outbound.ts"
 import * as Speech from "./Speech.ts"
-import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTimer, timestamp } from "./State.ts"
+import {
+  type Conversation,
+  type Draft,
+  emit,
+  ids,
+  openEntries,
+  patch,
+  startTimer,
+  stopTimer,
+  timestamp
+} from "./State.ts"
 
 /**
  * Who has the floor.
@@ -10,7 +23,9 @@ import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTim
  * |---|---|---|
  * | silent | caller's words, end of turn | the words are a turn; the model is asked |
  * | speaks | caller speaks for {@link bargeInMs}, or a first word | stops; what is left is held |
+ * | speaks | a backchannel ("uh-huh") | speaks on; the word is no turn, unless it answers a question that is just being asked |
  * | held | a word | barge-in: what is left is dropped |
+ * | held | a backchannel | speaks on at once |
  * | held | no word within {@link resumeMs} | false alarm: speaks on |
  * | thinks | caller's words, end of turn | the model is asked anew, with all words |
  * | runs tools | caller's words, end of turn | they are kept; the model gets them with the results |
@@ -20,6 +35,8 @@ import { command, type Draft, emit, ids, openEntries, patch, startTimer, stopTim
 
 /** Caller speech that counts as an interruption without a word understood. */
 export const bargeInMs = 500
+/** The same while all that was understood is a backchannel. */
+export const backchannelMs = 1000
 /** How long a word may take before an interruption counts as false. */
 export const resumeMs = 2000
 /** End of turn after the last final transcript, when the recognizer does not tell. */
@@ -27,37 +44,51 @@ export const endpointMs = 500
 /** The longest wait for an end of turn that does not come. */
 export const endpointMaxMs = 3000
 
-export const onSpeechStarted = (d: Draft): void => {
+export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
   if (d.state.caller.voice) return
-  patch(d, { caller: { ...d.state.caller, voice: true } })
   stopTimer(d, "endpoint")
-  beginSpeech(d)
-  if (d.state.phase === "live" && Speech.isSpeaking(d.state)) startTimer(d, "barge_in", bargeInMs)
+  beginSpeech(d, d.at - late)
+  patch(d, { caller: { ...d.state.caller, voice: true, voiced: true } })
+  if (d.state.phase === "live" && Speech.isSpeaking(d.state)) startTimer(d, "barge_in", Math.max(0, bargeInMs - late))
 }
 
-const beginSpeech = (d: Draft): void => {
-  if (d.state.caller.speaking) return
-  patch(d, { caller: { ...d.state.caller, speaking: true, since: d.at } })
-  emit(d, { event: "speech.started", data: { ...ids(d), from: d.state.facts.from, timestamp: timestamp(d) } })
+/** `at`: when the sound began, which is noticed a little later. */
+const beginSpeech = (d: Draft, at: number): void => {
+  const { caller, facts } = d.state
+  if (caller.speaking) return
+  const since = Math.max(at, caller.until)
+  patch(d, { caller: { ...caller, voiced: false, speaking: true, since, until: since } })
+  emit(d, { event: "speech.started", data: { ...ids(d), from: facts.from, timestamp: timestamp(d, since) } })
 }
 
-export const onSpeechStopped = (d: Draft): void => {
-  if (!d.state.caller.voice) return
-  patch(d, { caller: { ...d.state.caller, voice: false } })
+export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStopped">): void => {
+  const { since, voice } = d.state.caller
+  if (!voice) return
+  patch(d, { caller: { ...d.state.caller, voice: false, until: Math.max(since, d.at - late) } })
   stopTimer(d, "barge_in")
   if (d.state.caller.speaking) startTimer(d, "endpoint", endpointDelay(d))
 }
 
-export const onWords = (d: Draft, text: string, final: boolean): void => {
-  if (text.trim() === "") return
-  beginSpeech(d)
-  const { caller } = d.state
+/** Takes down words of the caller. Returns whether there were any. */
+export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
+  if (text.trim() === "") return false
+  beginSpeech(d, d.at)
+  patch(d, { deaf_ms: 0 })
+  const caller = { ...d.state.caller, waits: false, until: d.state.caller.voiced ? d.state.caller.until : d.at }
   patch(d, {
     caller: final ? { ...caller, words: [...caller.words, text.trim()], partial: "" } : { ...caller, partial: text }
   })
+  return true
+}
+
+export const onWords = (d: Draft, text: string, final: boolean): void => {
+  if (!noteWords(d, text, final)) return
   if (d.state.phase === "live") {
-    interrupt(d)
-    confirm(d)
+    if (isAside(d)) hearAside(d)
+    else {
+      interrupt(d)
+      confirm(d)
+    }
   }
   startTimer(d, "endpoint", endpointDelay(d))
 }
@@ -66,17 +97,59 @@ export const onWords = (d: Draft, text: string, final: boolean): void => {
 const endpointDelay = (d: Draft): number => {
   const { partial, voice, words } = d.state.caller
   if (words.length === 0 && partial === "") return resumeMs
-  return d.state.facts.endpointing === "none" && partial === "" && !voice ? endpointMs : endpointMaxMs
+  const { facts, ranks } = d.state
+  const endpointing = facts.providers?.recognizers[ranks.recognizer] ?? facts.endpointing
+  return endpointing === "none" && partial === "" && !voice ? endpointMs : endpointMaxMs
 }
 
 /** All that the caller has said since the last turn. */
 const heard = (d: Draft): string => [...d.state.caller.words, d.state.caller.partial].join(" ").trim()
 
+/** Whether the agent speaks, or was stopped by what may still be a false alarm. */
+const hasFloor = (state: Conversation): boolean => state.interruption?.user_text === null || Speech.isSpeaking(state)
+
+/** Whether all that the caller says, while the agent speaks, is a backchannel. */
+const isAside = (d: Draft): boolean =>
+  hasFloor(d.state) && isBackchannel(heard(d), languageOf(d), d.state.caller.partial !== "")
+
+/** It does not stop the agent, and what the sound of it stopped goes on. */
+const hearAside = (d: Draft): void => {
+  const { caller, interruption } = d.state
+  if (interruption === null) {
+    if (caller.voice) startTimer(d, "barge_in", backchannelMs)
+  } else if (caller.partial === "" && !interruption.clearing) {
+    stopTimer(d, "resume")
+    patch(d, { interruption: null })
+    Speech.resume(d)
+  }
+}
+
+const languageOf = (d: Draft): string => d.state.config?.language ?? d.state.facts.agent.language
+
+/** Whether the last thing that the agent says is a question; not while the model may add to it. */
+const asks = (d: Draft): boolean =>
+  d.state.model === null && /\?["'”’»)\]]*\s*$/.test(openEntries(d.state).map(Speech.wholeText).join(" "))
+
+/** A backchannel is over: no turn, but the answer where the agent is asking. */
+const endAside = (d: Draft, text: string): void => {
+  hearAside(d)
+  if (asks(d)) patch(d, { caller: { ...d.state.caller, words: [text], partial: "", waits: true } })
+  else endSpeech(d, text)
+}
+
+/** An answer that came before the question was over is a turn once it is. Called at the end of every step. */
+export const proceed = (d: Draft): void => {
+  const { caller, phase } = d.state
+  // Who goes on speaking has more to say.
+  if (caller.waits && !caller.voice && phase === "live" && !hasFloor(d.state)) onEndOfTurn(d)
+}
+
 /** Stops the agent, if it speaks. */
 const interrupt = (d: Draft): void => {
   stopTimer(d, "barge_in")
   if (d.state.interruption !== null || !Speech.isSpeaking(d.state) || Gather.isOpen(d.state)) return
-  patch(d, { interruption: { user_text: null, clearing: true } })
+  if (Outbound.isHello(d.state)) return
+  patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
   Speech.stop(d)
 }
 
@@ -91,10 +164,12 @@ const confirm = (d: Draft): void => {
 
 const finishInterruption = (d: Draft): void => {
   const cut = openEntries(d.state).filter((e) => e.utterances.some((u) => u.state === "held"))
-  const user_text = d.state.interruption?.user_text ?? null
+  const { at = d.at, user_text = null } = d.state.interruption ?? {}
   patch(d, { interruption: null })
   if (cut.some((e) => e.turn === d.state.model?.turn)) Model.cancel(d)
   Speech.dropHeld(d)
+  // Who was not heard yet was not interrupted.
+  if (!cut.some((e) => e.spoken_at !== null)) return
   emit(d, {
     event: "barge_in",
     data: {
@@ -102,7 +177,7 @@ const finishInterruption = (d: Draft): void => {
       from: d.state.facts.from,
       user_text: user_text || null,
       interrupted_text: cut.map(Speech.wholeText).join(" ") || null,
-      timestamp: timestamp(d)
+      timestamp: timestamp(d, at)
     }
   })
 }
@@ -127,42 +202,59 @@ export const onResumeTimer = (d: Draft): void => {
   Speech.resume(d)
 }
 
+/** Silences the agent, and drops what it was about to say. */
+export const hush = (d: Draft): void => {
+  Model.cancel(d)
+  patch(d, { revoicing: false })
+  if (d.state.interruption !== null) {
+    const { clearing } = d.state.interruption
+    patch(d, { interruption: null })
+    if (!clearing) Speech.dropHeld(d)
+  } else if (Speech.isSpeaking(d.state)) Speech.stop(d)
+  for (const timer of ["barge_in", "resume"]) stopTimer(d, timer)
+}
+
 /** The caller has finished a turn. */
 export const onEndOfTurn = (d: Draft): void => {
   stopTimer(d, "endpoint")
   stopTimer(d, "barge_in")
   const text = heard(d)
+  const greeted = Outbound.isHello(d.state)
   if (text !== "" && d.state.phase === "live") {
+    patch(d, { caller: { ...d.state.caller, partial: "", words: [text] } })
+    if (isAside(d)) {
+      endAside(d, text)
+      return
+    }
     interrupt(d)
     confirm(d)
   }
   if (!commit(d, text) || d.state.phase !== "live") return
-  patch(d, { rounds: 0, unanswered: d.at })
+  if (greeted) return
+  patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, noticed_at: d.at } })
   Model.respond(d)
+}
+
+/** Closes the caller's speech. */
+const endSpeech = (d: Draft, text: string): void => {
+  const { speaking, voice } = d.state.caller
+  const until = voice ? d.at : d.state.caller.until
+  patch(d, { caller: { ...d.state.caller, speaking: false, since: d.at, until, words: [], partial: "", waits: false } })
+  if (speaking) {
+    emit(d, {
+      event: "speech.ended",
+      data: { ...ids(d), from: d.state.facts.from, timestamp: timestamp(d, until), transcript: text || null }
+    })
+  }
 }
 
 /** Closes the caller's speech and writes its words down. Returns whether there were any. */
 export const commit = (d: Draft, text: string = heard(d)): boolean => {
   const { speaking, since } = d.state.caller
-  patch(d, { caller: { ...d.state.caller, speaking: false, since: d.at, words: [], partial: "" } })
-  if (speaking) {
-    emit(d, {
-      event: "speech.ended",
-      data: { ...ids(d), from: d.state.facts.from, timestamp: timestamp(d), transcript: text || null }
-    })
-  }
+  endSpeech(d, text)
   if (text === "") return false
   Speech.closeFinished(d)
   patch(d, { entries: [...d.state.entries, { kind: "caller", content: text }] })
   Speech.addToTranscript(d, "user", text, speaking ? since : d.at)
   return true
-}
-
-/** The recognizer broke: once it is opened again, twice in a row ends the call. Returns whether it is over. */
-export const onRecognizerFailed = (d: Draft): boolean => {
-  const recognizer = d.state.failures.recognizer + 1
-  patch(d, { failures: { ...d.state.failures, recognizer } })
-  if (recognizer > 1) return true
-  command(d, { _tag: "Listen", language: d.state.config?.language ?? d.state.facts.agent.language })
-  return false
 }

@@ -11,7 +11,8 @@ const lingerFrames = 15
 export interface MediaListener {
   /** One 20 ms frame of the caller; valid only during the call. */
   readonly onFrame: (frame: Int16Array) => void
-  readonly onVoice: (on: boolean) => void
+  /** The caller began or ceased to speak, `late` milliseconds ago. */
+  readonly onVoice: (on: boolean, late: number) => void
   readonly onStarted: (id: string) => void
   readonly onPlayed: (id: string) => void
 }
@@ -108,7 +109,7 @@ export class CallMedia implements FrameSource {
   private setVoice(on: boolean): void {
     if (on === this.voice) return
     this.voice = on
-    this.listener.onVoice(on)
+    this.listener.onVoice(on, this.detector.lasted?.(on ? "speech" : "silence") ?? 0)
   }
 
   begin(id: string, text: string): void {

@@ -6,6 +6,7 @@ import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
  */
 const loudFrames = 3
 const quietFrames = 8
+const frameMs = 20
 /** Mean square of a level below which nothing is speech: about -44 dB of full scale. */
 const minimum = 200 * 200
 /** Speech is this much (in power) over the noise. */
@@ -34,5 +35,9 @@ export class EnergyVoice implements VoiceActivityDetector {
     if (!this.speech && this.loud >= loudFrames) this.speech = true
     else if (this.speech && this.quiet >= quietFrames) this.speech = false
     return this.speech ? "speech" : "silence"
+  }
+
+  lasted(what: "speech" | "silence"): number {
+    return (what === "speech" ? this.loud : this.quiet) * frameMs
   }
 }

@@ -2,10 +2,11 @@ import { Billing } from "@svc/billing/Billing"
 import { Cron } from "@svc/cluster/Cron"
 import { ObjectStore } from "@svc/providers/ObjectStore"
 import { Clock, Config, type ConfigError, Effect, Layer } from "effect"
+import { DebugRepo } from "../DebugRepo.ts"
 import { keyOf } from "./Recorder.ts"
 import { type CallIds, RecordingsRepo } from "./RecordingsRepo.ts"
 
-/** Recordings that are deleted at a time. */
+/** Recordings, and rows of other things, that are deleted at a time. */
 const batch = 200
 const dayMs = 86_400_000
 
@@ -24,18 +25,19 @@ export const retention: Config.Config<{ readonly kept: number; readonly suspende
 /**
  * Deletes recordings that are past their time (spec 4.3, 8): after 90 days, and all that an account has once it has been
  * suspended (without credits) for 7. The file goes first, so that a record without it is mended by the next run, every
- * hour.
+ * hour. What debug pages tell of requests to the agent's server goes with them.
  */
 export const RetentionWorker: Layer.Layer<
   never,
   ConfigError.ConfigError,
-  Cron | Billing | ObjectStore | RecordingsRepo
+  Cron | Billing | ObjectStore | RecordingsRepo | DebugRepo
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const cron = yield* Cron
     const billing = yield* Billing
     const store = yield* ObjectStore
     const repo = yield* RecordingsRepo
+    const debug = yield* DebugRepo
     const { kept, suspended } = yield* retention
 
     /** Whether it is gone. */
@@ -63,5 +65,7 @@ export const RetentionWorker: Layer.Layer<
       if (deleted > 0) yield* Effect.logInfo(`Recordings deleted after their time: ${deleted}`)
     })
     yield* cron.schedule({ name: "calls.delete-recordings", every: "1 hour" }, work)
+    const forget = Effect.repeat(debug.forgetExchanges(kept, batch), { while: (gone) => gone === batch })
+    yield* cron.schedule({ name: "calls.delete-exchanges", every: "1 hour" }, Effect.asVoid(forget))
   })
 )

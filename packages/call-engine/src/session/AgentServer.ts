@@ -1,9 +1,9 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import { Effect, Either } from "effect"
+import type { CallbackExchange } from "../CallbackExchange.ts"
 import type { CommandOf } from "../conversation/Command.ts"
 import type { Facts } from "../conversation/Input.ts"
 import * as StartedAnswer from "../conversation/StartedAnswer.ts"
-import { wantsRecording } from "../recording/Wanted.ts"
 import type { Feed } from "./Happening.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as TranscriptTeller from "./TranscriptTeller.ts"
@@ -17,34 +17,38 @@ export interface AgentServer {
 }
 
 export const make = (options: {
+  /** The call's numeric id. */
+  readonly callId: number
   readonly agent: CallAgent
   readonly facts: Facts
   readonly services: SessionServices
   readonly feed: Feed
-  /** Told with each answer to `call.started`, before the conversation is: whether the call is to be recorded. */
-  readonly onRecording: (wanted: boolean) => void
 }): AgentServer => {
   const { agent, facts, feed, services } = options
-  const { callbacks } = services
-  const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body), services.background)
+  const { callbacks, journal } = services
+  const tell = (exchange: CallbackExchange): void => journal.exchange({ ...exchange, call_id: options.callId })
+  const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body, tell), services.background)
 
   return {
     fetchConfig: ({ gathered }) =>
       Effect.flatMap(
         Effect.either(
-          callbacks.callStarted(agent, {
-            event: "call.started",
-            call_id: facts.call_id,
-            from: facts.from,
-            to: facts.to,
-            agent_id: facts.agent_id,
-            gathered_digit: gathered?.gathered_digit ?? null,
-            gathered_input: gathered?.gathered_input ?? null,
-            gather_status: gathered?.gather_status ?? null
-          })
+          callbacks.callStarted(
+            agent,
+            {
+              event: "call.started",
+              call_id: facts.call_id,
+              from: facts.from,
+              to: facts.to,
+              agent_id: facts.agent_id,
+              gathered_digit: gathered?.gathered_digit ?? null,
+              gathered_input: gathered?.gathered_input ?? null,
+              gather_status: gathered?.gather_status ?? null
+            },
+            tell
+          )
         ),
         (answer) => {
-          options.onRecording(wantsRecording(Either.getOrNull(answer), agent))
           const told = Either.match(answer, {
             onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
             onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)
@@ -59,14 +63,18 @@ export const make = (options: {
       ),
     invokeTool: (command) =>
       Effect.match(
-        callbacks.toolCall(agent, {
-          event: "tool.call",
-          tool_call_id: command.id,
-          name: command.name,
-          arguments: command.arguments,
-          call_id: facts.call_id,
-          from: facts.from
-        }),
+        callbacks.toolCall(
+          agent,
+          {
+            event: "tool.call",
+            tool_call_id: command.id,
+            name: command.name,
+            arguments: command.arguments,
+            call_id: facts.call_id,
+            from: facts.from
+          },
+          tell
+        ),
         {
           onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),
           onFailure: ({ reason }) => feed({ _tag: "ToolFailed", id: command.id, reason })

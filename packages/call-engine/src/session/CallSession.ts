@@ -2,21 +2,28 @@ import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
-import { Deferred, Effect, FiberMap, Scope } from "effect"
+import { Deferred, Effect, FiberId, FiberMap, Scope } from "effect"
 import type { Command, CommandOf } from "../conversation/Command.ts"
 import { type Conversation, heedsPartial, isoTime, start, step } from "../conversation/Conversation.ts"
 import * as Gather from "../conversation/Gather.ts"
 import type { GatherRules } from "../conversation/GatherRules.ts"
 import type { Facts, Input } from "../conversation/Input.ts"
+import { metadataOf } from "../conversation/Outbound.ts"
+import * as Transfer from "../conversation/Transfer.ts"
 import { digest } from "../Replay.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as AgentServer from "./AgentServer.ts"
+import * as Duties from "./Duties.ts"
 import type { Happening } from "./Happening.ts"
 import * as Line from "./Line.ts"
 import type { SessionServices } from "./SessionServices.ts"
 import * as Thinker from "./Thinker.ts"
 import * as Timers from "./Timers.ts"
+import * as Way from "./Way.ts"
 import { wellFormed } from "./WellFormed.ts"
+
+/** Commands whose input must survive whatever happens next. */
+const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "SendSms", "TransferOver"])
 
 const nothing: Effect.Effect<undefined> = Effect.as(Effect.void, undefined)
 
@@ -26,8 +33,17 @@ export interface CallSession {
   readonly end: (by: "api" | "shutdown") => void
   /** Asks the caller for digits, once no other gather is under way. Synchronous: of many at once, one is `accepted`. */
   readonly gather: (rules: GatherRules) => "accepted" | "already-active" | "not-in-progress"
+  /**
+   * Asks for a transfer. Synchronous: of many at once, one is told its outcome, which comes when the network gives it:
+   * null, or why it failed.
+   */
+  readonly transfer: (destination: string) => Effect.Effect<string | null> | "already-active" | "not-in-progress"
   /** Whether the call has been answered and is not over. */
   readonly inProgress: () => boolean
+  /** Whether nobody is on the line any more, and something is still to be done before its record is complete. */
+  readonly lingers: () => boolean
+  /** Completes if that may take a while. */
+  readonly lingering: Effect.Effect<void>
   /** Lets go of the call at once, without settling it: another node has taken it over. */
   readonly abandon: () => void
   /** The call's recording, which ends with the session's scope; undefined when none was wanted or begun. */
@@ -39,7 +55,7 @@ export interface CallSession {
 /** What a session needs to know of its call. */
 export interface SessionCall {
   readonly id: number
-  readonly incoming: IncomingCall
+  readonly incoming: IncomingCall | Way.Outgoing
   readonly agent: CallAgent
   readonly facts: Facts
   readonly formats: ReadonlyArray<AudioFormat>
@@ -52,11 +68,13 @@ export interface SessionCall {
  */
 export const make = (services: SessionServices, call: SessionCall): Effect.Effect<CallSession, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { agent, facts, incoming } = call
+    const { agent, facts } = call
+    const way = Way.of(call.incoming, { callId: facts.call_id, formats: call.formats })
     const { journal, providers, recorder } = services
     const clock = yield* Effect.clock
     const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
     const over = yield* Deferred.make<Conversation | undefined>()
+    const lingering = yield* Deferred.make<void>()
     const tasks = yield* FiberMap.make<string, void>()
     const run = yield* FiberMap.runtime(tasks)<never>()
     /** Starts something that belongs to the call, in place of what has the same name. */
@@ -74,15 +92,16 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let abandoned = false
     let leg: CallLeg | undefined
     let line: Line.Line | undefined
-    let wanted = agent.recording
     let recording: CallRecording | undefined
+    /** How the transfer goes that was asked for through the API. */
+    let transfer: Deferred.Deferred<string | null> | undefined
     const pending: Array<Happening> = []
 
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
 
     const record = (input: Facts | Input, commands: ReadonlyArray<Command>): void => {
       // A finished turn must survive whatever happens next; the rest may be written together a little later.
-      const urgent = commands.some((c) => c._tag === "TellTranscript" || c._tag === "InvokeTool")
+      const urgent = commands.some(({ _tag }) => urgentTags.has(_tag))
       journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, urgent)
       for (const command of commands) perform(command)
     }
@@ -111,7 +130,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
 
     const noteAnswered = (): void => {
       if (state.answered_at === null) return
-      if (wanted && state.config !== null && recording === undefined && leg !== undefined) {
+      const wanted = state.config !== null && (state.config.recording_enabled ?? agent.recording)
+      if (wanted && recording === undefined && leg !== undefined) {
         recording = recorder.begin(facts.call_id, leg.format)
         line?.record(recording)
       }
@@ -119,7 +139,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       journal.answered({
         call_id: call.id,
         answered_at,
-        metadata: state.config?.metadata ?? {},
+        metadata: metadataOf(state),
         recording_enabled: recording !== undefined
       })
     }
@@ -128,18 +148,19 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const crash = (defect: unknown): void => {
       services.report(`call ${facts.call_id} failed inside`, defect)
       const input: Input = { _tag: "Crashed", at: now(), reason: String(defect) }
-      const [after] = step(state, input)
+      const [after, commands] = step(state, input)
       state = after
-      leg?.hangup("error")
-      if (leg === undefined) incoming.reject("unavailable", "error")
+      for (const command of commands) if (command._tag === "Emit") journal.emit(envelope(command))
+      hangup("error")
       Deferred.unsafeDone(over, Effect.succeed(state))
     }
 
     const timers = yield* Timers.make({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
+    const variables = { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id }
     const thinker = yield* Thinker.make({
       callId: facts.call_id,
       models: providers.languageModel,
-      variables: { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id },
+      variables,
       listener: {
         onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
         onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),
@@ -152,6 +173,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     const connect = (answered: CallLeg): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
         leg = answered
+        // Given up in the very moment.
+        if (state.phase === "over" || abandoned) return answered.hangup("given up")
         yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
         line = yield* Line.connect({
           callId: facts.call_id,
@@ -159,26 +182,45 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           services,
           feed,
           now,
-          heedsPartial: () => heedsPartial(state)
+          heedsPartial: () => heedsPartial(state),
+          isOutbound: facts.outbound !== undefined,
+          heedsBeep: () => state.voicemail !== "person"
         })
         answered.listen(line.onLeg)
         feed({ _tag: "Answered" })
       })
 
     const server = AgentServer.make({
+      callId: call.id,
       agent,
       facts,
       services,
-      feed,
-      onRecording: (on) => {
-        wanted = on
-      }
+      feed
     })
 
-    const answer = Effect.matchEffect(incoming.answer({ callId: facts.call_id, formats: call.formats }), {
+    const owed = Duties.make({ agent, facts, services, feed, variables })
+
+    const answer = Effect.matchEffect(way.leg, {
       onSuccess: connect,
-      onFailure: ({ reason }) => Effect.sync(() => feed({ _tag: "AnswerFailed", reason }))
+      onFailure: (failed) =>
+        Effect.sync(() =>
+          feed(
+            failed._tag === "DialFailed"
+              ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
+              : { _tag: "AnswerFailed", reason: failed.reason }
+          )
+        )
     })
+    /** Ends the call, as far as it has come. */
+    const hangup = (reason: string): void => {
+      recording?.stop()
+      if (line !== undefined) line.hangup(reason)
+      else if (leg !== undefined) leg.hangup(reason)
+      else {
+        way.refuse(reason)
+        if (facts.outbound !== undefined) task("answer", Effect.void)
+      }
+    }
 
     const preferredVoice = (): string => state.config?.voice ?? agent.voice
     const scope = yield* Effect.scope
@@ -188,10 +230,15 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
           task("config", server.fetchConfig(command))
           return
         case "Answer":
+        case "Dial":
           task("answer", Scope.extend(answer, scope))
           return
         case "Listen":
-          line?.listen(command.language)
+          line?.listen(command)
+          return
+        case "StopListening":
+          if (line === undefined) feed({ _tag: "RecognizerFinished" })
+          else line.stopListening()
           return
         case "Speak":
           line?.speak({ ...command, voice: services.voiceNamed(command.voice, command.language, preferredVoice()) })
@@ -224,9 +271,29 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
         case "TellTranscript":
           server.tellTranscript(command)
           return
+        case "Transfer":
+          line?.transfer(command.destination)
+          return
+        case "TransferOver":
+          if (command.failure_reason === null) {
+            recording?.stop()
+            line?.leave()
+          }
+          if (transfer !== undefined) Deferred.unsafeDone(transfer, Effect.succeed(command.failure_reason))
+          transfer = undefined
+          return
         case "Hangup":
-          if (leg !== undefined) leg.hangup(command.reason)
-          else incoming.reject("unavailable", command.reason)
+          hangup(command.reason)
+          return
+        case "SendSms":
+          task(`tool:${command.id}`, owed.sendSms(command))
+          return
+        case "Extract":
+          Deferred.unsafeDone(lingering, Effect.void)
+          task("extraction", owed.extract(command))
+          return
+        case "Note":
+          services.background(Effect.logWarning(`Call ${facts.call_id}: ${command.text}`))
           return
         case "Finish":
           Deferred.unsafeDone(over, Effect.succeed(state))
@@ -248,23 +315,34 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     record(facts, firstCommands)
     task(
       "canceled",
-      Effect.map(incoming.canceled, () => feed({ _tag: "CallerHungUp" }))
+      Effect.map(way.canceled, () => feed({ _tag: "CallerHungUp" }))
     )
 
     return {
       end: (by) => feed({ _tag: "EndRequested", by }),
       gather: (rules) => {
         if (state.phase !== "live" && state.phase !== "menu") return "not-in-progress"
+        if (Transfer.isActive(state)) return "not-in-progress"
         // A menu is a gather, and what follows it is not there yet.
         if (state.phase === "menu" || Gather.isActive(state)) return "already-active"
         feed({ _tag: "GatherRequested", rules })
         return "accepted"
       },
-      inProgress: () => state.answered_at !== null && state.phase !== "over",
+      transfer: (destination) => {
+        if (state.phase !== "live") return "not-in-progress"
+        if (Transfer.isActive(state)) return "already-active"
+        const outcome = Deferred.unsafeMake<string | null>(FiberId.none)
+        transfer = outcome
+        feed({ _tag: "TransferRequested", destination })
+        // A call that was abandoned or broke inside tells nothing more.
+        return Effect.raceFirst(Deferred.await(outcome), Effect.as(Deferred.await(over), "the call ended"))
+      },
+      inProgress: () => state.answered_at !== null && state.ended_at === null,
+      lingers: () => state.phase === "draining" || state.phase === "after",
+      lingering: Deferred.await(lingering),
       abandon: () => {
         abandoned = true
-        if (leg !== undefined) leg.hangup("error")
-        else incoming.reject("unavailable", "error")
+        hangup("error")
         Deferred.unsafeDone(over, nothing)
       },
       recording: () => recording,

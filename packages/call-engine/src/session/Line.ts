@@ -2,6 +2,7 @@ import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Effect, type Scope } from "effect"
 import type { CommandOf } from "../conversation/Command.ts"
+import { Beep } from "../media/Beep.ts"
 import { CallMedia } from "../media/CallMedia.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as Ears from "./Ears.ts"
@@ -13,7 +14,9 @@ import * as Speaker from "./Speaker.ts"
 /** An answered call leg with what hears and speaks on it. */
 export interface Line {
   /** Opens a recognizer, in place of a former one. */
-  readonly listen: (language: string) => void
+  readonly listen: Ears.Ears["listen"]
+  /** Asks the recognizer for its last words. */
+  readonly stopListening: () => void
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Silences the agent at once, also what the network still holds, and tells what had been played. */
   readonly silence: () => void
@@ -21,6 +24,11 @@ export interface Line {
   readonly onLeg: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
+  /** Asks the network to hand the caller over; what it says to that is told. */
+  readonly transfer: (destination: string) => void
+  /** The caller is with somebody else: nothing is heard or spoken here any more. The leg stays, for its end. */
+  readonly leave: () => void
+  /** Ends the leg; nothing is spoken any more. */
   readonly hangup: CallLeg["hangup"]
 }
 
@@ -34,12 +42,17 @@ export const connect = (options: {
   readonly now: () => number
   /** Whether words that are not final yet would change anything. */
   readonly heedsPartial: () => boolean
+  /** We placed the call: what is said before `listen` is heard too, and beeps are. */
+  readonly isOutbound: boolean
+  /** Whether a beep would change anything. */
+  readonly heedsBeep: () => boolean
 }): Effect.Effect<Line, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { callId, feed, leg, now, services } = options
     const { sampleRate } = leg.format
     const presses = new KeyPresses()
     let lastPartial = ""
+    let beep = options.isOutbound ? new Beep(sampleRate) : undefined
 
     const media = new CallMedia({
       format: leg.format,
@@ -48,9 +61,17 @@ export const connect = (options: {
       send: leg.send,
       detector: services.detector(sampleRate),
       listener: {
-        onFrame: (frame) => ears.hear(frame),
-        onVoice: (on) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped" }),
-        onStarted: (id) => feed({ _tag: "SpeechStarted", id }),
+        onFrame: (frame) => {
+          ears.hear(frame)
+          if (beep === undefined) return
+          if (!options.heedsBeep()) beep = undefined
+          else if (beep.push(frame)) feed({ _tag: "BeepHeard" })
+        },
+        onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
+        onStarted: (id) => {
+          const voice = speaker.timesOf(id)
+          feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })
+        },
         onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
       }
     })
@@ -60,7 +81,8 @@ export const connect = (options: {
       media,
       sampleRate,
       voiceFor: services.voiceFor,
-      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason })
+      onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
+      now
     })
 
     const onSpeech = (event: SpeechEvent): void => {
@@ -77,17 +99,19 @@ export const connect = (options: {
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":
-          feed({ _tag: "CallerEndOfTurn" })
           media.quiet()
+          feed({ _tag: "CallerEndOfTurn" })
           return
       }
     }
     const ears = yield* Ears.make({
       callId,
-      recognizer: services.recognizer,
+      recognizers: services.providers.speechToText,
       sampleRate,
+      fromTheStart: options.isOutbound,
       onEvent: onSpeech,
-      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason })
+      onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
+      onFinished: () => feed({ _tag: "RecognizerFinished" })
     })
 
     /** The other side is gone: what it heard and said until now is told first. */
@@ -106,6 +130,9 @@ export const connect = (options: {
         case "Dtmf":
           if (presses.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
           return
+        case "TransferProgress":
+          feed({ _tag: "TransferProgressed", state: event.state, reason: event.reason ?? null })
+          return
         case "Ended":
           gone(event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" })
           return
@@ -114,6 +141,11 @@ export const connect = (options: {
 
     return {
       listen: ears.listen,
+      stopListening: () => {
+        // Should the recognizer hang, these words are the last.
+        if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
+        ears.finish()
+      },
       speak: speaker.speak,
       onLeg,
       silence: () => {
@@ -122,6 +154,19 @@ export const connect = (options: {
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },
       record: (recording) => media.record(recording),
-      hangup: leg.hangup
+      transfer: (destination) => {
+        if (leg.transferBlind !== undefined) leg.transferBlind(destination)
+        else
+          feed({ _tag: "TransferProgressed", state: "failed", reason: "this telephone network cannot transfer calls" })
+      },
+      leave: () => {
+        media.stop()
+        ears.close()
+      },
+      hangup: (reason) => {
+        leg.hangup(reason)
+        speaker.stop()
+        media.stop()
+      }
     }
   })

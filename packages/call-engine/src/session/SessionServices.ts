@@ -1,25 +1,31 @@
 import { Providers } from "@svc/providers/Providers"
-import type { SpeechToText } from "@svc/providers/SpeechToText"
-import type { TextToSpeech } from "@svc/providers/TextToSpeech"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
-import { type Context, Effect, Runtime } from "effect"
+import { Config, type ConfigError, type Context, Effect, Runtime } from "effect"
 import { Callbacks } from "../Callbacks.ts"
+import { CallMessages } from "../CallMessages.ts"
 import { isGender } from "../conversation/GatherAnswer.ts"
+import type { Facts } from "../conversation/Input.ts"
 import { Journal } from "../Journal.ts"
 import { EnergyVoice } from "../media/EnergyVoice.ts"
 import { Ticker } from "../media/Ticker.ts"
 import { Recorder } from "../recording/Recorder.ts"
+import { type VoiceFor, voiceOf } from "./VoiceChoice.ts"
 
 /** What every session of the process shares. */
 export interface SessionServices {
   readonly callbacks: Context.Tag.Service<Callbacks>
+  readonly messages: Context.Tag.Service<CallMessages>
   readonly journal: Context.Tag.Service<Journal>
   readonly providers: Context.Tag.Service<Providers>
   readonly ticker: Context.Tag.Service<Ticker>
   readonly recorder: Context.Tag.Service<Recorder>
-  readonly recognizer: Context.Tag.Service<SpeechToText>
-  /** The synthesizer that has the voice, else the preferred one. */
-  readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
+  /** What the facts of every call say of this process. */
+  readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms">
+  /**
+   * The synthesizer that has the voice, else the preferred one. To fall back on (`provider`): the next that speaks the
+   * language, by a voice of the same gender where it has one.
+   */
+  readonly voiceFor: VoiceFor
   /**
    * The name of a voice. `female` and `male` are one that speaks the language, the `preferred` before others; where no
    * such voice speaks it, one of another gender.
@@ -33,12 +39,26 @@ export interface SessionServices {
   readonly report: (message: string, defect: unknown) => void
 }
 
+/** How long a caller waits for the model before the agent says that it takes a moment, in milliseconds; 0: it never does. */
+const fillerMs: Config.Config<number> = Config.integer("SVC_FILLER_AFTER_MS").pipe(
+  Config.validate({
+    message: "must be 0, or milliseconds from 200 to 10000",
+    validation: (ms) => ms === 0 || (ms >= 200 && ms <= 10_000)
+  }),
+  Config.withDefault(0)
+)
+
 /** The shared services, from the loaded providers. `background` runs what may outlive a call. */
 export const sessionServices = (
   background: (effect: Effect.Effect<void>) => void
-): Effect.Effect<SessionServices, never, Providers | Callbacks | Journal | Ticker | Recorder> =>
+): Effect.Effect<
+  SessionServices,
+  ConfigError.ConfigError,
+  Providers | Callbacks | CallMessages | Journal | Ticker | Recorder
+> =>
   Effect.gen(function* () {
     const providers = yield* Providers
+    const filler_ms = yield* fillerMs
     const runtime = yield* Effect.runtime<never>()
     const [recognizer] = providers.speechToText
     const [synthesizer] = providers.textToSpeech
@@ -51,12 +71,21 @@ export const sessionServices = (
       )
     return {
       callbacks: yield* Callbacks,
+      messages: yield* CallMessages,
       journal: yield* Journal,
       providers,
       ticker: yield* Ticker,
       recorder: yield* Recorder,
-      recognizer,
-      voiceFor: (voice, language) => withVoice(voice, language) ?? synthesizer,
+      facts: {
+        endpointing: recognizer.capabilities.endpointing,
+        providers: {
+          recognizers: providers.speechToText.map(({ capabilities }) => capabilities.endpointing),
+          models: providers.languageModel.length,
+          voices: providers.textToSpeech.length
+        },
+        ...(filler_ms === 0 ? {} : { filler_ms })
+      },
+      voiceFor: voiceOf(providers.textToSpeech, synthesizer),
       voiceNamed: (voice, language, preferred) => {
         if (!isGender(voice)) return voice
         const speaking = providers.textToSpeech.flatMap(({ voices }) =>

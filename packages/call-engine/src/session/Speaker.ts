@@ -1,8 +1,8 @@
-import type { TextToSpeech } from "@svc/providers/TextToSpeech"
-import { type Context, Effect, FiberHandle, type Scope } from "effect"
+import { Effect, FiberHandle, type Scope } from "effect"
 import type { CommandOf } from "../conversation/Command.ts"
 import type { CallMedia } from "../media/CallMedia.ts"
 import { reasonOf } from "./Failure.ts"
+import type { VoiceFor } from "./VoiceChoice.ts"
 
 /** Longest wait for the first, or the next, audio of an utterance. */
 const silentMs = 10_000
@@ -15,14 +15,18 @@ export interface Speaker {
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Stops at once. Returns what had been played of each utterance that was not over. */
   readonly stop: () => ReadonlyArray<{ readonly id: string; readonly played: string }>
+  /** When the voice was asked for the utterance, and when it gave the first audio; told once. */
+  readonly timesOf: (id: string) => { readonly asked_at: number; readonly audio_at: number } | undefined
 }
 
 export const make = (options: {
   readonly callId: string
   readonly media: CallMedia
   readonly sampleRate: number
-  readonly voiceFor: (voice: string, language: string) => Context.Tag.Service<TextToSpeech>
+  readonly voiceFor: VoiceFor
   readonly onFailed: (id: string, reason: string) => void
+  /** The call's time, in milliseconds. */
+  readonly now: () => number
 }): Effect.Effect<Speaker, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { media } = options
@@ -32,6 +36,8 @@ export const make = (options: {
     let working = false
     /** Raised by `stop`: what a synthesis of an earlier epoch still writes is dropped. */
     let epoch = 0
+    /** Of the utterances whose first frame has not left. */
+    const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
 
     const drained = Effect.async<void>((resume) => {
       const forget = media.onDrained(() => resume(Effect.void))
@@ -42,15 +48,18 @@ export const make = (options: {
       Effect.suspend(() => {
         const mine = epoch
         media.begin(command.id, command.text)
+        const asked_at = options.now()
+        const { synthesizer, voice } = options.voiceFor(command)
         let written = 0
         const request = {
           callId: options.callId,
           text: command.text,
-          voice: command.voice,
+          voice,
           language: command.language,
           sampleRate: options.sampleRate,
           sink: {
             write: (samples: Int16Array) => {
+              if (written === 0 && mine === epoch) times.set(command.id, { asked_at, audio_at: options.now() })
               written += samples.length
               return mine !== epoch || media.write(samples)
             },
@@ -68,30 +77,35 @@ export const make = (options: {
           }
           return yield* Effect.fail({ reason: "the voice gave no audio" })
         })
-        return options
-          .voiceFor(command.voice, command.language)
-          .synthesize(request)
-          .pipe(
-            Effect.raceFirst(watch),
-            Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
-            Effect.matchCause({
-              onSuccess: () => (media.end() ? undefined : "the voice gave no audio"),
-              onFailure: (cause) => {
-                media.end()
-                return reasonOf(cause)
-              }
-            }),
-            Effect.flatMap((failure) =>
-              failure === undefined || mine !== epoch
-                ? Effect.void
-                : Effect.sync(() => options.onFailed(command.id, failure))
-            )
+        return synthesizer.synthesize(request).pipe(
+          Effect.raceFirst(watch),
+          Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
+          Effect.matchCause({
+            onSuccess: () => (media.end() ? undefined : "the voice gave no audio"),
+            onFailure: (cause) => {
+              media.end()
+              return reasonOf(cause)
+            }
+          }),
+          Effect.flatMap((failure) =>
+            failure === undefined || mine !== epoch
+              ? Effect.void
+              : Effect.sync(() => options.onFailed(command.id, failure))
           )
+        )
       })
 
     const work: Effect.Effect<void> = Effect.gen(function* () {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) yield* synthesize(next)
-      working = false
+      const mine = epoch
+      // After a `stop`, which a failure may lead to at once, the queue is somebody else's.
+      while (mine === epoch) {
+        const next = queue.shift()
+        if (next === undefined) {
+          working = false
+          return
+        }
+        yield* synthesize(next)
+      }
     })
 
     return {
@@ -106,9 +120,15 @@ export const make = (options: {
         queue = []
         working = false
         epoch++
+        times.clear()
         const cuts = media.clear()
         run(Effect.void)
         return [...cuts, ...unsaid]
+      },
+      timesOf: (id) => {
+        const found = times.get(id)
+        times.delete(id)
+        return found
       }
     }
   })

@@ -73,7 +73,7 @@ export const make = (options: {
                   )
               )
         }
-        return Effect.matchCause(attempt(0), {
+        return Effect.matchCause(attempt(Math.min(command.provider ?? 0, options.models.length - 1)), {
           onSuccess: () => {
             flush()
             listener.onDone(turn)

@@ -2,13 +2,14 @@ import { oneLine } from "../loader/OneLine.ts"
 import type { CallEvent, CallLeg } from "../Telephony.ts"
 
 /**
- * A call's media behind a fence: a method that throws ends the call as `failed`, once, and nothing follows `Ended`. Frames pay
- * a flag and a try.
+ * A call's media behind a fence: a method that throws ends the call as `failed`, once, and nothing follows `Ended`. Of a
+ * transfer one outcome passes, and none that was not asked for; after `completed` only the end. Frames pay a flag and a try.
  */
 export const fencedLeg =
   (id: string) =>
   (leg: CallLeg): CallLeg => {
     let over = false
+    let transfer: "none" | "under way" | "completed" = "none"
     let listener: ((event: CallEvent) => void) | undefined
     let pending: CallEvent | undefined
 
@@ -20,9 +21,16 @@ export const fencedLeg =
       }
     }
     const deliver = (event: CallEvent) => {
-      if (over) return
+      if (over || !passes(event)) return
       over = event._tag === "Ended"
       listener?.(event)
+    }
+    const passes = (event: CallEvent): boolean => {
+      if (event._tag === "Ended") return true
+      if (event._tag !== "TransferProgress") return transfer !== "completed"
+      if (transfer !== "under way") return false
+      if (event.state !== "ringing") transfer = event.state === "completed" ? "completed" : "none"
+      return true
     }
     const broken = (defect: unknown) => {
       if (over) return
@@ -68,6 +76,11 @@ export const fencedLeg =
       ...(leg.sendDtmf === undefined ? {} : { sendDtmf: guard((digits: string) => leg.sendDtmf?.(digits)) }),
       ...(leg.transferBlind === undefined
         ? {}
-        : { transferBlind: guard((target: string) => leg.transferBlind?.(target)) })
+        : {
+            transferBlind: guard((target: string) => {
+              transfer = "under way"
+              leg.transferBlind?.(target)
+            })
+          })
     }
   }

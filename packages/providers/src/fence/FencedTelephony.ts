@@ -2,15 +2,18 @@ import { Cause, type Context, Duration, Effect, Stream } from "effect"
 import type { Health } from "../Health.ts"
 import { oneLine } from "../loader/OneLine.ts"
 import type { Route, RouteResponse } from "../Route.ts"
-import { CallGone, type IncomingCall, type Telephony } from "../Telephony.ts"
+import { CallGone, DialFailed, type IncomingCall, type Outbound, type Telephony } from "../Telephony.ts"
 import { apart } from "./Apart.ts"
 import { safeHealth } from "./Circuit.ts"
 import { fencedLeg } from "./FencedLeg.ts"
+import { fencedMessaging } from "./FencedMessaging.ts"
 
 type Service = Context.Tag.Service<Telephony>
 
 /** How long a network may take to connect a call that we answer. */
 export const answerDeadline = Duration.seconds(10)
+/** How long a phone may ring that we call, should nobody give up sooner. */
+export const dialDeadline = Duration.seconds(150)
 /** How long a plugin's HTTP route may take. */
 export const routeDeadline = Duration.seconds(30)
 
@@ -49,6 +52,25 @@ const fencedCall = (id: string, call: IncomingCall): IncomingCall => ({
     )
   )
 })
+
+const fencedOutbound = (id: string, outbound: Outbound): Outbound => {
+  const failed = (reason: string) => new DialFailed({ outcome: "failed", reason: `${id}: ${reason}` })
+  return {
+    dial: (call) =>
+      apart(
+        () => outbound.dial(call),
+        failed,
+        // Answered when nobody waits for it any more.
+        (leg) => attempt(() => leg.hangup("answered too late"))
+      ).pipe(
+        Effect.timeoutFail({
+          duration: dialDeadline,
+          onTimeout: () => failed(`tells nothing of a call for ${Duration.format(dialDeadline)}`)
+        }),
+        Effect.map(fencedLeg(id))
+      )
+  }
+}
 
 const fencedRoute = (id: string, route: Route): Route =>
   route._tag === "WebSocket"
@@ -106,6 +128,8 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
           return Stream.fromEffect(Effect.logError(`telephony ${id}: ${reason}`)).pipe(Stream.drain)
         })
       ),
+      ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms) }),
+      ...(telephony.outbound === undefined ? {} : { outbound: fencedOutbound(id, telephony.outbound) }),
       routes: telephony.routes.map((route) => fencedRoute(id, route))
     }
   })

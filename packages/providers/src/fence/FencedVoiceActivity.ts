@@ -18,6 +18,15 @@ export const fencedVoiceActivity = (activity: Service): Service => ({
             broken = true
             return "silence"
           }
+        },
+        lasted: (what) => {
+          if (broken) return 0
+          try {
+            return detector.lasted?.(what) ?? 0
+          } catch {
+            broken = true
+            return 0
+          }
         }
       }
     } catch {

@@ -1,4 +1,5 @@
 import type { Effect, Scope } from "effect"
+import type { IncomingSms, OutgoingSms } from "../Messaging.ts"
 import type { Telephony } from "../Telephony.ts"
 
 /**
@@ -10,6 +11,23 @@ export interface Phone {
     readonly from: string
     readonly to: string
   }) => Effect.Effect<PhoneCall, never, Scope.Scope>
+  /** The messages to the dialling number so far. Needed where the plugin has `sms`. */
+  readonly messages?: () => ReadonlyArray<Pick<OutgoingSms, "from" | "to" | "message">>
+  /** Sends a message to us, on networks where phones can. */
+  readonly text?: (sms: Pick<IncomingSms, "from" | "to" | "message">) => Effect.Effect<void>
+  /** Another phone on the network. Needed where the plugin declares that it transfers or dials. */
+  readonly other?: (behaves: OtherBehaviour) => Effect.Effect<OtherPhone, never, Scope.Scope>
+}
+
+/** What a call to a phone meets. `rings`: it rings until the caller gives up. `answers` and `declines`: within a second. */
+export type OtherBehaviour = "answers" | "busy" | "declines" | "rings"
+
+/** A phone that can be called. */
+export interface OtherPhone {
+  /** E.164. */
+  readonly number: string
+  /** The call that reached it; before that it is `dialling`. */
+  readonly call: PhoneCall
 }
 
 /** One call as the phone sees it. What it has seen so far is read synchronously. */

@@ -2,12 +2,14 @@ import { Effect, Queue, type Scope, Stream } from "effect"
 import { type AudioFormat, frameBytes, frameMs } from "../Audio.ts"
 import { type CallEvent, type CallLeg, type IncomingCall, Telephony } from "../Telephony.ts"
 import { type Bench, bench, type Check, CheckFailed, type CheckOptions, mustNotThrow } from "./Check.ts"
-import type { ConnectPhone, Phone, PhoneCall } from "./Phone.ts"
+import type { ConnectPhone, OtherBehaviour, OtherPhone, Phone, PhoneCall } from "./Phone.ts"
 
 export interface TelephonyCheckOptions extends CheckOptions<Telephony> {
   readonly phone: ConnectPhone
   /** Numbers that the network takes; made-up ones by default. */
   readonly numbers?: { readonly from: string; readonly to: string }
+  /** A number to which the network takes no message, where the author can stage that. */
+  readonly refusesSms?: string
 }
 
 /** Both ends of one call that was answered. */
@@ -21,6 +23,9 @@ export interface Connected {
 /** A telephony plugin with a phone on its network. */
 export interface Network {
   readonly telephony: typeof Telephony.Service
+  readonly phone: Phone
+  /** A phone to transfer to, or to dial; `why` it is needed. */
+  readonly other: (why: string, behaves: OtherBehaviour) => Effect.Effect<OtherPhone, CheckFailed, Scope.Scope>
   /** Dials and waits until the call comes in. */
   readonly ring: Effect.Effect<{ readonly phone: PhoneCall; readonly call: IncomingCall }, CheckFailed, Scope.Scope>
   readonly answer: (call: IncomingCall, formats?: ReadonlyArray<AudioFormat>) => Effect.Effect<CallLeg, CheckFailed>
@@ -116,7 +121,11 @@ export const telephonyBench = (options: TelephonyCheckOptions): TelephonyBench =
         const leg = yield* answer(call)
         return { leg, phone, events: yield* listen(leg) }
       })
-      return { telephony, ring, answer, connect }
+      const other: Network["other"] = (why, behaves) =>
+        phone.other === undefined
+          ? Effect.fail(new CheckFailed({ reason: `${why} is declared; give the phone \`other\`` }))
+          : phone.other(behaves)
+      return { telephony, phone, other, ring, answer, connect }
     })
 
   return {

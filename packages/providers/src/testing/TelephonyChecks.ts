@@ -2,7 +2,9 @@ import { Effect, Fiber } from "effect"
 import { frameBytes } from "../Audio.ts"
 import type { CallEvent, CallLeg } from "../Telephony.ts"
 import { type Check, CheckFailed, must, mustNotThrow } from "./Check.ts"
+import { dialChecks } from "./DialChecks.ts"
 import { leavesNothing } from "./Leaks.ts"
+import { messagingChecks } from "./MessagingChecks.ts"
 import {
   audioOf,
   type Connected,
@@ -14,6 +16,7 @@ import {
   type TelephonyCheckOptions,
   telephonyBench
 } from "./TelephonyBench.ts"
+import { transferChecks } from "./TransferChecks.ts"
 
 const same = (left: ReadonlyArray<unknown>, right: ReadonlyArray<unknown>): boolean =>
   left.length === right.length && left.every((value, index) => value === right[index])
@@ -33,7 +36,14 @@ const useAll = (leg: CallLeg): Effect.Effect<void, CheckFailed> =>
   })
 
 /** What every telephone network must do. */
-export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check> => {
+export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check> => [
+  ...callChecks(options),
+  ...transferChecks(options),
+  ...dialChecks(options),
+  ...messagingChecks(telephonyBench(options), options)
+]
+
+const callChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check> => {
   const { bench, check, eventually, numbers, quiet, within } = telephonyBench(options)
 
   /** The leg tells once, as its last word, that the call is over. */

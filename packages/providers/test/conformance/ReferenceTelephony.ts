@@ -1,8 +1,10 @@
-import { Deferred, Effect, Layer, Queue, Stream } from "effect"
+import { type Clock, Deferred, Effect, Fiber, Layer, Queue, type Scope, Stream } from "effect"
 import { type AudioFormat, mulaw8k } from "../../src/Audio.ts"
 import { healthy } from "../../src/Health.ts"
-import { type CallEvent, CallGone, type CallLeg, Telephony } from "../../src/Telephony.ts"
-import type { ConnectPhone, PhoneCall } from "../../src/testing/Phone.ts"
+import { type CallEvent, CallGone, type CallLeg, DialFailed, Telephony } from "../../src/Telephony.ts"
+import type { ConnectPhone, OtherBehaviour, Phone, PhoneCall } from "../../src/testing/Phone.ts"
+import { type MessagingBug, referenceMessaging } from "./ReferenceMessaging.ts"
+import { Others } from "./ReferenceOthers.ts"
 
 /** What a telephone network can do wrong. */
 export type TelephonyBug =
@@ -36,24 +38,37 @@ export type TelephonyBug =
   | "reorders keys"
   | "sends no keys"
   | "mixes calls"
+  | MessagingBug
   | "garbage ends the network"
   | "leaks fibers"
+  | "transfers nowhere"
+  | "keeps the outcome of a transfer to itself"
+  | "tells the outcome of a transfer twice"
+  | "calls every transfer completed"
+  | "ends a call whose transfer failed"
+  | "hears on after a transfer"
+  | "rings on after the caller left"
+  | "hangs on dial"
+  | "connects what is busy"
+  | "rings on after an interrupted dial"
+  | "dials in any format"
+  | "dials without audio"
 
 const pcm16k: AudioFormat = { encoding: "pcm16", sampleRate: 16000 }
 
 type Item = { readonly frame: Uint8Array } | { readonly mark: string }
 
-/** The phones that each network of this file can be reached by. */
-const networks = new WeakMap<
-  object,
-  (numbers: { readonly from: string; readonly to: string }) => Effect.Effect<PhoneCall>
->()
+/** The phones that each network of this file can be reached by, and can reach. */
+const networks = new WeakMap<object, Phone>()
 
 /** One call: a queue of frames and marks that a fiber plays, 20 ms each, as a carrier does. */
 const call = (
   is: (...bugs: ReadonlyArray<TelephonyBug>) => boolean,
   canceled: Deferred.Deferred<void>,
-  others: Array<(item: Item) => void>
+  others: Array<(item: Item) => void>,
+  phones: Others,
+  scope: Scope.Scope,
+  clock: Clock.Clock
 ) => {
   let state: ReturnType<PhoneCall["state"]> = "dialling"
   let listener: ((event: CallEvent) => void) | undefined
@@ -63,6 +78,8 @@ const call = (
   let keys = ""
   let swap: Uint8Array | undefined
   const heard: Array<Uint8Array> = []
+  let transfer: Fiber.RuntimeFiber<void> | undefined
+  let away = false
 
   const tell = (event: CallEvent) => {
     if (listener !== undefined) listener(event)
@@ -72,6 +89,7 @@ const call = (
     if (state === "rejected" || state === "ended") return
     const answered = state === "answered"
     state = "ended"
+    if (transfer !== undefined) Effect.runFork(Fiber.interruptFork(transfer))
     if (!answered) {
       if (!is("never notices a caller who gives up")) Deferred.unsafeDone(canceled, Effect.void)
       return
@@ -95,6 +113,35 @@ const call = (
   }
   others.push((item) => queue.push(item))
 
+  const told = (progress: Extract<CallEvent, { readonly _tag: "TransferProgress" }>["state"]) => {
+    if (is("keeps the outcome of a transfer to itself") && progress !== "ringing") return
+    tell({ _tag: "TransferProgress", state: progress })
+    if (is("tells the outcome of a transfer twice")) tell({ _tag: "TransferProgress", state: progress })
+  }
+  const transferTo = (target: string) => {
+    if (state !== "answered" || away) return
+    const bugs = { ringsOn: is("rings on after the caller left"), answersAll: is("calls every transfer completed") }
+    const going = phones
+      .call(target, bugs, () => tell({ _tag: "TransferProgress", state: "ringing" }))
+      .pipe(
+        Effect.match({
+          onFailure: ({ outcome }) => {
+            told(is("calls every transfer completed") ? "completed" : outcome)
+            if (is("ends a call whose transfer failed")) end("hangup")
+          },
+          onSuccess: () => {
+            told("completed")
+            away = !is("hears on after a transfer")
+          }
+        })
+      )
+    Effect.runSync(
+      Effect.map(Effect.forkIn(going, scope), (fiber) => {
+        transfer = fiber
+      }).pipe(Effect.withClock(clock))
+    )
+  }
+
   const leg = (format: AudioFormat): CallLeg => ({
     format,
     listen: (installed) => {
@@ -103,6 +150,7 @@ const call = (
       backlog = []
     },
     send: (frame) => {
+      if (away) return
       if (state !== "answered") {
         if (is("throws after the end")) throw new Error("no call")
         return
@@ -133,7 +181,9 @@ const call = (
     },
     hangup: () => {
       if (state === "answered" && !is("hangup not told")) state = "ended"
+      if (transfer !== undefined) Effect.runFork(Fiber.interruptFork(transfer))
     },
+    ...(is("transfers nowhere") ? {} : { transferBlind: transferTo }),
     sendDtmf: (digits) => {
       if (state === "answered" && !is("sends no keys")) keys += digits
     }
@@ -142,7 +192,7 @@ const call = (
     state: () => state,
     send: (frame) =>
       Effect.sync(() => {
-        if (state !== "answered") return
+        if (state !== "answered" || away) return
         const emit = (payload: Uint8Array) =>
           tell({ _tag: "Audio", payload: is("half frames") ? payload.subarray(1) : payload })
         if (!is("reorders the caller's audio")) return emit(frame)
@@ -178,6 +228,9 @@ const call = (
     },
     answer: () => {
       state = "answered"
+    },
+    end: () => {
+      state = "ended"
     }
   }
 }
@@ -191,32 +244,62 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
       const incoming = yield* Queue.unbounded<Stream.Stream.Success<(typeof Telephony.Service)["incoming"]>>()
       const scope = yield* Effect.scope
       const others: Array<(item: Item) => void> = []
+      const phones = new Others()
       let broken = false
       let count = 0
       const formats = [mulaw8k, pcm16k]
+      const { messages, messaging, text } = yield* referenceMessaging(is)
       const telephony: typeof Telephony.Service = {
         id: "reference",
         capabilities: {
           formats,
           dtmfIn: true,
           dtmfOut: true,
-          transfer: "none",
+          transfer: "bridge",
           earlyMedia: false,
           playbackMarks: "exact"
         },
         incoming: Stream.fromQueue(incoming),
+        outbound: {
+          dial: ({ formats: offered, to }) =>
+            Effect.gen(function* () {
+              if (is("hangs on dial")) return yield* Effect.never
+              const format = offered[0] ?? (is("dials in any format") ? mulaw8k : undefined)
+              if (format === undefined) return yield* new DialFailed({ outcome: "failed", reason: "no format" })
+              const bugs = {
+                ringsOn: is("rings on after an interrupted dial"),
+                answersAll: is("connects what is busy")
+              }
+              yield* phones.call(to, bugs)
+              const line = lines.get(to)
+              if (line === undefined) return yield* Effect.dieMessage("no line")
+              if (!is("dials without audio")) yield* playing(line)
+              return line.leg(format)
+            })
+        },
         health: Effect.succeed(healthy),
+        sms: messaging,
         routes: []
       }
-      networks.set(telephony, ({ from, to }) =>
+      const lines = new Map<string, ReturnType<typeof call>>()
+      const playing = (line: ReturnType<typeof call>) =>
+        Effect.zipRight(Effect.sleep(20), line.playNext).pipe(
+          Effect.repeat({ until: () => line.gone() && !is("leaks fibers") }),
+          Effect.forkIn(scope)
+        )
+      const other = (behaves: OtherBehaviour) =>
+        Effect.gen(function* () {
+          const line = call(is, yield* Deferred.make<void>(), others, phones, scope, yield* Effect.clock)
+          const number = phones.add(behaves, line)
+          lines.set(number, line)
+          return { number, call: line.phone }
+        })
+      const dial = ({ from, to }: { readonly from: string; readonly to: string }) =>
         Effect.gen(function* () {
           const canceled = yield* Deferred.make<void>()
-          const line = call(is, canceled, others)
+          const line = call(is, canceled, others, phones, scope, yield* Effect.clock)
           if (is("cancels every call")) yield* Deferred.succeed(canceled, undefined)
-          const player = Effect.zipRight(Effect.sleep(20), line.playNext).pipe(
-            Effect.repeat({ until: () => line.gone() && !is("leaks fibers") }),
-            Effect.forkIn(scope)
-          )
+          const player = playing(line)
           if (!is("brings no calls") && !broken) {
             yield* Queue.offer(incoming, {
               id: `reference-${++count}`,
@@ -244,7 +327,7 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
           })
           return { ...line.phone, garbage }
         })
-      )
+      networks.set(telephony, { dial, other, messages, text })
       return telephony
     })
   )
@@ -252,7 +335,4 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
 
 /** A phone on that network. */
 export const connectPhone: ConnectPhone = (telephony) =>
-  Effect.succeed({
-    dial: (numbers) =>
-      Effect.suspend(() => networks.get(telephony)?.(numbers) ?? Effect.dieMessage("not the reference network"))
-  })
+  Effect.orDieWith(Effect.fromNullable(networks.get(telephony)), () => new Error("not the reference network"))

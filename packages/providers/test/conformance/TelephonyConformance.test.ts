@@ -5,32 +5,60 @@ import type { TelephonyCheckOptions } from "../../src/testing/TelephonyBench.ts"
 import { telephonyChecks } from "../../src/testing/TelephonyChecks.ts"
 import { telephonySuite } from "../../src/testing/TelephonySuite.ts"
 import { type Expected, failing, namesOf } from "./Failing.ts"
+import { refused } from "./ReferenceMessaging.ts"
 import { connectPhone, referenceTelephony, type TelephonyBug } from "./ReferenceTelephony.ts"
 
 const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
   layer: Layer.suspend(() => referenceTelephony(bug)),
   phone: connectPhone,
+  refusesSms: refused,
   sessions
 })
 
 telephonySuite({ name: "a correct telephone network", time: "virtual", ...options(undefined, 1000) })
 
+const sendsMessages = "brings messages to the phone, each once and unchanged, if it says that it sends them"
+const refusesMessages = "fails a message that the network refuses, with SmsFailed"
+const bringsMessages = "brings messages of the phone in, in order"
+const ofMessages = [sendsMessages, refusesMessages, bringsMessages]
+
+const transfersCall = "transfers a call, if it says that it does, and tells only the end after that"
+const failedTransfer = "tells why a transfer failed, once, and leaves the call with us"
+const callerLeaves = "ends a call whose caller hangs up in mid-transfer, and stops the ringing"
+const weLeave = "ends a call that we hang up in mid-transfer, and stops the ringing"
+const transferring = [transfersCall, failedTransfer, callerLeaves, weLeave]
+const dialled = "dials, if it says that it does, with audio both ways"
+const dialledAndHungUp = "ends a call that we dialled and hang up"
+const stopsRinging = "stops the ringing within 50 ms when it is interrupted"
+const dialling = [
+  dialled,
+  dialledAndHungUp,
+  "tells that a phone that we dial is busy",
+  "tells that a phone that we dial declines",
+  stopsRinging,
+  "refuses a format that it cannot do, with DialFailed"
+]
+
 const expected: { readonly [B in TelephonyBug]: Expected } = {
-  "brings no calls": { allBut: ["declares what it can do"] },
+  "brings no calls": { allBut: ["declares what it can do", ...dialling, refusesMessages, bringsMessages] },
   "forgets the caller's number": ["brings a call in with its numbers, and rings"],
-  "never rings": ["brings a call in with its numbers, and rings"],
+  "never rings": ["brings a call in with its numbers, and rings", callerLeaves, weLeave, stopsRinging],
   "hangs on answer": {
     allBut: [
       "declares what it can do",
       "brings a call in with its numbers, and rings",
-      "tells the phone that a call was refused"
+      "tells the phone that a call was refused",
+      ...dialling,
+      ...ofMessages
     ]
   },
   "dies on answer": {
     allBut: [
       "declares what it can do",
       "brings a call in with its numbers, and rings",
-      "tells the phone that a call was refused"
+      "tells the phone that a call was refused",
+      ...dialling,
+      ...ofMessages
     ]
   },
   "answers in one format": ["answers in each format that it declares"],
@@ -45,7 +73,9 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "reorders the caller's audio": [
     "brings the caller's audio, whole and in order",
     "keeps what came before listen, in order",
-    "keeps calls apart"
+    "keeps calls apart",
+    failedTransfer,
+    dialled
   ],
   "half frames": ["brings the caller's audio, whole and in order"],
   "forgets what came before listen": ["keeps what came before listen, in order"],
@@ -54,12 +84,15 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
     "tells marks as played once the audio before them was",
     "labels marks truly when audio is cleared: played only if all before them was heard",
     "lets nothing be heard after clear that was sent before it",
-    "keeps calls apart"
+    "keeps calls apart",
+    failedTransfer,
+    dialled
   ],
   "reorders our audio": [
     "plays our audio, in order, and copies the frames it is given",
     "tells marks as played once the audio before them was",
-    "keeps calls apart"
+    "keeps calls apart",
+    dialled
   ],
   "mark played too early": [
     "labels marks truly when audio is cleared: played only if all before them was heard",
@@ -82,7 +115,12 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
     "tells once that the caller hung up, and nothing after",
     "tells once that the connection broke, and nothing after"
   ],
-  "hangup not told": ["ends the call when we hang up, once", "leaves nothing behind after many calls"],
+  "hangup not told": [
+    "ends the call when we hang up, once",
+    "leaves nothing behind after many calls",
+    weLeave,
+    dialledAndHungUp
+  ],
   "throws after the end": [
     "ends the call when we hang up, once",
     "tells once that the caller hung up, and nothing after",
@@ -91,24 +129,48 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "audio after the end": [
     "keeps what came before listen, in order",
     "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after"
+    "tells once that the connection broke, and nothing after",
+    transfersCall,
+    callerLeaves
   ],
   "ends twice": [
     "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after"
+    "tells once that the connection broke, and nothing after",
+    transfersCall
   ],
   "never ends": [
     "keeps what came before listen, in order",
     "tells once that the caller hung up, and nothing after",
     "tells once that the connection broke, and nothing after",
-    "keeps calls apart"
+    "keeps calls apart",
+    transfersCall,
+    callerLeaves,
+    dialled
   ],
   "never notices a broken connection": ["tells once that the connection broke, and nothing after"],
   "reorders keys": ["brings keys that were pressed, in order, if it says that it does"],
   "sends no keys": ["sends keys, in order, if it says that it does"],
   "mixes calls": ["keeps calls apart"],
+  "sends no messages": [sendsMessages],
+  "sends messages twice": [sendsMessages],
+  "cuts messages": [sendsMessages],
+  "dies on messages": [sendsMessages, refusesMessages],
+  "keeps refusals of messages to itself": [refusesMessages],
+  "brings no messages": [bringsMessages],
   "garbage ends the network": ["survives a phone that sends garbage, and goes on taking calls"],
-  "leaks fibers": ["leaves nothing behind after many calls"]
+  "leaks fibers": ["leaves nothing behind after many calls"],
+  "transfers nowhere": transferring,
+  "keeps the outcome of a transfer to itself": [transfersCall, failedTransfer],
+  "tells the outcome of a transfer twice": [transfersCall, failedTransfer],
+  "calls every transfer completed": [failedTransfer],
+  "ends a call whose transfer failed": [failedTransfer],
+  "hears on after a transfer": [transfersCall],
+  "rings on after the caller left": [callerLeaves, weLeave],
+  "hangs on dial": dialling,
+  "connects what is busy": ["tells that a phone that we dial is busy"],
+  "rings on after an interrupted dial": [stopsRinging],
+  "dials in any format": ["refuses a format that it cannot do, with DialFailed"],
+  "dials without audio": [dialled]
 }
 
 describe("a telephone network that", () => {

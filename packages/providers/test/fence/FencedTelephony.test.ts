@@ -3,8 +3,16 @@ import { Chunk, Deferred, Effect, Exit, Fiber, Stream, TestClock } from "effect"
 import { describe } from "vitest"
 import { mulaw8k } from "../../src/Audio.ts"
 import { fencedTelephony } from "../../src/fence/FencedTelephony.ts"
+import { type Messaging, SmsFailed } from "../../src/Messaging.ts"
 import type { RouteRequest, RouteSocket } from "../../src/Route.ts"
-import type { CallEvent, CallLeg, IncomingCall } from "../../src/Telephony.ts"
+import {
+  type CallEvent,
+  type CallLeg,
+  DialFailed,
+  type IncomingCall,
+  type Outbound,
+  type TransferState
+} from "../../src/Telephony.ts"
 import { telephony } from "../fixtures/Parts.ts"
 
 const boom = (): never => {
@@ -135,6 +143,44 @@ describe("a fenced telephone network", () => {
   )
 })
 
+describe("a fenced dial", () => {
+  const call = { callId: "call_1", to: "+31201234567", from: "+31201234568", formats: [mulaw8k] }
+  const dial = (dialled: Outbound["dial"]) =>
+    Effect.flatMap(fencedTelephony({ ...telephony("net"), outbound: { dial: dialled } }), ({ outbound }) =>
+      outbound === undefined ? Effect.dieMessage("lost") : outbound.dial(call)
+    )
+
+  it.effect("turns one that throws, dies or hangs into DialFailed, and passes its own failure on", () =>
+    Effect.gen(function* () {
+      for (const crash of [boom, () => Effect.die(new Error("boom"))]) {
+        expect(yield* Effect.flip(dial(crash))).toMatchObject({ outcome: "failed", reason: "net: crashed: boom" })
+      }
+      const busy = new DialFailed({ outcome: "busy", reason: "talks" })
+      expect(yield* Effect.flip(dial(() => Effect.fail(busy)))).toBe(busy)
+      const fiber = yield* Effect.fork(Effect.flip(dial(() => Effect.never)))
+      yield* TestClock.adjust("150 seconds")
+      expect((yield* Fiber.join(fiber)).outcome).toBe("failed")
+    })
+  )
+
+  it.effect("given up, hangs up a phone that answers in that moment", () =>
+    Effect.gen(function* () {
+      const reasons: Array<string> = []
+      const connected = yield* Deferred.make<CallLeg>()
+      const fiber = yield* Effect.fork(dial(() => Deferred.await(connected)))
+      yield* Effect.repeatN(Effect.yieldNow(), 100)
+      Deferred.unsafeDone(connected, Effect.succeed({ ...leg, hangup: (reason) => reasons.push(reason) }))
+      expect(Exit.isInterrupted(yield* Fiber.interrupt(fiber))).toBe(true)
+      yield* Effect.repeatN(Effect.yieldNow(), 100)
+      expect(reasons).toEqual(["answered too late"])
+    })
+  )
+
+  it.effect("is not there where the network cannot", () =>
+    Effect.map(fencedTelephony(telephony("net")), ({ outbound }) => expect(outbound).toBeUndefined())
+  )
+})
+
 describe("a fenced leg", () => {
   const listenTo = (given: CallLeg) => {
     const events: Array<CallEvent> = []
@@ -165,6 +211,46 @@ describe("a fenced leg", () => {
     })
   )
 
+  it.effect("passes one outcome of a transfer that was asked for, and only the end after it came through", () =>
+    Effect.gen(function* () {
+      let tell: (event: CallEvent) => void = () => {}
+      const progress = (state: TransferState) => tell({ _tag: "TransferProgress", state })
+      const given = yield* answer(
+        yield* fenced({
+          answer: () =>
+            Effect.succeed({
+              ...leg,
+              transferBlind: () => progress("ringing"),
+              listen: (listener) => {
+                tell = listener
+              }
+            })
+        })
+      )
+      const events = listenTo(given)
+      progress("completed")
+      given.transferBlind?.("+31201234567")
+      progress("busy")
+      progress("completed")
+      given.transferBlind?.("+31201234567")
+      progress("completed")
+      progress("failed")
+      tell({ _tag: "Dtmf", digit: "1", source: "signaling" })
+      tell({ _tag: "Ended", cause: "hangup" })
+      const told = events.map((event) => (event._tag === "TransferProgress" ? event.state : event._tag))
+      expect(told).toEqual(["ringing", "busy", "ringing", "completed", "Ended"])
+    })
+  )
+
+  it.effect("whose transfer throws ends the call", () =>
+    Effect.gen(function* () {
+      const given = yield* answer(yield* fenced({ answer: () => Effect.succeed({ ...leg, transferBlind: boom }) }))
+      const events = listenTo(given)
+      given.transferBlind?.("+31201234567")
+      expect(events).toEqual([{ _tag: "Ended", cause: "failed", reason: "net crashed: boom" }])
+    })
+  )
+
   it.effect("passes nothing on after Ended, and keeps what the leg can do", () =>
     Effect.gen(function* () {
       const keys: Array<string> = []
@@ -182,6 +268,45 @@ describe("a fenced leg", () => {
       expect(given.transferBlind).toBeUndefined()
       expect(listenTo(given).map(({ _tag }) => _tag)).toEqual(["Dtmf", "Ended"])
       expect(keys).toEqual(["9"])
+    })
+  )
+})
+
+describe("fenced messages", () => {
+  const sms = { id: "1", to: "+31612345678", from: "+31201234567", sender_type: "number", message: "Hi" } as const
+  const fencedSms = (messaging: Partial<Messaging>) =>
+    Effect.flatMap(
+      fencedTelephony({
+        ...telephony("net"),
+        sms: { send: () => Effect.never, incoming: Stream.empty, ...messaging }
+      }),
+      ({ sms }) => Effect.fromNullable(sms)
+    )
+
+  it.effect("fail when sending throws, dies or hangs, and pass on what the network says", () =>
+    Effect.gen(function* () {
+      for (const send of [boom, () => Effect.die(new Error("boom"))]) {
+        expect(yield* Effect.flip((yield* fencedSms({ send })).send(sms))).toMatchObject({
+          _tag: "SmsFailed",
+          reason: "net: crashed: boom"
+        })
+      }
+      const hanging = yield* fencedSms({})
+      const fiber = yield* Effect.fork(Effect.flip(hanging.send(sms)))
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ reason: "net: did not take the message within 10s" })
+      const refusing = yield* fencedSms({ send: () => Effect.fail(new SmsFailed({ reason: "no credit" })) })
+      expect(yield* Effect.flip(refusing.send(sms))).toMatchObject({ reason: "no credit" })
+      const taking = yield* fencedSms({ send: () => Effect.succeed({ provider_message_id: "x" }) })
+      expect(yield* taking.send(sms)).toEqual({ provider_message_id: "x" })
+    })
+  )
+
+  it.effect("come no more when their stream crashes, and are absent where there are none", () =>
+    Effect.gen(function* () {
+      const crashing = yield* fencedSms({ incoming: Stream.die(new Error("boom")) })
+      expect(Chunk.size(yield* Stream.runCollect(crashing.incoming))).toBe(0)
+      expect("sms" in (yield* fencedTelephony(telephony("net")))).toBe(false)
     })
   )
 })

@@ -19,6 +19,39 @@ const longestQueue = 100
 /** Frames of a phone's own audio that wait to be mixed with the voice; more are dropped, oldest first. */
 const longestMix = 10
 
+/** A voicemail's beep: 1 kHz for 500 ms. */
+const beepFrames = 25
+const beepHz = 1000
+const beepFrame = new Uint8Array(frameLength)
+pcmToMulaw(
+  Int16Array.from({ length: frameLength }, (_, n) => Math.round(9000 * Math.sin((2 * Math.PI * beepHz * n) / 8000))),
+  0,
+  frameLength,
+  beepFrame,
+  0
+)
+
+/** Something that is heard frame by frame. */
+interface Sound {
+  /** The next 20 ms of mu-law, or undefined: it is over. */
+  readonly next: () => Uint8Array | undefined
+}
+
+const speech = (text: string): Sound => {
+  const encoder = new ToneEncoder(text)
+  return {
+    next: () => {
+      const key = encoder.next()
+      return key < 0 ? undefined : mulawFrame(key)
+    }
+  }
+}
+
+const beep = (): Sound => {
+  let left = beepFrames
+  return { next: () => (left-- > 0 ? beepFrame : undefined) }
+}
+
 const leftPcm = new Int16Array(frameLength)
 const rightPcm = new Int16Array(frameLength)
 const mixed = new Uint8Array(frameLength)
@@ -41,7 +74,7 @@ export class CallerAudio implements Ticking {
   readonly #clock: MediaClock
   readonly #line: LineNoise
   readonly #deliver: (audio: Uint8Array) => void
-  readonly #utterances: Array<ToneEncoder> = []
+  readonly #sounds: Array<Sound> = []
   #trailing = 0
   #tick = 0
   /** Frames of the phone that wait to be mixed. */
@@ -61,11 +94,14 @@ export class CallerAudio implements Ticking {
 
   /** Speaks the text after what is still being said. False when too much waits already. */
   say(text: string): boolean {
-    if (this.#utterances.length >= longestQueue) return false
-    this.#utterances.push(new ToneEncoder(text))
-    this.#trailing = trailingFrames
-    this.#clock.start(this)
+    if (this.#sounds.length >= longestQueue) return false
+    this.#add(speech(text))
     return true
+  }
+
+  /** Beeps after what is still being said. */
+  beep(): void {
+    this.#add(beep())
   }
 
   /** Takes audio of the phone itself, of any length; what does not fill a frame waits for more. */
@@ -107,9 +143,16 @@ export class CallerAudio implements Ticking {
   stop(): void {
     this.#stopped = true
     this.#clock.stop(this)
-    this.#utterances.length = 0
+    this.#sounds.length = 0
     this.#own = []
     this.#late = []
+  }
+
+  #add(sound: Sound): void {
+    if (this.#stopped) return
+    this.#sounds.push(sound)
+    this.#trailing = trailingFrames
+    this.#clock.start(this)
   }
 
   #ownFrame(frame: Uint8Array): void {
@@ -122,10 +165,10 @@ export class CallerAudio implements Ticking {
   }
 
   #spokenFrame(): Uint8Array | undefined {
-    for (let utterance = this.#utterances[0]; utterance !== undefined; utterance = this.#utterances[0]) {
-      const key = utterance.next()
-      if (key >= 0) return mulawFrame(key)
-      this.#utterances.shift()
+    for (let sound = this.#sounds[0]; sound !== undefined; sound = this.#sounds[0]) {
+      const frame = sound.next()
+      if (frame !== undefined) return frame
+      this.#sounds.shift()
     }
     if (this.#trailing === 0) return undefined
     this.#trailing--

@@ -1,0 +1,25 @@
+import { Schema } from "effect"
+
+/** Most fields of an extraction schema (spec 8). */
+export const extractionFields = 20
+
+/** One field of an `extraction_schema` (spec 6.6), as the engine keeps it. */
+export const ExtractionField = Schema.Struct({
+  name: Schema.String,
+  type: Schema.Literal("string", "number", "boolean"),
+  /** Tells the model what to look for. */
+  description: Schema.optionalWith(Schema.String, { exact: true }),
+  /** What text must be: `date`, `time`, `date-time`, `email`, `uri`, `uuid`, `phone`. Others are a hint for the model. */
+  format: Schema.optionalWith(Schema.String, { exact: true }),
+  /** A regular expression that text must match somewhere. */
+  pattern: Schema.optionalWith(Schema.String, { exact: true })
+})
+export type ExtractionField = typeof ExtractionField.Type
+
+/** What the call said of a field; null when it was not said, or does not fit. */
+export const ExtractedValue = Schema.NullOr(Schema.Union(Schema.String, Schema.Number, Schema.Boolean))
+export type ExtractedValue = typeof ExtractedValue.Type
+
+/** The values of a call, by field name. */
+export const ExtractedData = Schema.Record({ key: Schema.String, value: ExtractedValue })
+export type ExtractedData = typeof ExtractedData.Type

@@ -1,0 +1,39 @@
+import { Schema } from "effect"
+
+/** What a message may be, whoever sends it: the API, a tool, or a call's end (spec 2.8, 4.6, 6.6, 8). */
+
+/** Most characters of a message. An emoji is one. */
+export const smsCharacters = 160
+/** Most characters of a sender's name. */
+export const senderNameCharacters = 11
+
+/** How many characters people count. */
+export const charactersIn = (text: string): number => [...text].length
+
+/** The text of a message: 1 to 160 characters, not all of them blank. */
+export const SmsText = Schema.String.pipe(
+  Schema.filter((text) => text.trim() !== "", {
+    message: () => "message is required.",
+    jsonSchema: { minLength: 1 }
+  }),
+  Schema.filter((text) => !text.includes("\0") && text.isWellFormed(), {
+    message: () => "message must be text that can be sent",
+    jsonSchema: {}
+  }),
+  Schema.filter((text) => charactersIn(text) <= smsCharacters, {
+    message: () => `message must not exceed ${smsCharacters} characters`,
+    jsonSchema: { maxLength: smsCharacters }
+  })
+)
+
+/** A name in place of a number; it counts in the EU, the UK and Australia, elsewhere the number is shown. */
+export const SenderName = Schema.String.pipe(
+  Schema.filter((name) => charactersIn(name) <= senderNameCharacters, {
+    message: () => `sender_name must not exceed ${senderNameCharacters} characters`,
+    jsonSchema: { maxLength: senderNameCharacters }
+  }),
+  Schema.filter((name) => !/[\p{Cc}\p{Cs}]/u.test(name), {
+    message: () => "sender_name must be text that can be shown",
+    jsonSchema: {}
+  })
+)

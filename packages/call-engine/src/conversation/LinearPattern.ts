@@ -1,0 +1,223 @@
+/**
+ * Regular expressions of strangers, matched in time that grows with the text alone: all ways through the pattern are walked
+ * side by side, so none can run away (catastrophic backtracking). The syntax is JavaScript's, without what cannot be matched
+ * so: look-around and back-references.
+ */
+export interface LinearPattern {
+  /** Whether the pattern matches somewhere in a text. A text of more than {@link longestText} characters does not match. */
+  readonly test: (text: string) => boolean
+}
+
+/** Texts that are looked at, in characters; what matches a pattern is a code, a number or a date. */
+export const longestText = 256
+/** Patterns that are taken, in characters, and in the steps that they come to when repetitions are written out. */
+const longestPattern = 500
+const mostSteps = 500
+
+/** A pattern that cannot be used, and why in one plain sentence. */
+export class UnusablePattern extends Error {}
+
+type Assertion = "^" | "$" | "\\b" | "\\B"
+type Node =
+  | { readonly kind: "one"; readonly fits: (character: string) => boolean }
+  | { readonly kind: "assert"; readonly what: Assertion }
+  | { readonly kind: "all" | "any"; readonly parts: ReadonlyArray<Node> }
+  | { readonly kind: "repeat"; readonly what: Node; readonly least: number; readonly most: number }
+
+/** One step of a pattern: takes a character, is true at a place, goes on in two ways, or has arrived. */
+type Step =
+  | { readonly kind: "one"; readonly fits: (character: string) => boolean }
+  | { readonly kind: "assert"; readonly what: Assertion }
+  | { readonly kind: "fork"; readonly ways: Array<number> }
+  | { readonly kind: "match" }
+
+const escaped = /^\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|p\{[^}]*\}|.)/isu
+const characterClass = /^\[(?:\\.|[^\]\\])*\]/su
+const quantifier = /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/u
+
+/** Reads a pattern that JavaScript has found well-formed. */
+class Reader {
+  #rest: string
+  readonly #flags: string
+
+  constructor(source: string, flags: string) {
+    this.#rest = source
+    this.#flags = flags
+  }
+
+  alternatives(): Node {
+    const parts = [this.#sequence()]
+    while (this.#take("|")) parts.push(this.#sequence())
+    return { kind: "any", parts }
+  }
+
+  #take(text: string): boolean {
+    if (!this.#rest.startsWith(text)) return false
+    this.#rest = this.#rest.slice(text.length)
+    return true
+  }
+
+  #match(pattern: RegExp): RegExpExecArray | null {
+    const found = pattern.exec(this.#rest)
+    if (found !== null) this.#rest = this.#rest.slice(found[0].length)
+    return found
+  }
+
+  #sequence(): Node {
+    const parts: Array<Node> = []
+    while (this.#rest !== "" && !/^[|)]/.test(this.#rest)) {
+      const what = this.#atom()
+      const found = this.#match(quantifier)
+      parts.push(found === null ? what : { kind: "repeat", what, ...bounds(found) })
+    }
+    return { kind: "all", parts }
+  }
+
+  #atom(): Node {
+    if (this.#take("(")) return this.#group()
+    for (const what of ["^", "$", "\\b", "\\B"] as const) if (this.#take(what)) return { kind: "assert", what }
+    if (/^\\[1-9k]/.test(this.#rest)) throw new UnusablePattern("a back-reference cannot be used")
+    const set = this.#match(characterClass) ?? this.#match(escaped)
+    if (set !== null) return this.#charactersOf(set[0])
+    if (this.#take(".")) return this.#charactersOf(".")
+    const [literal = ""] = this.#flags === "u" ? this.#rest : [this.#rest.charAt(0)]
+    this.#rest = this.#rest.slice(literal.length)
+    return { kind: "one", fits: (character) => character === literal }
+  }
+
+  #group(): Node {
+    if (/^\?<?[=!]/.test(this.#rest)) throw new UnusablePattern("look-around cannot be used")
+    const kind = this.#match(/^\?(?::|<[^>]*>)/u)
+    if (kind === null && this.#rest.startsWith("?")) throw new UnusablePattern("a group of this kind cannot be used")
+    const inner = this.alternatives()
+    this.#take(")")
+    return inner
+  }
+
+  /** What one class or escape takes, as JavaScript judges it: of a single character that is quick. */
+  #charactersOf(source: string): Node {
+    const set = new RegExp(`^${source}$`, this.#flags)
+    return { kind: "one", fits: (character) => set.test(character) }
+  }
+}
+
+const bounds = (found: RegExpExecArray): { readonly least: number; readonly most: number } => {
+  const [, sign, least, comma, most] = found
+  if (sign !== undefined) return { least: sign === "+" ? 1 : 0, most: sign === "?" ? 1 : Number.POSITIVE_INFINITY }
+  const from = Number(least)
+  return { least: from, most: comma === undefined ? from : most === "" ? Number.POSITIVE_INFINITY : Number(most) }
+}
+
+const compile = (tree: Node): ReadonlyArray<Step> => {
+  const steps: Array<Step> = []
+  const add = <S extends Step>(step: S): S => {
+    if (steps.length >= mostSteps) throw new UnusablePattern("it is too large")
+    steps.push(step)
+    return step
+  }
+  const fork = (...ways: Array<number>) => add({ kind: "fork" as const, ways })
+  const emit = (node: Node): void => {
+    switch (node.kind) {
+      case "one":
+      case "assert":
+        add(node)
+        return
+      case "all":
+        for (const part of node.parts) emit(part)
+        return
+      case "any": {
+        const start = fork()
+        const ends: Array<Array<number>> = []
+        for (const part of node.parts) {
+          start.ways.push(steps.length)
+          emit(part)
+          ends.push(fork().ways)
+        }
+        for (const end of ends) end.push(steps.length)
+        return
+      }
+      case "repeat": {
+        for (let n = 0; n < node.least; n++) emit(node.what)
+        if (node.most === Number.POSITIVE_INFINITY) {
+          const start = steps.length
+          const loop = fork(start + 1)
+          emit(node.what)
+          fork(start)
+          loop.ways.push(steps.length)
+          return
+        }
+        const exits: Array<Array<number>> = []
+        for (let n = node.least; n < node.most; n++) {
+          exits.push(fork(steps.length + 1).ways)
+          emit(node.what)
+        }
+        for (const exit of exits) exit.push(steps.length)
+        return
+      }
+    }
+  }
+  emit(tree)
+  steps.push({ kind: "match" })
+  return steps
+}
+
+const isWord = (character: string | undefined): boolean => character !== undefined && /^[A-Za-z0-9_]$/.test(character)
+
+const holds = (what: Assertion, text: ReadonlyArray<string>, at: number): boolean => {
+  if (what === "^") return at === 0
+  if (what === "$") return at === text.length
+  const isEdge = isWord(text[at - 1]) !== isWord(text[at])
+  return what === "\\b" ? isEdge : !isEdge
+}
+
+const run = (steps: ReadonlyArray<Step>, text: ReadonlyArray<string>): boolean => {
+  let waiting: Array<number> = []
+  for (let at = 0; at <= text.length; at++) {
+    // A match may begin at each place. What is reached without a character is walked once.
+    const seen = new Set<number>()
+    const open = [...waiting, 0]
+    const taking: Array<number> = []
+    for (let index = open.pop(); index !== undefined; index = open.pop()) {
+      const step = steps[index]
+      if (step === undefined || seen.has(index)) continue
+      seen.add(index)
+      if (step.kind === "match") return true
+      if (step.kind === "fork") open.push(...step.ways)
+      else if (step.kind === "one") taking.push(index)
+      else if (holds(step.what, text, at)) open.push(index + 1)
+    }
+    const character = text[at]
+    if (character === undefined) return false
+    waiting = taking.flatMap((index) => {
+      const step = steps[index]
+      return step?.kind === "one" && step.fits(character) ? [index + 1] : []
+    })
+  }
+  return false
+}
+
+/** Whether JavaScript takes a pattern with these flags; if not, why. */
+const faultOf = (source: string, flags: string): string | undefined => {
+  try {
+    new RegExp(source, flags)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Makes a pattern. Throws {@link UnusablePattern}. */
+export const linearPattern = (source: string): LinearPattern => {
+  if (source.length > longestPattern) throw new UnusablePattern(`it is longer than ${longestPattern} characters`)
+  // By code points, as JSON Schema says; a pattern that is only well-formed by code units is taken so.
+  const flags = faultOf(source, "u") === undefined ? "u" : ""
+  const fault = flags === "u" ? undefined : faultOf(source, "")
+  if (fault !== undefined) throw new UnusablePattern(fault)
+  const steps = compile(new Reader(source, flags).alternatives())
+  return {
+    test: (text) => {
+      if (text.length > longestText) return false
+      return run(steps, flags === "u" ? [...text] : text.split(""))
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { SenderName, SmsText } from "@svc/api/sms/SmsLimits"
+import { E164 } from "@svc/api/Wire"
+import type { ModelTool } from "@svc/providers/LanguageModel"
+import { Either, ParseResult, Schema } from "effect"
+import type { CallConfig } from "./CallConfig.ts"
+
+/** The tools that the platform runs itself (spec 2.8), as the model is offered them. */
+
+const dispositions = [
+  "resolved",
+  "customer_satisfied",
+  "no_further_questions",
+  "customer_requested",
+  "wrong_number",
+  "spam",
+  "abusive"
+] as const
+const Disposition = Schema.Literal(...dispositions)
+const isDisposition = Schema.is(Disposition)
+
+export const endCall = "end_call"
+export const sendSms = "svc_send_sms"
+
+const endCallTool: ModelTool = {
+  name: endCall,
+  description: "Ends the phone call. Say goodbye first.",
+  parameters: {
+    type: "object",
+    properties: { disposition: { type: "string", enum: dispositions } },
+    required: ["disposition"]
+  }
+}
+
+const sendSmsTool: ModelTool = {
+  name: sendSms,
+  description: "Sends a text message (SMS). Read the number back to the caller before you use one that was spoken.",
+  parameters: {
+    type: "object",
+    properties: {
+      to: { type: "string", description: "The receiver's number in E.164, such as +31612345678" },
+      message: { type: "string", maxLength: 160, description: "At most 160 characters" },
+      sender_name: {
+        type: "string",
+        maxLength: 11,
+        description: "Shown in place of the number; in the European Union, the United Kingdom and Australia only"
+      }
+    },
+    required: ["to", "message"]
+  }
+}
+
+/** Those that a call has. */
+export const platformToolsOf = ({ end_call, send_sms }: CallConfig): ReadonlyArray<ModelTool> => [
+  ...(end_call ? [endCallTool] : []),
+  ...(send_sms === null ? [] : [sendSmsTool])
+]
+
+/** What the model ended the call with; what is none of the list counts as `resolved`. */
+export const dispositionOf = (args: { readonly [name: string]: unknown }): typeof Disposition.Type => {
+  const { disposition } = args
+  return isDisposition(disposition) ? disposition : "resolved"
+}
+
+const Sms = Schema.Struct({
+  to: E164.annotations({ message: () => ({ message: "to must be a valid E.164 phone number", override: true }) }),
+  message: SmsText,
+  sender_name: Schema.optional(Schema.NullOr(SenderName))
+})
+
+/** The message that the model wants sent, or what is wrong with it, for the model. */
+export const smsOf = (args: {
+  readonly [name: string]: unknown
+}): Either.Either<{ readonly to: string; readonly message: string; readonly sender_name: string | null }, string> =>
+  Either.mapBoth(Schema.decodeUnknownEither(Sms)(args), {
+    onLeft: (error) => {
+      const [issue] = ParseResult.ArrayFormatter.formatErrorSync(error)
+      return issue?._tag === "Missing" ? `${issue.path.join(".")} is required.` : (issue?.message ?? "not valid")
+    },
+    onRight: ({ message, sender_name, to }) => ({ to, message, sender_name: sender_name?.trim() || null })
+  })

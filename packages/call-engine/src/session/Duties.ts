@@ -1,0 +1,42 @@
+import type { CallAgent } from "@svc/agents/Agents"
+import { Effect } from "effect"
+import type { CommandOf } from "../conversation/Command.ts"
+import type { Facts } from "../conversation/Input.ts"
+import { extract } from "./Extractor.ts"
+import type { Feed } from "./Happening.ts"
+import type { SessionServices } from "./SessionServices.ts"
+
+/** What the platform does for a call by itself: text messages, and the values that are drawn from it. Outcomes are fed back. */
+export interface Duties {
+  readonly sendSms: (command: CommandOf<"SendSms">) => Effect.Effect<void>
+  readonly extract: (command: CommandOf<"Extract">) => Effect.Effect<void>
+}
+
+export const make = (options: {
+  readonly agent: CallAgent
+  readonly facts: Facts
+  readonly services: SessionServices
+  readonly feed: Feed
+  readonly variables: { readonly [name: string]: string }
+}): Duties => {
+  const { agent, facts, feed, services, variables } = options
+  const draw = extract({ callId: facts.call_id, models: services.providers.languageModel, variables })
+  return {
+    sendSms: (command) =>
+      Effect.match(services.messages.send(agent, facts, command), {
+        onSuccess: (message_id) =>
+          command.id === "post_call"
+            ? feed({ _tag: "PostCallSmsDone", failed: null })
+            : feed({ _tag: "ToolAnswered", id: command.id, result: { status: "sent", to: command.to, message_id } }),
+        onFailure: ({ reason }) =>
+          command.id === "post_call"
+            ? feed({ _tag: "PostCallSmsDone", failed: reason })
+            : feed({ _tag: "ToolFailed", id: command.id, reason })
+      }),
+    extract: (command) =>
+      Effect.match(draw(command), {
+        onSuccess: (answer) => feed({ _tag: "Extracted", answer }),
+        onFailure: ({ reason }) => feed({ _tag: "ExtractionFailed", reason })
+      })
+  }
+}

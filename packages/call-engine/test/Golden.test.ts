@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it } from "vitest"
+import { digest, replay } from "../src/Replay.ts"
+import { render } from "./Golden.ts"
+
+/** Only `npm run golden:update` writes, and never where tests are run by a machine. */
+const update = process.env["GOLDEN"] === "update" && process.env["CI"] === undefined
+
+const folder = fileURLToPath(new URL("./golden/", import.meta.url))
+const files = readdirSync(folder).filter((name) => name.endsWith(".txt"))
+
+describe("recorded conversations", () => {
+  it("are at least 25", () => {
+    expect(files.length).toBeGreaterThanOrEqual(25)
+  })
+
+  it.each(files)("%s goes as it is written", (name) => {
+    const written = readFileSync(folder + name, "utf8")
+    const { call, facts, text } = render(written)
+    if (update) writeFileSync(folder + name, text)
+    else expect(text).toBe(written)
+
+    // As its journal tells it, it goes the same way again.
+    const rows = [
+      { seq: 0, input: facts, commands: digest(call.first) },
+      ...call.steps.map(({ commands, input }, i) => ({ seq: i + 1, input, commands: digest(commands) }))
+    ]
+    const replayed = replay(JSON.parse(JSON.stringify(rows)))
+    expect(replayed?.differing).toEqual([])
+    expect(replayed?.state.transcript).toEqual(call.state.transcript)
+  })
+})

@@ -1,0 +1,285 @@
+import { SqlClient } from "@effect/sql"
+import { type AgentId, type CallId, generate } from "@svc/api/Ids"
+import type { ProjectPrincipal } from "@svc/api/Principal"
+import { type SmsMessage, SmsNotSent, type SmsSend } from "@svc/api/sms/SmsMessage"
+import { ValidationError } from "@svc/api/VoiceError"
+import { Tiers } from "@svc/auth/Tiers"
+import { Billing } from "@svc/billing/Billing"
+import { Rates } from "@svc/billing/Rates"
+import { Usage } from "@svc/billing/Usage"
+import { Outbox } from "@svc/database/Outbox"
+import type { OwnNumber } from "@svc/numbers/OwnNumber"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import { SmsFailed } from "@svc/providers/Messaging"
+import { Providers } from "@svc/providers/Providers"
+import {
+  BigDecimal,
+  Clock,
+  Context,
+  Data,
+  Deferred,
+  Effect,
+  Either,
+  Fiber,
+  FiberId,
+  FiberSet,
+  Layer,
+  Option,
+  Schedule,
+  Schema,
+  Stream
+} from "effect"
+import { type NewSms, type SmsOutcome, SmsRepo, type SmsRow } from "./SmsRepo.ts"
+import { segmentsOf } from "./SmsSegments.ts"
+import { senderOf } from "./SmsSender.ts"
+
+/** A message was not sent, or nobody knows whether it was; `reason` is one plain sentence. */
+export class SmsUnsent extends Data.TaggedError("SmsUnsent")<{ readonly reason: string }> {}
+
+/** A message of a call. Its text and its sender's name are within the limits of `SmsLimits`. */
+export interface SmsOfCall {
+  readonly call_id: CallId
+  /** The caller's number. */
+  readonly from: string | null
+  /** Both ends of the call: a number of the agent among them sends the message. */
+  readonly numbers: ReadonlyArray<string | null>
+  readonly org_id: number
+  readonly project_id: number
+  readonly agent: { readonly id: number; readonly public_id: AgentId }
+  /** Unique in the call: under one id one message is sent, however often it is asked for. */
+  readonly id: string
+  /** E.164. */
+  readonly to: string
+  readonly message: string
+  readonly sender_name: string | null
+}
+
+/** How long an answer waits for the books when the database is away. */
+const booksMs = 5_000
+
+/** How long a stopping process waits for messages that the network has not taken yet. */
+const graceMs = 5_000
+
+/**
+ * Text messages (spec 2.8, 4.6, 6.6; decisions §6.4). Each is written down before it is sent and never sent again: should the
+ * process die in between, it is not known whether it was. Its cost, its use and `sms.sent` come with the answer of the
+ * network, in one transaction. A message that is under way goes on when whoever asked for it does not wait any more.
+ */
+export class Sms extends Context.Tag("@svc/sms/Sms")<
+  Sms,
+  {
+    /** From a number of the project. */
+    readonly send: (owner: ProjectPrincipal, body: SmsSend) => Effect.Effect<SmsMessage, ValidationError | SmsNotSent>
+    /** From a number of the agent. */
+    readonly sendInCall: (sms: SmsOfCall) => Effect.Effect<SmsMessage, SmsUnsent>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    Sms,
+    never,
+    SmsRepo | PhoneNumbers | Billing | Rates | Tiers | Usage | Outbox | Providers | SqlClient.SqlClient
+  > = Layer.scoped(
+    Sms,
+    Effect.gen(function* () {
+      const repo = yield* SmsRepo
+      const numbers = yield* PhoneNumbers
+      const billing = yield* Billing
+      const rates = yield* Rates
+      const tiers = yield* Tiers
+      const usage = yield* Usage
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      const { telephony } = yield* Providers
+      const sending = yield* FiberSet.make<void>()
+      /** By reference. */
+      const underWay = new Map<string, Deferred.Deferred<SmsMessage, SmsUnsent>>()
+
+      /** What comes in has no place in the API; a network that queues it must not be left with it. */
+      for (const { id, sms } of telephony) {
+        if (sms === undefined) continue
+        const note = Effect.logInfo(`A text message came in through ${id}; nothing is done with it`)
+        yield* Effect.forkScoped(Stream.runForEach(sms.incoming, () => note))
+      }
+      yield* Effect.addFinalizer(() =>
+        FiberSet.awaitEmpty(sending).pipe(Effect.timeoutOption(graceMs), Effect.interruptible)
+      )
+
+      const costOf = (sms: NewSms) =>
+        Effect.map(tiers.of(sms.org_id), (tier) =>
+          BigDecimal.multiply(rates.sms(tier), BigDecimal.fromBigInt(BigInt(sms.segments)))
+        )
+
+      /** Books how it went, once, however long the database is away. */
+      const conclude = (sms: NewSms, from: string | null, outcome: SmsOutcome, cost: BigDecimal.BigDecimal) =>
+        Effect.gen(function* () {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          if (!(yield* repo.finish(sms.public_id, outcome))) return
+          if (outcome.status === "sent") {
+            if (BigDecimal.isPositive(cost)) {
+              yield* billing.charge(sms.org_id, { kind: "sms", reference: sms.public_id, amount_eur: cost })
+            }
+            yield* usage.addSms(ownerOf(sms, now), cost)
+          }
+          yield* outbox.append({
+            event: "sms.sent",
+            org_id: sms.org_id,
+            project_id: sms.project_id,
+            agent_id: sms.agent_public_id,
+            call_id: sms.call_id,
+            timestamp: now.toISOString(),
+            data: {
+              call_id: sms.call_id,
+              agent_id: sms.agent_public_id,
+              from,
+              to: sms.to_number,
+              from_number: sms.from_number,
+              sender_name: sms.sender_name,
+              message: sms.message,
+              sender_type: sms.sender_type,
+              provider_message_id: outcome.provider_message_id,
+              cost_eur: numberOf(outcome.cost_eur),
+              status: outcome.status
+            }
+          })
+        }).pipe(
+          sql.withTransaction,
+          Effect.sandbox,
+          Effect.tapError((cause) => Effect.logWarning("A text message could not be booked; trying again", cause)),
+          Effect.retry(Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("5 seconds"))),
+          Effect.orDie
+        )
+
+      /** From the network's door to the books. */
+      const deliver = (sms: NewSms, from: string | null, cost: BigDecimal.BigDecimal) =>
+        Effect.gen(function* () {
+          const messaging = telephony.find(({ id }) => id === sms.telephony)?.sms
+          const answer = yield* Effect.either(
+            messaging === undefined
+              ? new SmsFailed({ reason: `the telephony plugin ${sms.telephony} sends no messages` })
+              : messaging.send({
+                  id: sms.public_id,
+                  to: sms.to_number,
+                  from: sms.sender_name ?? sms.from_number ?? "",
+                  sender_type: sms.sender_type,
+                  message: sms.message
+                })
+          )
+          const outcome: SmsOutcome = Either.match(answer, {
+            onLeft: ({ reason }) => ({ status: "failed", error: reason, provider_message_id: null, cost_eur: null }),
+            onRight: ({ provider_message_id }) => ({
+              status: "sent",
+              error: null,
+              provider_message_id,
+              cost_eur: BigDecimal.format(cost)
+            })
+          })
+          const booking = yield* FiberSet.run(sending, conclude(sms, from, outcome, cost))
+          yield* Effect.timeoutOption(Fiber.join(booking), booksMs)
+          return yield* told({ ...sms, ...outcome, cost_eur: numberOf(outcome.cost_eur) })
+        })
+
+      /** Sends a message, or tells how one of the same reference went. */
+      const post = (sms: NewSms, from: string | null): Effect.Effect<SmsMessage, SmsUnsent> =>
+        Effect.suspend(() => {
+          const twin = underWay.get(sms.reference)
+          if (twin !== undefined) return Deferred.await(twin)
+          const done = Deferred.unsafeMake<SmsMessage, SmsUnsent>(FiberId.none)
+          underWay.set(sms.reference, done)
+          const work = Effect.gen(function* () {
+            // All that can fail before the network is asked comes before it is written that it will be.
+            const cost = yield* costOf(sms)
+            if (yield* repo.begin(sms)) return yield* deliver(sms, from, cost)
+            const before = yield* repo.find(sms.reference)
+            return yield* Option.match(before, { onNone: () => unknown, onSome: told })
+          }).pipe(
+            Effect.onExit((exit) => {
+              underWay.delete(sms.reference)
+              return Deferred.done(done, exit)
+            }),
+            Effect.ignore
+          )
+          return Effect.zipRight(FiberSet.run(sending, work), Deferred.await(done))
+        })
+
+      const drafted = (
+        text: { readonly to: string; readonly message: string; readonly sender_name?: string | null | undefined },
+        number: OwnNumber,
+        public_id: string
+      ) => ({
+        public_id,
+        to_number: text.to,
+        ...senderOf(text.to, number.number, text.sender_name ?? null),
+        message: text.message,
+        segments: segmentsOf(text.message),
+        telephony: number.telephony
+      })
+
+      return {
+        send: Effect.fn("Sms.send")(function* (owner, body) {
+          const number = yield* numbers.ofProject(owner.project.id, body.from_number)
+          if (Option.isNone(number)) {
+            return yield* ValidationError.field("from_number", "from_number must be a phone number of this project")
+          }
+          const public_id = yield* newSmsId
+          const { agent } = number.value
+          const sms: NewSms = {
+            ...drafted(body, number.value, public_id),
+            reference: public_id,
+            org_id: owner.org.id,
+            project_id: owner.project.id,
+            agent_id: agent?.id ?? null,
+            agent_public_id: agent?.public_id ?? null,
+            call_id: null
+          }
+          return yield* Effect.mapError(post(sms, null), ({ reason }) => new SmsNotSent({ message: reason }))
+        }),
+        sendInCall: Effect.fn("Sms.sendInCall")(function* (call) {
+          const owned = yield* numbers.ofAgent(call.agent.id)
+          const number = owned.find((one) => call.numbers.includes(one.number)) ?? owned[0]
+          if (number === undefined)
+            return yield* new SmsUnsent({ reason: "the agent has no phone number to send from" })
+          const sms: NewSms = {
+            ...drafted(call, number, yield* newSmsId),
+            reference: `${call.call_id}/${call.id}`,
+            org_id: call.org_id,
+            project_id: call.project_id,
+            agent_id: call.agent.id,
+            agent_public_id: call.agent.public_id,
+            call_id: call.call_id
+          }
+          return yield* post(sms, call.from)
+        })
+      }
+    })
+  )
+}
+
+const newSmsId = generate(Schema.String, "sms")
+
+const numberOf = (cost: string | null): number | null => (cost === null ? null : Number(cost))
+
+const unknown = Effect.fail(new SmsUnsent({ reason: "it is not known whether the message was sent" }))
+
+/** How a message went, as it is told to whoever asked for it. */
+const told = (row: SmsRow): Effect.Effect<SmsMessage, SmsUnsent> => {
+  if (row.status === "sending") return unknown
+  if (row.status === "failed") return Effect.fail(new SmsUnsent({ reason: row.error ?? "the message was refused" }))
+  return Effect.succeed({
+    message_id: row.public_id,
+    status: row.status,
+    from_number: row.from_number,
+    sender_name: row.sender_name,
+    sender_type: row.sender_type,
+    to: row.to_number,
+    cost_eur: row.cost_eur,
+    provider_message_id: row.provider_message_id
+  })
+}
+
+const ownerOf = (sms: NewSms, at: Date) => ({
+  org_id: sms.org_id,
+  project_id: sms.project_id,
+  agent:
+    sms.agent_id === null || sms.agent_public_id === null ? null : { id: sms.agent_id, public_id: sms.agent_public_id },
+  at
+})

@@ -1,0 +1,130 @@
+import { SqlClient } from "@effect/sql"
+import { Agents } from "@svc/agents/Agents"
+import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
+import { Voices } from "@svc/agents/Voices"
+import type { ProjectPrincipal, Tier } from "@svc/api/Principal"
+import { Accounts } from "@svc/auth/Accounts"
+import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { TierLimits } from "@svc/auth/TierLimits"
+import { Tiers } from "@svc/auth/Tiers"
+import { Billing } from "@svc/billing/Billing"
+import { HoldsRepo } from "@svc/billing/HoldsRepo"
+import { LedgerRepo } from "@svc/billing/LedgerRepo"
+import { Rates } from "@svc/billing/Rates"
+import { Usage } from "@svc/billing/Usage"
+import { UsageRepo } from "@svc/billing/UsageRepo"
+import { Outbox } from "@svc/database/Outbox"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
+import { type Messaging, type OutgoingSms, SmsFailed } from "@svc/providers/Messaging"
+import { Providers } from "@svc/providers/Providers"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import { BigDecimal, Effect, Layer, Stream } from "effect"
+import { Sms } from "../src/Sms.ts"
+import { SmsRepo } from "../src/SmsRepo.ts"
+
+/** What the network got, and how it takes it. */
+export const network: { readonly sent: Array<OutgoingSms>; take: (sms: OutgoingSms) => Effect.Effect<void> } = {
+  sent: [],
+  take: () => Effect.void
+}
+
+const messaging: Messaging = {
+  incoming: Stream.empty,
+  send: (sms) =>
+    sms.to.endsWith("0000")
+      ? Effect.fail(new SmsFailed({ reason: "refused by the network" }))
+      : Effect.suspend(() => {
+          network.sent.push(sms)
+          return Effect.as(network.take(sms), { provider_message_id: `carrier-${network.sent.length}` })
+        })
+}
+
+const telephony = (id: string) => ({
+  id,
+  capabilities: {
+    formats: [],
+    dtmfIn: true,
+    dtmfOut: true,
+    transfer: "none" as const,
+    earlyMedia: false,
+    playbackMarks: "exact" as const
+  },
+  incoming: Stream.never,
+  health: Effect.die("not asked"),
+  routes: []
+})
+
+const Plugins = Layer.succeed(Providers, {
+  plugins: [],
+  telephony: [{ ...telephony("texting"), sms: messaging }, telephony("mute")],
+  speechToText: [],
+  textToSpeech: [],
+  languageModel: [],
+  voiceActivity: undefined
+})
+const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
+
+/** Messages as one node sends them, on a database that is given. */
+export const Sending = Sms.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(PhoneNumbers.layer, Billing.layer, Usage.layer)),
+  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer, Outbox.layer)),
+  Layer.provide(
+    Layer.mergeAll(SmsRepo.layer, PhoneNumbersRepo.layer, HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer)
+  ),
+  Layer.provide(Layer.mergeAll(Rates.layer, Tiers.layer, TierLimits.layer, UrlSafety.layer, Voices.layer)),
+  Layer.provideMerge(AccountsRepo.layer),
+  Layer.provide(Layer.mergeAll(Dns, Plugins))
+)
+export const Test = Sending.pipe(Layer.provideMerge(TestDatabase.layer))
+
+let numbers = 0
+
+/** A project with an agent that has a number of the network. */
+export const project = (tier: Tier = "payg", telephony = "texting") =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const agents = yield* Agents
+    const phoneNumbers = yield* PhoneNumbers
+    const org = yield* accounts.createOrganization({ name: "Acme", tier, balance_eur: BigDecimal.fromBigInt(10n) })
+    const { id, public_id } = yield* accounts.createProject(org.id, { name: "Default", description: null })
+    const owner: ProjectPrincipal = {
+      kind: "project",
+      key_id: 1,
+      scope: "full",
+      org: { id: org.id, public_id: org.public_id, tier },
+      project: { id, public_id }
+    }
+    const { agent } = yield* agents.create(owner, {
+      name: "Test",
+      server_url: "https://example.com/",
+      language: "en-US",
+      voice: "Sarah",
+      max_duration: 600,
+      recording: false,
+      end_call_enabled: false
+    })
+    const number = `+1202555${1000 + ++numbers}`
+    const imported = yield* phoneNumbers.import(owner, { number, telephony })
+    yield* phoneNumbers.assign(owner.project, String(imported.id), agent.public_id)
+    return { owner, agent: { id: agent.id, public_id: agent.public_id }, number }
+  })
+
+/** What was booked for an organization: `sms.sent` events, ledger entries of messages, messages of its usage. */
+export const books = (org: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const events = yield* sql<{ readonly data: Readonly<Record<string, unknown>>; readonly agent_id: string | null }>`
+      select data, agent_id from events where org_id = ${org} and event = 'sms.sent' order by seq`
+    const charged = yield* sql<{ readonly amount: string }>`
+      select amount_eur as amount from ledger_entries where org_id = ${org} and kind = 'sms' order by id`
+    const used = yield* sql<{ readonly sms_count: number; readonly sms_cost: string }>`
+      select sms_count, sms_cost from usage_days where org_id = ${org}`
+    return {
+      events: events.map(({ data }) => data),
+      charged: charged.map(({ amount }) => Number(amount)),
+      used: used.map(({ sms_cost, sms_count }) => [sms_count, Number(sms_cost)])
+    }
+  })

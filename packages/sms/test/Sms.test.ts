@@ -1,0 +1,190 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { newCallId } from "@svc/api/Ids"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import { Deferred, Effect, Fiber } from "effect"
+import { Sms, type SmsOfCall } from "../src/Sms.ts"
+import { books, network, project, Test } from "./Fixture.ts"
+
+/** A message of a call of the agent. */
+const inCall = (line: Effect.Effect.Success<ReturnType<typeof project>>, more: Partial<SmsOfCall> = {}) =>
+  Effect.map(
+    newCallId,
+    (call_id): SmsOfCall => ({
+      call_id,
+      from: "+31612345678",
+      numbers: ["+31612345678", line.number],
+      org_id: line.owner.org.id,
+      project_id: line.owner.project.id,
+      agent: line.agent,
+      id: "t1",
+      to: "+31612345678",
+      message: "Your table is booked.",
+      sender_name: null,
+      ...more
+    })
+  )
+
+layer(Test)("A text message", (it) => {
+  it.effect("of the API is sent, charged, counted and told", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const { agent, number, owner } = yield* project("payg")
+      const sent = yield* sms.send(owner, { from_number: number, to: "+12025550123", message: "€".repeat(100) })
+      expect(sent).toEqual({
+        message_id: expect.stringMatching(/^sms_[0-9a-z]{24}$/),
+        status: "sent",
+        from_number: number,
+        sender_name: null,
+        sender_type: "number",
+        to: "+12025550123",
+        cost_eur: 0.18,
+        provider_message_id: expect.stringMatching(/^carrier-/)
+      })
+      expect(network.sent.at(-1)).toEqual({
+        id: sent.message_id,
+        to: "+12025550123",
+        from: number,
+        sender_type: "number",
+        message: "€".repeat(100)
+      })
+      const { message_id: _, ...told } = sent
+      expect(yield* books(owner.org.id)).toEqual({
+        events: [{ ...told, call_id: null, agent_id: agent.public_id, from: null, message: "€".repeat(100) }],
+        charged: [-0.18],
+        used: [[1, 0.18]]
+      })
+    })
+  )
+
+  it.effect("goes out under a name where the receiver's country allows that, else from the number", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const { number, owner } = yield* project("enterprise")
+      const send = (to: string) => sms.send(owner, { from_number: number, to, message: "Hi", sender_name: " Shop " })
+      expect(yield* send("+31612345678")).toMatchObject({
+        sender_type: "alphanumeric",
+        sender_name: "Shop",
+        from_number: null,
+        cost_eur: 0
+      })
+      expect(network.sent.at(-1)).toMatchObject({ from: "Shop", sender_type: "alphanumeric" })
+      expect(yield* send("+12025550123")).toMatchObject({
+        sender_type: "number",
+        sender_name: null,
+        from_number: number
+      })
+      expect(yield* books(owner.org.id)).toMatchObject({ charged: [], used: [[2, 0]] })
+    })
+  )
+
+  it.effect("that the network refuses costs nothing, and is told as failed", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const { number, owner } = yield* project()
+      const error = yield* Effect.flip(sms.send(owner, { from_number: number, to: "+31612340000", message: "Hi" }))
+      expect(error).toMatchObject({ code: "SMS_FAILED", message: "refused by the network" })
+      expect(yield* books(owner.org.id)).toMatchObject({
+        events: [{ status: "failed", cost_eur: null, provider_message_id: null, to: "+31612340000" }],
+        charged: [],
+        used: []
+      })
+    })
+  )
+
+  it.effect("from a number that the project does not have, or whose network has none, is not sent", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const mine = yield* project()
+      const other = yield* project("payg", "mute")
+      const body = { from_number: other.number, to: "+31612345678", message: "Hi" }
+      const before = network.sent.length
+      expect(yield* Effect.flip(sms.send(mine.owner, body))).toMatchObject({
+        code: "VALIDATION_ERROR",
+        details: { from_number: "from_number must be a phone number of this project" }
+      })
+      expect(yield* Effect.flip(sms.send(other.owner, body))).toMatchObject({ code: "SMS_FAILED" })
+      expect(network.sent.length).toBe(before)
+    })
+  )
+
+  it.effect("of a call comes from the number that was called, else from the agent's first", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const numbers = yield* PhoneNumbers
+      const line = yield* project()
+      const second = yield* numbers.import(line.owner, { number: `${line.number}9`, telephony: "texting" })
+      yield* numbers.assign(line.owner.project, String(second.id), line.agent.public_id)
+      expect(yield* sms.sendInCall(yield* inCall(line, { numbers: [second.number, "+31612345678"] }))).toMatchObject({
+        from_number: second.number
+      })
+      const call = yield* inCall(line, { numbers: ["+12025559999", null] })
+      expect(yield* sms.sendInCall(call)).toMatchObject({ from_number: line.number })
+      expect((yield* books(line.owner.org.id)).events.at(-1)).toMatchObject({ call_id: call.call_id, from: call.from })
+    })
+  )
+
+  it.effect("of an agent without a number is not sent", () =>
+    Effect.gen(function* () {
+      const line = yield* project()
+      const call = yield* inCall({ ...line, agent: { ...line.agent, id: 999_999 } })
+      expect(yield* Effect.flip(Effect.flatMap(Sms, (sms) => sms.sendInCall(call)))).toMatchObject({
+        _tag: "SmsUnsent",
+        reason: "the agent has no phone number to send from"
+      })
+      expect((yield* books(line.owner.org.id)).events).toEqual([])
+    })
+  )
+
+  it.effect("asked for fifty times at once, and again later, under one id of a call is sent once", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const line = yield* project()
+      const call = yield* inCall(line)
+      const before = network.sent.length
+      const all = yield* Effect.all(
+        Array.from({ length: 50 }, () => sms.sendInCall(call)),
+        { concurrency: "unbounded" }
+      )
+      const later = yield* sms.sendInCall(call)
+      expect(new Set([...all, later].map(({ message_id }) => message_id)).size).toBe(1)
+      expect(network.sent.length).toBe(before + 1)
+      expect(yield* books(line.owner.org.id)).toMatchObject({ events: [{ status: "sent" }], charged: [-0.09] })
+    })
+  )
+
+  it.effect("is booked though nobody waits for it any more", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const line = yield* project()
+      const taken = yield* Deferred.make<void>()
+      const asked = yield* Deferred.make<void>()
+      network.take = () => Effect.zipRight(Deferred.succeed(asked, undefined), Deferred.await(taken))
+      const call = yield* inCall(line)
+      const waiting = yield* Effect.fork(sms.sendInCall(call))
+      yield* Deferred.await(asked)
+      yield* Fiber.interrupt(waiting)
+      network.take = () => Effect.void
+      const again = yield* Effect.fork(sms.sendInCall(call))
+      yield* Deferred.succeed(taken, undefined)
+      expect(yield* Fiber.join(again)).toMatchObject({ status: "sent" })
+      expect((yield* books(line.owner.org.id)).charged).toEqual([-0.09])
+    })
+  )
+
+  it.effect("of which a process that died did not tell whether it was sent, is not sent again", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const sql = yield* SqlClient.SqlClient
+      const line = yield* project()
+      const call = yield* inCall(line)
+      const { message_id } = yield* sms.sendInCall(call)
+      yield* sql`update sms_messages set status = 'sending' where public_id = ${message_id}`
+      const before = network.sent.length
+      expect(yield* Effect.flip(sms.sendInCall(call))).toMatchObject({
+        reason: "it is not known whether the message was sent"
+      })
+      expect(network.sent.length).toBe(before)
+    })
+  )
+})

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest"
+import { segmentsOf } from "../src/SmsSegments.ts"
+import { senderOf } from "../src/SmsSender.ts"
+
+const number = "+12025550100"
+
+describe("the sender of a message", () => {
+  it.each([
+    ["the Netherlands", "+31612345678"],
+    ["Germany", "+4915112345678"],
+    ["Poland", "+48512345678"],
+    ["the United Kingdom", "+447400123456"],
+    ["Australia", "+61412345678"],
+    ["a Dutch number that no plan knows", "+31000000001"]
+  ])("to %s may be a name", (_, to) => {
+    expect(senderOf(to, number, "Shop")).toEqual({
+      sender_type: "alphanumeric",
+      sender_name: "Shop",
+      from_number: null
+    })
+    expect(senderOf(to, number, null)).toEqual({ sender_type: "number", sender_name: null, from_number: number })
+    expect(senderOf(to, number, "  ")).toMatchObject({ sender_type: "number" })
+  })
+
+  it.each([
+    ["the United States", "+12025550123"],
+    ["Canada", "+16135550123"],
+    ["Norway", "+4740612345"],
+    ["Switzerland", "+41781234567"],
+    ["Japan", "+819012345678"]
+  ])("to %s is the number", (_, to) => {
+    expect(senderOf(to, number, "Shop")).toEqual({ sender_type: "number", sender_name: null, from_number: number })
+  })
+})
+
+describe("the parts of a message", () => {
+  it.each([
+    ["a".repeat(160), 1],
+    ["a".repeat(161), 2],
+    ["€".repeat(80), 1],
+    ["€".repeat(81), 2],
+    ["ñ".repeat(160), 1],
+    ["ž".repeat(70), 1],
+    ["ž".repeat(71), 2],
+    [`${"a".repeat(69)}😀`, 2],
+    ["ž".repeat(160), 3]
+  ])("are as many as carriers bill (%#)", (message, segments) => {
+    expect(segmentsOf(message)).toBe(segments)
+  })
+})

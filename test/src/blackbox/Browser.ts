@@ -1,0 +1,81 @@
+import { Config, Effect, type Scope } from "effect"
+import { type Browser, chromium, type Page } from "playwright-core"
+
+/** How a page is looked at. */
+export interface Look {
+  readonly scheme: "light" | "dark"
+  readonly width: number
+}
+
+/** A page, and what went wrong in it: errors of scripts, of its content policy, and requests that failed. */
+export interface OpenPage {
+  readonly page: Page
+  readonly faults: ReadonlyArray<string>
+}
+
+/** A headless Chromium: the one of the system, or that of `SVC_TEST_CHROMIUM`. */
+export const launch: Effect.Effect<Browser, never, Scope.Scope> = Effect.flatMap(
+  Effect.orDie(Config.withDefault(Config.string("SVC_TEST_CHROMIUM"), "chromium")),
+  (program) =>
+    Effect.acquireRelease(
+      Effect.promise(() =>
+        // As root, as in most containers, it runs only without its sandbox; what it opens is ours.
+        chromium.launch({
+          executablePath: program.includes("/") ? program : `/usr/bin/${program}`,
+          args: ["--no-sandbox"]
+        })
+      ),
+      (browser) => Effect.promise(() => browser.close())
+    )
+)
+
+export const open = (browser: Browser, url: string, look: Look): Effect.Effect<OpenPage, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const context = yield* Effect.acquireRelease(
+      Effect.promise(() =>
+        browser.newContext({ colorScheme: look.scheme, viewport: { width: look.width, height: 800 } })
+      ),
+      (made) => Effect.promise(() => made.close())
+    )
+    const page = yield* Effect.promise(() => context.newPage())
+    const faults: Array<string> = []
+    page.on("pageerror", (error) => faults.push(String(error)))
+    page.on("console", (message) => message.type() === "error" && faults.push(message.text()))
+    page.on("response", (response) => response.status() >= 400 && faults.push(`${response.status()} ${response.url()}`))
+    yield* Effect.promise(() => page.goto(url))
+    return { page, faults }
+  })
+
+/** Whether everything can be read without scrolling sideways. */
+export const fits = (page: Page): Effect.Effect<boolean> =>
+  Effect.promise(() => page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+/** Runs in the page, which has other globals than we. */
+const contrastScript = `(selector) => {
+  const element = document.querySelector(selector)
+  if (element === null) throw new Error("there is no " + selector)
+  const channels = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
+  const light = (color) => {
+    const [r, g, b] = channels(color).map((c) => c / 255).map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  let ground = element
+  while (channels(getComputedStyle(ground).backgroundColor)[3] === 0) ground = ground.parentElement
+  const [bright, dark] = [light(getComputedStyle(element).color), light(getComputedStyle(ground).backgroundColor)].sort((a, b) => b - a)
+  return (bright + 0.05) / (dark + 0.05)
+}`
+
+/** The contrast of the text and the ground of the first such element, after WCAG 2.1: from 1 to 21. */
+export const contrast = (page: Page, selector: string): Effect.Effect<number> =>
+  Effect.promise(() => page.evaluate<number>(`(${contrastScript})(${JSON.stringify(selector)})`))
+
+/** The length of the sound that an audio element loads, in seconds. */
+export const soundSeconds = (page: Page): Effect.Effect<number> =>
+  Effect.promise(async () => {
+    await page.locator("audio").waitFor()
+    return page.evaluate<number>(`new Promise((resolve) => {
+      const audio = document.querySelector("audio")
+      if (audio.readyState > 0) resolve(audio.duration)
+      else audio.addEventListener("loadedmetadata", () => resolve(audio.duration))
+    })`)
+  })
