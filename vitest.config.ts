@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os"
-import { defineConfig } from "vitest/config"
+import { configDefaults, defineConfig } from "vitest/config"
 
 // Vitest hands these to Node in the test processes as well, where "import" or "module" would also apply to require().
 const conditions = ["@svc/source", "node"]
@@ -15,6 +15,7 @@ export default defineConfig({
       "simulator/test/**/*.test.{ts,tsx}",
       "test/**/*.test.ts"
     ],
+    exclude: [...configDefaults.exclude, "test/browser/**"],
     globalSetup: [".ci/build.mjs", "packages/database/testing/globalSetup.ts"],
     setupFiles: [".ci/testers.mjs"],
     testTimeout: 30_000,

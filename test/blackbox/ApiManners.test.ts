@@ -183,7 +183,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
       }
       const wrong: ReadonlyArray<readonly [string, string, ReadonlyArray<string>]> = [
         ["PUT", "/v1/agents", ["GET", "POST"]],
-        ["POST", "/v1/calls", ["GET"]],
+        ["DELETE", "/v1/calls", ["GET", "POST"]],
         ["GET", "/v1/phone-numbers/import", ["POST"]],
         ["DELETE", "/healthz", ["GET"]]
       ]

@@ -409,4 +409,9 @@ describe("transfer_destinations", () => {
       expect([c.transfer_destinations, fields(c)]).toEqual([{}, ["transfer_destinations"]])
     }
   })
+
+  it("that has a word which is none of its field's is told which there are", () => {
+    const { warnings } = config({ system_prompt: "Hi", stt_format: "loud" })
+    expect(warnings).toEqual([{ field: "stt_format", reason: "must be one of smart, numerals, raw" }])
+  })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { CallConfig } from "../src/conversation/CallConfig.ts"
+import { recordOf } from "../src/Settlement.ts"
 import { Script, tool } from "./Script.ts"
 
 const send_sms = { timeout_seconds: 5 }
@@ -43,6 +44,7 @@ describe("the tools of the platform", () => {
       expect(s.state.phase).toBe("live")
       expect([...commandsOf(s, "InvokeTool"), ...commandsOf(s, "SendSms"), ...completed(s)]).toEqual([])
       expect(toldLast(s)).toEqual({ error: `There is no tool ${name}.` })
+      expect(recordOf(s.state)).toMatchObject({ tool_call_count: 0, tools_called: [] })
     }
   })
 })

@@ -21,7 +21,7 @@ time { font: 13px/1.6 ui-monospace, monospace; color: var(--faint); text-align: 
 .user { color: var(--caller); } .model { color: var(--model); } .tool, .server { color: var(--tool); }
 .what { overflow-wrap: anywhere; } summary { cursor: pointer; }
 pre { margin: .3rem 0; padding: .6rem; overflow-x: auto; background: var(--raised); border-radius: 6px; font: 12px/1.45 ui-monospace, monospace; }
-svg { display: block; width: 100%; height: 1.1rem; } .s1 { fill: var(--model); } .s2 { fill: var(--agent); } .s3 { fill: var(--tool); } .s4 { fill: var(--caller); }
+svg { display: block; width: 100%; height: 1.1rem; } .s1 { fill: var(--faint); } .s2 { fill: var(--model); } .s3 { fill: var(--agent); } .s4 { fill: var(--tool); } .s5 { fill: var(--caller); }
 .turn { display: grid; grid-template-columns: 4rem minmax(0, 1fr) 6rem; gap: .6rem; align-items: center; padding: .2rem 0; }
 .turn span:last-child { text-align: right; font: 13px ui-monospace, monospace; }
 .key span { margin-right: 1rem; } .key svg { display: inline-block; width: .8rem; height: .8rem; vertical-align: -1px; }

@@ -45,15 +45,17 @@ const warningsOf = ({ isOfOtherVersion, warnings }: CallStory): string => {
   return lines.map((text) => `<p class="bad">${html(text)}</p>`).join("")
 }
 
-/** What an agent's turn waited for, one after the other, in milliseconds. */
-const stagesOf = ({ llm_ttfb_ms, response_ms, tts_start_ms, tts_ttfb_ms }: TurnLatency): ReadonlyArray<number> => {
+/** What an agent's turn waited for, one after the other, in milliseconds, since the caller's last sound. */
+const stagesOf = (latency: TurnLatency): ReadonlyArray<number> => {
+  const { endpointing_ms, llm_ttfb_ms, response_ms, tts_start_ms, tts_ttfb_ms } = latency
   const token = llm_ttfb_ms ?? 0
   const sentence = Math.max(0, (tts_start_ms ?? 0) - token)
   const audio = tts_ttfb_ms ?? 0
-  return [token, sentence, audio, Math.max(0, (response_ms ?? 0) - token - sentence - audio)]
+  const rest = Math.max(0, (response_ms ?? 0) - token - sentence - audio)
+  return [endpointing_ms ?? 0, token, sentence, audio, rest]
 }
 
-const stageNames = ["model's first token", "first sentence", "first audio", "turn-taking and playing"]
+const stageNames = ["endpointing", "model's first token", "first sentence", "first audio", "until it was played"]
 
 const bar = (stages: ReadonlyArray<number>, longest: number): string => {
   let x = 0

@@ -7,6 +7,12 @@ export type Warning = typeof Warning.Type
 const oneLine = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
 
+/** What a field of a few words may be; the parser would tell of the first only. */
+const choiceOf = ({ ast }: Schema.Schema.All): string | undefined =>
+  ast._tag === "Union" && ast.types.every((type) => type._tag === "Literal")
+    ? `must be one of ${ast.types.map((type) => (type._tag === "Literal" ? String(type.literal) : "")).join(", ")}`
+    : undefined
+
 /** Decodes a value, or notes under `field` why it cannot be: then it is null. */
 export const decodeValue = <A, I>(
   warnings: Array<Warning>,
@@ -16,7 +22,7 @@ export const decodeValue = <A, I>(
 ): A | null => {
   const decoded = Schema.decodeUnknownEither(schema)(value)
   if (Either.isRight(decoded)) return decoded.right
-  warnings.push({ field, reason: oneLine(decoded.left) })
+  warnings.push({ field, reason: choiceOf(schema) ?? oneLine(decoded.left) })
   return null
 }
 

@@ -97,10 +97,11 @@ export const note = (d: Draft, name: string, args: ToolUse["arguments"], result:
 
 const start = (d: Draft, turn: number, call: Called): void => {
   const { config } = d.state
-  const answered = (error: string) =>
-    addUse(d, turn, { ...call, timeout_seconds: 0, pending: false, result: { error } })
+  const refused = (error: string) => ({ ...call, timeout_seconds: 0, pending: false, result: { error } })
+  const answered = (error: string) => addUse(d, turn, refused(error))
   if (!Model.isOffered(d, call.name)) {
-    answered(`There is no tool ${call.name}.`)
+    // Nothing was called: the record does not count it.
+    addUse(d, turn, { ...refused(`There is no tool ${call.name}.`), note: true })
     return
   }
   if (call.name === "transfer_call") {
