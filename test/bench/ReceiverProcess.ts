@@ -5,14 +5,15 @@ import { attend } from "./Duties.ts"
 import { Histogram } from "./Histogram.ts"
 import type { ReceiverAsks } from "./WebhookMessages.ts"
 
-// The receiver of the webhooks bench, in a process of its own: answers 200 to everything, and knows how long each event
-// was under way from the stamp that it carries. Processes of one machine share the clock of `hrtime`.
+// The receiver of the webhooks bench, in a process of its own: answers 200 to everything but what comes to `/hang`, which
+// it never answers, and knows how long each event was under way from the stamp that it carries. Processes of one machine share the clock of `hrtime`.
 
 const program = Effect.gen(function* () {
   const times = new Histogram()
   let first = 0
   let last = 0
   const server = http.createServer((request, response) => {
+    if (request.url === "/hang") return void request.resume()
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {

@@ -48,22 +48,19 @@ const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typ
   }
 })
 
+const webhookOf = (org_id: number, url: string) =>
+  Effect.flatMap(WebhooksRepo, (webhooks) =>
+    webhooks.insert({ org_id, url, events: ["*"], secret: "0".repeat(64), filters: {}, agent_public_id: null })
+  )
+
 /** An organization with one webhook for everything. */
 export const subscribe = (url: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const webhooks = yield* WebhooksRepo
     const [row] = yield* sql<{ readonly id: number }>`
       insert into organizations (public_id, name, tier) values (${yield* newOrgId}, 'Bench', 'enterprise') returning id`
     if (row === undefined) return yield* new BenchFailed({ message: "no organization" })
-    const webhook = yield* webhooks.insert({
-      org_id: row.id,
-      url,
-      events: ["*"],
-      secret: "0".repeat(64),
-      filters: {},
-      agent_public_id: null
-    })
+    const webhook = yield* webhookOf(row.id, url)
     return { org_id: row.id, webhook_id: webhook.id }
   })
 
@@ -120,8 +117,8 @@ export const saturated = (receiver: Receiver, org_id: number, seconds: number) =
     return yield* seen(receiver, appended)
   })
 
-/** So many a second, each in a transaction of its own. */
-export const paced = (receiver: Receiver, org_id: number, perSecond: number, seconds: number) =>
+/** So many a second, each in a transaction of its own; `receivers` webhooks get each. */
+export const paced = (receiver: Receiver, org_id: number, perSecond: number, seconds: number, receivers = 1) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const call = yield* newCallId
@@ -133,5 +130,21 @@ export const paced = (receiver: Receiver, org_id: number, perSecond: number, sec
       if (wait > 0) yield* Effect.sleep(wait)
       yield* outbox.append(draft(org_id, process.hrtime.bigint(), call))
     }
-    return yield* seen(receiver, total)
+    return yield* seen(receiver, total * receivers)
+  })
+
+const crowd = 9
+
+/** Nine webhooks alone, and then beside one whose receiver accepts and never answers. */
+export const besideHanging = (receiver: Receiver, url: string, perSecond: number, seconds: number) =>
+  Effect.gen(function* () {
+    const webhooks = yield* WebhooksRepo
+    const { org_id } = yield* subscribe(url)
+    yield* Effect.replicateEffect(webhookOf(org_id, url), crowd - 1)
+    const run = paced(receiver, org_id, perSecond, seconds, crowd)
+    const alone = yield* run
+    const { id } = yield* webhookOf(org_id, new URL("/hang", url).href)
+    const beside = yield* run
+    yield* webhooks.delete(id)
+    return { alone, beside }
   })

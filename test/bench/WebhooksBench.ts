@@ -9,7 +9,7 @@ import { table } from "./Table.ts"
 import { type Line, quantile } from "./Verdict.ts"
 import { seed } from "./WebhookHistory.ts"
 import type { ReceiverAsks, ReceiverFigures } from "./WebhookMessages.ts"
-import { bare, paced, saturated, services, subscribe } from "./WebhookRun.ts"
+import { bare, besideHanging, paced, saturated, services, subscribe } from "./WebhookRun.ts"
 
 /**
  * `npm run bench:webhooks`: events from append to 2xx at a receiver on this machine, next to a bare loop of POSTs in the
@@ -19,7 +19,8 @@ import { bare, paced, saturated, services, subscribe } from "./WebhookRun.ts"
 const usage = `npm run bench:webhooks -- [options]
   --rounds N      rounds of which the medians are shown (3)
   --seconds N     length of each part of a round (5)
-  --deliveries N  deliveries that the database has in its history before (0)`
+  --deliveries N  deliveries that the database has in its history before (0)
+  --hanging       only: nine receivers at 20 events/s each, alone and beside one that accepts and never answers`
 
 const options = Effect.try({
   try: () => {
@@ -27,7 +28,8 @@ const options = Effect.try({
       options: {
         rounds: { type: "string", default: "3" },
         seconds: { type: "string", default: "5" },
-        deliveries: { type: "string", default: "0" }
+        deliveries: { type: "string", default: "0" },
+        hanging: { type: "boolean", default: false }
       }
     })
     const count = (name: "rounds" | "seconds" | "deliveries", least = 1) => {
@@ -35,7 +37,12 @@ const options = Effect.try({
       if (!Number.isInteger(value) || value < least) throw new Error(`--${name} is not a whole number from ${least} up`)
       return value
     }
-    return { rounds: count("rounds"), seconds: count("seconds"), deliveries: count("deliveries", 0) }
+    return {
+      rounds: count("rounds"),
+      seconds: count("seconds"),
+      deliveries: count("deliveries", 0),
+      hanging: values.hanging
+    }
   },
   catch: (error) => new BenchFailed({ message: `${error instanceof Error ? error.message : error}\n\n${usage}` })
 })
@@ -69,13 +76,34 @@ const linesOf = (rounds: ReadonlyArray<Round>): ReadonlyArray<Line> => {
   ]
 }
 
+interface HangingRound {
+  readonly alone: ReceiverFigures
+  readonly beside: ReceiverFigures
+}
+
+const hangingLinesOf = (rounds: ReadonlyArray<HangingRound>): ReadonlyArray<Line> => {
+  const median = (of: (round: HangingRound) => number) => quantile(rounds.map(of), 0.5)
+  return [
+    { what: "append → delivered, nine receivers p50", figure: median((r) => r.alone.p50), unit: "ms" },
+    { what: "  beside one that hangs p50", figure: median((r) => r.beside.p50), unit: "ms" },
+    { what: "append → delivered, nine receivers p99", figure: median((r) => r.alone.p99), unit: "ms" },
+    { what: "  beside one that hangs p99", figure: median((r) => r.beside.p99), unit: "ms" },
+    {
+      what: "  relative to nine alone p99",
+      figure: median((r) => (r.beside.p99 / r.alone.p99) * 100),
+      unit: "%",
+      budget: { must: 200, goal: 120 }
+    }
+  ]
+}
+
 const temporary = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "svc-bench-"))),
   (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
 )
 
 const program = Effect.gen(function* () {
-  const { deliveries, rounds, seconds } = yield* options
+  const { deliveries, hanging, rounds, seconds } = yield* options
   const directory = yield* temporary
   const receiver = yield* start<ReceiverAsks>("./ReceiverProcess.ts")
   const url = yield* receiver.ask("address")
@@ -91,6 +119,7 @@ const program = Effect.gen(function* () {
     // Code and pages of the database get warm.
     yield* bare(receiver, url, 1)
     yield* saturated(receiver, org_id, 2)
+    if (hanging) return hangingLinesOf(yield* Effect.replicateEffect(besideHanging(receiver, url, 20, seconds), rounds))
     const round = Effect.gen(function* () {
       return {
         bare: yield* bare(receiver, url, seconds),
@@ -102,7 +131,7 @@ const program = Effect.gen(function* () {
     return [...lines, ...history]
   })
   const lines = yield* Effect.provide(measured, services(config))
-  const title = `Events to one webhook, medians of ${rounds} rounds of ${seconds} s${deliveries === 0 ? "" : `, after ${deliveries} deliveries`}`
+  const title = `Events to ${hanging ? "nine webhooks" : "one webhook"}, medians of ${rounds} rounds of ${seconds} s${deliveries === 0 ? "" : `, after ${deliveries} deliveries`}`
   yield* Console.log(table(title, lines))
 })
 

@@ -207,7 +207,8 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
-        const line = yield* Line.open(box, () => Line.configuration(echo))
+        const receiver = yield* CustomerServer.start(() => ({ json: {} }))
+        const line = yield* Line.open(box, () => Line.configuration(echo), { webhook_url: receiver.url })
         const { callId, phone } = yield* line.call
         yield* phone.hears("Hello.")
         phone.say("Hi")
@@ -220,6 +221,31 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         expect(CallRecords.misfitsOf(events)).toEqual([])
         expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
         expect((yield* CallRecords.replayOf(callId)).differing).toEqual([])
+
+        // Its webhook got them all, and its history says so.
+        const records = ({ body }: { readonly body: unknown }): ReadonlyArray<unknown> => {
+          const found = at(body, "deliveries")
+          return Array.isArray(found) ? found : []
+        }
+        const history = yield* eventually(
+          "the deliveries of the call",
+          box.api.get(`/v1/calls/${callId}/webhooks`),
+          (answer) => records(answer).length >= events.length
+        )
+        expect(history).toMatchObject({ status: 200, body: { deliveries: expect.any(Array) } })
+        for (const record of records(history)) {
+          expect(misfits(SpecShapes.deliveryRecord, record)).toEqual([])
+          expect(record).toMatchObject({ url: receiver.url, attempt: 1, status_code: 200, success: true, error: null })
+        }
+        const told = receiver.inbox.all.map(({ event, headers }) => `${headers["x-svc-delivery"]} ${event}`)
+        expect(told).toHaveLength(events.length)
+        expect(
+          records(history)
+            .map((record) => `${at(record, "event_id")} ${at(record, "event")}`)
+            .toSorted()
+        ).toEqual(told.toSorted())
+        const stranger = get(`${box.url}/v1/calls/${callId}/webhooks`, "GET")
+        expect((yield* stranger).body).toMatchObject({ code: "MISSING_API_KEY" })
       }),
     concurrent
   )

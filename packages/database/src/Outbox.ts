@@ -63,7 +63,10 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
      * throw. It hears of this process's events only.
      */
     readonly onAppend: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
-    /** Removes at most `limit` events that are older, oldest first, but none that is still in the outbox. */
+    /**
+     * Removes at most `limit` events that are older, oldest first, but none that a webhook is still to get: that is in the
+     * outbox, waits for an attempt, or is a dead letter, which can be sent again as long as it is kept.
+     */
     readonly forget: (before: Date, limit: number) => Effect.Effect<number>
   }
 >() {
@@ -144,10 +147,18 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         )
 
       const forget = Effect.fn("Outbox.forget")(function* (before: Date, limit: number) {
+        // Of those that are old few are owed to anybody: they are sought out first, so that all others go fast.
         const gone = yield* sql`
+          with owed as materialized (
+            select e.seq from webhook_deliveries d join events e on e.seq = d.event_seq where e.created_at < ${before}
+            union all
+            select e.seq from webhook_dead_letters d join events e on e.seq = d.event_seq where e.created_at < ${before}
+          )
           delete from events where seq in (
             select seq from events
-            where created_at < ${before} and not exists (select 1 from outbox where outbox.seq = events.seq)
+            where created_at < ${before}
+              and not exists (select 1 from outbox where outbox.seq = events.seq)
+              and not exists (select 1 from owed where owed.seq = events.seq)
             order by created_at limit ${limit}
           ) returning 1`
         return gone.length

@@ -25,7 +25,8 @@ const forgetAll = (forget: (limit: number) => Effect.Effect<number>): Effect.Eff
 
 /**
  * Removes events and what became of their deliveries once they are old (decisions §5.10), every hour, in small batches.
- * Dead letters and attempts go before their events. Events whose delivery is still owed stay.
+ * Days count from the event, from the attempt, and for a dead letter from when it became one. An event stays as long as
+ * one of its deliveries waits or is a dead letter, however old it is.
  */
 export const CleanupWorker: Layer.Layer<never, ConfigError.ConfigError, Cron | Outbox | DeliveriesRepo> =
   Layer.scopedDiscard(

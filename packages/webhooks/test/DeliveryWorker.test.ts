@@ -7,7 +7,19 @@ import { Effect, Option } from "effect"
 import { Deliveries } from "../src/Deliveries.ts"
 import { Webhooks } from "../src/Webhooks.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
-import { account, Busy, type Got, lettersTo, type Manner, Post, press, pressed, until, webhookOf } from "./Town.ts"
+import {
+  type Account,
+  account,
+  Busy,
+  type Got,
+  lettersTo,
+  type Manner,
+  Post,
+  press,
+  pressed,
+  until,
+  webhookOf
+} from "./Town.ts"
 
 const manner = (url: string, how: Manner) => Effect.map(Post, ({ manners }) => void manners.set(url, how))
 const actions = (letters: ReadonlyArray<Got>) => letters.map((letter) => letter.data["action"])
@@ -234,18 +246,16 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const other = yield* account
       const deliveries = yield* Deliveries
       const call = yield* newCallId
-      const clock = yield* Effect.clock
-      const iso = (shift = 0) => new Date(clock.unsafeCurrentTimeMillis() + shift).toISOString()
-      yield* press(owner, ["too early"], call)
-      yield* Effect.sleep("20 millis")
-      const from = iso()
-      yield* press(owner, ["a", "b"], call)
-      yield* press(other, ["not ours"])
-      yield* Effect.sleep("20 millis")
-      yield* press(owner, ["c"], call)
-      const to = iso()
-      yield* Effect.sleep("20 millis")
-      yield* press(owner, ["too late"], call)
+      const sql = yield* SqlClient.SqlClient
+      const [from, to] = ["2026-11-01T09:30:00.000Z", "2026-11-01T09:40:00.000Z"]
+      const pressedAt = (who: Account, action: string, at: string) =>
+        Effect.flatMap(press(who, [action], call), ([id]) => sql`update events set created_at = ${at} where id = ${id}`)
+      yield* pressedAt(owner, "too early", "2026-11-01T09:29:59.999Z")
+      yield* pressedAt(owner, "a", from)
+      yield* pressedAt(owner, "b", "2026-11-01T09:35:00.000Z")
+      yield* pressedAt(other, "not ours", "2026-11-01T09:35:00.000Z")
+      yield* pressedAt(owner, "c", to)
+      yield* pressedAt(owner, "too late", "2026-11-01T09:40:00.001Z")
       // Made afterwards: it has got none of them yet.
       const webhook = yield* webhookOf(owner)
       expect(yield* deliveries.replay(webhook.id, { from, to })).toBe(3)
@@ -256,7 +266,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       expect(yield* deliveries.replay(deaf.id, { from, to })).toBe(0)
       const wrong = [
         { from: to, to: from },
-        { from, to: iso(7 * 86_400_000 + 60_000) }
+        { from, to: "2026-11-08T09:30:00.001Z" }
       ]
       for (const range of wrong) {
         const error = yield* Effect.flip(deliveries.replay(webhook.id, range))

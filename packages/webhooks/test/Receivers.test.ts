@@ -1,9 +1,10 @@
-import * as http from "node:http"
+import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import { describe, expect, it } from "@effect/vitest"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { ConfigProvider, Deferred, Effect, Exit, Layer } from "effect"
 import { Receivers, type Reply, tooLate } from "../src/delivery/Receivers.ts"
+import { serve } from "./Receiver.ts"
 
 const layerOf = (allowPrivate: boolean) =>
   Receivers.layer.pipe(
@@ -13,22 +14,16 @@ const layerOf = (allowPrivate: boolean) =>
     )
   )
 
-/** A receiver on this machine. */
-const serve = (handle: http.RequestListener) =>
-  Effect.acquireRelease(
-    Effect.async<{ readonly url: string; readonly server: http.Server }>((resume) => {
-      const server = http.createServer(handle).listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        const port = typeof address === "object" && address !== null ? address.port : 0
-        resume(Effect.succeed({ server, url: `http://127.0.0.1:${port}/events?a=b` }))
-      })
-    }),
-    ({ server }) =>
-      Effect.sync(() => {
-        server.closeAllConnections()
-        server.close()
-      })
+/** Is done when the client has read the head of the next answer. */
+const headOfAnswer = Effect.gen(function* () {
+  const read = yield* Deferred.make<void>()
+  const listener = () => Deferred.unsafeDone(read, Exit.void)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => subscribe("undici:request:headers", listener)),
+    () => Effect.sync(() => void unsubscribe("undici:request:headers", listener))
   )
+  return { isRead: Deferred.await(read) }
+})
 
 /** Sends; `when` tells when to give up. */
 const send = (url: string, when: Effect.Effect<unknown> = Effect.never) =>
@@ -75,12 +70,9 @@ describe("receivers", () => {
       expect(yield* send(endless.url)).toEqual({ status_code: 200, error: null })
       // The connection is cut: what its buffers held is all that was sent.
       expect(sent).toBeLessThan(16 * 1024 * 1024)
-      const begun = yield* Deferred.make<void>()
-      const dripping = yield* serve((_, response) => {
-        response.writeHead(200).write("x", () => Deferred.unsafeDone(begun, Exit.void))
-      })
-      const enough = Effect.zipRight(Deferred.await(begun), Effect.sleep("50 millis"))
-      expect(yield* send(dripping.url, enough)).toEqual({ status_code: 200, error: null })
+      const dripping = yield* serve((_, response) => void response.writeHead(200).write("x"))
+      const head = yield* headOfAnswer
+      expect(yield* send(dripping.url, head.isRead)).toEqual({ status_code: 200, error: null })
     }).pipe(Effect.provide(layerOf(true)))
   )
 

@@ -32,22 +32,27 @@ export interface Got extends Letter {
   readonly data: { readonly [key: string]: unknown }
 }
 
-/** How a receiver answers: with a status, or never. */
-export type Manner = (letter: Got) => number | "never"
+/** How a receiver answers: with a status, never, or when the test lets it. */
+export type Manner = (letter: Got) => number | "never" | "held"
 
 /** Receivers in memory, by url; 200 unless a manner is set. */
 export class Post extends Context.Tag("test/Post")<
   Post,
-  { readonly got: Array<Got>; readonly manners: Map<string, Manner>; readonly open: () => number }
+  {
+    readonly got: Array<Got>
+    readonly manners: Map<string, Manner>
+    /** Answers those that are held, in their order. */
+    readonly held: Array<(status: number) => void>
+  }
 >() {
-  static readonly layer: Layer.Layer<Post> = Layer.sync(Post, () => ({ got: [], manners: new Map(), open: () => 0 }))
+  static readonly layer: Layer.Layer<Post> = Layer.sync(Post, () => ({ got: [], manners: new Map(), held: [] }))
 }
 
 /** Delivers to {@link Post}. */
 const PostReceivers = Layer.effect(
   Receivers,
   Effect.gen(function* () {
-    const { got, manners } = yield* Post
+    const { got, held, manners } = yield* Post
     const clock = yield* Effect.clock
     return {
       post: (letter: Letter, done: (reply: Reply) => void) => {
@@ -56,8 +61,13 @@ const PostReceivers = Layer.effect(
         got.push(arrived)
         const status = manners.get(letter.url)?.(arrived) ?? 200
         if (status === "never") return () => done(tooLate)
-        const error = status >= 200 && status < 300 ? null : `status ${status}`
-        queueMicrotask(() => done({ status_code: status, error }))
+        const answer = (status_code: number) =>
+          done({ status_code, error: status_code >= 200 && status_code < 300 ? null : `status ${status_code}` })
+        if (status === "held") {
+          held.push(answer)
+          return () => done(tooLate)
+        }
+        queueMicrotask(() => answer(status))
         return () => undefined
       }
     }

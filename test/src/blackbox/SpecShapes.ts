@@ -61,6 +61,19 @@ export const callState: Shape = {
   ended_at: "time?"
 }
 
+/** Spec 2.7: one attempt of a delivery. */
+export const deliveryRecord: Shape = {
+  id: "integer",
+  event: "text",
+  event_id: "text",
+  url: "text",
+  attempt: "integer",
+  status_code: "integer?",
+  success: "boolean",
+  error: "text?",
+  created_at: "time"
+}
+
 /** Spec 2.4, decisions §3.1. */
 export const agent: Shape = {
   id: "integer",

@@ -1,0 +1,115 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { newCallId } from "@svc/api/Ids"
+import { Accounts } from "@svc/auth/Accounts"
+import { Keys } from "@svc/auth/Keys"
+import { KeysRepo } from "@svc/auth/KeysRepo"
+import { KeyUse } from "@svc/auth/KeyUse"
+import { Projects } from "@svc/auth/Projects"
+import { Effect, Exit, Layer } from "effect"
+import { Deliveries } from "../src/Deliveries.ts"
+import { ProjectWebhooks } from "../src/ProjectWebhooks.ts"
+import { Webhooks } from "../src/Webhooks.ts"
+import { WebhooksOfProject } from "../src/WebhooksOfProject.ts"
+import { account, Busy, freshUrl, lettersTo, Post, press, until, webhookOf } from "./Town.ts"
+
+const Test = WebhooksOfProject.pipe(
+  Layer.provideMerge(Projects.layer),
+  Layer.provide(Keys.layer),
+  Layer.provide(KeyUse.layer),
+  Layer.provide(KeysRepo.layer),
+  Layer.provideMerge(Busy)
+)
+
+/** An organization whose project has a webhook of its own and one limited to it; others are not its. */
+const town = Effect.gen(function* () {
+  const owner = yield* account
+  const webhooks = yield* Webhooks
+  const { id: project_id } = yield* Effect.flatMap(Accounts, (accounts) =>
+    accounts.createProject(owner.org_id, { name: "Other", description: null })
+  )
+  const own = yield* Effect.flatMap(ProjectWebhooks, (all) => all.update(owner, { webhook_url: freshUrl() }))
+  const limited = (filters: object) =>
+    webhooks.create({ org_id: owner.org_id, project_id: null }, { url: freshUrl(), events: ["*"], filters })
+  return {
+    owner,
+    own: { id: own.webhook?.id ?? Number.NaN, url: own.webhook?.url ?? "" },
+    limited: yield* limited({ project_id: owner.project_id }),
+    elsewhere: yield* limited({ project_id }),
+    ofOrg: yield* webhookOf(owner)
+  }
+})
+
+const idsOf = (org_id: number) =>
+  Effect.flatMap(Webhooks, (all) =>
+    Effect.map(all.list({ org_id, project_id: null }), (rows) => rows.map(({ id }) => id))
+  )
+const waitingFor = (ids: ReadonlyArray<number>) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`select id from webhook_deliveries where webhook_id = any(${ids}::bigint[])`
+  )
+
+layer(Test, { excludeTestServices: true })("the webhooks of a project that is deleted", (it) => {
+  it.effect("go with it, with what waits for them; those of the organization and of other projects stay and work", () =>
+    Effect.gen(function* () {
+      const { elsewhere, limited, ofOrg, own, owner } = yield* town
+      const { manners } = yield* Post
+      const projects = yield* Projects
+      const deliveries = yield* Deliveries
+      const sql = yield* SqlClient.SqlClient
+      for (const { url } of [own, limited]) manners.set(url, () => 503)
+      const call = yield* newCallId
+      yield* press(owner, ["dead"], call)
+      const dead = (id: number) =>
+        Effect.map(deliveries.deadLetters(id, { limit: 10, after: undefined }), ({ items }) => items.length)
+      for (const { id } of [own, limited]) yield* until(dead(id), (count) => count === 1)
+
+      yield* projects.remove(owner.org_id, String(owner.project_id))
+      expect(yield* idsOf(owner.org_id)).toEqual([ofOrg.id, elsewhere.id])
+      expect(
+        yield* sql`
+          select id from webhook_dead_letters where webhook_id = any(${[own.id, limited.id]}::bigint[])`
+      ).toEqual([])
+      const letters = yield* lettersTo(own.url)
+      // What still happens to its calls is told to the organization, and to nobody else.
+      yield* press(owner, ["after"], call)
+      yield* until(lettersTo(ofOrg.url), (all) => all.some(({ data }) => data["action"] === "after"))
+      yield* until(waitingFor([own.id, limited.id]), (rows) => rows.length === 0)
+      expect(yield* lettersTo(own.url)).toEqual(letters)
+      // The call keeps its history.
+      const records = yield* deliveries.ofCall(call)
+      expect(records.filter(({ url }) => url === own.url)).toHaveLength(4)
+    })
+  )
+
+  it.effect("a delivery that is under way is not tried again, and is no dead letter of nobody", () =>
+    Effect.gen(function* () {
+      const { own, owner } = yield* town
+      const { held, manners } = yield* Post
+      const projects = yield* Projects
+      const sql = yield* SqlClient.SqlClient
+      manners.set(own.url, () => "held")
+      yield* press(owner, ["under way"])
+      yield* until(lettersTo(own.url), (all) => all.length === 1)
+      yield* projects.remove(owner.org_id, String(owner.project_id))
+      expect(yield* waitingFor([own.id])).toHaveLength(1)
+      for (const answer of held) answer(503)
+      yield* until(waitingFor([own.id]), (rows) => rows.length === 0)
+      expect(yield* lettersTo(own.url)).toHaveLength(1)
+      expect(yield* sql`select id from webhook_dead_letters where webhook_id = ${own.id}`).toEqual([])
+    })
+  )
+
+  it.scoped("a deletion that is undone leaves them as they were", () =>
+    Effect.gen(function* () {
+      const { elsewhere, limited, ofOrg, own, owner } = yield* town
+      const projects = yield* Projects
+      yield* projects.onDelete("test", ({ id }) => (id === owner.project_id ? Effect.die("no") : Effect.void))
+      expect(Exit.isFailure(yield* Effect.exit(projects.remove(owner.org_id, String(owner.project_id))))).toBe(true)
+      expect(yield* idsOf(owner.org_id)).toEqual([ofOrg.id, elsewhere.id, limited.id, own.id])
+      yield* press(owner, ["one"])
+      for (const { url } of [own, limited, ofOrg]) yield* until(lettersTo(url), (all) => all.length === 1)
+    })
+  )
+})
