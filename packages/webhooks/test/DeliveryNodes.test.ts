@@ -5,7 +5,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
-import { account, lettersTo, Post, press, pressed, Quiet, until, webhookOf } from "./Town.ts"
+import { account, fannedOut, lettersTo, Post, press, pressed, Quiet, until, webhookOf } from "./Town.ts"
 
 /** One more node on the same database, whose life the test has in its hands. */
 const node = (id: string) =>
@@ -70,6 +70,7 @@ layer(Quiet, { excludeTestServices: true })("deliveries by several nodes", (it) 
       manners.set(webhook.url, () => 200)
       yield* node("node_heir")
       const [next] = yield* press(owner, ["two"])
+      yield* fannedOut
       // The heir works, but what may still be under way elsewhere, and what comes after it, is not its to send.
       const other = yield* webhookOf(owner)
       yield* press(owner, ["three"])

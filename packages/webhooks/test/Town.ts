@@ -208,3 +208,8 @@ export const until = <A, E, R>(look: Effect.Effect<A, E, R>, good: (seen: A) => 
     }
     return yield* Effect.dieMessage(`waited in vain; last seen ${JSON.stringify(yield* look)}`)
   })
+
+/** Until every event has become deliveries: a webhook that is made then gets none of them. */
+export const fannedOut = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  until(sql`select 1 from outbox limit 1`, (rows) => rows.length === 0)
+)
