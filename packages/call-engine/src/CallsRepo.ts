@@ -6,6 +6,7 @@ import {
   type CallStatus,
   CallSummary,
   type Disposition,
+  type EndedReason,
   type TranscriptTurn,
   TurnLatency
 } from "@svc/api/calls/Call"
@@ -83,6 +84,10 @@ export type CallFilter = Omit<CallsQuery, "agent_id" | "after"> & {
   /** Only calls older than this one. */
   readonly before_id?: number
 }
+
+/** The alias is never written (decisions §4.3). */
+const writtenReason = (reason: NonNullable<CallFilter["ended_reason"]>): EndedReason =>
+  reason === "max-duration" ? "timeout" : reason
 
 const Money = Schema.NumberFromString
 const Iso = Schema.transform(Schema.DateFromSelf, Schema.String, {
@@ -210,6 +215,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
                 ]),
             ...(f.status === undefined ? [] : [sql`status = ${f.status}`]),
             ...(f.disposition === undefined ? [] : [sql`disposition = ${f.disposition}`]),
+            ...(f.ended_reason === undefined ? [] : [sql`ended_reason = ${writtenReason(f.ended_reason)}`]),
             ...(f.from_date === undefined ? [] : [sql`started_at >= ${`${f.from_date}T00:00:00Z`}::timestamptz`]),
             ...(f.to_date === undefined
               ? []

@@ -66,7 +66,15 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         { call_id: record.call_id, from, to: from, from_number: number, sender_type: "number", status: "sent" },
         { call_id: record.call_id, message: `Bye ${record.call_id}`, status: "sent" }
       ])
-      expect(record.events.at(-1)?.event).toBe("call.ended")
+      const order = record.events.map(({ event }) => event)
+      expect(order.filter((event) => /^(tool|sms)\./.test(event))).toEqual([
+        "tool.invoked",
+        "sms.sent",
+        "tool.completed",
+        "sms.sent"
+      ])
+      expect(order.indexOf("speech.ended")).toBeLessThan(order.indexOf("sms.sent"))
+      expect(order.at(-1)).toBe("call.ended")
       expect(server.received.filter(({ event }) => event === "tool.call")).toEqual([])
       expect(yield* askedOf(record.call_id)).toEqual({
         stt: { language: "en-US", format: "numerals", keyterms: ["Anna", "anna"] },

@@ -13,6 +13,7 @@ interface Past {
   readonly started: string
   readonly status?: string
   readonly disposition?: string
+  readonly ended_reason?: string
   readonly agent?: { readonly id: number; readonly public_id: string }
 }
 
@@ -21,13 +22,15 @@ let count = 0
 /** Calls that are over, in this order. Returns their public ids. */
 const past = (project: PrincipalProject, calls: ReadonlyArray<Past>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.forEach(calls, ({ agent, disposition = "answered", number, started, status = "completed" }) => {
+    Effect.forEach(calls, (call) => {
+      const { agent, disposition = "answered", ended_reason = "caller-hangup" } = call
+      const { number, started, status = "completed" } = call
       const id = `call_${String(++count).padStart(24, "0")}`
       return sql`
         insert into calls (public_id, org_id, project_id, agent_id, agent_public_id, telephony, status, disposition,
           ended_reason, to_number, started_at, ended_at)
         values (${id}, 1, ${project.id}, ${agent?.id ?? null}, ${agent?.public_id ?? null}, 'simulated', ${status},
-          ${disposition}, 'caller-hangup', ${number}, ${started}::timestamptz, ${started}::timestamptz + interval '9 seconds')
+          ${disposition}, ${ended_reason}, ${number}, ${started}::timestamptz, ${started}::timestamptz + interval '9 seconds')
       `.pipe(Effect.as(id))
     })
   )
@@ -82,6 +85,22 @@ describe.concurrent("through the API", () => {
           const refused = yield* Effect.either(calls.list(p, query({ agent_id })))
           expect(refused).toMatchObject({ left: { details: { agent_id: expect.any(String) } } })
         }
+      })
+    )
+
+    it.scoped("are filtered by how they ended, max-duration being another word for timeout", () =>
+      Effect.gen(function* () {
+        const calls = yield* Calls
+        const { project: p } = yield* project
+        const [a, b] = yield* past(p, [
+          { number: "1", started: day("2026-01-01"), ended_reason: "timeout" },
+          { number: "2", started: day("2026-01-01"), ended_reason: "api" }
+        ])
+        const list = (q: unknown) => Effect.map(calls.list(p, query(q)), ids)
+        expect(yield* list({ ended_reason: "api" })).toEqual([b])
+        expect(yield* list({ ended_reason: "timeout" })).toEqual([a])
+        expect(yield* list({ ended_reason: "max-duration" })).toEqual([a])
+        expect(() => query({ ended_reason: "boredom" })).toThrow()
       })
     )
 

@@ -92,9 +92,13 @@ export const DeliveryWorker: Layer.Layer<
       return { delivery, node, at: at === null ? null : new Date(at), status_code, error, next_at } satisfies Outcome
     })
 
-    /** A node that cannot reach the database keeps what it has to tell, and tells it when it can. */
+    /**
+     * A node that cannot reach the database keeps what it has to tell, and tells it when it can. A connection that breaks
+     * at the end of a transaction is a defect (of @effect/sql), so those are tried again too.
+     */
     const insist = <A, E>(effect: Effect.Effect<A, E>, what: string): Effect.Effect<A> =>
       promptly(effect).pipe(
+        Effect.sandbox,
         Effect.tapErrorCause((cause) => Effect.logWarning(`${what} could not be written; trying again`, cause)),
         Effect.retry({ schedule: retries }),
         Effect.orDie
@@ -115,7 +119,7 @@ export const DeliveryWorker: Layer.Layer<
       })
       const disabled = yield* insist(queue.count(tallies), "Failures of webhooks")
       for (const id of disabled) {
-        yield* insist(Effect.sandbox(deliveries.bury(id)), "Dead letters")
+        yield* insist(deliveries.bury(id), "Dead letters")
         yield* Effect.logWarning(`Webhook ${id} is disabled after failures`)
       }
       writing = 0
@@ -159,7 +163,10 @@ export const DeliveryWorker: Layer.Layer<
     const loop = <E>(work: Effect.Effect<boolean, E>, wake: Effect.Latch, pause: () => number) =>
       Effect.forever(
         // Before looking: what comes while we look is looked for again.
-        Effect.zipRight(Effect.sync(wake.unsafeClose), work).pipe(
+        Effect.zipRight(
+          Effect.sync(() => wake.unsafeClose()),
+          work
+        ).pipe(
           Effect.flatMap((busy) => (busy ? Effect.yieldNow() : Effect.raceFirst(Effect.sleep(pause()), wake.await))),
           Effect.catchAllCause((cause) => {
             if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)

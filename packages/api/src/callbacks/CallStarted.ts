@@ -89,7 +89,7 @@ export const callStartedFields = {
   max_duration: Schema.Int,
   recording_enabled: Schema.Boolean,
   /** Seconds of caller silence before we hang up. */
-  inactivity_timeout: Schema.Number.pipe(Schema.greaterThan(0)),
+  inactivity_timeout: Schema.Int.pipe(Schema.greaterThan(0)),
   stt_format: Schema.Literal("smart", "numerals", "raw"),
   /** Blank ones do not count. */
   stt_keyterms: Schema.Array(Schema.String).pipe(

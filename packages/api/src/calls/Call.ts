@@ -38,6 +38,8 @@ export const EndedReason = Schema.Literal(
   "error"
 )
 export type EndedReason = typeof EndedReason.Type
+/** What a list can be filtered by. */
+export const EndedReasonFilter = Schema.Literal(...EndedReason.literals, "max-duration")
 
 /** One turn of a transcript: what was said, and for the agent what was really played. `timestamp` is seconds from the call's start. */
 export const TranscriptTurn = Schema.Struct({

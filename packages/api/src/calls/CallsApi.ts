@@ -14,6 +14,7 @@ import {
   CallSummary,
   DebugTokenNotFound,
   Disposition,
+  EndedReasonFilter,
   NoControlChannel,
   RecordingLink,
   RecordingNotFound
@@ -28,6 +29,8 @@ export const CallsQuery = Schema.Struct({
   agent_id: Schema.optional(AnyId),
   status: Schema.optional(CallStatus),
   disposition: Schema.optional(Disposition),
+  /** Extension. `max-duration` is another word for `timeout` (spec 3.1). */
+  ended_reason: Schema.optional(EndedReasonFilter),
   from_date: Schema.optional(Day("from_date")),
   to_date: Schema.optional(Day("to_date")),
   after: Schema.optional(Schema.String),
@@ -58,7 +61,7 @@ export const CallsApi = HttpApiGroup.make("calls")
         OpenApi.annotations({
           summary: "List calls",
           description:
-            "Newest first, without transcripts. `from_date` and `to_date` are UTC days, both included. `after` is the id of the last call seen."
+            "Newest first, without transcripts. `from_date` and `to_date` are UTC days, both included. `ended_reason` (extension) also takes `max-duration`, another word for `timeout`. `after` is the id of the last call seen."
         })
       )
       .setUrlParams(CallsQuery)

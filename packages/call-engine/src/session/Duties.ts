@@ -23,7 +23,8 @@ export const make = (options: {
   const draw = extract({ callId: facts.call_id, models: services.providers.languageModel, variables })
   return {
     sendSms: (command) =>
-      Effect.match(services.messages.send(agent, facts, command), {
+      // `sms.sent` is written by whoever sends; what led to it is told before it.
+      Effect.match(Effect.zipRight(services.journal.flush, services.messages.send(agent, facts, command)), {
         onSuccess: (message_id) =>
           command.id === "post_call"
             ? feed({ _tag: "PostCallSmsDone", failed: null })

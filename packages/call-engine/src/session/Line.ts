@@ -32,6 +32,9 @@ export interface Line {
   readonly hangup: CallLeg["hangup"]
 }
 
+/** How often at least it is told that the caller speaks on; well within the time after which a turn counts as over. */
+const goingOnMs = 1500
+
 /** Brings a leg to life; all of it ends with the scope. */
 export const connect = (options: {
   readonly callId: string
@@ -52,6 +55,12 @@ export const connect = (options: {
     const { sampleRate } = leg.format
     const presses = new KeyPresses()
     let lastPartial = ""
+    /** The words that were told last, and when: who speaks on and on is not done, however long no word is final. */
+    let told = { text: "", at: 0 }
+    const tellPartial = (text: string): void => {
+      told = { text, at: now() }
+      feed({ _tag: "CallerPartial", text })
+    }
     let beep = options.isOutbound ? new Beep(sampleRate) : undefined
 
     const media = new CallMedia({
@@ -92,10 +101,12 @@ export const connect = (options: {
           return
         case "Partial":
           lastPartial = event.text
-          if (options.heedsPartial()) feed({ _tag: "CallerPartial", text: lastPartial })
+          if (options.heedsPartial() || (lastPartial !== told.text && now() - told.at >= goingOnMs))
+            tellPartial(lastPartial)
           return
         case "Final":
           lastPartial = ""
+          told = { text: "", at: now() }
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":

@@ -1,0 +1,37 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { account, Busy, lettersTo, press, until, webhookOf } from "./Town.ts"
+
+const empty = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql<{ readonly n: number }>`
+      select (select count(*) from outbox) + (select count(*) from webhook_deliveries) as n`,
+    (rows) => rows[0]?.n === 0
+  )
+)
+
+layer(Busy, { excludeTestServices: true })("deliveries while the database is away", (it) => {
+  it.scoped("a connection to the database that breaks in mid-work loses nothing", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      yield* press(
+        owner,
+        Array.from({ length: 80 }, (_, n) => String(n))
+      )
+      // All connections but the one that says so.
+      yield* sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`
+      const look = empty.pipe(Effect.disconnect, Effect.timeout("1 second"))
+      yield* until(
+        Effect.catchAllCause(look, () => Effect.succeed(false)),
+        (is) => is
+      )
+      const letters = yield* lettersTo(webhook.url)
+      expect(new Set(letters.map(({ event_id }) => event_id)).size).toBe(80)
+    })
+  )
+})
