@@ -121,7 +121,10 @@ layer(Quiet, { excludeTestServices: true })("webhooks", (it) => {
       const project = yield* account
       const all = yield* ProjectWebhooks
       expect(yield* all.find(project)).toEqual(Option.none())
-      expect(yield* codeOf(all.rotate(project))).toBe("WEBHOOK_URL_REQUIRED")
+      const unset = yield* Effect.flip(all.rotate(project))
+      expect(unset.code).toBe("WEBHOOK_URL_REQUIRED")
+      expect(unset.message).toContain("webhook_url")
+      expect(unset.message).not.toContain("agent")
       expect(yield* codeOf(all.remove(project))).toBe("WEBHOOK_NOT_FOUND")
       expect(yield* codeOf(all.update(project, { webhook_events: ["call.ended"] }))).toBe("VALIDATION_ERROR")
       expect(yield* codeOf(all.update(project, {}))).toBe("BAD_REQUEST")

@@ -66,5 +66,5 @@ export class WebhookUrlRequired extends define(
   "WebhookUrlRequired",
   "WEBHOOK_URL_REQUIRED",
   400,
-  "the agent has no webhook_url"
+  "there is no webhook_url: set it first"
 ) {}
