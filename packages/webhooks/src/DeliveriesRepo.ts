@@ -193,11 +193,13 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
             select g.webhook_id, g.org_id, g.event_seq, g.event_id, g.event, g.call_id, h.url, g.is_replay, g.attempts,
               g.last_status_code, 'webhook disabled', now()
             from gone g join webhooks h on h.id = g.webhook_id order by g.id`.pipe(Effect.asVoid, Effect.orDie),
+        // Attempts are written as they come, so the oldest have the lowest ids: nothing else needs to be looked at.
         forget: (before, limit) =>
           sql<{ readonly n: number }>`
             with old as (
               delete from webhook_attempts where id in (
-                select id from webhook_attempts where created_at < ${before} order by id limit ${limit}
+                select id from (select id, created_at from webhook_attempts order by id limit ${limit}) first
+                where created_at < ${before}
               ) returning 1
             ), dead as (
               delete from webhook_dead_letters where id in (
