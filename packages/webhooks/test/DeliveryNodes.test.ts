@@ -5,7 +5,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
-import { account, fannedOut, lettersTo, Post, press, pressed, Quiet, until, webhookOf } from "./Town.ts"
+import { account, empty, fannedOut, lettersTo, Post, press, pressed, Quiet, until, webhookOf } from "./Town.ts"
 
 /** One more node on the same database, whose life the test has in its hands. */
 const node = (id: string) =>
@@ -21,14 +21,6 @@ const node = (id: string) =>
     yield* Layer.buildWithScope(Layer.provide(DeliveryWorker, lease), scope)
     return { lose: Deferred.succeed(gone, undefined), stop: Scope.close(scope, Exit.void) }
   })
-
-const empty = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(
-    sql<{ readonly n: number }>`
-      select (select count(*) from outbox) + (select count(*) from webhook_deliveries) as n`,
-    (rows) => rows[0]?.n === 0
-  )
-)
 
 layer(Quiet, { excludeTestServices: true })("deliveries by several nodes", (it) => {
   it.scoped("two nodes share the work, each delivery is made once, and the events of a call stay in order", () =>

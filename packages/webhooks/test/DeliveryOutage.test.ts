@@ -1,15 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { account, Busy, lettersTo, press, until, webhookOf } from "./Town.ts"
-
-const empty = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(
-    sql<{ readonly n: number }>`
-      select (select count(*) from outbox) + (select count(*) from webhook_deliveries) as n`,
-    (rows) => rows[0]?.n === 0
-  )
-)
+import { account, Busy, empty, lettersTo, press, until, webhookOf } from "./Town.ts"
 
 layer(Busy, { excludeTestServices: true })("deliveries while the database is away", (it) => {
   it.scoped("a connection to the database that breaks in mid-work loses nothing", () =>

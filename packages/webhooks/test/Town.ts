@@ -213,3 +213,12 @@ export const until = <A, E, R>(look: Effect.Effect<A, E, R>, good: (seen: A) => 
 export const fannedOut = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   until(sql`select 1 from outbox limit 1`, (rows) => rows.length === 0)
 )
+
+/** Whether nothing is owed to anybody. */
+export const empty = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql<{ readonly n: number }>`
+      select (select count(*) from outbox) + (select count(*) from webhook_deliveries) as n`,
+    (rows) => rows[0]?.n === 0
+  )
+)
