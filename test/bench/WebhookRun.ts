@@ -97,10 +97,12 @@ export const bare = (receiver: Receiver, url: string, seconds: number): Effect.E
     return yield* receiver.ask("figures")
   })
 
-/** As many as go: appends are held back only by what is under way. */
+/** As many as go: appends are held back only by what is under way. Events of many calls. */
 export const saturated = (receiver: Receiver, org_id: number, seconds: number) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
+    const first = yield* newCallId
+    const calls = [first, ...(yield* Effect.replicateEffect(newCallId, mostUnderWay - 1))]
     yield* receiver.ask("begin")
     const until = performance.now() + seconds * 1000
     let appended = 0
@@ -110,8 +112,8 @@ export const saturated = (receiver: Receiver, org_id: number, seconds: number) =
         yield* Effect.sleep("2 millis")
         continue
       }
-      const calls = yield* Effect.replicateEffect(newCallId, perAppend)
-      yield* outbox.appendAll(calls.map((call) => draft(org_id, process.hrtime.bigint(), call)))
+      const some = Array.from({ length: perAppend }, (_, n) => calls[(appended + n) % calls.length] ?? first)
+      yield* outbox.appendAll(some.map((call) => draft(org_id, process.hrtime.bigint(), call)))
       appended += perAppend
     }
     return yield* seen(receiver, appended)

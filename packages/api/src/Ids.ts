@@ -42,20 +42,33 @@ export type EventId = typeof EventId.Type
 export const BookingCustomerId = publicId("bcus", "BookingCustomerId")
 export type BookingCustomerId = typeof BookingCustomerId.Type
 
+/** Random bytes to come, drawn many at a time: a draw costs as much as a few thousand bytes do. */
+const drawn = new Uint8Array(2048)
+let next = drawn.length
+
+const randomByte = (): number => {
+  if (next === drawn.length) {
+    crypto.getRandomValues(drawn)
+    next = 0
+  }
+  return drawn[next++] ?? 255
+}
+
 /** 24 characters of `[0-9a-z]`, each from an unbiased cryptographic draw. */
 const randomPart = (): string => {
   let out = ""
   while (out.length < 24) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
-      if (byte < 252 && out.length < 24) out += alphabet[byte % 36]
-    }
+    const byte = randomByte()
+    if (byte < 252) out += alphabet[byte % 36]
   }
   return out
 }
 
 /** A new public id of the given kind, e.g. `yield* generate(AgentId, "agent")`. */
-export const generate = <A extends string>(schema: Schema.Schema<A, string>, prefix: string): Effect.Effect<A> =>
-  Effect.orDie(Effect.suspend(() => Schema.decode(schema)(`${prefix}_${randomPart()}`)))
+export const generate = <A extends string>(schema: Schema.Schema<A, string>, prefix: string): Effect.Effect<A> => {
+  const make = Schema.decodeSync(schema)
+  return Effect.sync(() => make(`${prefix}_${randomPart()}`))
+}
 
 export const newAgentId: Effect.Effect<AgentId> = generate(AgentId, "agent")
 export const newCallId: Effect.Effect<CallId> = generate(CallId, "call")

@@ -21,6 +21,7 @@ import recordings from "./migrations/0018_recordings.ts"
 import callbackExchanges from "./migrations/0019_callback_exchanges.ts"
 import webhookDeliveries from "./migrations/0020_webhook_deliveries.ts"
 import sms from "./migrations/0021_sms.ts"
+import directDeliveries from "./migrations/0022_direct_deliveries.ts"
 
 /** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -50,7 +51,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0018_recordings": recordings,
   "0019_callback_exchanges": callbackExchanges,
   "0020_webhook_deliveries": webhookDeliveries,
-  "0021_sms": sms
+  "0021_sms": sms,
+  "0022_direct_deliveries": directDeliveries
 }
 
 /** A migration failed; nothing of this run was kept. */

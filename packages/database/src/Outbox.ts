@@ -1,10 +1,11 @@
-import { SqlClient, type Statement } from "@effect/sql"
+import { SqlClient } from "@effect/sql"
 import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import { apiVersion, type EventDraft, misfitOf } from "@svc/api/events/Event"
 import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
 import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import { jsonbText } from "./Jsonb.ts"
+import { matches } from "./Matching.ts"
 
 /** An event as it was written. `seq` numbers them in the order in which they were appended. */
 export const StoredEvent = Schema.Struct({
@@ -21,25 +22,12 @@ export const StoredEvent = Schema.Struct({
 })
 export type StoredEvent = typeof StoredEvent.Type
 
-/** Any number that no other advisory lock of ours uses. */
-const lock = 5_782_003
-
-/**
- * Two common table expressions, `turn` and `taken (seq)`, for the one statement that turns events into deliveries: they
- * take at most `limit` events out of the outbox, oldest first, each once for ever. One statement at a time in the whole
- * cluster takes any, so that what it makes of them follows the order of the events; the others find none.
- */
-export const takenEvents = (sql: SqlClient.SqlClient, limit: number): Statement.Fragment => sql`
-  turn as materialized (select pg_try_advisory_xact_lock(${lock}) as mine),
-  taken as (
-    delete from outbox where seq in (
-      select o.seq from outbox o, turn where turn.mine order by o.seq limit ${limit} for update of o skip locked
-    ) returning seq
-  )`
+/** Deliveries that events brought about: how many, by webhook. */
+export type Owed = ReadonlyMap<number, number>
 
 /**
  * Events on their way to subscribers (spec 6, decisions §5.9). Appended inside the transaction of the change that they
- * tell of, so that neither exists without the other; webhooks take them from here.
+ * tell of, so that neither exists without the other, and in the same statement made into what each webhook is owed.
  */
 export class Outbox extends Context.Tag("@svc/database/Outbox")<
   Outbox,
@@ -59,13 +47,13 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
      */
     readonly after: (seq: number, limit: number) => Effect.Effect<ReadonlyArray<StoredEvent>>
     /**
-     * Until the scope closes, is called when events were written, before they are committed. Synchronous, and must not
-     * throw. It hears of this process's events only.
+     * Until the scope closes, is called when events were written that webhooks get, before they are committed.
+     * Synchronous, and must not throw. It hears of this process's events only.
      */
-    readonly onAppend: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+    readonly onAppend: (listener: (owed: Owed) => void) => Effect.Effect<void, never, Scope.Scope>
     /**
-     * Removes at most `limit` events that are older, oldest first, but none that a webhook is still to get: that is in the
-     * outbox, waits for an attempt, or is a dead letter, which can be sent again as long as it is kept.
+     * Removes at most `limit` events that are older, oldest first, but none that a webhook is still to get: that waits
+     * for an attempt, or is a dead letter, which can be sent again as long as it is kept.
      */
     readonly forget: (before: Date, limit: number) => Effect.Effect<number>
   }
@@ -74,7 +62,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
     Outbox,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const listeners = new Set<() => void>()
+      const listeners = new Set<(owed: Owed) => void>()
       const decode = Schema.decodeUnknown(Schema.Array(StoredEvent))
 
       const report = (id: EventId, draft: EventDraft, misfit: string) =>
@@ -96,23 +84,32 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         }
         if (events.length === 0) return
         const column = <A>(of: (event: EventDraft) => A) => events.map(of)
-        yield* sql`
+        const owed = yield* sql<{ readonly webhook_id: number; readonly n: number }>`
           with written as (
-          insert into events (id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at)
-          select id, event, ${apiVersion}, org_id, project_id, agent_id, call_id, data::jsonb, created_at
-          from unnest(
-            ${ids}::text[],
-            ${column((e) => e.event)}::text[],
-            ${column((e) => e.org_id)}::bigint[],
-            ${column((e) => e.project_id)}::bigint[],
-            ${column((e) => e.agent_id)}::text[],
-            ${column((e) => e.call_id)}::text[],
-            ${column((e) => jsonbText(e.data))}::text[],
-            ${column((e) => e.timestamp)}::timestamptz[]
-          ) with ordinality as draft (id, event, org_id, project_id, agent_id, call_id, data, created_at, place)
-          order by place returning seq)
-          insert into outbox (seq) select seq from written`
-        for (const listener of listeners) listener()
+            insert into events (id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at)
+            select id, event, ${apiVersion}, org_id, project_id, agent_id, call_id, data::jsonb, created_at
+            from unnest(
+              ${ids}::text[],
+              ${column((e) => e.event)}::text[],
+              ${column((e) => e.org_id)}::bigint[],
+              ${column((e) => e.project_id)}::bigint[],
+              ${column((e) => e.agent_id)}::text[],
+              ${column((e) => e.call_id)}::text[],
+              ${column((e) => jsonbText(e.data))}::text[],
+              ${column((e) => e.timestamp)}::timestamptz[]
+            ) with ordinality as draft (id, event, org_id, project_id, agent_id, call_id, data, created_at, place)
+            order by place returning seq, id, event, org_id, project_id, agent_id, call_id
+          ),
+          made as (
+            insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at)
+            select h.id, e.seq, e.id, e.event, e.org_id, e.call_id, now()
+            from written e join webhooks h on h.org_id = e.org_id and h.is_active and ${matches(sql)}
+            order by e.seq, h.id returning webhook_id
+          )
+          select webhook_id, count(*) as n from made group by webhook_id`
+        if (owed.length === 0) return
+        const byWebhook = new Map(owed.map(({ n, webhook_id }) => [webhook_id, n]))
+        for (const listener of listeners) listener(byWebhook)
       }, Effect.orDie)
 
       const appendAll = Effect.fn("Outbox.appendAll")(function* (events: ReadonlyArray<EventDraft>) {
@@ -140,7 +137,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         return yield* decode(rows)
       }, Effect.orDie)
 
-      const onAppend = (listener: () => void) =>
+      const onAppend = (listener: (owed: Owed) => void) =>
         Effect.acquireRelease(
           Effect.sync(() => void listeners.add(listener)),
           () => Effect.sync(() => void listeners.delete(listener))
@@ -157,7 +154,6 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
           delete from events where seq in (
             select seq from events
             where created_at < ${before}
-              and not exists (select 1 from outbox where outbox.seq = events.seq)
               and not exists (select 1 from owed where owed.seq = events.seq)
             order by created_at limit ${limit}
           ) returning 1`

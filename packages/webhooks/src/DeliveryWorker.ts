@@ -3,19 +3,22 @@ import { Outbox } from "@svc/database/Outbox"
 import { Cause, Effect, Layer, Option, Schedule } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { Flights } from "./delivery/Flights.ts"
+import { Owing } from "./delivery/Owing.ts"
 import { type Claimed, type Outcome, QueueRepo } from "./delivery/QueueRepo.ts"
 import { Receivers } from "./delivery/Receivers.ts"
 import { RetrySchedule } from "./delivery/RetrySchedule.ts"
 import { tally } from "./delivery/Tally.ts"
 
-/** Events that are turned into deliveries at a time, and outcomes that are written at a time. */
+/** Outcomes that are written at a time. */
 const batch = 500
-/** How soon to look again when there was nothing, in milliseconds: an event that was just appended is soon committed. */
-const pauses = [2, 3, 5, 10, 20, 40, 80, 160, 250] as const
-const idleMs = 250
+/** How often to look at everything that is due, in milliseconds. */
+const sweepMs = 250
+/** How long to wait when more could be taken but not now, in milliseconds. */
+const busyMs = 10
 /** How long outcomes gather before they are written, in milliseconds. */
-const gatherMs = 5
-const sweepMs = 50
+const gatherMs = 20
+/** How often requests under way are looked at, in milliseconds. */
+const watchMs = 50
 /** After an error, how long deliveries may turn up that were given to us in an answer that was lost, in milliseconds. */
 const doubtMs = 60_000
 /** How long the end of the process waits for requests under way: receivers should answer within 5 s (spec 6.5). */
@@ -31,8 +34,8 @@ const retries = Schedule.union(Schedule.exponential("50 millis"), Schedule.space
 const pollUntilEmpty = Schedule.spaced("20 millis")
 
 /**
- * Delivers events (spec 6.5, decisions §5, architecture §6): turns those of the outbox into deliveries, takes what is due,
- * sends it, and writes down what came of it. Every node does. A delivery that a node took is its as long as its lease
+ * Delivers events (spec 6.5, decisions §5, architecture §6): takes what is due, sends it, and writes down what came of
+ * it. Every node does. A delivery that a node took is its as long as its lease
  * holds; when the lease is lost everything under way is ended, because others will do it again.
  */
 export const DeliveryWorker: Layer.Layer<
@@ -49,9 +52,11 @@ export const DeliveryWorker: Layer.Layer<
     const schedule = yield* RetrySchedule
     const clock = yield* Effect.clock
 
-    /** Events were appended; deliveries are due, or there is room for more. */
-    const appended = Effect.unsafeMakeLatch()
+    /** Deliveries that we know of. */
+    const owing = new Owing(() => clock.unsafeCurrentTimeMillis())
+    /** There is something to look for, or room for it. */
     const due = Effect.unsafeMakeLatch()
+    const claiming = yield* Effect.makeSemaphore(1)
     /** Requests are under way; some are over. */
     const airborne = Effect.unsafeMakeLatch()
     const landed = Effect.unsafeMakeLatch()
@@ -60,8 +65,6 @@ export const DeliveryWorker: Layer.Layer<
     let writing = 0
     /** Webhooks with failures that a success is to clear. */
     const shaky = new Set<number>()
-    /** How often in a row there was no event. */
-    let idle = 0
     let node = ""
     let doubtUntil = Number.NEGATIVE_INFINITY
 
@@ -75,22 +78,19 @@ export const DeliveryWorker: Layer.Layer<
       landed: ({ at, delivery, reply }) => push({ delivery, node, at, ...reply }),
       roomAgain: () => void due.unsafeOpen()
     })
-    yield* outbox.onAppend(() => {
-      idle = 0
-      appended.unsafeOpen()
+    yield* outbox.onAppend((owed) => {
+      // What is not due at once is found later.
+      if (schedule.firstMs > 0) return
+      owing.add(owed)
+      due.unsafeOpen()
     })
     yield* lease.onDeath("webhooks.deliveries", (nodes) => Effect.orDie(queue.release(nodes)))
 
-    /** With the time of the next attempt, if there is one. */
-    const outcomeOf = Effect.fnUntraced(function* (unwritten: Unwritten) {
-      const { at, delivery, error, node, status_code } = unwritten
-      const wait = at === null || error === null ? Option.none() : yield* schedule.afterMs(delivery.attempts + 1)
-      const next_at = Option.match(wait, {
-        onNone: () => null,
-        onSome: (ms) => new Date(clock.unsafeCurrentTimeMillis() + ms)
-      })
-      return { delivery, node, at: at === null ? null : new Date(at), status_code, error, next_at } satisfies Outcome
-    })
+    /** The time of the attempt that follows a failed one, if one does. */
+    const nextAttempt = ({ delivery }: Pick<Unwritten, "delivery">) =>
+      Effect.map(schedule.afterMs(delivery.attempts + 1), (wait) =>
+        Option.getOrNull(Option.map(wait, (ms) => new Date(clock.unsafeCurrentTimeMillis() + ms)))
+      )
 
     /**
      * A node that cannot reach the database keeps what it has to tell, and tells it when it can. A connection that breaks
@@ -108,7 +108,11 @@ export const DeliveryWorker: Layer.Layer<
       const some = done.splice(0, batch)
       if (done.length === 0) landed.unsafeClose()
       writing = some.length
-      const outcomes = yield* Effect.forEach(some, outcomeOf)
+      const outcomes: Array<Outcome> = []
+      for (const { at, ...one } of some) {
+        const next_at = at === null || one.error === null ? null : yield* nextAttempt(one)
+        outcomes.push({ ...one, at: at === null ? null : new Date(at), next_at })
+      }
       yield* insist(queue.finish(outcomes), "Outcomes of deliveries")
       const counted = some.filter(({ at, delivery }) => at !== null && !delivery.is_resend)
       const tallies = tally(counted.map((one) => ({ ...one, webhook_id: one.delivery.webhook_id }))).filter((one) => {
@@ -137,57 +141,69 @@ export const DeliveryWorker: Layer.Layer<
         return false
       })
 
-    /** Turns events into deliveries; whether there were any. */
-    const fanOut = Effect.gen(function* () {
-      const at = new Date(clock.unsafeCurrentTimeMillis() + schedule.firstMs)
-      const events = yield* promptly(queue.fanOut(batch, at))
-      if (events > 0) idle = 0
-      if (events > 0) due.unsafeOpen()
-      return events > 0
-    })
-
-    /** Takes what there is room for and sends it; whether there was anything. */
-    const take = Effect.gen(function* () {
-      const now = clock.unsafeCurrentTimeMillis()
-      const { room, roomForOthers, roomLeft } = flights
-      const known = now < doubtUntil ? [...flights.known, ...done.map(({ delivery }) => delivery.id)] : undefined
-      // While outcomes are being written nobody knows whether their rows are still ours.
-      if (room <= 0 || (known !== undefined && writing > 0)) return false
-      const claimed = yield* promptly(queue.claim({ node, now: new Date(now), room, roomForOthers, roomLeft, known }))
-      flights.start(sort(claimed))
-      if (flights.size > 0) airborne.unsafeOpen()
-      return claimed.length > 0
-    })
-
-    /** Does it again and again, at once while there is something to do, else after a pause or when it is woken. */
-    const loop = <E>(work: Effect.Effect<boolean, E>, wake: Effect.Latch, pause: () => number) =>
-      Effect.forever(
-        // Before looking: what comes while we look is looked for again.
-        Effect.zipRight(
-          Effect.sync(() => wake.unsafeClose()),
-          work
-        ).pipe(
-          Effect.flatMap((busy) => (busy ? Effect.yieldNow() : Effect.raceFirst(Effect.sleep(pause()), wake.await))),
-          Effect.catchAllCause((cause) => {
-            if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
-            doubtUntil = clock.unsafeCurrentTimeMillis() + doubtMs
-            return Effect.zipRight(
-              Effect.logWarning("Deliveries of webhooks wait for the database", cause),
-              Effect.sleep(databasePatience)
-            )
-          })
-        )
+    /** Takes what there is room for and sends it: for these webhooks, or whatever is due. Whether it could look at all. */
+    const claim = (only?: ReadonlyMap<number, number>) =>
+      claiming.withPermits(1)(
+        Effect.gen(function* () {
+          const now = clock.unsafeCurrentTimeMillis()
+          const { room, roomForOthers } = flights
+          const known = now < doubtUntil ? [...flights.known, ...done.map(({ delivery }) => delivery.id)] : undefined
+          // While outcomes are being written nobody knows whether their rows are still ours.
+          if (room <= 0 || (known !== undefined && writing > 0)) return false
+          const claimed = yield* promptly(
+            queue.claim({
+              node,
+              now: new Date(now),
+              room,
+              roomForOthers,
+              roomLeft: only ?? flights.roomLeft,
+              only: only && new Map(Array.from(only.keys(), (id) => [id, owing.floorOf(id)])),
+              firstBefore: schedule.firstMs > 0 ? new Date(now - schedule.firstMs) : undefined,
+              known
+            })
+          )
+          const found = new Map(Array.from(only?.keys() ?? [], (id) => [id, { count: 0, newest: 0 }]))
+          for (const { attempts, id, webhook_id } of claimed) {
+            if (attempts === 0) found.set(webhook_id, { count: (found.get(webhook_id)?.count ?? 0) + 1, newest: id })
+          }
+          for (const [webhook, { count, newest }] of found) {
+            owing.found(webhook, count, newest, Math.min(room, only?.get(webhook) ?? flights.roomOf(webhook)))
+          }
+          flights.start(sort(claimed))
+          if (!flights.isIdle) airborne.unsafeOpen()
+          return true
+        })
       )
-    const pump = Effect.all([loop(fanOut, appended, () => pauses[idle++] ?? idleMs), loop(take, due, () => idleMs)], {
-      concurrency: "unbounded",
-      discard: true
+
+    const roomOf = (webhookId: number) => flights.roomOf(webhookId)
+    /** Looks for what is known to be owed, until there is nothing, or no room, or it is not there yet; then waits. */
+    const take = Effect.gen(function* () {
+      // Before looking: what comes while we look is looked for again.
+      due.unsafeClose()
+      const open = owing.open(roomOf)
+      if (open.size > 0) return (yield* claim(open)) ? yield* Effect.yieldNow() : yield* Effect.sleep(busyMs)
+      yield* Effect.raceFirst(due.await, Effect.sleep(Math.min(owing.waitMs(roomOf), sweepMs)))
     })
+    const sweep = Effect.zipRight(claim(), Effect.sleep(sweepMs))
+
+    const loop = <E>(work: Effect.Effect<unknown, E>) =>
+      Effect.forever(
+        Effect.catchAllCause(work, (cause) => {
+          if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
+          doubtUntil = clock.unsafeCurrentTimeMillis() + doubtMs
+          return Effect.zipRight(
+            Effect.logWarning("Deliveries of webhooks wait for the database", cause),
+            Effect.sleep(databasePatience)
+          )
+        })
+      )
+    const pump = Effect.all([loop(take), loop(sweep)], { concurrency: "unbounded", discard: true })
 
     const sweeping = Effect.gen(function* () {
       yield* airborne.await
-      yield* Effect.sleep(sweepMs)
+      yield* Effect.sleep(watchMs)
       flights.sweep()
-      if (flights.size === 0) airborne.unsafeClose()
+      if (flights.isIdle) airborne.unsafeClose()
     })
 
     /** Works under one lease until it is lost. What was under way then is sent again by whoever takes it over. */
@@ -196,9 +212,9 @@ export const DeliveryWorker: Layer.Layer<
       // A lease is lost before there is a new one when the database is away.
       if (id === node) return yield* Effect.sleep("1 second")
       node = id
-      idle = 0
       yield* Effect.raceFirst(pump, lost)
       flights.abandon()
+      owing.clear()
     })
 
     yield* Effect.forkScoped(writer)

@@ -6,7 +6,6 @@ import { ConfigProvider, Effect, Layer, Ref } from "effect"
 import { CleanupWorker } from "../src/CleanupWorker.ts"
 import { Deliveries } from "../src/Deliveries.ts"
 import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
-import { QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { type Account, account, press, Quiet, webhookOf } from "./Town.ts"
 
 const page = { limit: 100, after: undefined }
@@ -33,8 +32,6 @@ const events = (owner: Account, days: number, actions: ReadonlyArray<string>) =>
   })
 
 /** All events that wait become deliveries. */
-const fanOut = Effect.flatMap(QueueRepo, (queue) => queue.fanOut(10_000, new Date(0)))
-
 const actionsOf = (owner: Account) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -69,7 +66,6 @@ layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
       const webhook = yield* webhookOf(owner, ["call.ended"])
       const [old] = yield* events(owner, 30.01, ["old"])
       const [young] = yield* events(owner, 29.99, ["young"])
-      yield* fanOut
       yield* attempt(owner, webhook.id, String(old), 30.01)
       const kept = yield* attempt(owner, webhook.id, String(young), 29.99)
       yield* clean("30")
@@ -91,14 +87,12 @@ layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
         50,
         Array.from({ length: 1_200 }, (_, n) => `owed ${n}`)
       )
-      yield* fanOut
       yield* sql`update webhooks set is_active = false where id = ${webhook.id}`
       yield* events(
         owner,
         40,
         Array.from({ length: 2_500 }, (_, n) => `done ${n}`)
       )
-      yield* fanOut
       yield* sql`
         insert into webhook_attempts (webhook_id, org_id, event_id, event, url, attempt, success, created_at)
         select ${webhook.id}, ${owner.org_id}, 'whe_' || n, 'call.ended', '', 1, true, now() - interval '40 days'
@@ -111,7 +105,7 @@ layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
     })
   )
 
-  it.effect("keeps an old event that nobody took yet, that waits for an attempt, or that is a dead letter", () =>
+  it.effect("keeps an old event that waits for an attempt, or that is a dead letter", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
@@ -119,15 +113,12 @@ layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
       const deliveries = yield* Deliveries
       const deadFor = yield* webhookOf(owner, ["call.dtmf.received"])
       yield* events(owner, 40, ["dead"])
-      yield* fanOut
       yield* repo.bury(deadFor.id)
       yield* sql`update webhooks set is_active = false where id = ${deadFor.id}`
       const waitsFor = yield* webhookOf(owner, ["call.dtmf.received"])
       yield* events(owner, 40, ["waiting"])
-      yield* fanOut
-      yield* events(owner, 40, ["in the outbox"])
       yield* clean("30")
-      expect(yield* actionsOf(owner)).toEqual(["dead", "waiting", "in the outbox"])
+      expect(yield* actionsOf(owner)).toEqual(["dead", "waiting"])
 
       // A dead letter is one for as many days as it is kept itself, and can be sent again until then.
       const { items } = yield* deliveries.deadLetters(deadFor.id, page)
@@ -139,12 +130,12 @@ layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
       yield* sql`update webhook_dead_letters set failed_at = now() - interval '31 days' where webhook_id = ${deadFor.id}`
       yield* clean("30")
       expect((yield* deliveries.deadLetters(deadFor.id, page)).items).toEqual([])
-      expect(yield* actionsOf(owner)).toEqual(["waiting", "in the outbox"])
+      expect(yield* actionsOf(owner)).toEqual(["waiting"])
 
       // What waited and was delivered is old enough to go at once.
       yield* sql`delete from webhook_deliveries where webhook_id = ${waitsFor.id}`
       yield* clean("30")
-      expect(yield* actionsOf(owner)).toEqual(["in the outbox"])
+      expect(yield* actionsOf(owner)).toEqual([])
     })
   )
 })

@@ -11,7 +11,6 @@ import {
   type Account,
   account,
   Busy,
-  fannedOut,
   type Got,
   lettersTo,
   type Manner,
@@ -258,7 +257,6 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       yield* pressedAt(owner, "c", to)
       yield* pressedAt(owner, "too late", "2026-11-01T09:40:00.001Z")
       // Made afterwards: it has got none of them yet.
-      yield* fannedOut
       const webhook = yield* webhookOf(owner)
       expect(yield* deliveries.replay(webhook.id, { from, to })).toBe(3)
       const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 3)

@@ -242,7 +242,6 @@ layer(Quiet, { excludeTestServices: true })("webhooks", (it) => {
       ]
       for (const [draft, to] of drafts) {
         yield* outbox.append(draft)
-        yield* queue.fanOut(100, new Date(0))
         const claimed = yield* queue.claim({
           node: "n",
           now: new Date(1),

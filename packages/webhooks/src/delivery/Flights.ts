@@ -88,12 +88,23 @@ export class Flights {
     return most - this.#known.size
   }
 
+  /** Whether nothing is taken, and no webhook is remembered. */
+  get isIdle(): boolean {
+    return this.#known.size === 0 && this.#gates.size === 0
+  }
+
   /** How many may be taken for a webhook that has none. */
   get roomForOthers(): number {
     return this.#limit
   }
 
-  /** How many more may be taken, by webhook. None for one that is more than half full: a few at a time cost too much. */
+  /** How many more may be taken for a webhook. None for one that is more than half full: a few at a time cost too much. */
+  roomOf(webhookId: number): number {
+    const gate = this.#gates.get(webhookId)
+    return gate === undefined ? this.#limit : this.#roomOf(gate)
+  }
+
+  /** The same of all webhooks that have any. */
   get roomLeft(): ReadonlyMap<number, number> {
     return new Map([...this.#gates].map(([id, gate]) => [id, this.#roomOf(gate)]))
   }
@@ -120,8 +131,10 @@ export class Flights {
     for (const [key, lane] of [...this.#lanes]) {
       if (now - lane.startedAt >= lanePatienceMs) this.#next(key, lane)
     }
-    for (const gate of this.#gates.values()) {
+    for (const [webhook_id, gate] of [...this.#gates]) {
       gate.allowance = Math.min(mostAhead, Math.max(mostTaken, gate.landed * ahead))
+      // One that has nothing is remembered only for how fast it was.
+      if (gate.taken === 0 && gate.landed === 0) this.#gates.delete(webhook_id)
       gate.landed = 0
     }
   }
@@ -197,7 +210,6 @@ export class Flights {
     const next = gate.flying < mostFlying ? gate.waiting.shift() : undefined
     if (next !== undefined) this.#send(next, gate)
     if (!hadRoom && this.#roomOf(gate) > 0) this.#roomAgain()
-    if (gate.taken === 0) this.#gates.delete(delivery.webhook_id)
   }
 
   #next(key: string, lane: Lane): void {

@@ -1,7 +1,6 @@
 import { SqlClient, type SqlError } from "@effect/sql"
-import { takenEvents } from "@svc/database/Outbox"
 import { Context, Effect, Layer } from "effect"
-import { matches } from "../Matching.ts"
+import { claimStatement } from "./ClaimStatement.ts"
 import type { EnvelopeParts } from "./Letters.ts"
 import { mostFailures, type Tally } from "./Tally.ts"
 
@@ -31,6 +30,10 @@ export interface Ask {
   /** The same by webhook, and for each of the others. */
   readonly roomLeft: ReadonlyMap<number, number>
   readonly roomForOthers: number
+  /** Look only at first attempts for these webhooks, with higher ids than these: costs little, however much waits. */
+  readonly only?: ReadonlyMap<number, number> | undefined
+  /** First attempts of events that are younger are not due, those of replays and resends aside. */
+  readonly firstBefore?: Date | undefined
   /** Deliveries that the node knows to have. Given after an error, when it may have been given some without hearing of it. */
   readonly known?: ReadonlyArray<number> | undefined
 }
@@ -58,13 +61,9 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
   QueueRepo,
   {
     /**
-     * Turns at most `limit` events of the outbox into deliveries that are due then, in their order. Gives how many events
-     * there were.
-     */
-    readonly fanOut: (limit: number, due: Date) => Effect.Effect<number, SqlError.SqlError>
-    /**
      * Takes deliveries that are due, in order of their ids. Each webhook gets its first before any gets its second. First
-     * attempts of a webhook are taken in the order of the queue, and none while an earlier one is with another node.
+     * attempts of a webhook are taken in the order of the queue, and none while an earlier one of its call is with another
+     * node.
      */
     readonly claim: (ask: Ask) => Effect.Effect<ReadonlyArray<Claimed>, SqlError.SqlError>
     /** Writes outcomes down, all or nothing; those of deliveries that are not ours any more change nothing. */
@@ -84,101 +83,20 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
       const sql = yield* SqlClient.SqlClient
 
       /**
-       * What a database forgets of these when it crashes is done again, and what it tells otherwise is true: events are
-       * in the outbox or in the queue, an attempt that was not written down is made once more. So no commit waits for its
+       * What a database forgets of these when it crashes is done again, and what it tells otherwise is true: a
+       * delivery stays in the queue, an attempt that was not written down is made once more. So no commit waits for its
        * disk. True, and has to be asked for, or it is not carried out.
        */
       const unhurried = sql`(set_config('synchronous_commit', 'off', true) = 'off')`
 
-      /** Steps from webhook to webhook through an index, over all rows of each. */
-      const webhooksIn = (name: string, which: string) => sql`
-        ${sql.literal(name)} (webhook_id) as (
-          (select webhook_id from webhook_deliveries where ${sql.literal(which)} order by webhook_id limit 1)
-          union all
-          select (
-            select d.webhook_id from webhook_deliveries d
-            where ${sql.literal(`d.${which}`)} and d.webhook_id > w.webhook_id order by d.webhook_id limit 1
-          ) from ${sql.literal(name)} w where w.webhook_id is not null
-        )`
-
       return {
-        fanOut: (limit, due) =>
-          sql<{ readonly n: number }>`
-            with ${takenEvents(sql, limit)},
-            made as (
-              insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at)
-              select h.id, e.seq, e.id, e.event, e.org_id, e.call_id, ${due}::timestamptz
-              from taken
-              cross join lateral (select * from events where events.seq = taken.seq offset 0) e
-              join webhooks h on h.org_id = e.org_id and h.is_active and ${matches(sql)}
-              order by e.seq, h.id
-            )
-            select count(*) as n from taken where ${unhurried}`.pipe(Effect.map((rows) => rows[0]?.n ?? 0)),
-        claim: ({ known, node, now, room, roomForOthers, roomLeft }) => {
-          // A row that has our lease and that we know nothing of was given to us in an answer that was lost.
-          const free =
-            known === undefined
-              ? sql`d.leased_by is null`
-              : sql`(d.leased_by is null or (d.leased_by = ${node} and d.id <> all(${known}::bigint[])))`
-          const open = sql`limit coalesce(b.room, ${roomForOthers}::int) for update skip locked`
-          // Rows as this very statement made them: they are not decoded once more, there are thousands a second.
-          return sql<Claimed>`
-            with recursive ${webhooksIn("firsts", "attempts = 0")},
-            ${webhooksIn("agains", "attempts > 0")},
-            busy (webhook_id, room) as (
-              select * from unnest(${[...roomLeft.keys()]}::bigint[], ${[...roomLeft.values()]}::int[])
-            ),
-            due as materialized (
-              select id, webhook_id, is_first from (
-                select x.id, w.webhook_id, true as is_first, x.place
-                from firsts w left join busy b on b.webhook_id = w.webhook_id
-                cross join lateral (
-                  select y.id, row_number() over (order by y.id) as place from (
-                    select d.id from webhook_deliveries d
-                    where d.webhook_id = w.webhook_id and d.attempts = 0 and d.next_at <= ${now} and ${free}
-                    order by d.id ${open}
-                  ) y
-                ) x
-                union all
-                select x.id, w.webhook_id, false, x.place
-                from agains w left join busy b on b.webhook_id = w.webhook_id
-                cross join lateral (
-                  select y.id, row_number() over (order by y.next_at) as place from (
-                    select d.id, d.next_at from webhook_deliveries d
-                    where d.webhook_id = w.webhook_id and d.attempts > 0 and d.next_at <= ${now} and ${free}
-                    order by d.next_at ${open}
-                  ) y
-                ) x
-              ) candidates order by place, random() limit ${room}
-            ),
-            barriers as (
-              select w.webhook_id, x.id from (select distinct webhook_id from due where is_first) w
-              cross join lateral (
-                select d.id from webhook_deliveries d
-                where d.webhook_id = w.webhook_id and d.attempts = 0 and d.leased_by is distinct from ${node}
-                  and d.id not in (select id from due)
-                order by d.id limit 1
-              ) x
-            ),
-            taken as (
-              update webhook_deliveries d set leased_by = ${node}
-              from due left join barriers b on b.webhook_id = due.webhook_id
-              where d.id = due.id and (not due.is_first or b.id is null or due.id < b.id)
-              returning d.*
-            )
-            select t.id, t.webhook_id, t.event_id, t.event, t.org_id, t.call_id, t.is_replay, t.is_resend, t.attempts,
-              coalesce(h.url, '') as url, coalesce(h.secret, '') as secret, coalesce(h.is_active, false) as is_active,
-              coalesce(h.consecutive_failures, 0) as consecutive_failures, e.project_id, e.agent_id,
-              coalesce(e.api_version, '') as api_version, coalesce(e.data::text, '') as data,
-              to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as timestamp
-            from taken t
-            left join lateral (select * from webhooks where webhooks.id = t.webhook_id offset 0) h on true
-            left join lateral (select * from events where events.seq = t.event_seq offset 0) e on true
-            where ${unhurried}
-            order by t.id`
-        },
+        // Rows as this very statement made them: they are not decoded once more, there are thousands a second.
+        claim: (ask) => sql<Claimed>`${claimStatement(sql, unhurried, ask)}`,
         finish: (outcomes) => {
           const column = <A>(of: (outcome: Outcome) => A) => outcomes.map(of)
+          // Rows by their ids and not by the join, which looks each up by all of them.
+          const among = (which: (outcome: Outcome) => boolean) =>
+            sql`d.id = any(${outcomes.filter(which).map((o) => o.delivery.id)}::bigint[]) and d.id = o.id + 0`
           return sql`
             with o as (
               select * from unnest(
@@ -194,14 +112,14 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
             ),
             gone as (
               delete from webhook_deliveries d using o
-              where d.id = o.id and d.leased_by = o.node and d.attempts = o.attempts and o.next_at is null
+              where ${among((o) => o.next_at === null)} and d.leased_by = o.node and d.attempts = o.attempts
               returning d.*, o.url, o.at, o.status_code, o.error, o.place
             ),
             again as (
               update webhook_deliveries d
               set attempts = d.attempts + 1, leased_by = null, next_at = o.next_at, last_status_code = o.status_code
               from o
-              where d.id = o.id and d.leased_by = o.node and d.attempts = o.attempts and o.next_at is not null
+              where ${among((o) => o.next_at !== null)} and d.leased_by = o.node and d.attempts = o.attempts
               returning d.*, o.url, o.at, o.status_code, o.error, o.place
             ),
             dead as (
