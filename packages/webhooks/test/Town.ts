@@ -211,8 +211,5 @@ export const until = <A, E, R>(look: Effect.Effect<A, E, R>, good: (seen: A) => 
 
 /** Whether nothing is owed to anybody. */
 export const empty = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(
-    sql`select 1 from webhook_deliveries limit 1`,
-    (rows) => rows.length === 0
-  )
+  Effect.map(sql`select 1 from webhook_deliveries limit 1`, (rows) => rows.length === 0)
 )
