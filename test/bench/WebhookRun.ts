@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
-import type { EventDraft } from "@svc/api/events/Event"
+import { apiVersion, type EventDraft } from "@svc/api/events/Event"
 import { eventSamples } from "@svc/api/events/EventSamples"
-import { newCallId, newOrgId } from "@svc/api/Ids"
+import { newCallId, newEventId, newOrgId } from "@svc/api/Ids"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { Outbox } from "@svc/database/Outbox"
@@ -9,11 +9,12 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { DeliveriesRepo } from "@svc/webhooks/DeliveriesRepo"
 import { DeliveryWorker } from "@svc/webhooks/DeliveryWorker"
+import { letterOf } from "@svc/webhooks/delivery/Letters"
 import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
 import { Receivers } from "@svc/webhooks/delivery/Receivers"
 import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
 import { WebhooksRepo } from "@svc/webhooks/WebhooksRepo"
-import { type ConfigProvider, Effect, Layer } from "effect"
+import { Clock, type ConfigProvider, Effect, Layer } from "effect"
 import { Agent, request } from "undici"
 import { BenchFailed, type Child } from "./Child.ts"
 import type { ReceiverAsks, ReceiverFigures } from "./WebhookMessages.ts"
@@ -34,7 +35,7 @@ const mostUnderWay = 2_000
 const perAppend = 100
 
 /** An event of about the size of most. */
-export const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typeof newCallId>): EventDraft => ({
+const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typeof newCallId>): EventDraft => ({
   event: "transcript.updated",
   org_id,
   project_id: null,
@@ -77,12 +78,12 @@ const seen = (receiver: Receiver, count: number): Effect.Effect<ReceiverFigures,
     return yield* new BenchFailed({ message: "not every event was delivered" })
   })
 
-/** The limit: POSTs of the same size with undici and nothing else, as many at once as one webhook gets. */
+/** The limit: the same letter again and again with undici and nothing else, as many at once as one webhook gets. */
 export const bare = (receiver: Receiver, url: string, seconds: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
   Effect.gen(function* () {
-    const call = yield* newCallId
-    const body = JSON.stringify(draft(1, process.hrtime.bigint(), call))
-    const headers = { "content-type": "application/json", "x-webhook-signature": `sha256=${"0".repeat(64)}` }
+    const { data, ...event } = draft(1, process.hrtime.bigint(), yield* newCallId)
+    const parts = { ...event, event_id: yield* newEventId, api_version: apiVersion, data: JSON.stringify(data) }
+    const { body, headers } = letterOf({ url, secret: "0".repeat(64) }, parts, yield* Clock.currentTimeMillis)
     const agent = new Agent({ pipelining: 1 })
     yield* receiver.ask("begin")
     const until = performance.now() + seconds * 1000
