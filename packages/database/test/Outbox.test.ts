@@ -22,6 +22,42 @@ const actionsOf = (call: CallId) =>
     return events.filter((event) => event.call_id === call).map((event) => event.data["action"])
   })
 
+/** An organization, of which `webhook` makes webhooks and `pressed` events. */
+const organization = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [org] = yield* sql<{ readonly id: number }>`
+    insert into organizations (public_id, name, tier) values (${crypto.randomUUID()}, 'Acme', 'payg') returning id`
+  const org_id = org?.id ?? Number.NaN
+  const webhook = (events: ReadonlyArray<string>, is_active = true) =>
+    Effect.map(
+      sql<{ readonly id: number }>`
+        insert into webhooks (org_id, url, events, secret, api_version, is_active)
+        values (${org_id}, 'https://example.com/', ${events}::text[], 's', '2026-11-01', ${is_active}) returning id`,
+      (rows) => rows[0]?.id ?? Number.NaN
+    )
+  return {
+    webhook,
+    pressed: (call: CallId, action: string): EventDraft => ({ ...pressed(call, action), org_id })
+  }
+})
+
+/** What a listener hears from now on. */
+const hearing = Effect.gen(function* () {
+  const heard: Array<ReadonlyArray<readonly [webhook: number, count: number]>> = []
+  yield* Effect.flatMap(Outbox, (outbox) =>
+    outbox.onAppend((owed) => void heard.push([...owed].toSorted(([a], [b]) => a - b)))
+  )
+  return heard
+})
+
+/** Deliveries of a call, in their order. */
+const deliveriesOf = (call: CallId) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly webhook_id: number; readonly event_id: string }>`
+      select webhook_id, event_id from webhook_deliveries where call_id = ${call} order by id`
+  )
+
 layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) => {
   it.effect("an event is read back as it was appended, with its own time and a fresh id", () =>
     Effect.gen(function* () {
@@ -131,6 +167,119 @@ layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) 
       const call = yield* newCallId
       yield* Effect.flatMap(Outbox, (outbox) => outbox.append(pressed(call, "a\u0000b \ud83d c 😀 \\u0000")))
       expect(yield* actionsOf(call)).toEqual(["ab \ufffd c 😀 \\u0000"])
+    })
+  )
+
+  it.scoped(
+    "events become deliveries to each webhook that wants them, in their order, and listeners hear how many",
+    () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const acme = yield* organization
+        const all = yield* acme.webhook(["*"])
+        const keys = yield* acme.webhook(["call.ended", "call.dtmf.received"])
+        yield* acme.webhook(["call.ended"])
+        yield* acme.webhook(["*"], false)
+        const other = yield* organization
+        yield* other.webhook(["*"])
+        const heard = yield* hearing
+        const call = yield* newCallId
+        const ids = yield* outbox.appendAll(["1", "2", "3"].map((key) => acme.pressed(call, key)))
+        expect(heard).toEqual([
+          [
+            [all, 3],
+            [keys, 3]
+          ]
+        ])
+        const deliveries = yield* deliveriesOf(call)
+        for (const webhook of [all, keys]) {
+          const its = deliveries.filter(({ webhook_id }) => webhook_id === webhook)
+          expect(its.map(({ event_id }) => event_id)).toEqual(ids)
+        }
+        expect(deliveries).toHaveLength(6)
+      })
+  )
+
+  it.scoped("of events that no webhook gets listeners hear nothing", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const acme = yield* organization
+      const call = yield* newCallId
+      const heard = yield* hearing
+      yield* outbox.append(acme.pressed(call, "1"))
+      yield* acme.webhook(["*"], false)
+      yield* acme.webhook(["call.ended"])
+      yield* outbox.append(acme.pressed(call, "2"))
+      yield* outbox.append(acme.pressed(call, "3"))
+      yield* outbox.appendAll([])
+      expect(heard).toEqual([])
+      expect(yield* deliveriesOf(call)).toEqual([])
+      expect(yield* actionsOf(call)).toEqual(["1", "2", "3"])
+    })
+  )
+
+  it.scoped("a change that is undone leaves neither its event nor a delivery, though listeners have heard of it", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      const acme = yield* organization
+      const webhook = yield* acme.webhook(["*"])
+      const call = yield* newCallId
+      const heard = yield* hearing
+      const change = outbox
+        .append(acme.pressed(call, "1"))
+        .pipe(Effect.zipRight(Effect.fail("no")), sql.withTransaction)
+      expect(Exit.isFailure(yield* Effect.exit(change))).toBe(true)
+      expect(heard).toEqual([[[webhook, 1]]])
+      expect(yield* actionsOf(call)).toEqual([])
+      expect(yield* deliveriesOf(call)).toEqual([])
+    })
+  )
+
+  it.scoped("an event that does not fit its schema is no delivery, and the rest of its batch is", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const acme = yield* organization
+      const webhook = yield* acme.webhook(["*"])
+      const call = yield* newCallId
+      const heard = yield* hearing
+      const spoilt: EventDraft = {
+        ...acme.pressed(call, "spoilt"),
+        event: "tool.timeout",
+        data: { call_id: call, agent_id: null, tool_name: "t", tool_call_id: "1", timeout_seconds: Number.NaN }
+      }
+      const [first, , last] = yield* outbox
+        .appendAll([acme.pressed(call, "a"), spoilt, acme.pressed(call, "b")])
+        .pipe(Effect.provide(Logger.replace(Logger.defaultLogger, Logger.none)))
+      expect(heard).toEqual([[[webhook, 2]]])
+      expect((yield* deliveriesOf(call)).map(({ event_id }) => event_id)).toEqual([first, last])
+    })
+  )
+
+  it.scoped("of 50 that append at once, listeners hear of each delivery once", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const acme = yield* organization
+      const webhooks = [yield* acme.webhook(["*"]), yield* acme.webhook(["*"])]
+      const call = yield* newCallId
+      const heard = yield* hearing
+      const two = [acme.pressed(call, "1"), acme.pressed(call, "2")]
+      yield* Effect.all(Effect.replicate(outbox.appendAll(two), 50), { concurrency: "unbounded" })
+      expect(heard).toEqual(Array.from({ length: 50 }, () => webhooks.map((id) => [id, 2])))
+      expect(yield* deliveriesOf(call)).toHaveLength(200)
+    })
+  )
+
+  it.scoped("who has stopped listening hears nothing more, and the others do", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const acme = yield* organization
+      yield* acme.webhook(["*"])
+      const call = yield* newCallId
+      const stayed = yield* hearing
+      const left = yield* Effect.scoped(Effect.zipLeft(hearing, outbox.append(acme.pressed(call, "1"))))
+      yield* outbox.append(acme.pressed(call, "2"))
+      expect([left.length, stayed.length]).toEqual([1, 2])
     })
   )
 })

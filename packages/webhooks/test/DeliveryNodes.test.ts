@@ -5,11 +5,13 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { Deferred, Effect, Exit, Layer, Scope } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
+import { type Ask, QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { account, empty, lettersTo, Post, press, pressed, Quiet, until, webhookOf } from "./Town.ts"
 
-/** One more node on the same database, whose life the test has in its hands. */
-const node = (id: string) =>
+/** One more node on the same database, whose life the test has in its hands; with a queue of its own when given one. */
+const node = (id: string, queue?: typeof QueueRepo.Service) =>
   Effect.gen(function* () {
+    const own = queue ?? (yield* QueueRepo)
     const gone = yield* Deferred.make<void>()
     const lease = Layer.succeed(NodeLease, {
       current: Effect.succeed({ id, lost: Deferred.await(gone) }),
@@ -18,9 +20,26 @@ const node = (id: string) =>
     })
     const scope = yield* Scope.make()
     yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-    yield* Layer.buildWithScope(Layer.provide(DeliveryWorker, lease), scope)
+    yield* Layer.buildWithScope(
+      DeliveryWorker.pipe(Layer.provide(lease), Layer.provide(Layer.succeed(QueueRepo, own))),
+      scope
+    )
     return { lose: Deferred.succeed(gone, undefined), stop: Scope.close(scope, Exit.void) }
   })
+
+/** The queue as a node has it that takes deliveries only once. */
+const once = Effect.map(QueueRepo, (queue) => {
+  let hasTaken = false
+  return {
+    ...queue,
+    claim: (ask: Ask) =>
+      Effect.gen(function* () {
+        const taken = hasTaken ? [] : yield* queue.claim(ask)
+        if (taken.length > 0) hasTaken = true
+        return taken
+      })
+  }
+})
 
 layer(Quiet, { excludeTestServices: true })("deliveries by several nodes", (it) => {
   it.scoped("two nodes share the work, each delivery is made once, and the events of a call stay in order", () =>
@@ -90,6 +109,34 @@ layer(Quiet, { excludeTestServices: true })("deliveries by several nodes", (it) 
       yield* node("node_next")
       yield* until(lettersTo(webhook.url), (all) => all.length === 2)
       yield* until(empty, (is) => is)
+    })
+  )
+
+  it.scoped("a delivery that hangs at one node holds up its own call at the other, and no other call", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const { held, manners } = yield* Post
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      manners.set(webhook.url, ({ data }) => (data["action"] === "hangs" ? "held" : 200))
+      yield* node("node_hanging", yield* once)
+      const call = yield* newCallId
+      const [hanging] = yield* press(owner, ["hangs"], call)
+      yield* until(lettersTo(webhook.url), (all) => all.length === 1)
+      yield* node("node_other")
+      const later = yield* press(owner, ["2", "3", "4"], call)
+      const calls = yield* Effect.replicateEffect(newCallId, 50)
+      const ids = yield* Effect.forEach(calls, (other) => press(owner, ["a", "b"], other))
+      const letters = yield* until(lettersTo(webhook.url), (all) => all.length >= 101)
+      expect(new Set(letters.map(({ event_id }) => event_id))).toEqual(new Set([hanging, ...ids.flat()]))
+      const left = yield* sql<{ readonly event_id: string; readonly leased_by: string | null }>`
+        select event_id, leased_by from webhook_deliveries where call_id = ${call} order by id`
+      expect(left.map(({ event_id }) => event_id)).toEqual([hanging, ...later])
+      expect(left[0]?.leased_by).toBe("node_hanging")
+      held.pop()?.(200)
+      yield* until(empty, (is) => is)
+      const all = yield* lettersTo(webhook.url)
+      expect(all.slice(101).map(({ event_id }) => event_id)).toEqual(later)
     })
   )
 })

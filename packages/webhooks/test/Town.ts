@@ -102,8 +102,8 @@ const Tables = Layer.mergeAll(
   KnownAgents
 )
 
-/** All services of the slice on a fresh database, with receivers in memory; nothing is delivered yet. */
-export const Quiet = Layer.mergeAll(
+/** All services of the slice on a given database, with receivers in memory; nothing is delivered yet. */
+export const Offices = Layer.mergeAll(
   Webhooks.layer,
   ProjectWebhooks.layer,
   Subscriptions.layer,
@@ -115,9 +115,11 @@ export const Quiet = Layer.mergeAll(
   Layer.provide(AnyName),
   Layer.provide(
     Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_WEBHOOK_RETRY_SCHEDULE", "0s,60ms,60ms,60ms"]])))
-  ),
-  Layer.provideMerge(TestDatabase.layer)
+  )
 )
+
+/** The same on a fresh database. */
+export const Quiet = Layer.provideMerge(Offices, TestDatabase.layer)
 
 /** The same with one node that delivers. */
 export const Busy = DeliveryWorker.pipe(Layer.provideMerge(NodeLease.layer), Layer.provideMerge(Quiet))

@@ -1,0 +1,114 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { newCallId } from "@svc/api/Ids"
+import { Deferred, Effect, Fiber } from "effect"
+import { account, Busy, empty, lettersTo, press, until, webhookOf } from "./Town.ts"
+
+const idsTo = (url: string) => Effect.map(lettersTo(url), (letters) => letters.map(({ event_id }) => event_id))
+
+/** Longer than a node looks for what it was told of and does not find. */
+const lasting = 0.3
+/** Nodes look at everything several times a second; the rest is for a slow machine. */
+const soonMs = 1_500
+
+/** Runs in a transaction that commits when the test lets it. */
+const transaction = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const worked = yield* Deferred.make<A, E>()
+    const released = yield* Deferred.make<void>()
+    const fiber = yield* Effect.intoDeferred(work, worked).pipe(
+      Effect.zipRight(Deferred.await(released)),
+      sql.withTransaction,
+      Effect.fork
+    )
+    const result = yield* Deferred.await(worked)
+    return { result, commit: Effect.zipRight(Deferred.succeed(released, undefined), Fiber.join(fiber)) }
+  })
+
+layer(Busy, { excludeTestServices: true })("deliveries of events that are written in transactions", (it) => {
+  it.effect("of one that lasts begin soon after its commit, and not before", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Effect.clock
+      const webhook = yield* webhookOf(owner)
+      const { commit, result } = yield* transaction(
+        Effect.zipLeft(press(owner, ["one", "two"]), sql`select pg_sleep(${lasting})`)
+      )
+      expect(yield* idsTo(webhook.url)).toEqual([])
+      yield* commit
+      const committed = clock.unsafeCurrentTimeMillis()
+      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 2)
+      expect(letters.map(({ event_id }) => event_id)).toEqual(result)
+      expect((letters[1]?.at ?? Number.NaN) - committed).toBeLessThan(soonMs)
+    })
+  )
+
+  it.effect("that commit in another order than they wrote are all made", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      const first = yield* transaction(press(owner, ["one"]))
+      const second = yield* transaction(press(owner, ["two"]))
+      yield* second.commit
+      yield* until(idsTo(webhook.url), (ids) => ids.length === 1)
+      yield* first.commit
+      const ids = yield* until(idsTo(webhook.url), (all) => all.length === 2)
+      expect(ids).toEqual([...second.result, ...first.result])
+    })
+  )
+
+  it.effect("of one that lasts are made also when very many others were made meanwhile", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      const slow = yield* transaction(press(owner, ["slow"]))
+      yield* sql`
+        select setval(s, nextval(s) + 1000000)
+        from (select pg_get_serial_sequence('webhook_deliveries', 'id')::regclass as s) as sequence`
+      const quick = yield* press(owner, ["quick"])
+      yield* until(idsTo(webhook.url), (ids) => ids.length === 1)
+      yield* slow.commit
+      const ids = yield* until(idsTo(webhook.url), (all) => all.length === 2)
+      expect(ids).toEqual([...quick, ...slow.result])
+    })
+  )
+
+  it.effect("of one that is undone are not made, and hold nobody up", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      yield* Effect.flip(sql.withTransaction(Effect.zipRight(press(owner, ["undone"]), Effect.fail("no"))))
+      const [id] = yield* press(owner, ["done"])
+      yield* until(idsTo(webhook.url), (ids) => ids.length > 0)
+      yield* until(empty, (is) => is)
+      expect(yield* idsTo(webhook.url)).toEqual([id])
+    })
+  )
+
+  it.effect("of 50 at once are made once each, those of a call in their order", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      const change = Effect.gen(function* () {
+        const call = yield* newCallId
+        const one = yield* press(owner, ["one", "two"], call)
+        yield* sql`select pg_sleep(random() / 50)`
+        const two = yield* press(owner, ["three"], call)
+        return { call, ids: [...one, ...two] }
+      }).pipe(sql.withTransaction)
+      const changes = yield* Effect.all(Effect.replicate(change, 50), { concurrency: "unbounded" })
+      yield* until(empty, (is) => is)
+      const letters = yield* lettersTo(webhook.url)
+      expect(letters).toHaveLength(150)
+      for (const { call, ids } of changes) {
+        const its = letters.filter(({ data }) => data["call_id"] === call)
+        expect(its.map(({ event_id }) => event_id)).toEqual(ids)
+      }
+    })
+  )
+})
