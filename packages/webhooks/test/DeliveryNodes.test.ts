@@ -162,4 +162,31 @@ layer(Quiet, { excludeTestServices: true })("deliveries by several nodes", (it) 
       yield* until(empty, (is) => is)
     })
   )
+
+  it.scoped("the events of a call stay in order also when very many others were delivered between them", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      const call = yield* newCallId
+      const [first] = yield* press(owner, ["one"], call)
+      yield* sql`update webhook_deliveries set leased_by = 'node_gone' where event_id = ${first ?? ""}`
+      yield* sql`
+        select setval(s, nextval(s) + 1000000)
+        from (select pg_get_serial_sequence('webhook_deliveries', 'id')::regclass as s) as sequence`
+      yield* node("node_busy")
+      yield* press(owner, ["another call"])
+      yield* until(lettersTo(webhook.url), (letters) => letters.length === 1)
+      const [second] = yield* press(owner, ["two"], call)
+      yield* press(owner, ["another call"])
+      yield* until(
+        lettersTo(webhook.url),
+        (letters) => letters.filter(({ event_id }) => event_id !== second).length === 2
+      )
+      yield* sql`update webhook_deliveries set leased_by = null where leased_by = 'node_gone'`
+      yield* until(empty, (is) => is)
+      const ofCall = (yield* lettersTo(webhook.url)).filter(({ data }) => data["call_id"] === call)
+      expect(ofCall.map(({ event_id }) => event_id)).toEqual([first, second])
+    })
+  )
 })
