@@ -34,7 +34,7 @@ const mostUnderWay = 2_000
 const perAppend = 100
 
 /** An event of about the size of most. */
-const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typeof newCallId>): EventDraft => ({
+export const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typeof newCallId>): EventDraft => ({
   event: "transcript.updated",
   org_id,
   project_id: null,
@@ -106,10 +106,11 @@ export const saturated = (receiver: Receiver, org_id: number, seconds: number) =
     yield* receiver.ask("begin")
     const until = performance.now() + seconds * 1000
     let appended = 0
+    let arrived = 0
     while (performance.now() < until) {
-      const { count } = yield* receiver.ask("figures")
-      if (appended - count > mostUnderWay) {
-        yield* Effect.sleep("2 millis")
+      if (appended - arrived > mostUnderWay) {
+        yield* Effect.sleep("10 millis")
+        arrived = (yield* receiver.ask("figures")).count
         continue
       }
       const some = Array.from({ length: perAppend }, (_, n) => calls[(appended + n) % calls.length] ?? first)

@@ -35,8 +35,9 @@ const pollUntilEmpty = Schedule.spaced("20 millis")
 
 /**
  * Delivers events (spec 6.5, decisions §5, architecture §6): takes what is due, sends it, and writes down what came of
- * it. Every node does. A delivery that a node took is its as long as its lease
- * holds; when the lease is lost everything under way is ended, because others will do it again.
+ * it. Every node does: it looks at once for what it wrote itself, and now and then for everything. A delivery that a node
+ * took is its as long as its lease holds; when the lease is lost everything under way is ended, because others will do
+ * it again.
  */
 export const DeliveryWorker: Layer.Layer<
   never,

@@ -47,7 +47,8 @@ export class Receivers extends Context.Tag("@svc/webhooks/Receivers")<
         Effect.sync(() => new Agent({ connect: safety.connector({ timeout: connectMs }), pipelining: 1 })),
         (agent) => Effect.promise(() => agent.destroy())
       )
-      return { post: (letter, done) => exchange(agent, letter, done) }
+      const placeOf = rememberPlaces()
+      return { post: (letter, done) => exchange(agent, placeOf(letter.url), letter, done) }
     })
   )
 }
@@ -59,7 +60,34 @@ const judged = (status: number): Reply => {
   return { status_code: status, error: `status ${status}` }
 }
 
-const exchange = (agent: Agent, { body, headers, url }: Letter, done: (reply: Reply) => void): (() => void) => {
+/** Where a letter goes, in the parts that the HTTP client wants. */
+interface Place {
+  readonly origin: string
+  readonly path: string
+}
+
+const mostPlaces = 1000
+
+/** Parses addresses, and remembers them: the same few get nearly all letters. Undefined for what is no URL. */
+const rememberPlaces = (): ((url: string) => Place | undefined) => {
+  const places = new Map<string, Place>()
+  return (url) => {
+    const known = places.get(url)
+    if (known !== undefined || !URL.canParse(url)) return known
+    const { origin, pathname, search } = new URL(url)
+    const place = { origin, path: `${pathname}${search}` }
+    if (places.size >= mostPlaces) places.clear()
+    places.set(url, place)
+    return place
+  }
+}
+
+const exchange = (
+  agent: Agent,
+  place: Place | undefined,
+  { body, headers }: Letter,
+  done: (reply: Reply) => void
+): (() => void) => {
   let controller: Dispatcher.DispatchController | undefined
   let unwanted: Error | undefined
   let status: number | undefined
@@ -74,13 +102,12 @@ const exchange = (agent: Agent, { body, headers, url }: Letter, done: (reply: Re
     unwanted = new Error(reason)
     controller?.abort(unwanted)
   }
-  if (!URL.canParse(url)) {
+  if (place === undefined) {
     queueMicrotask(() => finish({ status_code: null, error: "not a URL" }))
     return () => undefined
   }
-  const { origin, pathname, search } = new URL(url)
   agent.dispatch(
-    { origin, path: `${pathname}${search}`, method: "POST", headers, body },
+    { ...place, method: "POST", headers, body },
     {
       onRequestStart: (started) => {
         controller = started
