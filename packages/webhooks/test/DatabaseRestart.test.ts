@@ -13,7 +13,7 @@ import { pool } from "@svc/database/TestServer"
 import { Context, Effect, Fiber, Layer, Logger, LogLevel } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
-import { account, empty, lettersTo, Offices, Post, pressed, until, webhookOf } from "./Town.ts"
+import { account, empty, lettersTo, Offices, Post, press, pressed, until, webhookOf } from "./Town.ts"
 
 /** The data directory of a server of our own, which keeps what it commits, and is started again when it ends. */
 class Server extends Context.Tag("test/Server")<Server, { readonly dir: string; readonly url: string }>() {
@@ -133,4 +133,43 @@ layer(Busy, { excludeTestServices: true })("deliveries while the database is sta
   it.scoped("a server that stops in good order and comes back under load loses nothing", () => underLoad(stop))
 
   it.scoped("a server that is killed under load and recovers loses nothing", () => underLoad(crash))
+
+  it.scoped("what a killed server forgot to be delivered is delivered again, and nothing is stuck", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const webhook = yield* webhookOf(owner)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`alter system set wal_writer_delay = '10s'`
+      yield* sql`select pg_reload_conf()`
+      const onDisk = Effect.map(
+        sql<{ readonly lsn: string }>`select pg_current_wal_flush_lsn()::text as lsn`,
+        (rows) => rows[0]?.lsn
+      )
+      const { held, manners } = yield* Post
+      manners.set(webhook.url, () => "held")
+      const deliver = Effect.gen(function* () {
+        const [id] = yield* press(owner, ["one"])
+        yield* until(
+          Effect.sync(() => held.length),
+          (n) => n === 1
+        )
+        // That the node has it is kept.
+        yield* sql`checkpoint`
+        const taken = yield* onDisk
+        held.pop()?.(200)
+        yield* until(empty, (is) => is)
+        // That it is delivered is not, unless somebody else's commit took it along.
+        return { id, isForgotten: (yield* onDisk) === taken }
+      })
+      const { id } = yield* until(deliver, ({ isForgotten }) => isForgotten)
+      manners.set(webhook.url, () => 200)
+      yield* crash
+      const letters = yield* until(
+        Effect.map(lettersTo(webhook.url), (all) => all.filter(({ event_id }) => event_id === id)),
+        (all) => all.length === 2
+      )
+      expect(letters[1]?.body).toBe(letters[0]?.body)
+      yield* until(patiently(empty, false), (is) => is)
+    })
+  )
 })

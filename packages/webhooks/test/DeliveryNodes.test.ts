@@ -139,4 +139,54 @@ layer(Quiet, { excludeTestServices: true })("deliveries by several nodes", (it) 
       expect(all.slice(101).map(({ event_id }) => event_id)).toEqual(later)
     })
   )
+
+  it.scoped("calls of which another node has one, however many, hold up no other call", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const { held, manners } = yield* Post
+      const webhook = yield* webhookOf(owner)
+      manners.set(webhook.url, ({ data }) => (data["action"] === "hangs" ? "held" : 200))
+      yield* node("node_hanging", yield* once)
+      const hanging = yield* Effect.replicateEffect(newCallId, 20)
+      const outbox = yield* Outbox
+      const all = (name: string) => hanging.map((call) => pressed(owner, call, name, "2026-11-01T09:30:00.000Z"))
+      yield* outbox.appendAll(all("hangs"))
+      yield* until(lettersTo(webhook.url), (letters) => letters.length === 20)
+      yield* outbox.appendAll(["1", "2", "3", "4"].flatMap(all))
+      yield* node("node_other")
+      const [id] = yield* press(owner, ["another call"])
+      const letters = yield* until(lettersTo(webhook.url), (some) => some.length > 20).pipe(
+        Effect.ensuring(Effect.sync(() => held.splice(0).forEach((answer) => void answer(200))))
+      )
+      expect(letters[20]?.event_id).toBe(id)
+      yield* until(empty, (is) => is)
+    })
+  )
+
+  it.scoped("the events of a call stay in order also when very many others were delivered between them", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      const call = yield* newCallId
+      const [first] = yield* press(owner, ["one"], call)
+      yield* sql`update webhook_deliveries set leased_by = 'node_gone' where event_id = ${first ?? ""}`
+      yield* sql`
+        select setval(s, nextval(s) + 1000000)
+        from (select pg_get_serial_sequence('webhook_deliveries', 'id')::regclass as s) as sequence`
+      yield* node("node_busy")
+      yield* press(owner, ["another call"])
+      yield* until(lettersTo(webhook.url), (letters) => letters.length === 1)
+      const [second] = yield* press(owner, ["two"], call)
+      yield* press(owner, ["another call"])
+      yield* until(
+        lettersTo(webhook.url),
+        (letters) => letters.filter(({ event_id }) => event_id !== second).length === 2
+      )
+      yield* sql`update webhook_deliveries set leased_by = null where leased_by = 'node_gone'`
+      yield* until(empty, (is) => is)
+      const ofCall = (yield* lettersTo(webhook.url)).filter(({ data }) => data["call_id"] === call)
+      expect(ofCall.map(({ event_id }) => event_id)).toEqual([first, second])
+    })
+  )
 })

@@ -1,0 +1,121 @@
+import { SqlClient } from "@effect/sql"
+import { expect, layer } from "@effect/vitest"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { Database } from "@svc/database/Database"
+import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { DeliveryWorker } from "../src/DeliveryWorker.ts"
+import { QueueRepo } from "../src/delivery/QueueRepo.ts"
+import { account, lettersTo, Post, press, Quiet, until, webhookOf } from "./Town.ts"
+
+/** A node with a lease in the database that settles what others left as soon as it has started. */
+const Heir = DeliveryWorker.pipe(
+  Layer.provideMerge(NodeLease.layer),
+  Layer.provide(Layer.succeed(Database, { exclusive: true, called: "a test database" }))
+)
+const heir = Layer.build(Heir)
+
+/** The lease of a node that the test plays. */
+const begin = (id: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`insert into nodes (id, expires_at) values (${id}, now() + interval '5 seconds')`
+  )
+const isSettled = (id: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql`select 1 from nodes where id = ${id} and 'webhooks.deliveries' = any(settled)`,
+      (rows) => rows.length === 1
+    )
+  )
+
+/** Whether nothing is owed to a webhook. */
+const isDone = (webhook: { readonly id: number }) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(sql`select 1 from webhook_deliveries where webhook_id = ${webhook.id}`, (rows) => rows.length === 0)
+  )
+
+const take = (node: string) =>
+  Effect.flatMap(QueueRepo, (queue) =>
+    queue.claim({ node, now: new Date(), room: 10, roomLeft: new Map(), roomForOthers: 10 })
+  )
+
+layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to have", (it) => {
+  it.scoped("taken by a statement that takes effect when its node is already settled are made by another", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      yield* begin("node_cut_off")
+      const [id] = yield* press(owner, ["one"])
+      const taken = yield* Deferred.make<number>()
+      const settled = yield* Deferred.make<void>()
+      const late = yield* Effect.fork(
+        take("node_cut_off").pipe(
+          Effect.flatMap(({ length }) => Deferred.succeed(taken, length)),
+          Effect.zipRight(Deferred.await(settled)),
+          sql.withTransaction
+        )
+      )
+      expect(yield* Deferred.await(taken)).toBe(1)
+      yield* heir
+      yield* until(isSettled("node_cut_off"), (is) => is)
+      yield* Deferred.succeed(settled, undefined)
+      yield* Fiber.join(late)
+      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 1)
+      expect(letters.map(({ event_id }) => event_id)).toEqual([id])
+      yield* until(isDone(webhook), (is) => is)
+    })
+  )
+
+  it.scoped("taken by a node that was asleep, and took before it saw that it is dead, are made by another", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const { manners } = yield* Post
+      const webhook = yield* webhookOf(owner)
+      yield* begin("node_asleep")
+      yield* Effect.scoped(
+        Effect.zipRight(
+          heir,
+          until(isSettled("node_asleep"), (is) => is)
+        )
+      )
+      const awake = yield* Deferred.make<void>()
+      const asleep = Layer.succeed(NodeLease, {
+        current: Effect.succeed({ id: "node_asleep", lost: Deferred.await(awake) }),
+        others: Effect.succeed(1),
+        onDeath: () => Effect.void
+      })
+      manners.set(webhook.url, () => "never")
+      const scope = yield* Scope.make()
+      yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
+      yield* Layer.buildWithScope(Layer.provide(DeliveryWorker, asleep), scope)
+      const [id] = yield* press(owner, ["one"])
+      yield* until(lettersTo(webhook.url), (all) => all.length === 1)
+      manners.set(webhook.url, () => 200)
+      yield* Deferred.succeed(awake, undefined)
+      yield* heir
+      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 2)
+      expect(letters.map(({ event_id }) => event_id)).toEqual([id, id])
+      yield* until(isDone(webhook), (is) => is)
+    })
+  )
+
+  it.scoped("because a crash of the database, of which the node saw nothing, forgot their end, are made again", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const webhook = yield* webhookOf(owner)
+      const node = yield* Effect.flatMap(NodeLease, ({ current }) => current).pipe(Effect.provide(yield* heir))
+      const [id] = yield* press(owner, ["one"])
+      yield* until(lettersTo(webhook.url), (all) => all.length === 1)
+      yield* until(isDone(webhook), (is) => is)
+      // As it was before the end was written.
+      yield* sql`
+        insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at, leased_by)
+        select ${webhook.id}::bigint, seq, id, event, org_id, call_id, now(), ${node.id} from events where id = ${id ?? ""}`
+      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 2)
+      expect(letters.map(({ event_id }) => event_id)).toEqual([id, id])
+      yield* until(isDone(webhook), (is) => is)
+    })
+  )
+})
