@@ -68,6 +68,8 @@ const settings = (durable: boolean): ReadonlyArray<string> => [
   "port=5432",
   "timezone=UTC",
   "shared_buffers=64MB",
+  // The queue of webhook deliveries is all new rows and dead ones.
+  "autovacuum_naptime=10s",
   "log_checkpoints=off",
   "log_statement=none",
   ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200"])

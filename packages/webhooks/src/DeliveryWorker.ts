@@ -2,6 +2,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { Cause, Effect, Layer, Option, Schedule } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
+import { leases } from "./delivery/ClaimStatement.ts"
 import { Flights } from "./delivery/Flights.ts"
 import { Owing } from "./delivery/Owing.ts"
 import { type Claimed, type Outcome, QueueRepo } from "./delivery/QueueRepo.ts"
@@ -13,14 +14,14 @@ import { tally } from "./delivery/Tally.ts"
 const batch = 500
 /** How often to look at everything that is due, in milliseconds. */
 const sweepMs = 250
+/** How often to look also for what nobody knows to have, in milliseconds. */
+const reckonMs = 2_000
 /** How long to wait when more could be taken but not now, in milliseconds. */
 const busyMs = 10
 /** How long outcomes gather before they are written, in milliseconds. */
 const gatherMs = 20
 /** How often requests under way are looked at, in milliseconds. */
 const watchMs = 50
-/** After an error, how long deliveries may turn up that were given to us in an answer that was lost, in milliseconds. */
-const doubtMs = 60_000
 /** How long the end of the process waits for requests under way: receivers should answer within 5 s (spec 6.5). */
 const farewell = "5 seconds"
 const databasePatience = "500 millis"
@@ -61,16 +62,18 @@ export const DeliveryWorker: Layer.Layer<
     /** Requests are under way; some are over. */
     const airborne = Effect.unsafeMakeLatch()
     const landed = Effect.unsafeMakeLatch()
-    /** Outcomes that are not written yet. */
+    /** Outcomes that are not being written yet, and the deliveries of all that are not written yet. */
     const done: Array<Unwritten> = []
-    let writing = 0
+    const unwritten = new Set<number>()
+    let writes = false
     /** Webhooks with failures that a success is to clear. */
     const shaky = new Set<number>()
     let node = ""
-    let doubtUntil = Number.NEGATIVE_INFINITY
+    let reckonAt = Number.NEGATIVE_INFINITY
 
     const push = (outcome: Unwritten) => {
       done.push(outcome)
+      unwritten.add(outcome.delivery.id)
       landed.unsafeOpen()
     }
     const flights = new Flights({
@@ -85,7 +88,7 @@ export const DeliveryWorker: Layer.Layer<
       owing.add(owed)
       due.unsafeOpen()
     })
-    yield* lease.onDeath("webhooks.deliveries", (nodes) => Effect.orDie(queue.release(nodes)))
+    yield* lease.onDeath(leases, (nodes) => Effect.orDie(queue.release(nodes)))
 
     /** The time of the attempt that follows a failed one, if one does. */
     const nextAttempt = ({ delivery }: Pick<Unwritten, "delivery">) =>
@@ -108,13 +111,14 @@ export const DeliveryWorker: Layer.Layer<
     const write = Effect.gen(function* () {
       const some = done.splice(0, batch)
       if (done.length === 0) landed.unsafeClose()
-      writing = some.length
+      writes = true
       const outcomes: Array<Outcome> = []
       for (const { at, ...one } of some) {
         const next_at = at === null || one.error === null ? null : yield* nextAttempt(one)
         outcomes.push({ ...one, at: at === null ? null : new Date(at), next_at })
       }
       yield* insist(queue.finish(outcomes), "Outcomes of deliveries")
+      for (const { delivery } of some) unwritten.delete(delivery.id)
       const counted = some.filter(({ at, delivery }) => at !== null && !delivery.is_resend)
       const tallies = tally(counted.map((one) => ({ ...one, webhook_id: one.delivery.webhook_id }))).filter((one) => {
         const matters = one.failures > 0 || shaky.has(one.webhook_id)
@@ -127,13 +131,15 @@ export const DeliveryWorker: Layer.Layer<
         yield* insist(deliveries.bury(id), "Dead letters")
         yield* Effect.logWarning(`Webhook ${id} is disabled after failures`)
       }
-      writing = 0
+      writes = false
     })
     const writer = Effect.forever(landed.await.pipe(Effect.zipRight(Effect.sleep(gatherMs)), Effect.zipRight(write)))
 
     /** What must not be sent any more; the others. */
     const sort = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<Claimed> =>
       claimed.filter((delivery) => {
+        // A database that crashed has forgotten that we took it, and has given it to us once more.
+        if (flights.has(delivery.id) || unwritten.has(delivery.id)) return false
         if (delivery.consecutive_failures > 0) shaky.add(delivery.webhook_id)
         // Its webhook or its event is gone.
         const isVoid = delivery.url === "" || delivery.data === ""
@@ -148,9 +154,9 @@ export const DeliveryWorker: Layer.Layer<
         Effect.gen(function* () {
           const now = clock.unsafeCurrentTimeMillis()
           const { room, roomForOthers } = flights
-          const known = now < doubtUntil ? [...flights.known, ...done.map(({ delivery }) => delivery.id)] : undefined
-          // While outcomes are being written nobody knows whether their rows are still ours.
-          if (room <= 0 || (known !== undefined && writing > 0)) return false
+          if (room <= 0) return false
+          const reckons = only === undefined && now >= reckonAt
+          if (reckons) reckonAt = now + reckonMs
           const claimed = yield* promptly(
             queue.claim({
               node,
@@ -160,7 +166,8 @@ export const DeliveryWorker: Layer.Layer<
               roomLeft: only ?? flights.roomLeft,
               only: only && new Map(Array.from(only.keys(), (id) => [id, owing.floorOf(id)])),
               firstBefore: schedule.firstMs > 0 ? new Date(now - schedule.firstMs) : undefined,
-              known
+              alone: (yield* lease.others) === 0,
+              known: reckons ? [...flights.known, ...unwritten] : undefined
             })
           )
           const found = new Map(Array.from(only?.keys() ?? [], (id) => [id, { count: 0, newest: 0 }]))
@@ -191,7 +198,8 @@ export const DeliveryWorker: Layer.Layer<
       Effect.forever(
         Effect.catchAllCause(work, (cause) => {
           if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
-          doubtUntil = clock.unsafeCurrentTimeMillis() + doubtMs
+          // What an answer gave us that was lost.
+          reckonAt = Number.NEGATIVE_INFINITY
           return Effect.zipRight(
             Effect.logWarning("Deliveries of webhooks wait for the database", cause),
             Effect.sleep(databasePatience)
@@ -225,7 +233,7 @@ export const DeliveryWorker: Layer.Layer<
         const empty = Effect.suspend(() => (flights.size === 0 ? Effect.void : Effect.fail("not yet")))
         yield* Effect.retry(empty, pollUntilEmpty).pipe(Effect.timeoutOption(farewell), Effect.ignore)
         const left = flights.abandon()
-        const written = Effect.suspend(() => (done.length + writing === 0 ? Effect.void : Effect.fail("not yet")))
+        const written = Effect.suspend(() => (done.length === 0 && !writes ? Effect.void : Effect.fail("not yet")))
         yield* Effect.retry(written, pollUntilEmpty).pipe(Effect.timeoutOption(farewell), Effect.ignore)
         if (left.length > 0) yield* Effect.ignoreLogged(Effect.timeout(queue.release([node], left), farewell))
       }).pipe(Effect.interruptible)

@@ -36,7 +36,7 @@ const isDone = (webhook: { readonly id: number }) =>
 
 const take = (node: string) =>
   Effect.flatMap(QueueRepo, (queue) =>
-    queue.claim({ node, now: new Date(), room: 10, roomLeft: new Map(), roomForOthers: 10 })
+    queue.claim({ node, now: new Date(), room: 10, roomLeft: new Map(), roomForOthers: 10, alone: true })
   )
 
 layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to have", (it) => {
@@ -97,6 +97,26 @@ layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to hav
       const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 2)
       expect(letters.map(({ event_id }) => event_id)).toEqual([id, id])
       yield* until(isDone(webhook), (is) => is)
+    })
+  )
+
+  it.scoped("of which a crash of the database forgot that they were taken are not made twice at once", () =>
+    Effect.gen(function* () {
+      const owner = yield* account
+      const sql = yield* SqlClient.SqlClient
+      const { held, manners } = yield* Post
+      const webhook = yield* webhookOf(owner)
+      manners.set(webhook.url, () => "held")
+      yield* heir
+      yield* press(owner, ["one"])
+      yield* until(lettersTo(webhook.url), (all) => all.length === 1)
+      yield* sql`update webhook_deliveries set leased_by = null where webhook_id = ${webhook.id}`
+      const taken = sql`select 1 from webhook_deliveries where webhook_id = ${webhook.id} and leased_by is not null`
+      yield* until(taken, (rows) => rows.length === 1)
+      expect(yield* lettersTo(webhook.url)).toHaveLength(1)
+      for (const answer of held.splice(0)) answer(200)
+      yield* until(isDone(webhook), (is) => is)
+      expect(yield* lettersTo(webhook.url)).toHaveLength(1)
     })
   )
 

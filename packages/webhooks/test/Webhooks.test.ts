@@ -247,7 +247,8 @@ layer(Quiet, { excludeTestServices: true })("webhooks", (it) => {
           now: new Date(1),
           room: 100,
           roomForOthers: 100,
-          roomLeft: new Map()
+          roomLeft: new Map(),
+          alone: true
         })
         expect(
           claimed

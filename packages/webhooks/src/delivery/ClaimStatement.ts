@@ -1,6 +1,11 @@
 import type { SqlClient, Statement } from "@effect/sql"
 import type { Ask } from "./QueueRepo.ts"
 
+/** What nodes settle of dead ones under this name (see NodeLease): their leases on deliveries. */
+export const leases = "webhooks.deliveries"
+/** How many first attempts of a webhook are searched for those that other nodes have. */
+const head = 4096
+
 /** Steps from webhook to webhook through an index, over all rows of each. */
 const webhooksIn = (sql: SqlClient.SqlClient, name: string, which: string) => sql`
   ${sql.literal(name)} (webhook_id) as (
@@ -23,15 +28,39 @@ const webhooksIn = (sql: SqlClient.SqlClient, name: string, which: string) => sq
 export const claimStatement = (
   sql: SqlClient.SqlClient,
   unhurried: Statement.Fragment,
-  { firstBefore, known, node, now, only, room, roomForOthers, roomLeft }: Ask
+  { alone, firstBefore, known, node, now, only, room, roomForOthers, roomLeft }: Ask
 ): Statement.Fragment => {
-  // A row that has our lease and that we know nothing of was given to us in an answer that was lost.
   const free =
     known === undefined
       ? sql`d.leased_by is null`
-      : sql`(d.leased_by is null or (d.leased_by = ${node} and d.id <> all(${known}::bigint[])))`
+      : sql`(
+        d.leased_by is null
+        or (d.leased_by = ${node} and d.id not in (select unnest(${known}::bigint[])))
+        or d.leased_by in (select id from nodes where ${leases} = any(settled))
+      )`
   const isDue = firstBefore === undefined ? sql`true` : sql`(d.is_replay or d.is_resend or d.next_at <= ${firstBefore})`
   const floor = only === undefined ? sql`true` : sql`d.id > w.floor`
+  // Alone, what is below the floor has been sent in its order. Another node may still have some of it.
+  const floorElsewhere = alone ? floor : sql`true`
+  // What other nodes have is near the head of the queue, where it would fill the room with what has to wait for it.
+  const reckons = known !== undefined && only === undefined && !alone
+  const held = reckons
+    ? sql`
+      held as materialized (
+        select w.webhook_id, x.call_id, min(x.id) as id from firsts w
+        cross join lateral (
+          select d.id, d.call_id, d.leased_by from webhook_deliveries d
+          where d.webhook_id = w.webhook_id and d.attempts = 0 order by d.id limit ${head}
+        ) x
+        where x.leased_by <> ${node} and x.call_id is not null
+        group by w.webhook_id, x.call_id
+      ),`
+    : sql``
+  const mayStart = reckons
+    ? sql`not exists (
+        select 1 from held where held.webhook_id = w.webhook_id and held.call_id = d.call_id and held.id < d.id
+      )`
+    : sql`true`
   const open = sql`limit coalesce(b.room, ${roomForOthers}::int) for update skip locked`
   const webhooks =
     only === undefined
@@ -56,6 +85,7 @@ export const claimStatement = (
     busy (webhook_id, room) as (
       select * from unnest(${[...roomLeft.keys()]}::bigint[], ${[...roomLeft.values()]}::int[])
     ),
+    ${held}
     due as materialized (
       select id, webhook_id, call_id, is_first from (
         select x.id, w.webhook_id, x.call_id, true as is_first, x.place
@@ -63,7 +93,7 @@ export const claimStatement = (
         cross join lateral (
           select y.id, y.call_id, row_number() over (order by y.id) as place from (
             select d.id, d.call_id from webhook_deliveries d
-            where d.webhook_id = w.webhook_id and d.attempts = 0 and ${floor} and ${isDue} and ${free}
+            where d.webhook_id = w.webhook_id and d.attempts = 0 and ${floor} and ${isDue} and ${free} and ${mayStart}
             order by d.id ${open}
           ) y
         ) x
@@ -78,7 +108,7 @@ export const claimStatement = (
       ) l on l.webhook_id = w.webhook_id
       cross join lateral (
         select d.id, d.call_id, d.leased_by from webhook_deliveries d
-        where d.webhook_id = w.webhook_id and d.attempts = 0 and ${floor} and d.id < l.last order by d.id offset 0
+        where d.webhook_id = w.webhook_id and d.attempts = 0 and ${floorElsewhere} and d.id < l.last order by d.id offset 0
       ) x
       where x.leased_by is distinct from ${node} and x.call_id is not null and x.id not in (select id from due)
       group by w.webhook_id, x.call_id

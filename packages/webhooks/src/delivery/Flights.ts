@@ -84,6 +84,10 @@ export class Flights {
     return [...this.#known]
   }
 
+  has(id: number): boolean {
+    return this.#known.has(id)
+  }
+
   get room(): number {
     return most - this.#known.size
   }

@@ -34,7 +34,13 @@ export interface Ask {
   readonly only?: ReadonlyMap<number, number> | undefined
   /** First attempts of events that are younger are not due, those of replays and resends aside. */
   readonly firstBefore?: Date | undefined
-  /** Deliveries that the node knows to have. Given after an error, when it may have been given some without hearing of it. */
+  /** Whether no other node is alive. */
+  readonly alone: boolean
+  /**
+   * Deliveries that the node knows to have, when it reckons: then what has its lease and is not among them is free, since
+   * the answer that gave it was lost, or the database forgot its end in a crash; and so is what has the lease of a node
+   * that is settled, which may have taken it too late to hear of that.
+   */
   readonly known?: ReadonlyArray<number> | undefined
 }
 
@@ -112,14 +118,16 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
             ),
             gone as (
               delete from webhook_deliveries d using o
-              where ${among((o) => o.next_at === null)} and d.leased_by = o.node and d.attempts = o.attempts
+              where ${among((o) => o.next_at === null)} and o.next_at is null
+                and d.leased_by = o.node and d.attempts = o.attempts
               returning d.*, o.url, o.at, o.status_code, o.error, o.place
             ),
             again as (
               update webhook_deliveries d
               set attempts = d.attempts + 1, leased_by = null, next_at = o.next_at, last_status_code = o.status_code
               from o
-              where ${among((o) => o.next_at !== null)} and d.leased_by = o.node and d.attempts = o.attempts
+              where ${among((o) => o.next_at !== null)} and o.next_at is not null
+                and d.leased_by = o.node and d.attempts = o.attempts
               returning d.*, o.url, o.at, o.status_code, o.error, o.place
             ),
             dead as (
