@@ -3,7 +3,7 @@ import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import { apiVersion, type EventDraft, misfitOf } from "@svc/api/events/Event"
 import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
-import { Context, Effect, Layer, Schema, type Scope } from "effect"
+import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import { jsonbText } from "./Jsonb.ts"
 import { matches } from "./Matching.ts"
 
@@ -47,10 +47,10 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
      */
     readonly after: (seq: number, limit: number) => Effect.Effect<ReadonlyArray<StoredEvent>>
     /**
-     * Until the scope closes, is called when events were written that webhooks get, before they are committed.
-     * Synchronous, and must not throw. It hears of this process's events only.
+     * Until the scope closes, is called when events were written that webhooks get; they are committed already, or will be
+     * with the transaction that they are part of. Synchronous, and must not throw. It hears of this process's events only.
      */
-    readonly onAppend: (listener: (owed: Owed) => void) => Effect.Effect<void, never, Scope.Scope>
+    readonly onAppend: (listener: (owed: Owed, isCommitted: boolean) => void) => Effect.Effect<void, never, Scope.Scope>
     /**
      * Removes at most `limit` events that are older, oldest first, but none that a webhook is still to get: that waits
      * for an attempt, or is a dead letter, which can be sent again as long as it is kept.
@@ -62,7 +62,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
     Outbox,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const listeners = new Set<(owed: Owed) => void>()
+      const listeners = new Set<(owed: Owed, isCommitted: boolean) => void>()
       const decode = Schema.decodeUnknown(Schema.Array(StoredEvent))
 
       const report = (id: EventId, draft: EventDraft, misfit: string) =>
@@ -109,7 +109,8 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
           select webhook_id, count(*) as n from made group by webhook_id`
         if (owed.length === 0) return
         const byWebhook = new Map(owed.map(({ n, webhook_id }) => [webhook_id, n]))
-        for (const listener of listeners) listener(byWebhook)
+        const isCommitted = Option.isNone(yield* Effect.serviceOption(SqlClient.TransactionConnection))
+        for (const listener of listeners) listener(byWebhook, isCommitted)
       }, Effect.orDie)
 
       const appendAll = Effect.fn("Outbox.appendAll")(function* (events: ReadonlyArray<EventDraft>) {
@@ -137,7 +138,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         return yield* decode(rows)
       }, Effect.orDie)
 
-      const onAppend = (listener: (owed: Owed) => void) =>
+      const onAppend = (listener: (owed: Owed, isCommitted: boolean) => void) =>
         Effect.acquireRelease(
           Effect.sync(() => void listeners.add(listener)),
           () => Effect.sync(() => void listeners.delete(listener))

@@ -200,6 +200,21 @@ layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) 
       })
   )
 
+  it.scoped("listeners are told whether what they hear of is committed", () =>
+    Effect.gen(function* () {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      const acme = yield* organization
+      yield* acme.webhook(["*"])
+      const heard: Array<boolean> = []
+      yield* outbox.onAppend((_, isCommitted) => void heard.push(isCommitted))
+      const call = yield* newCallId
+      yield* outbox.append(acme.pressed(call, "alone"))
+      yield* sql.withTransaction(outbox.append(acme.pressed(call, "in a transaction")))
+      expect(heard).toEqual([true, false])
+    })
+  )
+
   it.scoped("of events that no webhook gets listeners hear nothing", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox

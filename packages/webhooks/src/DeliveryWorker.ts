@@ -82,10 +82,10 @@ export const DeliveryWorker: Layer.Layer<
       landed: ({ at, delivery, reply }) => push({ delivery, node, at, ...reply }),
       roomAgain: () => void due.unsafeOpen()
     })
-    yield* outbox.onAppend((owed) => {
+    yield* outbox.onAppend((owed, isCommitted) => {
       // What is not due at once is found later.
       if (schedule.firstMs > 0) return
-      owing.add(owed)
+      owing.add(owed, isCommitted)
       due.unsafeOpen()
     })
     yield* lease.onDeath(leases, (nodes) => Effect.orDie(queue.release(nodes)))

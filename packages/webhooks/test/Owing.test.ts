@@ -13,7 +13,8 @@ const ledger = (room = 64) => {
   return {
     owing,
     rooms,
-    add: (...owed: ReadonlyArray<readonly [webhook: number, count: number]>) => owing.add(new Map(owed)),
+    add: (...owed: ReadonlyArray<readonly [webhook: number, count: number]>) => owing.add(new Map(owed), true),
+    begin: (...owed: ReadonlyArray<readonly [webhook: number, count: number]>) => owing.add(new Map(owed), false),
     open: () => [...owing.open(roomOf)],
     waitMs: () => owing.waitMs(roomOf),
     /** Lets the time pass until there is something to look for, and gives how long that took. */
@@ -45,6 +46,20 @@ describe("what a node knows to be owed", () => {
     owing.found(2, 1, 31, 64)
     expect(open()).toEqual([])
     expect(waitMs()).toBe(never)
+  })
+
+  it("and not committed yet is looked for a little later, and does not hold up what is", () => {
+    const { add, begin, open, wait, waitMs } = ledger()
+    begin([1, 1])
+    expect(open()).toEqual([])
+    expect(waitMs()).toBe(2)
+    add([2, 1])
+    expect(open()).toEqual([[2, 64]])
+    begin([2, 1])
+    expect(open()).toEqual([[2, 64]])
+    wait()
+    add([1, 1])
+    expect(open()).toHaveLength(2)
   })
 
   it("that was not committed when it was looked for is looked for again, ever less often, and is given up", () => {

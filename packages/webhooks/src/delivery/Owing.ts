@@ -32,10 +32,13 @@ export class Owing {
     this.#now = now
   }
 
-  /** Announced; maybe not committed yet. */
-  add(owed: Owed): void {
-    const at = this.#now()
-    for (const [id, n] of owed) this.#entries.set(id, { count: n + (this.#entries.get(id)?.count ?? 0), vain: 0, at })
+  /** Announced. What is not committed yet cannot be found at once. */
+  add(owed: Owed, isCommitted: boolean): void {
+    const at = this.#now() + (isCommitted ? 0 : pauses[0])
+    for (const [id, n] of owed) {
+      const before = this.#entries.get(id)
+      this.#entries.set(id, { count: n + (before?.count ?? 0), vain: 0, at: Math.min(before?.at ?? at, at) })
+    }
   }
 
   /** Those to look for now and for which there is room, with how much. */
