@@ -23,9 +23,8 @@ export default defineConfig({
     pool: "forks",
     // Files share processes: loading everything anew for each took a quarter of the time.
     poolOptions: { forks: { isolate: false } },
-    // One process more than half the cores, and three at least: many tests wait for clocks and other processes. Not more, so
-    // that media clocks keep their time.
+    // One process per core up to two; beyond that, half of them, so that media clocks keep their time.
     minWorkers: 1,
-    maxWorkers: Math.max(3, Math.floor(availableParallelism() / 2) + 1)
+    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2))
   }
 })
