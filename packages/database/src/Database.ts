@@ -47,7 +47,8 @@ export class Database extends Context.Tag("@svc/database/Database")<
    * Connects to the server that `SVC_DATABASE_URL` names or, when it is not set, to the embedded PostgreSQL with its
    * data in the folder `postgres` of `SVC_DATA_DIR` (default `.svc`), and brings the schema up to date. The pool
    * opens at most `SVC_DATABASE_POOL` connections (default 10), on which statements that are asked for often are prepared
-   * unless `SVC_DATABASE_PREPARE` is `false`. A server that is not there yet is waited for for 10 seconds. Columns decode as {@link columnTypes} says.
+   * unless `SVC_DATABASE_PREPARE` is `false`. A server that is not there yet is waited for for 10 seconds. Columns
+   * decode as {@link columnTypes} says.
    */
   static readonly layer: Layer.Layer<
     Database | SqlClient.SqlClient | PgClient.PgClient,

@@ -208,7 +208,7 @@ export const DeliveryWorker: Layer.Layer<
       )
     const pump = Effect.all([loop(take), loop(sweep)], { concurrency: "unbounded", discard: true })
 
-    const sweeping = Effect.gen(function* () {
+    const watch = Effect.gen(function* () {
       yield* airborne.await
       yield* Effect.sleep(watchMs)
       flights.sweep()
@@ -227,7 +227,7 @@ export const DeliveryWorker: Layer.Layer<
     })
 
     yield* Effect.forkScoped(writer)
-    yield* Effect.forkScoped(Effect.forever(sweeping))
+    yield* Effect.forkScoped(Effect.forever(watch))
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         const empty = Effect.suspend(() => (flights.size === 0 ? Effect.void : Effect.fail("not yet")))

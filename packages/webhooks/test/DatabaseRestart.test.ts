@@ -47,7 +47,12 @@ const Busy = DeliveryWorker.pipe(
   Layer.provideMerge(Logger.minimumLogLevel(LogLevel.None))
 )
 
-const postmaster = (dir: string) => Number(fs.readFileSync(path.join(dir, "postmaster.pid"), "utf8").split("\n")[0])
+const postmaster = (dir: string): number => {
+  const pid = Number(fs.readFileSync(path.join(dir, "postmaster.pid"), "utf8").split("\n")[0])
+  // A signal to 0 would go to this process and all that run with it.
+  if (!(pid > 1)) throw new Error("the server has not written down its process")
+  return pid
+}
 
 /** Asks the server to stop: it ends transactions that run, and writes down all it has. */
 const stop = Effect.map(Server, ({ dir }) => void process.kill(postmaster(dir), "SIGINT"))
