@@ -7,6 +7,12 @@ const mostCounted = 2000
 /** A statement is prepared once it was asked for so often: what is asked once is not worth its name. */
 const often = 5
 
+/**
+ * A statement with this in it is planned each time, for the very arrays that it is given: worth it when they are long, since
+ * a plan for all lengths takes them for short and may go through the whole table for each of their elements.
+ */
+export const plannedEachTime = "/* planned each time */"
+
 /** Which statements have names: the text of a statement has the same on all connections of a pool. */
 export class StatementNames {
   readonly #names = new Map<string, string>()
@@ -16,7 +22,7 @@ export class StatementNames {
   /** The name of a statement that is asked for now, when it has one. */
   of(text: string): string | undefined {
     const name = this.#names.get(text)
-    if (name !== undefined || this.#names.size >= mostNames) return name
+    if (name !== undefined || this.#names.size >= mostNames || text.includes(plannedEachTime)) return name
     const count = (this.#counts.get(text) ?? 0) + 1
     if (count >= often) {
       this.#counts.delete(text)

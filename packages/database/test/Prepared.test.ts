@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { expect, it, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { connect } from "../src/Database.ts"
-import { StatementNames } from "../src/Prepared.ts"
+import { plannedEachTime, StatementNames } from "../src/Prepared.ts"
 import { TestDatabase } from "../src/TestDatabase.ts"
 
 it("a statement gets a name when it is asked for the fifth time, and keeps it until it is renewed", () => {
@@ -27,6 +27,12 @@ it("names are few, however many statements there are, and those that are asked f
     }
   }
   expect(seen.size).toBe(200)
+})
+
+it("a statement that asks to be planned each time gets no name", () => {
+  const names = new StatementNames()
+  const given = Array.from({ length: 20 }, () => names.of(`${plannedEachTime} select $1`))
+  expect(given.filter((name) => name !== undefined)).toEqual([])
 })
 
 const Total = Schema.Struct({ n: Schema.Int })

@@ -1,8 +1,12 @@
 import { SqlClient, type SqlError } from "@effect/sql"
+import { plannedEachTime } from "@svc/database/Prepared"
 import { Context, Effect, Layer } from "effect"
 import { claimStatement } from "./ClaimStatement.ts"
 import type { EnvelopeParts } from "./Letters.ts"
 import { mostFailures, type Tally } from "./Tally.ts"
+
+/** So few that planning for them costs more than a plan for any number. */
+const fewOutcomes = 32
 
 /** A delivery that a node took, with what it needs to send it. */
 export interface Claimed extends EnvelopeParts {
@@ -103,7 +107,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
           // Rows by their ids and not by the join, which looks each up by all of them.
           const among = (which: (outcome: Outcome) => boolean) =>
             sql`d.id = any(${outcomes.filter(which).map((o) => o.delivery.id)}::bigint[]) and d.id = o.id + 0`
-          return sql`
+          const plan = outcomes.length > fewOutcomes ? plannedEachTime : ""
+          return sql`${sql.literal(plan)}
             with o as (
               select * from unnest(
                 ${column((o) => o.delivery.id)}::bigint[],
