@@ -63,7 +63,7 @@ export const DeliveryWorker: Layer.Layer<
     const airborne = Effect.unsafeMakeLatch()
     const landed = Effect.unsafeMakeLatch()
     /** Outcomes that are not being written yet, and the deliveries of all that are not written yet. */
-    const done: Array<Unwritten> = []
+    const done: Array<Outcome> = []
     const unwritten = new Set<number>()
     let writes = false
     /** Webhooks with failures that a success is to clear. */
@@ -71,7 +71,7 @@ export const DeliveryWorker: Layer.Layer<
     let node = ""
     let reckonAt = Number.NEGATIVE_INFINITY
 
-    const push = (outcome: Unwritten) => {
+    const push = (outcome: Outcome) => {
       done.push(outcome)
       unwritten.add(outcome.delivery.id)
       landed.unsafeOpen()
@@ -79,7 +79,8 @@ export const DeliveryWorker: Layer.Layer<
     const flights = new Flights({
       post: receivers.post,
       now: () => clock.unsafeCurrentTimeMillis(),
-      landed: ({ at, delivery, reply }) => push({ delivery, node, at, ...reply }),
+      landed: ({ at, delivery, reply: { error, status_code } }) =>
+        push({ delivery, node, at, status_code, error, next_at: null }),
       roomAgain: () => void due.unsafeOpen()
     })
     yield* outbox.onAppend((owed, isCommitted) => {
@@ -91,7 +92,7 @@ export const DeliveryWorker: Layer.Layer<
     yield* lease.onDeath(leases, (nodes) => Effect.orDie(queue.release(nodes)))
 
     /** The time of the attempt that follows a failed one, if one does. */
-    const nextAttempt = ({ delivery }: Pick<Unwritten, "delivery">) =>
+    const nextAttempt = ({ delivery }: Outcome) =>
       Effect.map(schedule.afterMs(delivery.attempts + 1), (wait) =>
         Option.getOrNull(Option.map(wait, (ms) => new Date(clock.unsafeCurrentTimeMillis() + ms)))
       )
@@ -108,25 +109,27 @@ export const DeliveryWorker: Layer.Layer<
         Effect.orDie
       )
 
-    const write = Effect.gen(function* () {
-      const some = done.splice(0, batch)
-      if (done.length === 0) landed.unsafeClose()
-      writes = true
-      const outcomes: Array<Outcome> = []
-      for (const { at, ...one } of some) {
-        const next_at = at === null || one.error === null ? null : yield* nextAttempt(one)
-        outcomes.push({ ...one, at: at === null ? null : new Date(at), next_at })
-      }
-      yield* insist(queue.finish(outcomes), "Outcomes of deliveries")
-      for (const { delivery } of some) unwritten.delete(delivery.id)
-      const counted = some.filter(({ at, delivery }) => at !== null && !delivery.is_resend)
-      const tallies = tally(counted.map((one) => ({ ...one, webhook_id: one.delivery.webhook_id }))).filter((one) => {
+    /** What outcomes did to the webhooks to which that makes a difference. */
+    const count = (outcomes: ReadonlyArray<Outcome>) =>
+      tally(outcomes.filter(({ at, delivery }) => at !== null && !delivery.is_resend)).filter((one) => {
         const matters = one.failures > 0 || shaky.has(one.webhook_id)
         if (one.trailing > 0) shaky.add(one.webhook_id)
         else shaky.delete(one.webhook_id)
         return matters
       })
-      const disabled = yield* insist(queue.count(tallies), "Failures of webhooks")
+
+    const write = Effect.gen(function* () {
+      const some = done.splice(0, batch)
+      if (done.length === 0) landed.unsafeClose()
+      writes = true
+      const outcomes: Array<Outcome> = []
+      for (const one of some) {
+        outcomes.push(one.at === null || one.error === null ? one : { ...one, next_at: yield* nextAttempt(one) })
+      }
+      yield* insist(queue.finish(outcomes), "Outcomes of deliveries")
+      for (const { delivery } of some) unwritten.delete(delivery.id)
+      const tallies = shaky.size > 0 || some.some(({ error }) => error !== null) ? count(some) : []
+      const disabled = tallies.length === 0 ? [] : yield* insist(queue.count(tallies), "Failures of webhooks")
       for (const id of disabled) {
         yield* insist(deliveries.bury(id), "Dead letters")
         yield* Effect.logWarning(`Webhook ${id} is disabled after failures`)
@@ -144,7 +147,7 @@ export const DeliveryWorker: Layer.Layer<
         // Its webhook or its event is gone.
         const isVoid = delivery.url === "" || delivery.data === ""
         if (delivery.is_active && !isVoid) return true
-        push({ delivery, node, at: null, status_code: null, error: isVoid ? null : "webhook disabled" })
+        push({ delivery, node, at: null, status_code: null, error: isVoid ? null : "webhook disabled", next_at: null })
         return false
       })
 
@@ -241,12 +244,3 @@ export const DeliveryWorker: Layer.Layer<
     yield* Effect.forkScoped(Effect.forever(session))
   })
 )
-
-/** An outcome as it came; `at` is null when there was no attempt. */
-interface Unwritten {
-  readonly delivery: Claimed
-  readonly node: string
-  readonly at: number | null
-  readonly status_code: number | null
-  readonly error: string | null
-}

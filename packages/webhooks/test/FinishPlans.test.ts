@@ -19,7 +19,7 @@ const deliver = (count: number) =>
     })
     expect(claimed).toHaveLength(count)
     yield* queue.finish(
-      claimed.map((delivery) => ({ delivery, node, at: new Date(), status_code: 200, error: null, next_at: null }))
+      claimed.map((delivery) => ({ delivery, node, at: Date.now(), status_code: 200, error: null, next_at: null }))
     )
   })
 

@@ -140,7 +140,11 @@ describe("failures in a row", () => {
   ]
   const of = (...attempts: ReadonlyArray<typeof good | typeof bad>) =>
     tally(
-      attempts.map((one) => ({ webhook_id: 1, status_code: one?.status_code ?? null, error: one?.error ?? null }))
+      attempts.map((one) => ({
+        delivery: { webhook_id: 1 },
+        status_code: one?.status_code ?? null,
+        error: one?.error ?? null
+      }))
     )[0]
 
   it("are counted before the first success, after the last, and at their longest", () => {
@@ -159,9 +163,9 @@ describe("failures in a row", () => {
 
   it("are each webhook's own", () => {
     const both = tally([
-      { webhook_id: 1, ...bad },
-      { webhook_id: 2, ...good },
-      { webhook_id: 1, ...bad }
+      { delivery: { webhook_id: 1 }, ...bad },
+      { delivery: { webhook_id: 2 }, ...good },
+      { delivery: { webhook_id: 1 }, ...bad }
     ])
     expect(both.map(({ failures, webhook_id }) => [webhook_id, failures])).toEqual([
       [1, 2],

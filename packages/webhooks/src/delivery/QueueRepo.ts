@@ -53,8 +53,8 @@ export interface Outcome {
   readonly delivery: Claimed
   /** The lease under which it was taken: the outcome counts only as long as that holds the delivery. */
   readonly node: string
-  /** When it started; null when there was no attempt. */
-  readonly at: Date | null
+  /** When it started, in milliseconds; null when there was no attempt. */
+  readonly at: number | null
   readonly status_code: number | null
   /** Null: delivered. */
   readonly error: string | null
@@ -115,7 +115,7 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
                 ${column((o) => o.node)}::text[],
                 ${column((o) => o.delivery.attempts)}::int[],
                 ${column((o) => o.delivery.url)}::text[],
-                ${column((o) => o.at)}::timestamptz[],
+                ${column((o) => o.at)}::float8[],
                 ${column((o) => o.status_code)}::int[],
                 ${column((o) => o.error)}::text[],
                 ${column((o) => o.next_at)}::timestamptz[]
@@ -149,7 +149,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
             insert into webhook_attempts (
               webhook_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code, success, error, created_at
             )
-            select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code, error is null, error, at
+            select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code, error is null, error,
+              to_timestamp(at / 1000)
             from (
               select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempts + 1 as attempt, status_code,
                 error, at, place from gone where at is not null

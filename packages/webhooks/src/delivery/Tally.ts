@@ -17,7 +17,7 @@ export interface Tally {
 }
 
 interface Attempted {
-  readonly webhook_id: number
+  readonly delivery: { readonly webhook_id: number }
   readonly status_code: number | null
   readonly error: string | null
 }
@@ -27,7 +27,8 @@ const blank = { failures: 0, had_success: false, leading: 0, trailing: 0, longes
 /** One tally per webhook. */
 export const tally = (attempts: ReadonlyArray<Attempted>): ReadonlyArray<Tally> => {
   const found = new Map<number, Tally>()
-  for (const { error, status_code, webhook_id } of attempts) {
+  for (const { delivery, error, status_code } of attempts) {
+    const { webhook_id } = delivery
     const so = found.get(webhook_id) ?? { webhook_id, ...blank }
     const trailing = error === null ? 0 : so.trailing + 1
     found.set(webhook_id, {
