@@ -4,6 +4,9 @@ import { configDefaults, defineConfig } from "vitest/config"
 // Vitest hands these to Node in the test processes as well, where "import" or "module" would also apply to require().
 const conditions = ["@svc/source", "node"]
 
+// Many tests wait, so three share two cores; beyond six cores half of them, so that media clocks keep their time.
+const processes = Math.max(3, Math.floor(availableParallelism() / 2))
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -23,8 +26,8 @@ export default defineConfig({
     pool: "forks",
     // Files share processes: loading everything anew for each took a quarter of the time.
     poolOptions: { forks: { isolate: false } },
-    // One process per core up to two; beyond that, half of them, so that media clocks keep their time.
-    minWorkers: 1,
-    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2))
+    // As many at least as at most: the pool may end one that is idle twice, and then calls a green run failed.
+    minWorkers: processes,
+    maxWorkers: processes
   }
 })
