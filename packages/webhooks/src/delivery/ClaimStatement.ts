@@ -18,6 +18,18 @@ const webhooksIn = (sql: SqlClient.SqlClient, name: string, which: string) => sq
   )`
 
 /**
+ * First attempts of the webhook `w` with ids between these. Rows are compared whole, because only the index by webhook can
+ * do that: by ids alone those of others would be read as well, and one may have a hundred thousand in the queue.
+ */
+const firstsBetween = (sql: SqlClient.SqlClient, above: string, below: string) => sql`
+  d.attempts = 0 and (d.webhook_id, d.id) > (w.webhook_id, ${sql.literal(above)})
+    and (d.webhook_id, d.id) < (w.webhook_id, ${sql.literal(below)})`
+/** In the order of that index. */
+const byPlace = "d.webhook_id, d.id"
+const lowest = "0::bigint"
+const highest = "9223372036854775807"
+
+/**
  * Takes deliveries for a node. First attempts of each webhook in the order of their ids, further ones in the order of
  * their times; every webhook gets its first before any gets its second. A first attempt that comes after another one of
  * its call is left when somebody else has that one: the events of a call start in their order (decisions §5.8).
@@ -39,9 +51,9 @@ export const claimStatement = (
         or d.leased_by in (select id from nodes where ${leases} = any(settled))
       )`
   const isDue = firstBefore === undefined ? sql`true` : sql`(d.is_replay or d.is_resend or d.next_at <= ${firstBefore})`
-  const floor = only === undefined ? sql`true` : sql`d.id > w.floor`
+  const floor = only === undefined ? lowest : "w.floor"
   // Alone, what is below the floor has been sent in its order. Another node may still have some of it.
-  const floorElsewhere = alone ? floor : sql`true`
+  const floorElsewhere = alone ? floor : lowest
   // What other nodes have is near the head of the queue, where it would fill the room with what has to wait for it.
   const reckons = known !== undefined && only === undefined && !alone
   const held = reckons
@@ -50,7 +62,7 @@ export const claimStatement = (
         select w.webhook_id, x.call_id, min(x.id) as id from firsts w
         cross join lateral (
           select d.id, d.call_id, d.leased_by from webhook_deliveries d
-          where d.webhook_id = w.webhook_id and d.attempts = 0 order by d.id limit ${head}
+          where ${firstsBetween(sql, lowest, highest)} order by ${sql.literal(byPlace)} limit ${head}
         ) x
         where x.leased_by <> ${node} and x.call_id is not null
         group by w.webhook_id, x.call_id
@@ -93,8 +105,8 @@ export const claimStatement = (
         cross join lateral (
           select y.id, y.call_id, row_number() over (order by y.id) as place from (
             select d.id, d.call_id from webhook_deliveries d
-            where d.webhook_id = w.webhook_id and d.attempts = 0 and ${floor} and ${isDue} and ${free} and ${mayStart}
-            order by d.id ${open}
+            where ${firstsBetween(sql, floor, highest)} and ${isDue} and ${free} and ${mayStart}
+            order by ${sql.literal(byPlace)} ${open}
           ) y
         ) x
         ${agains}
@@ -108,7 +120,7 @@ export const claimStatement = (
       ) l on l.webhook_id = w.webhook_id
       cross join lateral (
         select d.id, d.call_id, d.leased_by from webhook_deliveries d
-        where d.webhook_id = w.webhook_id and d.attempts = 0 and ${floorElsewhere} and d.id < l.last order by d.id offset 0
+        where ${firstsBetween(sql, floorElsewhere, "l.last")} order by ${sql.literal(byPlace)} offset 0
       ) x
       where x.leased_by is distinct from ${node} and x.call_id is not null and x.id not in (select id from due)
       group by w.webhook_id, x.call_id
