@@ -56,8 +56,9 @@ export const run = ({
     const left = yield* remains
     const key = `svc_live_${randomBytes(24).toString("hex")}`
     yield* Console.error(`${calls} calls: starting a server …`)
-    const load = yield* Child.start<LoadAsks>("LoadProcess.ts")
+    const load = yield* Child.start<LoadAsks>("LoadProcess.ts", { built: true })
     const server = yield* Child.start<ServerAsks>("ServerProcess.ts", {
+      built: true,
       flags: ["--expose-gc", ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
       env: {
         SVC_HOST: "127.0.0.1",

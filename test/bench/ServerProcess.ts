@@ -4,6 +4,7 @@ import { join } from "node:path"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Ticker } from "@svc/call-engine/media/Ticker"
+import { yieldToMainThread } from "@svc/server/HelperThreads"
 import { HttpServer } from "@svc/server/http/HttpServer"
 import * as Logging from "@svc/server/Logging"
 import { Server } from "@svc/server/Server"
@@ -28,6 +29,7 @@ const program = (folder: string) =>
     const { port } = yield* HttpServer
     const effort = new EffortMeter()
     let skippedBefore = 0
+    yield* yieldToMainThread
 
     yield* attend<ServerAsks>({
       address: () => Effect.succeed({ url: `http://127.0.0.1:${port}`, folder }),

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
+import { readdirSync } from "node:fs"
 import * as Net from "node:net"
+import * as Os from "node:os"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -77,6 +79,12 @@ const takenPort = Effect.acquireRelease(
   })
 )
 
+/** How many threads of a process wait when its main one, whose priority is as it was, wants the core that they want. */
+const helpers = (pid = Number.NaN) => {
+  expect(Os.getPriority(pid)).toBe(Os.getPriority())
+  return readdirSync(`/proc/${pid}/task`).filter((thread) => Os.getPriority(Number(thread)) > Os.getPriority()).length
+}
+
 describe("svc", () => {
   it.scopedLive("tells its version and its commands, and refuses another", () =>
     Effect.gen(function* () {
@@ -98,6 +106,7 @@ describe("svc", () => {
       const [, key = ""] = yield* first.said(/(svc_live_[0-9a-f]{48})/)
       const [, port = ""] = yield* first.said(/listens at http:\/\/127\.0\.0\.1:(\d+)/)
       expect((yield* ask(Number(port), { path: "/v1/health", key })).status).toBe(200)
+      if (process.platform === "linux") expect(helpers(first.child.pid)).toBeGreaterThanOrEqual(4)
       first.child.kill("SIGTERM")
       expect(yield* first.ended).toMatchObject({ code: 0, stdout: expect.stringContaining("curl") })
 

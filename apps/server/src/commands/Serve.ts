@@ -1,6 +1,7 @@
 import { CallEngine } from "@svc/call-engine/CallEngine"
 import { Console, Context, Effect, Fiber, Layer } from "effect"
 import { FirstStart } from "../FirstStart.ts"
+import { yieldToMainThread } from "../HelperThreads.ts"
 import { HttpServer } from "../http/HttpServer.ts"
 import { Server } from "../Server.ts"
 
@@ -34,6 +35,7 @@ export const serve = (options: { readonly dev: boolean }) =>
     const waiting = yield* Effect.fork(patience)
     const context = yield* Layer.build(Server)
     yield* Fiber.interrupt(waiting)
+    yield* yieldToMainThread
     // Calls say goodbye while requests finish, so that the one does not wait for the other.
     yield* Effect.addFinalizer(() =>
       Effect.logInfo("Stopping: requests and calls under way are ended in good order").pipe(
