@@ -83,9 +83,15 @@ layer(Quiet)("the queue", (it) => {
         insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at)
         select d.webhook_id, d.event_seq, d.event_id, d.event, d.org_id, 'call_' || n, now()
         from webhook_deliveries d, generate_series(2, ${backlog}) n where d.webhook_id = ${slow.id}`
+      // All of another's waits for a later attempt.
+      const failing = yield* webhookOf(owner)
+      yield* sql`
+        insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, attempts, next_at)
+        select ${failing.id}, d.event_seq, d.event_id, d.event, d.org_id, d.call_id, 1, now() + d.id * interval '1 hour'
+        from webhook_deliveries d where d.webhook_id = ${slow.id}`
       // Some of it is at other nodes.
       yield* sql`update webhook_deliveries set leased_by = 'node_b' where id % 50 = 0`
-      yield* sql`update webhooks set is_active = false where id = ${slow.id}`
+      yield* sql`update webhooks set is_active = false where id in (${slow.id}, ${failing.id})`
       const fast = yield* Effect.replicateEffect(webhookOf(owner), receivers)
       yield* sql`analyze webhook_deliveries`
       // The queue is passed over by ids only where it is known to be done with.
