@@ -1,7 +1,7 @@
 import * as Handlers from "@svc/api/Handlers"
 import { CurrentProject } from "@svc/api/Principal"
 import { VoiceApi } from "@svc/api/VoiceApi"
-import { Calls } from "@svc/call-engine/Calls"
+import { Calls } from "@svc/call-engine/record/Calls"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Effect, type Layer } from "effect"
 

@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import { RecordingLinkInvalid, RecordingNotFound } from "@svc/api/calls/Call"
-import { Recordings } from "@svc/call-engine/Recordings"
+import { Recordings } from "@svc/call-engine/recording/Recordings"
 import { ObjectStoreError } from "@svc/providers/ObjectStore"
 import { Deferred, Effect, FiberId, Layer, Stream } from "effect"
 import { HttpServer } from "../src/http/HttpServer.ts"

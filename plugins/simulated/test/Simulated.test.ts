@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import * as PluginLoader from "@svc/providers/PluginLoader"
+import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
 import type { RouteRequest } from "@svc/providers/Route"
 import { ConfigProvider, Effect, Layer } from "effect"

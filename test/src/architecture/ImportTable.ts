@@ -2,10 +2,17 @@ import { type House, type HouseFile, packageOf, resolveFrom, type Workspace } fr
 import type { Import } from "./SourceFile.ts"
 import type { Violation } from "./Violation.ts"
 
-/** What a package may import of ours: whole packages, and packages of which only the service files are public. */
+/**
+ * What a package may import of ours: whole packages, packages of which only the service files are public, packages of which
+ * only types may be used, and single modules.
+ */
 interface Permission {
   readonly packages: ReadonlyArray<string> | "everything"
   readonly services?: ReadonlyArray<string>
+  readonly types?: ReadonlyArray<string>
+  readonly modules?: ReadonlyArray<string>
+  /** Packages for its tests alone. */
+  readonly tests?: ReadonlyArray<string>
 }
 
 const foundation = ["api", "providers", "database", "cluster", "urls"]
@@ -14,6 +21,10 @@ const foundation = ["api", "providers", "database", "cluster", "urls"]
 const table: Readonly<Record<string, Permission>> = {
   "packages/api": { packages: [] },
   "packages/providers": { packages: [] },
+  // What a plugin author needs as well stays in providers: the audio formats and G.711.
+  "packages/audio": { packages: [], types: ["providers"], modules: ["@svc/providers/Audio", "@svc/providers/G711"] },
+  "packages/conversation": { packages: ["api"], types: ["providers"] },
+  "packages/plugin-host": { packages: ["providers"] },
   "packages/database": { packages: ["api"] },
   "packages/cluster": { packages: ["api", "database"] },
   "packages/urls": { packages: ["api"] },
@@ -25,11 +36,11 @@ const table: Readonly<Record<string, Permission>> = {
   "packages/numbers": { packages: foundation, services: ["auth", "billing", "agents"] },
   "packages/sms": { packages: foundation, services: ["auth", "billing", "agents", "numbers"] },
   "packages/call-engine": {
-    packages: foundation,
+    packages: [...foundation, "conversation", "audio", "plugin-host"],
     services: ["auth", "billing", "agents", "knowledge", "numbers", "sms"]
   },
   "packages/bookings": { packages: ["api", "database", "cluster"], services: ["auth", "billing"] },
-  "plugins/*": { packages: ["providers"] },
+  "plugins/*": { packages: ["providers"], tests: ["plugin-host"] },
   "simulator/src/demo": { packages: ["api", "providers", "server"] },
   simulator: { packages: ["api", "providers"] },
   "apps/server": { packages: "everything" },
@@ -43,9 +54,14 @@ const permissionOf = (workspace: Workspace, file: HouseFile): Permission | undef
 
 const isService = (specifier: string) => !/(Repo|Http|Workers?)$/.test(specifier)
 
-const describe = ({ packages, services = [] }: Permission) => {
+const describe = ({ packages, services = [], types = [], modules = [] }: Permission) => {
   const whole = packages === "everything" ? ["everything"] : packages
-  const parts = [...whole, ...services.map((name) => `service files of ${name}`)]
+  const parts = [
+    ...whole,
+    ...services.map((name) => `service files of ${name}`),
+    ...types.map((name) => `types of ${name}`),
+    ...modules
+  ]
   return parts.length === 0 ? "nothing of ours" : parts.join(", ")
 }
 
@@ -65,7 +81,7 @@ export const importTable = (house: House): ReadonlyArray<Violation> => {
 const complaint = (
   workspace: Workspace,
   file: HouseFile,
-  { specifier }: Import,
+  { kind, specifier }: Import,
   folders: ReadonlyMap<string, string>
 ): string | undefined => {
   if (specifier.startsWith(".")) return relativeComplaint(workspace, file, specifier)
@@ -79,11 +95,14 @@ const complaint = (
   }
   const permission = permissionOf(workspace, file)
   if (permission === undefined) return `${workspace.folder} has no row in the import table`
-  const { packages, services = [] } = permission
+  const { modules = [], packages, services = [], tests = [], types = [] } = permission
   const short = target.replace("@svc/", "")
-  if (packages === "everything" || packages.includes(short)) return undefined
+  if (packages === "everything" || packages.includes(short) || modules.includes(specifier)) return undefined
+  // A test of a pure package may use values of the packages whose types it knows.
+  if (types.includes(short) && (kind === "type" || file.area === "test")) return undefined
   // Tests wire layers as main does: repositories of the packages to the left, and plugins.
-  if (file.area === "test" && (services.includes(short) || folder.startsWith("plugins/"))) return undefined
+  if (file.area === "test" && ([...services, ...tests].includes(short) || folder.startsWith("plugins/")))
+    return undefined
   if (!services.includes(short)) return `${specifier}: ${workspace.folder} may import ${describe(permission)}`
   return isService(specifier)
     ? undefined

@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
-import { Facts, Input } from "@svc/call-engine/conversation/Input"
-import { type Replayed, replay } from "@svc/call-engine/Replay"
+import { Facts, Input } from "@svc/conversation/Input"
+import { type Replayed, replay } from "@svc/conversation/Replay"
 import { Effect, Schema } from "effect"
 import { type ApiClient, at, isRecord, type JsonRecord } from "./ApiClient.ts"
 import { eventually } from "./Inbox.ts"

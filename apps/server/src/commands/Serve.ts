@@ -1,4 +1,4 @@
-import { CallEngine } from "@svc/call-engine/CallEngine"
+import { CallEngine } from "@svc/call-engine/live/CallEngine"
 import { Console, Context, Effect, Fiber, Layer } from "effect"
 import { FirstStart } from "../FirstStart.ts"
 import { yieldToMainThread } from "../HelperThreads.ts"

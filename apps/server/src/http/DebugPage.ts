@@ -1,8 +1,8 @@
 import type { Call, TurnLatency } from "@svc/api/calls/Call"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import type { CallbackExchange } from "@svc/call-engine/CallbackExchange"
-import type { CallStory, StoryLine } from "@svc/call-engine/CallStory"
-import type { DebugView } from "@svc/call-engine/DebugLinks"
+import type { CallbackExchange } from "@svc/call-engine/agent-server/CallbackExchange"
+import type { DebugView } from "@svc/call-engine/record/DebugLinks"
+import type { CallStory, StoryLine } from "@svc/conversation/CallStory"
 import { script, style } from "./DebugLook.ts"
 import { html } from "./Html.ts"
 

@@ -1,5 +1,5 @@
-import { DebugLinks } from "@svc/call-engine/DebugLinks"
-import { Recordings } from "@svc/call-engine/Recordings"
+import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
+import { Recordings } from "@svc/call-engine/recording/Recordings"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Effect } from "effect"
 import { policy } from "./DebugLook.ts"

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http"
-import { type RecordingFile, Recordings } from "@svc/call-engine/Recordings"
+import { type RecordingFile, Recordings } from "@svc/call-engine/recording/Recordings"
 import type { ObjectRange } from "@svc/providers/ObjectStore"
 import { Effect, Stream } from "effect"
 import { byteRange } from "./ByteRange.ts"

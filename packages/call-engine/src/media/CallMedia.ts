@@ -1,8 +1,8 @@
+import { type Codec, codecOf } from "@svc/audio/Codec"
+import { Playout } from "@svc/audio/Playout"
 import { type AudioFormat, frameBytes, frameSamples } from "@svc/providers/Audio"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
-import { type Codec, codecOf } from "./Codec.ts"
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
-import { Playout } from "./Playout.ts"
 
 /** Frames for which a detector may linger on speech that the recognizer knows to be over: 300 ms. */
 const lingerFrames = 15

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { constants, platform, setPriority } from "node:os"
 import { type MessagePort, parentPort } from "node:worker_threads"
+import { codecOf } from "@svc/audio/Codec"
 import { createEncoder, type WasmMediaEncoder } from "wasm-media-encoders"
-import { codecOf } from "../media/Codec.ts"
 import type { Block, FromEncoder, ToEncoder } from "./Mp3Messages.ts"
 
 /**

@@ -1,5 +1,5 @@
+import { codecOf } from "@svc/audio/Codec"
 import type { AudioFormat } from "@svc/providers/Audio"
-import { codecOf } from "../media/Codec.ts"
 import type { Mp3Stream } from "./Mp3Encoder.ts"
 import { Track } from "./Track.ts"
 

@@ -3,7 +3,7 @@ import { RecordingLinkInvalid } from "@svc/api/calls/Call"
 import { CallId } from "@svc/api/Ids"
 import { ObjectStore, type ObjectStoreError } from "@svc/providers/ObjectStore"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { PublicUrl } from "../PublicUrl.ts"
+import { PublicUrl } from "./PublicUrl.ts"
 import { keyOf } from "./Recorder.ts"
 import { RecordingsRepo } from "./RecordingsRepo.ts"
 

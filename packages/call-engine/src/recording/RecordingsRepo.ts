@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { CallOwner } from "../CallsRepo.ts"
+import { CallOwner } from "../record/CallsRepo.ts"
 
 /** A call that was recorded: its numeric and public id. */
 const CallIds = Schema.Struct({ id: Schema.Int, public_id: CallOwner.fields.public_id })

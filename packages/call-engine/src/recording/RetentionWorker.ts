@@ -2,7 +2,7 @@ import { Billing } from "@svc/billing/Billing"
 import { Cron } from "@svc/cluster/Cron"
 import { ObjectStore } from "@svc/providers/ObjectStore"
 import { Clock, Config, type ConfigError, Effect, Layer } from "effect"
-import { DebugRepo } from "../DebugRepo.ts"
+import { DebugRepo } from "../record/DebugRepo.ts"
 import { keyOf } from "./Recorder.ts"
 import { type CallIds, RecordingsRepo } from "./RecordingsRepo.ts"
 

@@ -1,25 +1,24 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
+import type { GatherRules } from "@svc/conversation/answers/GatherRules"
+import type { Command, CommandOf } from "@svc/conversation/Command"
+import { type Conversation, heedsPartial, isoTime, start, step } from "@svc/conversation/Conversation"
+import type { Facts, Input, UntimedInput } from "@svc/conversation/Input"
+import * as Gather from "@svc/conversation/machines/Gather"
+import { metadataOf } from "@svc/conversation/machines/Outbound"
+import * as Transfer from "@svc/conversation/machines/Transfer"
+import { digest } from "@svc/conversation/Replay"
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId, FiberMap, Scope } from "effect"
-import type { Command, CommandOf } from "../conversation/Command.ts"
-import { type Conversation, heedsPartial, isoTime, start, step } from "../conversation/Conversation.ts"
-import * as Gather from "../conversation/Gather.ts"
-import type { GatherRules } from "../conversation/GatherRules.ts"
-import type { Facts, Input } from "../conversation/Input.ts"
-import { metadataOf } from "../conversation/Outbound.ts"
-import * as Transfer from "../conversation/Transfer.ts"
-import { digest } from "../Replay.ts"
+import * as AgentServer from "../agent-server/AgentServer.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
-import * as AgentServer from "./AgentServer.ts"
+import * as Way from "./Direction.ts"
 import * as Duties from "./Duties.ts"
-import type { Happening } from "./Happening.ts"
+import * as Thinker from "./Generation.ts"
 import * as Line from "./Line.ts"
 import type { SessionServices } from "./SessionServices.ts"
-import * as Thinker from "./Thinker.ts"
 import * as Timers from "./Timers.ts"
-import * as Way from "./Way.ts"
 import { wellFormed } from "./WellFormed.ts"
 
 /** Commands whose input must survive whatever happens next. */
@@ -95,7 +94,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     let recording: CallRecording | undefined
     /** How the transfer goes that was asked for through the API. */
     let transfer: Deferred.Deferred<string | null> | undefined
-    const pending: Array<Happening> = []
+    const pending: Array<UntimedInput> = []
 
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
 
@@ -107,8 +106,8 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
     }
 
     /** Tells the conversation; inputs that come up while commands are carried out wait their turn. */
-    const feed = (happening: Happening): void => {
-      pending.push(happening)
+    const feed = (untimed: UntimedInput): void => {
+      pending.push(untimed)
       if (feeding) return
       feeding = true
       try {

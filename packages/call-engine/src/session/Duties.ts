@@ -1,9 +1,9 @@
 import type { CallAgent } from "@svc/agents/Agents"
+import type { CommandOf } from "@svc/conversation/Command"
+import type { Facts } from "@svc/conversation/Input"
 import { Effect } from "effect"
-import type { CommandOf } from "../conversation/Command.ts"
-import type { Facts } from "../conversation/Input.ts"
 import { extract } from "./Extractor.ts"
-import type { Feed } from "./Happening.ts"
+import type { Feed } from "./Feed.ts"
 import type { SessionServices } from "./SessionServices.ts"
 
 /** What the platform does for a call by itself: text messages, and the values that are drawn from it. Outcomes are fed back. */

@@ -1,6 +1,6 @@
+import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta } from "@svc/providers/LanguageModel"
 import { type Context, Data, Effect } from "effect"
-import type { CommandOf } from "../conversation/Command.ts"
 import { reasonOf } from "./Failure.ts"
 
 /** The longest answer that is read, in characters. */

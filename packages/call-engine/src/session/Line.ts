@@ -1,15 +1,16 @@
+import { Beep } from "@svc/audio/Beep"
+import type { CommandOf } from "@svc/conversation/Command"
+import type { UntimedInput } from "@svc/conversation/Input"
 import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Effect, type Scope } from "effect"
-import type { CommandOf } from "../conversation/Command.ts"
-import { Beep } from "../media/Beep.ts"
 import { CallMedia } from "../media/CallMedia.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
-import * as Ears from "./Ears.ts"
-import type { Feed, Happening } from "./Happening.ts"
+import type { Feed } from "./Feed.ts"
 import { KeyPresses } from "./KeyPresses.ts"
+import * as Ears from "./Recognition.ts"
 import type { SessionServices } from "./SessionServices.ts"
-import * as Speaker from "./Speaker.ts"
+import * as Speaker from "./SpeechOutput.ts"
 
 /** An answered call leg with what hears and speaks on it. */
 export interface Line {
@@ -126,7 +127,7 @@ export const connect = (options: {
     })
 
     /** The other side is gone: what it heard and said until now is told first. */
-    const gone = (how: Happening): void => {
+    const gone = (how: UntimedInput): void => {
       if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
       const cuts = speaker.stop()
       if (cuts.length > 0) feed({ _tag: "SpeechCleared", cuts: [...cuts] })

@@ -1,6 +1,6 @@
+import type { CommandOf } from "@svc/conversation/Command"
 import type { TextToSpeech, Voice } from "@svc/providers/TextToSpeech"
 import type { Context } from "effect"
-import type { CommandOf } from "../conversation/Command.ts"
 
 type Synthesizer = Context.Tag.Service<TextToSpeech>
 

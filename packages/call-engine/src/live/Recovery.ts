@@ -1,0 +1,50 @@
+import { recordOf } from "@svc/conversation/CallRecord"
+import { step } from "@svc/conversation/Conversation"
+import * as Ending from "@svc/conversation/machines/Ending"
+import { replay } from "@svc/conversation/Replay"
+import { Context, Effect, Layer } from "effect"
+import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
+import { Settlement } from "../record/Settlement.ts"
+
+/** Ends the calls whose process died, from their journals (decisions §4.14): failed, with every turn that was finished. */
+export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
+  Recovery,
+  {
+    /** Settles what was live under these leases. Part of the caller's transaction. */
+    readonly settleCallsOf: (nodes: ReadonlyArray<string>) => Effect.Effect<void>
+  }
+>() {
+  static readonly layer: Layer.Layer<Recovery, never, CallsRepo | Settlement> = Layer.effect(
+    Recovery,
+    Effect.gen(function* () {
+      const repo = yield* CallsRepo
+      const settlement = yield* Settlement
+
+      const settle = (call: CallOwner) =>
+        Effect.gen(function* () {
+          // Refused, and not yet settled as such.
+          if (call.status === "rejected") return yield* settlement.settleWithout(call, Ending.rejected, call.started_at)
+          const rows = yield* repo.journal(call.id)
+          const replayed = replay(rows)
+          if (replayed === undefined) return yield* settlement.settleWithout(call, Ending.failed, call.started_at)
+          // The call is known to have lived until its last input.
+          const last = rows.at(-1)?.input
+          const at = last === undefined || last._tag === "Facts" ? 0 : last.at
+          const [state, closing] = step(replayed.state, {
+            _tag: "Crashed",
+            at,
+            reason: "the process that held the call died"
+          })
+          const recorded = call.recording_enabled
+            ? { seconds: recordOf(state).duration_seconds, writer: null }
+            : undefined
+          return yield* settlement.settle(call, state, recorded, closing)
+        })
+
+      return {
+        settleCallsOf: (nodes) =>
+          Effect.flatMap(repo.liveOn(nodes), (calls) => Effect.forEach(calls, settle, { discard: true }))
+      }
+    })
+  )
+}

@@ -1,0 +1,192 @@
+import { Agents } from "@svc/agents/Agents"
+import { Voices } from "@svc/agents/Voices"
+import {
+  type Call,
+  CallNotFound,
+  CallNotInProgress,
+  type CallState,
+  type CallStatus,
+  type CallSummary,
+  NoControlChannel
+} from "@svc/api/calls/Call"
+import type { CallsQuery } from "@svc/api/calls/CallsApi"
+import { GatherAlreadyActive, type GatherRequest } from "@svc/api/calls/Gather"
+import { TransferAlreadyActive, TransferFailed } from "@svc/api/calls/Transfer"
+import { CallId, parseId } from "@svc/api/Ids"
+import type { PrincipalProject } from "@svc/api/Principal"
+import { ValidationError } from "@svc/api/VoiceError"
+import { isGender } from "@svc/conversation/answers/GatherAnswer"
+import { recordOf } from "@svc/conversation/CallRecord"
+import { replay } from "@svc/conversation/Replay"
+import { Context, Effect, Layer, Option } from "effect"
+import { CallEngine } from "../live/CallEngine.ts"
+import { type CallRow, CallsRepo } from "./CallsRepo.ts"
+
+const readId = parseId(CallId)
+
+/** The calls of a project: their records, and their end (spec 2.6, 4.3; decisions §4). */
+export class Calls extends Context.Tag("@svc/call-engine/Calls")<
+  Calls,
+  {
+    /** Newest first. An agent or a cursor of another project is a validation error. */
+    readonly list: (
+      project: PrincipalProject,
+      query: CallsQuery
+    ) => Effect.Effect<
+      { readonly calls: ReadonlyArray<CallSummary>; readonly next_cursor: string | null },
+      ValidationError
+    >
+    /** With transcript and latencies; of a live call they, and its counts of turns and tools, go as far as its journal. */
+    readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
+    readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
+    /** Ends a call that is in progress; completes when it has ended and its record is settled. */
+    readonly end: (
+      project: PrincipalProject,
+      id: string
+    ) => Effect.Effect<CallId, CallNotFound | CallNotInProgress | NoControlChannel>
+    /** Begins to collect digits in a call that is in progress. Returns its numeric id; the outcome comes as an event. */
+    readonly gather: (
+      project: PrincipalProject,
+      id: string,
+      request: GatherRequest
+    ) => Effect.Effect<
+      number,
+      ValidationError | CallNotFound | CallNotInProgress | GatherAlreadyActive | NoControlChannel
+    >
+    /** Hands the caller over to another number (E.164); completes when they are there. */
+    readonly transfer: (
+      project: PrincipalProject,
+      id: string,
+      destination: string
+    ) => Effect.Effect<
+      void,
+      CallNotFound | CallNotInProgress | NoControlChannel | TransferAlreadyActive | TransferFailed
+    >
+  }
+>() {
+  static readonly layer: Layer.Layer<Calls, never, CallsRepo | CallEngine | Agents | Voices> = Layer.effect(
+    Calls,
+    Effect.gen(function* () {
+      const repo = yield* CallsRepo
+      const engine = yield* CallEngine
+      const agents = yield* Agents
+      const voices = yield* Voices
+
+      const find = <A>(
+        project: Pick<PrincipalProject, "id">,
+        id: string,
+        look: (
+          project: number,
+          id: { readonly numeric: number } | { readonly public: string }
+        ) => Effect.Effect<Option.Option<A>>
+      ): Effect.Effect<A, CallNotFound> => {
+        const key = readId(id)
+        return key === undefined
+          ? Effect.fail(new CallNotFound())
+          : Effect.flatMap(look(project.id, key), (row) =>
+              Option.isNone(row) ? Effect.fail(new CallNotFound()) : Effect.succeed(row.value)
+            )
+      }
+
+      const list = Effect.fn("Calls.list")(function* (project: PrincipalProject, query: CallsQuery) {
+        const { after, agent_id, ...rest } = query
+        const agent =
+          agent_id === undefined
+            ? undefined
+            : yield* Effect.mapError(agents.get(project, agent_id), () =>
+                ValidationError.field("agent_id", "agent_id is not an agent of this project")
+              )
+        const cursor =
+          after === undefined
+            ? undefined
+            : yield* Effect.mapError(find(project, after, repo.get), () =>
+                ValidationError.field("after", "after is not a call of this project")
+              )
+        const rows = yield* repo.list({
+          ...rest,
+          project_id: project.id,
+          limit: query.limit + 1,
+          ...(agent === undefined ? {} : { agent_id: agent.id }),
+          ...(cursor === undefined ? {} : { before_id: cursor.id })
+        })
+        const page = rows.slice(0, query.limit)
+        return {
+          calls: page.map(({ id: _, ...call }) => call),
+          next_cursor: rows.length > query.limit ? (page.at(-1)?.call_id ?? null) : null
+        }
+      })
+
+      /** What the journal of a live call tells so far. */
+      const soFar = (row: CallRow) =>
+        Effect.map(repo.journal(row.id), (rows) => {
+          const state = replay(rows)?.state
+          if (state === undefined) return {}
+          const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
+          return { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count }
+        })
+
+      const get = Effect.fn("Calls.get")(function* (project: Pick<PrincipalProject, "id">, callId: string) {
+        const row = yield* find(project, callId, repo.get)
+        const { id: _, latency_turns, ...call } = row.ended_at === null ? { ...row, ...(yield* soFar(row)) } : row
+        return { ...call, latency_data: { turns: latency_turns } }
+      })
+
+      const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
+        const { call_id, status } = yield* find(project, callId, repo.state)
+        if (yield* engine.end(call_id)) return call_id
+        return yield* yield* uncontrolled(project, callId, status)
+      })
+
+      /** Why a call that is not live here cannot be controlled. */
+      const uncontrolled = Effect.fnUntraced(function* (project: PrincipalProject, callId: string, status: CallStatus) {
+        if (status !== "in-progress") return new CallNotInProgress()
+        // The record may be a moment older than the end.
+        const again = yield* find(project, callId, repo.state)
+        return again.ended_at === null ? new NoControlChannel() : new CallNotInProgress()
+      })
+
+      const gather = Effect.fn("Calls.gather")(function* (
+        project: PrincipalProject,
+        callId: string,
+        request: GatherRequest
+      ) {
+        const { language, voice } = request
+        if (!isGender(voice) && !voices.isValid(voice, language)) {
+          return yield* ValidationError.field("voice", "voice not available for the selected language")
+        }
+        const { call_id, id, status } = yield* find(project, callId, repo.get)
+        switch (yield* engine.gather(call_id, request)) {
+          case "accepted":
+            return id
+          case "already-active":
+            return yield* new GatherAlreadyActive()
+          case "not-in-progress":
+            return yield* new CallNotInProgress()
+          case "not-here":
+            return yield* yield* uncontrolled(project, callId, status)
+        }
+      })
+
+      const transfer = Effect.fn("Calls.transfer")(function* (
+        project: PrincipalProject,
+        callId: string,
+        destination: string
+      ) {
+        const { call_id, status } = yield* find(project, callId, repo.state)
+        const outcome = yield* engine.transfer(call_id, destination)
+        switch (outcome) {
+          case "already-active":
+            return yield* new TransferAlreadyActive()
+          case "not-in-progress":
+            return yield* new CallNotInProgress()
+          case "not-here":
+            return yield* yield* uncontrolled(project, callId, status)
+        }
+        if (outcome.failure === null) return
+        return yield* new TransferFailed({ message: `transfer failed: ${outcome.failure}` })
+      })
+
+      return { list, get, state: (project, id) => find(project, id, repo.state), end, gather, transfer }
+    })
+  )
+}

@@ -1,0 +1,197 @@
+import { SqlClient } from "@effect/sql"
+import type { EventDraft } from "@svc/api/events/Event"
+import { Billing } from "@svc/billing/Billing"
+import type { CallCharge } from "@svc/billing/CallCharge"
+import { Usage } from "@svc/billing/Usage"
+import { blankRecord, type CallRecord, recordOf } from "@svc/conversation/CallRecord"
+import type { Command, Outcome } from "@svc/conversation/Command"
+import { isoTime } from "@svc/conversation/Conversation"
+import type { Conversation } from "@svc/conversation/State"
+import { Outbox } from "@svc/database/Outbox"
+import { Providers } from "@svc/providers/Providers"
+import { BigDecimal, Context, Effect, Layer } from "effect"
+import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
+import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
+
+/**
+ * Ends the record of a call, exactly once: outcome, transcript, figures, what it cost and used, and the call's
+ * last events, in one transaction.
+ * The same for a call that ended by itself and for one whose process died.
+ */
+export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
+  Settlement,
+  {
+    /**
+     * False when the call had been settled before. What was recorded of it is charged, and is owed to be completed
+     * (see Recordings) once it is in the store. `closing`: commands whose events nobody has told, which come first.
+     */
+    readonly settle: (
+      call: CallOwner,
+      state: Conversation,
+      recorded?: Recorded,
+      closing?: ReadonlyArray<Command>
+    ) => Effect.Effect<boolean>
+    /** Nobody is on the line any more, and the record is not complete yet: another call may take the slot. */
+    readonly freeSlot: (call: CallOwner) => Effect.Effect<void>
+    /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
+    readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    Settlement,
+    never,
+    CallsRepo | RecordingsRepo | Billing | Usage | Providers | Outbox | SqlClient.SqlClient
+  > = Layer.effect(
+    Settlement,
+    Effect.gen(function* () {
+      const repo = yield* CallsRepo
+      const recordings = yield* RecordingsRepo
+      const billing = yield* Billing
+      const usage = yield* Usage
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      // The preferred model's, also for turns that a fallback answered.
+      const llm_discount = (yield* Providers).languageModel[0]?.discount ?? 0
+
+      const finish = (
+        call: CallOwner,
+        record: CallRecord,
+        events: (record: FinishedCall) => ReadonlyArray<EventDraft>,
+        recorded?: Recorded
+      ) =>
+        Effect.gen(function* () {
+          const charge = yield* billing.settle(call.public_id, {
+            seconds: record.duration_seconds,
+            recording_seconds: recorded?.seconds ?? 0,
+            transfer_seconds: record.transfer_duration_seconds,
+            llm_discount
+          })
+          const finished = { ...record, ...inNumbers(charge) }
+          const first = yield* repo.finish(call.id, finished)
+          if (!first) return false
+          if (recorded !== undefined) yield* recordings.owe(call, recorded.writer)
+          yield* usage.addCall(ownerOf(call), { ...record, charge })
+          yield* outbox.appendAll(events(finished))
+          return true
+        }).pipe(sql.withTransaction, Effect.orDie)
+
+      return {
+        freeSlot: (call) =>
+          // The settlement does it anyway, a little later.
+          Effect.catchAllCause(billing.freeSlot(call.public_id), (cause) =>
+            Effect.logWarning(`The slot of ${call.public_id} could not be given back yet`, cause)
+          ),
+        settle: (call, state, recorded, closing = []) =>
+          finish(
+            call,
+            recordOf(state),
+            (record) => [...untold(call, state, closing), ...lastEvents(call, state, record)],
+            recorded
+          ),
+        settleWithout: (call, outcome, endedAt) =>
+          finish(call, { ...blankRecord, ...outcome, ended_at: endedAt }, () => [
+            failedEvent(call, outcome, endedAt.toISOString())
+          ])
+      }
+    })
+  )
+}
+
+/** That a call was recorded. */
+export interface Recorded {
+  readonly seconds: number
+  /** The node that has the recording in hand; null when it died. */
+  readonly writer: string | null
+}
+
+const inNumbers = (charge: CallCharge) => ({
+  minutes_used: BigDecimal.unsafeToNumber(charge.minutes_used),
+  rate_per_minute: BigDecimal.unsafeToNumber(charge.rate_per_minute),
+  call_cost: BigDecimal.unsafeToNumber(charge.call_cost),
+  recording_cost: BigDecimal.unsafeToNumber(charge.recording_cost),
+  transfer_cost: BigDecimal.unsafeToNumber(charge.transfer_cost),
+  llm_discount: BigDecimal.unsafeToNumber(charge.llm_discount),
+  total_cost: BigDecimal.unsafeToNumber(charge.total_cost)
+})
+
+const ownerOf = ({ agent_id, agent_public_id, org_id, project_id, started_at }: CallOwner) => ({
+  org_id,
+  project_id,
+  agent: agent_id === null || agent_public_id === null ? null : { id: agent_id, public_id: agent_public_id },
+  at: started_at
+})
+
+const whose = (call: CallOwner, timestamp: string) => ({
+  org_id: call.org_id,
+  project_id: call.project_id,
+  agent_id: call.agent_public_id,
+  call_id: call.public_id,
+  timestamp
+})
+
+/** The events of the last step of a call that nobody was there to carry out. */
+const untold = (call: CallOwner, state: Conversation, closing: ReadonlyArray<Command>): ReadonlyArray<EventDraft> =>
+  closing.flatMap((command) =>
+    command._tag === "Emit"
+      ? [
+          {
+            event: command.event,
+            data: command.data,
+            ...whose(call, isoTime(state, command.at))
+          } as EventDraft // event and data come from one member of the union
+        ]
+      : []
+  )
+
+const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, timestamp: string): EventDraft => ({
+  event: "call.failed",
+  ...whose(call, timestamp),
+  data: {
+    call_id: call.public_id,
+    agent_id: call.agent_public_id,
+    from: call.from_number,
+    to: call.to_number,
+    ended_reason: outcome.ended_reason
+  }
+})
+
+/** A call that was answered ends with `call.ended`, and `call.failed` after it when it failed; others with `call.failed` alone (decisions §4.15). */
+const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall): ReadonlyArray<EventDraft> => {
+  const outcome = state.outcome
+  const ended_reason = outcome === null ? "error" : outcome.ended_reason
+  const timestamp = isoTime(state, state.ended_at ?? 0)
+  const failed = failedEvent(call, { ended_reason }, timestamp)
+  if (state.answered_at === null) return [failed]
+  const ended: EventDraft = {
+    event: "call.ended",
+    ...whose(call, timestamp),
+    data: {
+      call_id: call.public_id,
+      agent_id: call.agent_public_id,
+      from: call.from_number,
+      to: call.to_number,
+      started_at: call.started_at.toISOString(),
+      ended_at: record.ended_at.toISOString(),
+      duration_seconds: record.duration_seconds,
+      minutes_used: record.minutes_used,
+      call_cost: record.call_cost,
+      recording_cost: record.recording_cost,
+      transfer_cost: record.transfer_cost,
+      llm_discount: record.llm_discount,
+      total_cost: record.total_cost,
+      rate_per_minute: record.rate_per_minute,
+      disposition: outcome?.disposition ?? "failed",
+      ended_reason,
+      ws_unavailable: false,
+      transferred_to: record.transferred_to,
+      metadata: record.metadata,
+      language: state.config?.language ?? state.facts.agent.language,
+      turn_count: record.turn_count,
+      tool_call_count: record.tool_call_count,
+      tools_called: record.tools_called,
+      extracted_data: record.extracted_data,
+      transcript: record.transcript
+    }
+  }
+  return outcome?.status === "completed" ? [ended] : [ended, failed]
+}

@@ -1,0 +1,153 @@
+import { SqlClient } from "@effect/sql"
+import { CallNotFound, type RecordingLink, type RecordingLinkInvalid, RecordingNotFound } from "@svc/api/calls/Call"
+import { CallId, parseId } from "@svc/api/Ids"
+import type { PrincipalProject } from "@svc/api/Principal"
+import { Outbox } from "@svc/database/Outbox"
+import { type ObjectRange, ObjectStore, type ObjectStoreError } from "@svc/providers/ObjectStore"
+import { Cause, Clock, Context, Effect, Layer, Option, Schedule, type Stream } from "effect"
+import { type CallRecording, keyOf, Recorder } from "./Recorder.ts"
+import { RecordingLinks } from "./RecordingLinks.ts"
+import { type OwedRecording, RecordingsRepo } from "./RecordingsRepo.ts"
+
+/** For how many seconds the link of `call.recording_ready` is good (spec 6.3). */
+const eventLinkSeconds = 86_400
+/** How often each node looks for recordings whose writer is gone: only the one with the file can complete them. */
+const lookEvery = "5 seconds"
+/** Those that are looked at in one go. */
+const batch = 100
+
+const readId = parseId(CallId)
+
+/** A recording that can be sent: its size in bytes, and what is in it. */
+export interface RecordingFile {
+  readonly size: number
+  readonly read: (range?: ObjectRange) => Stream.Stream<Uint8Array, ObjectStoreError>
+}
+
+/**
+ * The recordings of calls that are over (spec 4.3, decisions §4.7): completing them, also those whose process died, and
+ * links to them.
+ */
+export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
+  Recordings,
+  {
+    /**
+     * Waits until the recording of a settled call is in the store, and then tells so: in the record and by
+     * `call.recording_ready`. Never fails: what is not done here is done by the sweep.
+     */
+    readonly complete: (
+      call: { readonly id: number; readonly public_id: CallId },
+      recording: CallRecording
+    ) => Effect.Effect<void>
+    /** Completes what dead processes left, as far as this node's store has it. */
+    readonly sweep: Effect.Effect<void>
+    readonly link: (
+      project: PrincipalProject,
+      id: string,
+      seconds: number
+    ) => Effect.Effect<RecordingLink, CallNotFound | RecordingNotFound>
+    /** What a link of ours opens: the last part of its path, and its query. */
+    readonly open: (
+      file: string,
+      query: URLSearchParams
+    ) => Effect.Effect<RecordingFile, RecordingLinkInvalid | RecordingNotFound>
+    /** The recording of a call, for one who may hear it. */
+    readonly fileOf: (callId: CallId) => Effect.Effect<RecordingFile, RecordingNotFound>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    Recordings,
+    never,
+    RecordingsRepo | RecordingLinks | Recorder | ObjectStore | Outbox | SqlClient.SqlClient
+  > = Layer.scoped(
+    Recordings,
+    Effect.gen(function* () {
+      const repo = yield* RecordingsRepo
+      const links = yield* RecordingLinks
+      const recorder = yield* Recorder
+      const store = yield* ObjectStore
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+
+      const markReady = Effect.fn("Recordings.markReady")(function* (id: number, callId: CallId) {
+        const { expires_at, url } = yield* links.make(callId, eventLinkSeconds)
+        const timestamp = new Date(yield* Clock.currentTimeMillis).toISOString()
+        const tell = Effect.gen(function* () {
+          const made = yield* repo.ready(id)
+          if (Option.isNone(made)) return
+          const { agent_public_id: agent_id, org_id, project_id, public_id: call_id } = made.value
+          yield* outbox.append({
+            event: "call.recording_ready",
+            org_id,
+            project_id,
+            agent_id,
+            call_id,
+            timestamp,
+            data: { call_id, agent_id, recording_url: url, recording_expires_at: expires_at.toISOString() }
+          })
+        })
+        yield* Effect.orDie(sql.withTransaction(tell))
+      })
+
+      const complete = (call: { readonly id: number; readonly public_id: CallId }, recording: CallRecording) =>
+        Effect.flatMap(recording.stored, (stored) => (stored ? markReady(call.id, call.public_id) : Effect.void)).pipe(
+          Effect.catchAllCause((cause) =>
+            Cause.isInterruptedOnly(cause)
+              ? Effect.interrupt
+              : Effect.logWarning(`The recording of ${call.public_id} could not be completed; again soon`, cause)
+          )
+        )
+
+      /** One whose writer is gone. It may also be on the disk of another node, which then completes it. */
+      const recover = Effect.fn("Recordings.recover")(function* ({ id, is_old, public_id }: OwedRecording) {
+        const key = keyOf(public_id)
+        if (recorder.isWriting(key)) return
+        const size = Option.getOrElse(yield* store.recover(key), () => 0)
+        if (size > 0) return yield* markReady(id, public_id)
+        if (!is_old) return
+        yield* Effect.logWarning(`Nothing was kept of the recording of ${public_id}`)
+        yield* repo.drop(id)
+      })
+
+      const sweep = Effect.flatMap(repo.abandoned(batch), (owed) =>
+        Effect.forEach(
+          owed,
+          (one) =>
+            Effect.catchAll(recover(one), ({ reason }) =>
+              Effect.logWarning(`The recording of ${one.public_id} could not be completed: ${reason}`)
+            ),
+          { discard: true }
+        )
+      )
+
+      const link = Effect.fn("Recordings.link")(function* (project: PrincipalProject, id: string, seconds: number) {
+        const key = readId(id)
+        const call = key === undefined ? Option.none() : yield* repo.find(project.id, key)
+        if (Option.isNone(call)) return yield* new CallNotFound()
+        if (!call.value.has_recording) return yield* new RecordingNotFound()
+        const { expires_at, url } = yield* Effect.orDie(links.make(call.value.public_id, seconds))
+        return { url, expires_in: seconds, expires_at: expires_at.toISOString() }
+      })
+
+      const fileOf = Effect.fn("Recordings.fileOf")(function* (callId: string) {
+        const key = keyOf(callId)
+        const size = yield* Effect.orDie(store.size(key))
+        if (Option.isNone(size)) return yield* new RecordingNotFound()
+        return { size: size.value, read: (range?: ObjectRange) => store.read(key, range) }
+      })
+      const open = (file: string, query: URLSearchParams) => Effect.flatMap(links.open(file, query), fileOf)
+
+      yield* sweep.pipe(
+        Effect.catchAllCause((cause) =>
+          Cause.isInterruptedOnly(cause)
+            ? Effect.interrupt
+            : Effect.logWarning("Recordings that were left could not be looked for; again soon", cause)
+        ),
+        Effect.repeat(Schedule.spaced(lookEvery)),
+        Effect.forkScoped
+      )
+
+      return { complete, sweep, link, open, fileOf }
+    })
+  )
+}

@@ -1,0 +1,96 @@
+import type { CommandOf } from "@svc/conversation/Command"
+import type { LanguageModel, LanguageModelError, ModelDelta, ModelToolCall } from "@svc/providers/LanguageModel"
+import { type Context, Effect, FiberHandle, type Scope } from "effect"
+import { reasonOf } from "./Failure.ts"
+import { SentenceSplitter } from "./SentenceSplitter.ts"
+
+/** What the model did, for the conversation. */
+export interface ThinkerListener {
+  readonly onStarted: (turn: number) => void
+  readonly onSentence: (turn: number, text: string) => void
+  readonly onToolCalls: (turn: number, calls: ReadonlyArray<ModelToolCall>) => void
+  readonly onDone: (turn: number) => void
+  readonly onFailed: (turn: number, reason: string) => void
+}
+
+/** The mind of a call: one turn of the language model at a time. */
+export interface Thinker {
+  readonly ask: (command: CommandOf<"AskModel">) => void
+  readonly cancel: () => void
+}
+
+export const make = (options: {
+  readonly callId: string
+  /** In the order of preference; a later one is tried when an earlier one failed before it gave anything. */
+  readonly models: ReadonlyArray<Context.Tag.Service<LanguageModel>>
+  readonly variables: { readonly [name: string]: string }
+  readonly listener: ThinkerListener
+}): Effect.Effect<Thinker, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { listener } = options
+    const handle = yield* FiberHandle.make<void>()
+    const run = yield* FiberHandle.runtime(handle)<never>()
+
+    const think = (command: CommandOf<"AskModel">): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const { turn } = command
+        const splitter = new SentenceSplitter()
+        const calls: Array<ModelToolCall> = []
+        let started = false
+        const onDelta = (delta: ModelDelta): void => {
+          if (delta._tag !== "Text" && delta._tag !== "ToolCall") return
+          if (!started) {
+            started = true
+            listener.onStarted(turn)
+          }
+          if (delta._tag === "ToolCall") calls.push(delta.call)
+          else for (const sentence of splitter.push(delta.text)) listener.onSentence(turn, sentence)
+        }
+        const flush = (): void => {
+          const rest = splitter.rest()
+          if (rest !== null) listener.onSentence(turn, rest)
+          if (calls.length > 0) listener.onToolCalls(turn, calls)
+        }
+        const request = {
+          callId: options.callId,
+          messages: command.messages,
+          tools: command.tools,
+          variables: options.variables
+        }
+        const attempt = (index: number): Effect.Effect<void, LanguageModelError> => {
+          const model = options.models[index]
+          if (model === undefined) return Effect.die(new Error("no language model is loaded"))
+          const generated = model.generate(request, onDelta)
+          return index + 1 === options.models.length
+            ? generated
+            : Effect.catchIf(
+                generated,
+                () => !started,
+                (error) =>
+                  Effect.zipRight(
+                    Effect.logWarning(`Language model ${model.id} failed (${error.reason}); asking the next one`),
+                    attempt(index + 1)
+                  )
+              )
+        }
+        return Effect.matchCause(attempt(Math.min(command.provider ?? 0, options.models.length - 1)), {
+          onSuccess: () => {
+            flush()
+            listener.onDone(turn)
+          },
+          onFailure: (cause) => {
+            flush()
+            listener.onFailed(turn, reasonOf(cause))
+          }
+        })
+      })
+
+    return {
+      ask: (command) => {
+        run(think(command))
+      },
+      cancel: () => {
+        run(Effect.void)
+      }
+    }
+  })

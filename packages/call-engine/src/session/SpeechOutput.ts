@@ -1,0 +1,134 @@
+import type { CommandOf } from "@svc/conversation/Command"
+import { Effect, FiberHandle, type Scope } from "effect"
+import type { CallMedia } from "../media/CallMedia.ts"
+import { reasonOf } from "./Failure.ts"
+import type { VoiceFor } from "./VoiceChoice.ts"
+
+/** Longest wait for the first, or the next, audio of an utterance. */
+const silentMs = 10_000
+
+/**
+ * The voice of a call: synthesizes one utterance after the other into the media, the next while the former still plays.
+ * Utterances that were played are told by the media itself.
+ */
+export interface Speaker {
+  readonly speak: (command: CommandOf<"Speak">) => void
+  /** Stops at once. Returns what had been played of each utterance that was not over. */
+  readonly stop: () => ReadonlyArray<{ readonly id: string; readonly played: string }>
+  /** When the voice was asked for the utterance, and when it gave the first audio; told once. */
+  readonly timesOf: (id: string) => { readonly asked_at: number; readonly audio_at: number } | undefined
+}
+
+export const make = (options: {
+  readonly callId: string
+  readonly media: CallMedia
+  readonly sampleRate: number
+  readonly voiceFor: VoiceFor
+  readonly onFailed: (id: string, reason: string) => void
+  /** The call's time, in milliseconds. */
+  readonly now: () => number
+}): Effect.Effect<Speaker, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { media } = options
+    const handle = yield* FiberHandle.make<void>()
+    const run = yield* FiberHandle.runtime(handle)<never>()
+    let queue: Array<CommandOf<"Speak">> = []
+    let working = false
+    /** Raised by `stop`: what a synthesis of an earlier epoch still writes is dropped. */
+    let epoch = 0
+    /** Of the utterances whose first frame has not left. */
+    const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
+
+    const drained = Effect.async<void>((resume) => {
+      const forget = media.onDrained(() => resume(Effect.void))
+      return Effect.sync(forget)
+    })
+
+    const synthesize = (command: CommandOf<"Speak">): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const mine = epoch
+        media.begin(command.id, command.text)
+        const asked_at = options.now()
+        const { synthesizer, voice } = options.voiceFor(command)
+        let written = 0
+        const request = {
+          callId: options.callId,
+          text: command.text,
+          voice,
+          language: command.language,
+          sampleRate: options.sampleRate,
+          sink: {
+            write: (samples: Int16Array) => {
+              if (written === 0 && mine === epoch) times.set(command.id, { asked_at, audio_at: options.now() })
+              written += samples.length
+              return mine !== epoch || media.write(samples)
+            },
+            align: (characters: number) => {
+              if (mine === epoch) media.align(characters)
+            },
+            drained
+          }
+        }
+        /** Fails once nothing was written for a while, though there was room. */
+        const watch = Effect.gen(function* () {
+          for (let before = -1; before !== written || media.busy; ) {
+            before = written
+            yield* Effect.sleep(silentMs)
+          }
+          return yield* Effect.fail({ reason: "the voice gave no audio" })
+        })
+        return synthesizer.synthesize(request).pipe(
+          Effect.raceFirst(watch),
+          Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
+          Effect.matchCause({
+            onSuccess: () => (media.end() ? undefined : "the voice gave no audio"),
+            onFailure: (cause) => {
+              media.end()
+              return reasonOf(cause)
+            }
+          }),
+          Effect.flatMap((failure) =>
+            failure === undefined || mine !== epoch
+              ? Effect.void
+              : Effect.sync(() => options.onFailed(command.id, failure))
+          )
+        )
+      })
+
+    const work: Effect.Effect<void> = Effect.gen(function* () {
+      const mine = epoch
+      // After a `stop`, which a failure may lead to at once, the queue is somebody else's.
+      while (mine === epoch) {
+        const next = queue.shift()
+        if (next === undefined) {
+          working = false
+          return
+        }
+        yield* synthesize(next)
+      }
+    })
+
+    return {
+      speak: (command) => {
+        queue.push(command)
+        if (working) return
+        working = true
+        run(work)
+      },
+      stop: () => {
+        const unsaid = queue.map(({ id }) => ({ id, played: "" }))
+        queue = []
+        working = false
+        epoch++
+        times.clear()
+        const cuts = media.clear()
+        run(Effect.void)
+        return [...cuts, ...unsaid]
+      },
+      timesOf: (id) => {
+        const found = times.get(id)
+        times.delete(id)
+        return found
+      }
+    }
+  })

@@ -1,0 +1,325 @@
+import type * as http from "node:http"
+import { describe, expect, it } from "@effect/vitest"
+import type { CallAgent } from "@svc/agents/Agents"
+import { facts } from "@svc/conversation/testing/Script"
+import { UrlSafety } from "@svc/urls/UrlSafety"
+import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import { Clock, ConfigProvider, Effect, Fiber, Layer, type Scope } from "effect"
+import type { CallbackExchange } from "../../src/agent-server/CallbackExchange.ts"
+import { Callbacks, callStartedMs } from "../../src/agent-server/Callbacks.ts"
+import * as CustomerServer from "../CustomerServer.ts"
+import { until } from "../Engine.ts"
+import { fastClock } from "../FastClock.ts"
+
+const callbacks = (allowPrivate = true, resolver = Resolver.layer) =>
+  Callbacks.layer.pipe(
+    Layer.provide(UrlSafety.layer),
+    Layer.provide(resolver),
+    Layer.provide(
+      Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", String(allowPrivate)]])))
+    )
+  )
+
+const agent = (server_url: string): CallAgent => ({
+  id: 1,
+  public_id: facts.agent_id,
+  org_id: 1,
+  project_id: 1,
+  name: "Test",
+  language: "en-US",
+  voice: "Sarah",
+  max_duration: 1800,
+  recording: false,
+  end_call_enabled: true,
+  server_url,
+  server_secret: "s3cret"
+})
+
+const started = {
+  event: "call.started",
+  call_id: facts.call_id,
+  from: "+15550001111",
+  to: null,
+  agent_id: facts.agent_id,
+  gathered_digit: null,
+  gathered_input: null,
+  gather_status: null
+} as const
+
+const toolCall = {
+  event: "tool.call",
+  tool_call_id: "t1",
+  name: "lookup",
+  arguments: { what: "café 😀" },
+  call_id: facts.call_id,
+  from: null
+} as const
+
+const turn = {
+  event: "transcript.updated",
+  call_id: facts.call_id,
+  role: "user",
+  content: "Hi",
+  timestamp: 1.5
+} as const
+
+const ask = (answer: (res: http.ServerResponse) => void) =>
+  Effect.gen(function* () {
+    const server = yield* CustomerServer.start(() => ({ write: answer }))
+    const service = yield* Callbacks
+    return yield* Effect.either(service.callStarted(agent(server.url), started))
+  })
+
+/** On the real clock: what is timed here is real HTTP. */
+const live = (name: string, body: () => Effect.Effect<void, unknown, Callbacks | Scope.Scope>) =>
+  it.scopedLive(name, () => body().pipe(Effect.provide(callbacks())))
+
+describe("a request to the agent's server", () => {
+  live("is a signed POST of JSON that says which call and event it is about, and when", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => ({ json: { result: { n: 1 } } }))
+      const service = yield* Callbacks
+      const to = agent(`${server.url}?tenant=7`)
+      const before = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+      expect(yield* service.callStarted(to, started)).toEqual({ result: { n: 1 } })
+      expect(yield* service.toolCall(to, toolCall)).toEqual({ n: 1 })
+      yield* service.transcriptUpdated(to, turn)
+      expect(server.received.map((r) => r.body)).toEqual([started, toolCall, turn])
+      for (const { event, headers, method, raw, url } of server.received) {
+        expect([method, url]).toEqual(["POST", "/agent?tenant=7"])
+        expect(headers["content-type"]).toBe("application/json")
+        expect(headers["user-agent"]).toBe("Svc-API/1.0")
+        expect(headers["x-call-id"]).toBe(facts.call_id)
+        expect(headers["x-svc-event"]).toBe(event)
+        expect(headers["x-svc-signature"]).toBe(CustomerServer.sign("s3cret", raw))
+        expect(Number(headers["content-length"])).toBe(Buffer.byteLength(raw))
+        expect(Number(headers["x-svc-timestamp"])).toBeGreaterThanOrEqual(before)
+        expect(Number(headers["x-svc-timestamp"])).toBeLessThanOrEqual((yield* Clock.currentTimeMillis) / 1000)
+      }
+    })
+  )
+
+  live("fails with a reason that says what the server did", () =>
+    Effect.gen(function* () {
+      const reasons = yield* Effect.forEach(
+        [
+          (res: http.ServerResponse) => void res.writeHead(500).end("{}"),
+          (res: http.ServerResponse) => void res.writeHead(404).end("{}"),
+          (res: http.ServerResponse) => void res.writeHead(307, { location: "http://127.0.0.1:1/" }).end(),
+          (res: http.ServerResponse) => void res.end("<html></html>"),
+          (res: http.ServerResponse) => void res.end(""),
+          (res: http.ServerResponse) => void res.end(`"${"x".repeat(1024 * 1024)}"`),
+          (res: http.ServerResponse) => void res.socket?.destroy(),
+          (res: http.ServerResponse) => void res.socket?.end("SSH-2.0-OpenSSH\r\n")
+        ],
+        (answer) => Effect.map(ask(answer), (result) => (result._tag === "Left" ? result.left.reason : result.right))
+      )
+      expect(reasons.slice(0, 6)).toEqual([
+        "status 500",
+        "status 404",
+        "redirects are not followed (307)",
+        "the answer is not JSON",
+        "the answer is not JSON",
+        "the answer is over 1 MB"
+      ])
+      expect(reasons[6]).toMatch(/^the server could not be reached: /)
+      expect(reasons[7]).toMatch(/^the server could not be reached: /)
+    })
+  )
+
+  live("takes an answer of just 1 MB, and any JSON", () =>
+    Effect.gen(function* () {
+      const text = "x".repeat(1024 * 1024 - 2)
+      expect((yield* ask((res) => void res.end(`"${text}"`)))._tag).toBe("Right")
+      for (const value of [null, 1, [1], { a: [] }]) {
+        expect(yield* ask((res) => void res.writeHead(201).end(JSON.stringify(value)))).toMatchObject({ right: value })
+      }
+    })
+  )
+
+  live("of which the answer is endless is closed as soon as it is too large", () =>
+    Effect.gen(function* () {
+      let closed = false
+      const result = yield* ask((res) => {
+        res.on("close", () => (closed = true))
+        const more = (): void => {
+          while (!closed && res.write("x".repeat(65_536))) {}
+        }
+        res.on("drain", more)
+        more()
+      })
+      expect(result).toMatchObject({ left: { reason: "the answer is over 1 MB" } })
+      yield* until(
+        Effect.sync(() => closed),
+        (yes) => yes
+      )
+    })
+  )
+
+  live("that is given up is closed", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => undefined)
+      const service = yield* Callbacks
+      const fiber = yield* Effect.fork(service.toolCall(agent(server.url), toolCall))
+      yield* until(
+        Effect.sync(() => server.received.length),
+        (n) => n === 1
+      )
+      yield* Fiber.interrupt(fiber)
+      yield* until(Effect.sync(server.connections), (n) => n === 0)
+    })
+  )
+
+  live("that is given up before it was sent is never sent", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => ({ json: { result: 1 } }))
+      const service = yield* Callbacks
+      const fiber = yield* Effect.fork(service.toolCall(agent(server.url), toolCall))
+      // The request is handed over now; its connection is not there yet.
+      yield* Effect.yieldNow()
+      yield* Fiber.interrupt(fiber)
+      yield* service.toolCall(agent(server.url), { ...toolCall, tool_call_id: "t2" })
+      yield* until(Effect.sync(server.connections), (n) => n <= 1)
+      expect(server.received.map((r) => r.body["tool_call_id"])).toEqual(["t2"])
+    })
+  )
+
+  live("is told of when it is over, with what was sent and what came back", () =>
+    Effect.gen(function* () {
+      const service = yield* Callbacks
+      const told: Array<CallbackExchange> = []
+      const tell = (exchange: CallbackExchange): void => void told.push(exchange)
+      const long = `"${"\u{1F600}".repeat(9000)}"`
+      for (const write of [
+        (res: http.ServerResponse) => void res.end(`{"result": 1}`),
+        (res: http.ServerResponse) => void res.writeHead(500).end("broken \0"),
+        (res: http.ServerResponse) => void res.end(long),
+        (res: http.ServerResponse) => void res.socket?.destroy()
+      ]) {
+        const server = yield* CustomerServer.start(() => ({ write }))
+        yield* Effect.ignore(service.toolCall(agent(server.url), toolCall, tell))
+      }
+      expect(told.map(({ error, event, request, status }) => [event, JSON.parse(request), status, error])).toEqual([
+        ["tool.call", toolCall, 200, null],
+        ["tool.call", toolCall, 500, "status 500"],
+        ["tool.call", toolCall, 200, "the answer to tool.call has no result"],
+        ["tool.call", toolCall, null, expect.stringMatching(/^the server could not be reached: /)]
+      ])
+      const [good, bad, cut, none] = told.map(({ response }) => response)
+      expect([good, bad, none]).toEqual([`{"result": 1}`, "broken \uFFFD", null])
+      expect(cut).toMatch(/^"(\u{1F600})+\uFFFD?… \(18002 characters\)$/u)
+      expect(cut?.length).toBeLessThan(16_500)
+    })
+  )
+
+  live("is told of as given up when nobody waits for it any more", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => undefined)
+      const service = yield* Callbacks
+      const told: Array<CallbackExchange> = []
+      const asked = service.toolCall(agent(server.url), toolCall, (exchange) => void told.push(exchange))
+      const fiber = yield* Effect.fork(asked)
+      yield* until(
+        Effect.sync(() => server.received.length),
+        (n) => n === 1
+      )
+      yield* Fiber.interrupt(fiber)
+      expect(told).toMatchObject([{ status: null, error: "given up", response: null }])
+    })
+  )
+
+  live("to a tool needs a result, which may be null", () =>
+    Effect.gen(function* () {
+      const service = yield* Callbacks
+      const answers: ReadonlyArray<unknown> = [{ result: null }, {}, [], null, "x", { Result: 1 }]
+      const results = yield* Effect.forEach(answers, (json) =>
+        Effect.flatMap(
+          CustomerServer.start(() => ({ json })),
+          ({ url }) => Effect.either(service.toolCall(agent(url), toolCall))
+        )
+      )
+      expect(results.map((r) => (r._tag === "Right" ? r.right : r.left.reason))).toEqual([
+        null,
+        ...Array.from({ length: 5 }, () => "the answer to tool.call has no result")
+      ])
+    })
+  )
+
+  live("to what is no URL fails", () =>
+    Effect.gen(function* () {
+      const service = yield* Callbacks
+      const result = yield* Effect.either(service.callStarted(agent("not a url"), started))
+      expect(result).toMatchObject({ left: { reason: "server_url is not a URL" } })
+    })
+  )
+
+  it.scopedLive("never reaches a private address, unless that is allowed", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => ({ json: {} }))
+      const service = yield* Callbacks
+      const { port } = new URL(server.url)
+      for (const host of ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "10.0.0.1", "0x7f.1"]) {
+        for (const scheme of ["http", "https"]) {
+          const to = agent(`${scheme}://${host}:${port}/`)
+          for (const asked of [service.callStarted(to, started), service.toolCall(to, toolCall)]) {
+            const result = yield* Effect.either(asked)
+            expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
+          }
+        }
+      }
+      expect(server.received).toEqual([])
+      expect(server.connections()).toBe(0)
+    }).pipe(Effect.provide(callbacks(false)))
+  )
+
+  it.scopedLive("never reaches a name that turned inward since it was stored", () =>
+    Effect.gen(function* () {
+      const server = yield* CustomerServer.start(() => ({ json: {} }))
+      const service = yield* Callbacks
+      const { port } = new URL(server.url)
+      const result = yield* Effect.either(service.callStarted(agent(`https://rebind.example:${port}/`), started))
+      expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
+      expect([server.received, server.connections()]).toEqual([[], 0])
+    }).pipe(
+      Effect.provide(
+        callbacks(
+          false,
+          Layer.succeed(Resolver, {
+            resolve: (_, done) => queueMicrotask(() => done(null, [{ address: "127.0.0.1", family: 4 }]))
+          })
+        )
+      )
+    )
+  )
+
+  live("is not sent on to where the server redirects it", () =>
+    Effect.gen(function* () {
+      const elsewhere = yield* CustomerServer.start(() => ({ json: { result: 1 } }))
+      const server = yield* CustomerServer.start(() => ({
+        write: (res) => void res.writeHead(308, { location: elsewhere.url }).end()
+      }))
+      const service = yield* Callbacks
+      for (const asked of [
+        service.callStarted(agent(server.url), started),
+        service.toolCall(agent(server.url), toolCall)
+      ]) {
+        expect(yield* Effect.either(asked)).toMatchObject({ left: { reason: "redirects are not followed (308)" } })
+      }
+      expect([server.received.length, elsewhere.received.length]).toEqual([2, 0])
+    })
+  )
+
+  it.scopedLive("waits no longer than it may: 5 seconds for call.started", () =>
+    Effect.gen(function* () {
+      expect(callStartedMs).toBe(5000)
+      const server = yield* CustomerServer.start(() => undefined)
+      const service = yield* Callbacks
+      // Its clock runs fifty times as fast.
+      const result = yield* Effect.either(service.callStarted(agent(server.url), started)).pipe(
+        Effect.withClock(fastClock(50))
+      )
+      expect(result).toMatchObject({ left: { reason: "no answer within 5 seconds" } })
+      yield* until(Effect.sync(server.connections), (n) => n === 0)
+    }).pipe(Effect.provide(callbacks()))
+  )
+})

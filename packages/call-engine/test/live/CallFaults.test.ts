@@ -1,0 +1,196 @@
+import type * as http from "node:http"
+import { describe, expect, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as CustomerServer from "../CustomerServer.ts"
+import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
+import * as Record from "../Record.ts"
+
+/** What goes wrong around a call: the agent's server, its tools, the model, the line. */
+
+const tool = (name: string, timeout_seconds = 5) => ({ name, description: name, timeout_seconds })
+
+const write = (write: (res: http.ServerResponse) => void): CustomerServer.Answer => ({ write })
+const html = write((res) => void res.setHeader("content-type", "text/html").end("<html>It works!</html>"))
+
+const unusable: ReadonlyArray<readonly [string, CustomerServer.Answer]> = [
+  ["answers 500", write((res) => void res.writeHead(500).end(JSON.stringify({ system_prompt: "Hi" })))],
+  ["answers HTML", html],
+  ["answers 5 MB", write((res) => void res.end(JSON.stringify({ system_prompt: "x".repeat(5_000_000) })))],
+  ["redirects", write((res) => void res.writeHead(302, { location: "/elsewhere" }).end())],
+  ["answers 204", write((res) => void res.writeHead(204).end())],
+  ["gives no system_prompt", { json: { first_message: "Hi." } }],
+  ["gives an empty system_prompt", { json: { system_prompt: "" } }],
+  ["gives an array", { json: [{ system_prompt: "Hi" }] }],
+  ["closes early", write((res) => void res.socket?.destroy())],
+  ["closes in the middle of its answer", write((res) => res.write('{"system', () => res.socket?.destroy()))],
+  ["never answers", undefined],
+  ["stops in the middle of its answer", write((res) => void res.write('{"system_prompt":'))]
+]
+
+/** Each test has a call of its own, so that they can all be on the phone at the same time. */
+describe.concurrent("on one engine", () => {
+  layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
+    for (const [what, answer] of unusable) {
+      it.scoped(`fails, and is hung up, when the agent's server ${what}`, () =>
+        Effect.gen(function* () {
+          const { number, server } = yield* line(() => answer)
+          const caller = yield* dial(number)
+          expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "unavailable" })
+          const call = yield* Record.settled(number)
+          expect(call.outcome).toBe("failed failed error")
+          expect(call.story).toEqual(["call.ringing", "call.failed"])
+          expect(call.answered_at).toBeNull()
+          expect(call.transcript).toEqual([])
+          expect(Record.dataOf(call, "call.failed")).toMatchObject([{ ended_reason: "error", to: number }])
+          expect(server.received.map((r) => r.event)).toEqual(["call.started"])
+          expect(caller.messages.map((m) => m.event)).toEqual(["ringing", "hangup"])
+        })
+      )
+    }
+
+    it.scoped("fails when nobody listens at the agent's address", () =>
+      Effect.gen(function* () {
+        const { url } = yield* Effect.scoped(CustomerServer.start(() => undefined))
+        const { number } = yield* line(() => undefined, { serverUrl: url })
+        const caller = yield* dial(number)
+        yield* caller.until("hangup")
+        expect((yield* Record.settled(number)).outcome).toBe("failed failed error")
+      })
+    )
+
+    it.scoped("is canceled when the caller hangs up while the configuration is fetched; the request is given up", () =>
+      Effect.gen(function* () {
+        const { number, server } = yield* line(() => undefined)
+        const caller = yield* dial(number)
+        yield* until(
+          Effect.sync(() => server.received.length),
+          (n) => n === 1
+        )
+        caller.send({ event: "hangup" })
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("canceled no-answer caller-hangup")
+        expect(call.story).toEqual(["call.ringing", "call.failed"])
+        yield* until(Effect.sync(server.connections), (n) => n === 0)
+      })
+    )
+
+    it.scoped("goes on when tools never answer, answer 500, give no JSON or no result", () =>
+      Effect.gen(function* () {
+        let givenUp = false
+        const answers: { readonly [name: string]: CustomerServer.Answer } = {
+          never: write((res) => void res.on("close", () => (givenUp = true))),
+          broken: write((res) => void res.writeHead(500).end('{"result":1}')),
+          html,
+          empty: { json: { ok: true } },
+          good: { json: { result: "fine" } }
+        }
+        const names = Object.keys(answers)
+        const { number, server } = yield* line((request) =>
+          request.event === "call.started"
+            ? configuration(
+                {
+                  rules: [
+                    { user: "go", tools: names.map((name) => ({ tool: name })) },
+                    { tool_result: "good", say: "Got {{result}}." }
+                  ],
+                  otherwise: "Ok."
+                },
+                { first_message: null, tools: names.map((name) => tool(name, name === "never" ? 0.3 : 5)) }
+              )
+            : answers[String(request.body["name"])]
+        )
+        const caller = yield* dial(number)
+        yield* caller.until("answered")
+        caller.send({ event: "say", text: "go" })
+        yield* caller.hears(/^Got fine\.$/)
+        // The request that took too long is closed while the call goes on.
+        yield* until(
+          Effect.sync(() => givenUp),
+          (yes) => yes
+        )
+        caller.send({ event: "say", text: "yo" })
+        yield* caller.hears(/^Ok\.$/)
+        caller.send({ event: "hangup" })
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("completed answered caller-hangup")
+        expect(call.transcript).toEqual(["user: go", "assistant: Got fine.", "user: yo", "assistant: Ok."])
+        expect(server.received.filter((r) => r.event === "tool.call").length).toBe(names.length)
+        expect(Record.dataOf(call, "tool.invoked").map((d) => d["tool_name"])).toEqual(names)
+        expect(Record.dataOf(call, "tool.timeout")).toMatchObject([{ tool_name: "never", timeout_seconds: 0.3 }])
+        const results = Object.fromEntries(
+          Record.dataOf(call, "tool.completed").map((d) => [String(d["tool_name"]), d["result"]])
+        )
+        expect(results).toEqual({
+          broken: { error: "status 500" },
+          html: { error: "the answer is not JSON" },
+          empty: { error: "the answer to tool.call has no result" },
+          good: "fine"
+        })
+      })
+    )
+
+    for (const fail of ["error", "empty"]) {
+      it.scoped(
+        `hears one apology, and ends, when its model twice gives ${fail === "error" ? "an error" : "nothing"}`,
+        () =>
+          Effect.gen(function* () {
+            const { number } = yield* line(() =>
+              configuration({ fail }, { first_message: null, end_session_message: "Bye." })
+            )
+            const caller = yield* dial(number)
+            yield* caller.until("answered")
+            caller.send({ event: "say", text: "Hi" })
+            yield* caller.next((m) => m.event === "heard" && !m.final)
+            caller.send({ event: "say", text: "What" })
+            yield* caller.hears(/^Bye\.$/)
+            expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "error" })
+            const call = yield* Record.settled(number)
+            expect(call.outcome).toBe("failed failed error")
+            expect(call.story).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
+            expect(call.events.slice(-2).map((e) => e.event)).toEqual(["call.ended", "call.failed"])
+            expect(call.transcript[0]).toBe("user: Hi")
+            expect(call.transcript[1]).toMatch(/^assistant: I/)
+            expect(call.transcript.slice(2)).toEqual(["user: What", "assistant: Bye."])
+            expect(Record.dataOf(call, "barge_in").length).toBe(1)
+          })
+      )
+    }
+
+    it.scoped("fails, but is understood until then, when the script of its model cannot be read", () =>
+      Effect.gen(function* () {
+        const { number } = yield* line(() => ({
+          json: { system_prompt: "```script\nnot json\n```", first_message: "Hi." }
+        }))
+        const caller = yield* dial(number)
+        yield* caller.hears(/^Hi\.$/)
+        caller.send({ event: "say", text: "Yo" })
+        yield* caller.next((m) => m.event === "heard" && !m.final)
+        caller.send({ event: "hangup" })
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("completed answered caller-hangup")
+        expect(call.transcript.slice(0, 2)).toEqual(["assistant: Hi.", "user: Yo"])
+        expect(call.transcript[2]).toMatch(/^assistant: I/)
+      })
+    )
+
+    it.scoped("is understood when frames are lost, late and noisy", () =>
+      Effect.gen(function* () {
+        const { number } = yield* line(() => configuration({ otherwise: "Ok." }, { first_message: null }))
+        const caller = yield* dial(number, { loss: 0.05, jitter_ms: 60, noise_db: 25 })
+        yield* caller.until("answered")
+        const said = ["One", "Two", "Three"]
+        for (const text of said) {
+          caller.send({ event: "say", text })
+          yield* caller.hears(/^Ok\.$/)
+        }
+        caller.send({ event: "hangup" })
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("completed answered caller-hangup")
+        const heard = call.transcript.flatMap((t) => (t.startsWith("user: ") ? [t.slice(6)] : []))
+        // A burst may cost one of them a letter.
+        expect(said.filter((text) => heard.includes(text)).length).toBeGreaterThanOrEqual(2)
+        expect(call.transcript.filter((t) => t === "assistant: Ok.").length).toBe(3)
+      })
+    )
+  })
+})

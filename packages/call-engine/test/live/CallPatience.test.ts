@@ -1,0 +1,71 @@
+import { describe, expect, layer } from "@effect/vitest"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { Clock, Effect, Layer } from "effect"
+import { configuration, dial, Engine, line, Services, until } from "../Engine.ts"
+import { fastClock } from "../FastClock.ts"
+import * as Record from "../Record.ts"
+
+/** What an engine waits for, on a clock that runs three times as fast: 10 s for its model, 15 s for its farewell. */
+const Hurried = Layer.provideMerge(Engine, Services).pipe(
+  Layer.provide(Layer.setClock(fastClock(3))),
+  Layer.provideMerge(TestDatabase.layer)
+)
+
+const onRealTime = Effect.withClock(Clock.make())
+
+describe.concurrent("on one engine", () => {
+  layer(Hurried, { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
+    it.scoped("whose model hangs gets an apology, and ends with its farewell when it hangs again", () =>
+      Effect.gen(function* () {
+        const { number } = yield* line(() =>
+          configuration({ fail: "hang" }, { first_message: null, end_session_message: "Bye." })
+        )
+        const caller = yield* dial(number)
+        yield* caller.until("answered")
+        caller.send({ event: "say", text: "Hi" })
+        yield* caller.next((m) => m.event === "heard" && m.text.startsWith("I'm so"))
+        caller.send({ event: "say", text: "What" })
+        yield* caller.hears(/^Bye\.$/)
+        expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "error" })
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("failed failed error")
+        expect(call.story).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
+        expect(call.transcript[1]).toMatch(/^assistant: I'm so/)
+        expect(call.transcript.slice(2)).toEqual(["user: What", "assistant: Bye."])
+      }).pipe(onRealTime)
+    )
+
+    it.scoped("is hung up when its farewell takes too long, and has what was heard of it", () =>
+      Effect.gen(function* () {
+        const { number } = yield* line(() =>
+          configuration(
+            {},
+            {
+              first_message: null,
+              inactivity_timeout: 1,
+              end_session_message:
+                "And so it goes on and on and on and on and on and on and on and on and on and on and on and on."
+            }
+          )
+        )
+        const caller = yield* dial(number)
+        expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "silence-timeout" })
+        const call = yield* Record.settled(number)
+        expect(call.outcome).toBe("completed answered silence-timeout")
+        expect(call.transcript.length).toBe(1)
+        expect(call.transcript[0]).toMatch(/^assistant: And so/)
+        expect(call.transcript[0]).not.toMatch(/on\.$/)
+      }).pipe(onRealTime)
+    )
+
+    it.scoped("of which the server keeps its connection but never answers fails after five seconds", () =>
+      Effect.gen(function* () {
+        const { number, server } = yield* line(() => undefined)
+        const caller = yield* dial(number)
+        yield* caller.until("hangup")
+        expect((yield* Record.settled(number)).outcome).toBe("failed failed error")
+        yield* until(Effect.sync(server.connections), (n) => n === 0)
+      }).pipe(onRealTime)
+    )
+  })
+})

@@ -1,0 +1,131 @@
+import { expect, layer } from "@effect/vitest"
+import { Effect, Either, Fiber, Layer } from "effect"
+import { Calls } from "../../src/record/Calls.ts"
+import { Base, configuration, dial, Engine, line, phone, until } from "../Engine.ts"
+import * as Record from "../Record.ts"
+
+const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>): string =>
+  Either.isLeft(result) ? result.left._tag : "accepted"
+
+let numbers = 0
+
+/** A number on the network that behaves so. */
+const other = (behaviour: string, ring_ms = 20) =>
+  Effect.map(phone, (registered) => {
+    const number = `+1555777${String(1000 + ++numbers)}`
+    registered.send({ event: "register", numbers: [number], behaviour, ring_ms })
+    return { number, phone: registered }
+  })
+
+/** A call that the agent has greeted. */
+const greeted = Effect.gen(function* () {
+  const found = yield* line(() =>
+    configuration({
+      rules: [
+        { user: "sales", tool: "transfer_call", arguments: { destination: "sales" } },
+        { tool_result: "transfer_call", say: "That did not work." }
+      ],
+      otherwise: "Ok."
+    })
+  )
+  const caller = yield* dial(found.number)
+  yield* caller.hears(/^Hello\.$/)
+  const record = yield* until(Record.now(found.number), (r) => r?.status === "in-progress")
+  return { ...found, caller, id: record?.call_id ?? "" }
+})
+
+layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a transfer", (it) => {
+  it.scoped("through the API takes the caller away, and the record tells where to and for how long", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const { caller, id, number, project } = yield* greeted
+      const sales = yield* other("answer")
+      yield* calls.transfer(project, id, sales.number)
+      expect(yield* caller.until("transferred")).toEqual({ event: "transferred", destination: sales.number })
+      expect(tagOf(yield* Effect.either(calls.transfer(project, id, sales.number)))).toBe("CallNotInProgress")
+      const call = yield* Record.settled(number)
+      expect(call.outcome).toBe("completed transferred transfer")
+      const record = yield* calls.get(project, id)
+      expect(record).toMatchObject({
+        transferred_to: sales.number,
+        transfer_duration_seconds: 1,
+        transfer_cost: 0,
+        tool_call_count: 0
+      })
+      expect(Record.dataOf(call, "call.ended")).toMatchObject([
+        { transferred_to: sales.number, disposition: "transferred", ended_reason: "transfer" }
+      ])
+      expect(call.events.flatMap(({ event }) => (event.startsWith("transfer.") ? [event] : []))).toEqual([
+        "transfer.initiated",
+        "transfer.completed"
+      ])
+      expect(tagOf(yield* Effect.either(calls.transfer(project, id, sales.number)))).toBe("CallNotInProgress")
+    })
+  )
+
+  it.scoped("that fails says why, and the caller talks with the agent as before", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const { caller, id, number, project } = yield* greeted
+      const error = yield* Effect.flip(calls.transfer(project, id, (yield* other("busy")).number))
+      expect(error).toMatchObject({ code: "TRANSFER_FAILED", message: "transfer failed: busy" })
+      const nowhere = yield* Effect.flip(calls.transfer(project, id, "+15557770000"))
+      expect(nowhere.message).toBe("transfer failed: nobody has the number +15557770000")
+      yield* caller.hears(/^That did not work\.$/)
+      caller.send({ event: "say", text: "Never mind" })
+      yield* caller.hears(/^Ok\.$/)
+      caller.send({ event: "hangup" })
+      const call = yield* Record.settled(number)
+      expect(call.outcome).toBe("completed answered caller-hangup")
+    })
+  )
+
+  it.scoped("that 50 ask for at once begins once", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const { caller, id, number, project } = yield* greeted
+      const sales = yield* other("answer", 300)
+      const results = yield* Effect.all(
+        Array.from({ length: 50 }, () => Effect.either(calls.transfer(project, id, sales.number))),
+        { concurrency: "unbounded" }
+      )
+      expect(results.filter(Either.isRight)).toHaveLength(1)
+      expect(new Set(results.map(tagOf))).toEqual(new Set(["accepted", "TransferAlreadyActive"]))
+      caller.send({ event: "hangup" })
+      const call = yield* Record.settled(number)
+      expect(Record.dataOf(call, "transfer.initiated")).toHaveLength(1)
+      expect(Record.dataOf(call, "transfer.completed")).toHaveLength(1)
+    })
+  )
+
+  it.scoped("whose caller hangs up while it rings fails, as the call ends", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const { caller, id, number, project } = yield* greeted
+      const sales = yield* other("no-answer")
+      const asked = yield* Effect.fork(Effect.flip(calls.transfer(project, id, sales.number)))
+      yield* sales.phone.until("incoming")
+      caller.send({ event: "hangup" })
+      expect((yield* Fiber.join(asked)).message).toBe("transfer failed: the caller hung up")
+      expect((yield* Record.settled(number)).outcome).toBe("completed answered caller-hangup")
+      yield* sales.phone.until("hangup")
+    })
+  )
+
+  it.scoped("is not for calls of others, calls that ring, and calls that there are not", () =>
+    Effect.gen(function* () {
+      const calls = yield* Calls
+      const [mine, foreign] = [yield* line(() => undefined), yield* line(() => undefined)]
+      const caller = yield* dial(mine.number)
+      yield* caller.until("ringing")
+      const found = yield* until(Record.now(mine.number), (r) => r !== undefined)
+      const ask = (project: typeof mine.project, id: string) =>
+        Effect.map(Effect.either(calls.transfer(project, id, "+15557770001")), tagOf)
+      expect(yield* ask(mine.project, found?.call_id ?? "")).toBe("CallNotInProgress")
+      expect(yield* ask(foreign.project, found?.call_id ?? "")).toBe("CallNotFound")
+      expect(yield* ask(mine.project, "call_000000000000000000000000")).toBe("CallNotFound")
+      caller.close()
+      yield* Record.settled(mine.number)
+    })
+  )
+})

@@ -1,0 +1,167 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { Agents } from "@svc/agents/Agents"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { NumbersOfAgent } from "@svc/numbers/NumbersOfAgent"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import type { IncomingCall } from "@svc/providers/Telephony"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { CallAdmission } from "../../src/live/CallAdmission.ts"
+import { CallsOfAgent } from "../../src/live/CallsOfAgent.ts"
+import { Base, configuration, dial, Engine, line } from "../Engine.ts"
+import * as Record from "../Record.ts"
+
+const Test = Layer.mergeAll(CallsOfAgent, NumbersOfAgent).pipe(Layer.provideMerge(Engine), Layer.provideMerge(Base))
+
+const talkative = () => configuration({ otherwise: "Ok." }, { first_message: "Hello." })
+
+/** A call that nobody answers, and what it was refused for. */
+const ringing = (to: string) => {
+  const refused: Array<string | undefined> = []
+  const incoming: IncomingCall = {
+    id: "test",
+    from: "+15550000001",
+    to,
+    headers: {},
+    ringing: () => {},
+    answer: () => Effect.die("not answered here"),
+    reject: (_, reason) => void refused.push(reason),
+    canceled: Effect.never
+  }
+  return { incoming, refused }
+}
+
+/** An agent, a call to it that can be admitted any number of times, and its deletion. */
+const scene = Effect.gen(function* () {
+  const agents = yield* Agents
+  const admission = yield* CallAdmission
+  const lease = yield* NodeLease
+  const { agent, number, owner } = yield* line(talkative)
+  const { id: node_id } = yield* lease.current
+  const known = yield* agents.forCall(agent.id)
+  const { incoming, refused } = ringing(number)
+  const admit = admission.admit({
+    telephony: { id: "simulated" },
+    incoming,
+    node_id,
+    org_id: owner.org.id,
+    project_id: owner.project.id,
+    agent: known
+  })
+  return { agent, owner, number, refused, admit, remove: Effect.either(agents.remove(owner, agent.public_id)) }
+})
+
+const rows = (number: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly agent_id: number | null; readonly status: string; readonly live: boolean }>`
+      select agent_id, status, ended_at is null as live from calls where to_number = ${number}`
+  )
+
+/** Completes when a session of this database waits for another's lock. */
+const somebodyWaits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.repeat(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`, {
+    until: (found) => found.length > 0
+  })
+)
+
+describe("an agent that is deleted", () => {
+  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("while calls come", (it) => {
+    it.scoped("goes when its call is over, and its number has no agent then", () =>
+      Effect.gen(function* () {
+        const agents = yield* Agents
+        const numbers = yield* PhoneNumbers
+        const { agent, number, owner } = yield* line(talkative)
+        const caller = yield* dial(number)
+        yield* caller.hears(/Hello/)
+        const busy = yield* Effect.flip(agents.remove(owner, agent.public_id))
+        expect([busy.status, busy.message]).toEqual([409, "agent has active calls"])
+        const copy = yield* Effect.flip(agents.clone(owner, agent.public_id, {}))
+        expect(copy.message).toBe("cannot clone agent with active calls in progress")
+        caller.send({ event: "say", text: "Still there?" })
+        yield* caller.hears(/Ok/)
+        caller.send({ event: "hangup" })
+        const record = yield* Record.settled(number)
+        expect(record.outcome).toBe("completed answered caller-hangup")
+        yield* agents.clone(owner, agent.public_id, {})
+        yield* agents.remove(owner, agent.public_id)
+        const { phone_numbers } = yield* numbers.list(owner.project, { limit: 10 })
+        expect(phone_numbers).toMatchObject([{ number, agent_id: null, status: "active" }])
+        const late = yield* dial(number)
+        yield* late.until("rejected")
+      })
+    )
+
+    it.scoped("waits for a call that is being taken, and stays then", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const agents = yield* Agents
+        const { admit, agent, number, remove, owner } = yield* scene
+        const admitted = yield* Deferred.make<void>()
+        const commit = yield* Deferred.make<void>()
+        const call = yield* admit.pipe(
+          Effect.tap(() => Deferred.succeed(admitted, undefined)),
+          Effect.zipLeft(Deferred.await(commit)),
+          sql.withTransaction,
+          Effect.fork
+        )
+        yield* Deferred.await(admitted)
+        const deletion = yield* Effect.fork(remove)
+        yield* somebodyWaits
+        yield* Deferred.succeed(commit, undefined)
+        expect((yield* Fiber.join(call))?.status).toBe("ringing")
+        const result = yield* Fiber.join(deletion)
+        expect(result._tag === "Left" && result.left.code).toBe("AGENT_HAS_ACTIVE_CALLS")
+        expect(yield* rows(number)).toEqual([{ agent_id: agent.id, status: "ringing", live: true }])
+        yield* agents.get(owner.project, agent.public_id)
+      })
+    )
+
+    it.scoped("makes a call that comes meanwhile wait, and it is refused then", () =>
+      Effect.gen(function* () {
+        const agents = yield* Agents
+        const { admit, agent, number, refused, remove } = yield* scene
+        const deleting = yield* Deferred.make<void>()
+        const commit = yield* Deferred.make<void>()
+        yield* agents.onDelete("test", (id) =>
+          id === agent.id ? Effect.zipRight(Deferred.succeed(deleting, undefined), Deferred.await(commit)) : Effect.void
+        )
+        const deletion = yield* Effect.fork(remove)
+        yield* Deferred.await(deleting)
+        const call = yield* Effect.fork(admit)
+        yield* somebodyWaits
+        yield* Deferred.succeed(commit, undefined)
+        expect((yield* Fiber.join(deletion))._tag).toBe("Right")
+        expect(yield* Fiber.join(call)).toBeUndefined()
+        expect(refused).toEqual(["the number has no agent"])
+        expect(yield* rows(number)).toEqual([{ agent_id: null, status: "rejected", live: false }])
+      })
+    )
+
+    it.scoped("in a crowd of calls either stays and has them all, or goes and has none", () =>
+      Effect.gen(function* () {
+        const outcomes: Array<string> = []
+        for (let round = 0; round < 24; round++) {
+          const { admit, agent, number, remove } = yield* scene
+          const calls = Array.from({ length: 16 }, () => admit)
+          // The deletion begins a little later in each round.
+          const [before, after] = [calls.slice(0, round % 17), calls.slice(round % 17)]
+          const [first, deletion, second] = yield* Effect.all(
+            [Effect.all(before, { concurrency: "unbounded" }), remove, Effect.all(after, { concurrency: "unbounded" })],
+            { concurrency: "unbounded" }
+          )
+          const admitted = [...first, ...second]
+          const taken = admitted.filter((one) => one !== undefined).length
+          const deleted = deletion._tag === "Right"
+          outcomes.push(deleted ? "gone" : "stayed")
+          expect([deleted, taken]).toEqual([deleted, deleted ? 0 : calls.length])
+          const records = yield* rows(number)
+          expect(records).toHaveLength(calls.length)
+          expect(records.filter((call) => call.live).length).toBe(taken)
+          expect(records.every((call) => call.agent_id === (deleted ? null : agent.id))).toBe(true)
+        }
+        expect(new Set(outcomes)).toEqual(new Set(["gone", "stayed"]))
+      })
+    )
+  })
+})

@@ -1,0 +1,83 @@
+import { SqlClient } from "@effect/sql"
+import { describe, expect, layer } from "@effect/vitest"
+import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
+import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import { Keys } from "@svc/auth/Keys"
+import { KeysRepo } from "@svc/auth/KeysRepo"
+import { KeyUse } from "@svc/auth/KeyUse"
+import { Projects } from "@svc/auth/Projects"
+import { NumbersOfProject } from "@svc/numbers/NumbersOfProject"
+import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
+import { Effect, Layer } from "effect"
+import { CallsOfProject } from "../../src/live/CallsOfProject.ts"
+import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
+import * as Record from "../Record.ts"
+
+const Test = Layer.mergeAll(CallsOfProject, AgentsOfProject, NumbersOfProject).pipe(
+  Layer.provideMerge(Engine),
+  Layer.provideMerge(Projects.layer),
+  Layer.provide(Keys.layer),
+  Layer.provide(KeyUse.layer),
+  Layer.provide(Layer.mergeAll(KeysRepo.layer, AccountsRepo.layer, PhoneNumbersRepo.layer)),
+  Layer.provideMerge(Base)
+)
+
+const orgOf = (projectId: number) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql<{ org_id: number }>`select org_id from projects where id = ${projectId}`,
+      ([row]) => row?.org_id ?? Number.NaN
+    )
+  )
+
+const talkative = () => configuration({ otherwise: "Ok." }, { first_message: "Hello.", end_session_message: "Bye." })
+
+describe.concurrent("a project that is deleted", () => {
+  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("has its calls", (it) => {
+    it.scoped("ended as by the API, with their farewell, and those of others left alone", () =>
+      Effect.gen(function* () {
+        const projects = yield* Projects
+        const [mine, other] = [yield* line(talkative), yield* line(talkative)]
+        const [caller, stranger] = [yield* dial(mine.number), yield* dial(other.number)]
+        yield* caller.hears(/Hello/)
+        yield* stranger.hears(/Hello/)
+        yield* projects.remove(yield* orgOf(mine.project.id), mine.project.public_id)
+        yield* caller.hears(/Bye/)
+        expect((yield* Record.settled(mine.number)).outcome).toBe("completed answered api")
+        stranger.send({ event: "say", text: "Still there?" })
+        yield* stranger.hears(/Ok/)
+        stranger.send({ event: "hangup" })
+        expect((yield* Record.settled(other.number)).outcome).toBe("completed answered caller-hangup")
+        // Nobody can be called there any more.
+        const late = yield* dial(mine.number)
+        yield* late.until("rejected")
+      })
+    )
+
+    it.scoped("ended when the deletion was made elsewhere", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { number, project } = yield* line(talkative)
+        const caller = yield* dial(number)
+        yield* caller.hears(/Hello/)
+        yield* sql`update projects set deleted_at = now() where id = ${project.id}`
+        expect((yield* Record.settled(number)).outcome).toBe("completed answered api")
+      })
+    )
+
+    it.scoped("ended before they are answered", () =>
+      Effect.gen(function* () {
+        const projects = yield* Projects
+        // Asked for the call's configuration, the server never answers.
+        const { number, project, server } = yield* line(() => ({ write: () => undefined }))
+        yield* dial(number)
+        yield* until(
+          Effect.sync(() => server.received.length),
+          (asked) => asked > 0
+        )
+        yield* projects.remove(yield* orgOf(project.id), project.public_id)
+        expect((yield* Record.settled(number)).outcome).toBe("failed failed error")
+      })
+    )
+  })
+})

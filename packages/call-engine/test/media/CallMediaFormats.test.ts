@@ -1,0 +1,129 @@
+import type { AudioFormat } from "@svc/providers/Audio"
+import { frameSamples } from "@svc/providers/Audio"
+import { pcmToAlaw, pcmToMulaw } from "@svc/providers/G711"
+import { describe, expect, it } from "vitest"
+import { CallMedia } from "../../src/media/CallMedia.ts"
+import { FrameWheel } from "../../src/media/FrameWheel.ts"
+import { frame, MediaBench } from "./MediaBench.ts"
+
+describe("the audio of the caller", () => {
+  const bytes = (from: number, samples: number): Uint8Array =>
+    new Uint8Array(Int16Array.from({ length: samples }, (_, i) => from + i).buffer)
+
+  it("comes in frames of 20 ms, however it arrives", () => {
+    const b = new MediaBench()
+    const all = bytes(1, 5 * frame)
+    for (const [from, to] of [
+      [0, 2],
+      [2, 320],
+      [320, 322],
+      [322, 1400],
+      [1400, 1600]
+    ] as const) {
+      b.media.receive(all.subarray(from, to))
+    }
+    expect(b.heard.length).toBe(5)
+    expect(b.heard.flatMap((f) => [...f])).toEqual(Array.from({ length: 5 * frame }, (_, i) => i + 1))
+  })
+
+  it("is told as voice when the detector says so, and once", () => {
+    const b = new MediaBench()
+    b.speech = true
+    b.media.receive(bytes(1, 3 * frame))
+    b.speech = false
+    b.media.receive(bytes(1, 3 * frame))
+    expect(b.told).toEqual(["voice", "quiet"])
+  })
+
+  it("is quiet once the recognizer has heard the end, though the detector lingers", () => {
+    const b = new MediaBench()
+    b.speech = true
+    b.media.receive(bytes(1, 3 * frame))
+    b.media.quiet()
+    b.media.receive(bytes(1, 8 * frame))
+    b.speech = false
+    b.media.receive(bytes(1, frame))
+    expect(b.told).toEqual(["voice", "quiet"])
+    b.speech = true
+    b.media.receive(bytes(1, frame))
+    expect(b.told).toEqual(["voice", "quiet", "voice"])
+  })
+
+  it("is voice again when the caller speaks right on", () => {
+    const b = new MediaBench()
+    b.speech = true
+    b.media.receive(bytes(1, frame))
+    b.media.quiet()
+    b.media.receive(bytes(1, 16 * frame))
+    expect(b.told).toEqual(["voice", "quiet", "voice"])
+  })
+
+  it("may be called quiet from within a frame", () => {
+    const b = new MediaBench()
+    b.speech = true
+    b.onFrame = () => b.media.quiet()
+    b.media.receive(bytes(1, 5 * frame))
+    expect(b.told).toEqual(["voice", "quiet"])
+  })
+})
+
+describe("each format", () => {
+  const levels = Int16Array.from({ length: 160 }, (_, i) => Math.round(Math.sin(i / 7) * 12_000))
+
+  it.each([
+    ["mulaw", 8000, 1],
+    ["alaw", 8000, 1],
+    ["pcm16", 8000, 2],
+    ["pcm16", 16_000, 2],
+    ["pcm16", 24_000, 2]
+  ] as const)("%s at %i Hz carries speech both ways, 20 ms a frame", (encoding, sampleRate, size) => {
+    const format: AudioFormat = { encoding, sampleRate }
+    const sent: Array<Uint8Array> = []
+    const heard: Array<Int16Array> = []
+    const media: CallMedia = new CallMedia({
+      format,
+      wheel: new FrameWheel(() => {}),
+      now: () => 0,
+      send: (bytes) => sent.push(bytes.slice()),
+      detector: { push: () => "silence" },
+      listener: {
+        onFrame: (pcm) => heard.push(pcm.slice()),
+        onVoice: () => {},
+        onStarted: () => {},
+        onPlayed: () => {}
+      }
+    })
+    media.begin("a", "x")
+    media.write(Int16Array.from({ length: frameSamples(format) }, (_, i) => levels[i % 160] ?? 0))
+    expect(sent.map((f) => f.length)).toEqual([frameSamples(format) * size])
+    media.receive(sent[0] ?? new Uint8Array())
+    expect(heard.map((f) => f.length)).toEqual([frameSamples(format)])
+    for (const [i, x] of (heard[0] ?? []).entries()) {
+      const wanted = levels[i % 160] ?? 0
+      // G.711 is good to about 3 %.
+      expect(Math.abs(x - wanted)).toBeLessThanOrEqual(encoding === "pcm16" ? 0 : Math.abs(wanted) * 0.04 + 16)
+    }
+  })
+
+  it.each([
+    ["mulaw", pcmToMulaw],
+    ["alaw", pcmToAlaw]
+  ] as const)("%s fills up with what decodes as silence", (encoding, encode) => {
+    const sent: Array<Uint8Array> = []
+    const media = new CallMedia({
+      format: { encoding, sampleRate: 8000 },
+      wheel: new FrameWheel(() => {}),
+      now: () => 0,
+      send: (bytes) => sent.push(bytes.slice()),
+      detector: { push: () => "silence" },
+      listener: { onFrame: () => {}, onVoice: () => {}, onStarted: () => {}, onPlayed: () => {} }
+    })
+    const silence = new Uint8Array(1)
+    encode(new Int16Array(1), 0, 1, silence, 0)
+    media.begin("a", "x")
+    media.write(Int16Array.of(1000))
+    media.end()
+    expect(sent.length).toBe(1)
+    expect(sent[0]?.subarray(1).every((b) => b === silence[0])).toBe(true)
+  })
+})

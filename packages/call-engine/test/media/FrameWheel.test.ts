@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest"
+import { type FrameSource, FrameWheel, Lateness } from "../../src/media/FrameWheel.ts"
+
+/** A wheel on a clock that the test turns, and the times at which each source sent a frame. */
+class Bench {
+  now = 1000
+  woken = 0
+  readonly wheel = new FrameWheel(() => {
+    this.woken++
+  })
+
+  source(frames = Number.POSITIVE_INFINITY): FrameSource & { readonly sent: Array<number> } {
+    const sent: Array<number> = []
+    return {
+      sent,
+      tick: () => {
+        if (sent.length >= frames) return false
+        sent.push(this.now)
+        return true
+      }
+    }
+  }
+
+  join(source: FrameSource): void {
+    this.wheel.join(source, this.now)
+  }
+
+  /** Turns the wheel as the ticker would: each time a slot is due. */
+  run(ms: number): void {
+    const end = this.now + ms
+    while (!this.wheel.idle && this.wheel.nextDue <= end) {
+      this.now = Math.max(this.now, this.wheel.nextDue)
+      this.wheel.pulse(this.now, () => this.now)
+    }
+    this.now = end
+  }
+}
+
+describe("the frame wheel", () => {
+  it("lets a source send at once, and then every 20 ms", () => {
+    const bench = new Bench()
+    const source = bench.source()
+    bench.join(source)
+    expect(source.sent).toEqual([1000])
+    bench.run(100)
+    expect(source.sent).toEqual([1000, 1020, 1040, 1060, 1080, 1100])
+  })
+
+  it("sends a source that joins later its next frame after 15 to 20 ms, and keeps its pace", () => {
+    for (let offset = 0; offset < 20; offset++) {
+      const bench = new Bench()
+      bench.join(bench.source())
+      bench.run(offset)
+      const late = bench.source()
+      bench.join(late)
+      bench.run(100)
+      const gaps = late.sent.slice(1).map((at, i) => at - (late.sent[i] ?? 0))
+      expect(gaps[0]).toBeGreaterThanOrEqual(15)
+      expect(gaps[0]).toBeLessThanOrEqual(20)
+      expect(new Set(gaps.slice(1))).toEqual(new Set([20]))
+    }
+  })
+
+  it("spreads sources that join at different times over its slots", () => {
+    const bench = new Bench()
+    const sources = Array.from({ length: 8 }, () => {
+      const source = bench.source()
+      bench.join(source)
+      bench.run(5)
+      return source
+    })
+    bench.run(200)
+    const slots = sources.map(({ sent }) => (sent.at(-1) ?? 0) % 20)
+    expect(new Set(slots).size).toBe(4)
+    for (const slot of slots) expect(slots.filter((s) => s === slot).length).toBe(2)
+  })
+
+  it("skips what it missed in a stall, and never sends two frames of a source at once", () => {
+    const bench = new Bench()
+    const source = bench.source()
+    const other = bench.source()
+    bench.join(source)
+    bench.run(7)
+    bench.join(other)
+    bench.run(33)
+    const before = [source.sent.length, other.sent.length]
+    bench.now += 1000
+    bench.wheel.pulse(bench.now, () => bench.now)
+    expect(source.sent.length - (before[0] ?? 0) + other.sent.length - (before[1] ?? 0)).toBeLessThanOrEqual(2)
+    expect(bench.wheel.skipped).toBeGreaterThan(150)
+    const resumed = bench.now
+    bench.run(100)
+    for (const { sent } of [source, other]) {
+      const after = sent.filter((at) => at > resumed)
+      expect(after.length).toBe(5)
+      expect(after.slice(1).map((at, i) => at - (after[i] ?? 0))).toEqual([20, 20, 20, 20])
+    }
+  })
+
+  it("catches up after a pause shorter than that, so that nothing of the speech is lost", () => {
+    const bench = new Bench()
+    const source = bench.source()
+    bench.join(source)
+    bench.now += 60
+    bench.wheel.pulse(bench.now, () => bench.now)
+    expect(source.sent.length).toBe(4)
+    expect(bench.wheel.skipped).toBe(0)
+  })
+
+  it("forgets a source that has nothing more to send, and is idle when none has", () => {
+    const bench = new Bench()
+    const short = bench.source(3)
+    const long = bench.source(6)
+    bench.join(short)
+    bench.join(long)
+    bench.run(50)
+    expect(bench.wheel.idle).toBe(false)
+    bench.run(200)
+    expect([short.sent.length, long.sent.length]).toEqual([3, 6])
+    expect(bench.wheel.idle).toBe(true)
+  })
+
+  it("does not keep a source that has nothing to send when it joins", () => {
+    const bench = new Bench()
+    bench.join(bench.source(0))
+    expect(bench.wheel.idle).toBe(true)
+  })
+
+  it("is woken once by the first source, and again after it was idle", () => {
+    const bench = new Bench()
+    const source = bench.source(2)
+    bench.join(source)
+    bench.join(bench.source(2))
+    expect(bench.woken).toBe(1)
+    bench.run(100)
+    bench.join(bench.source(1))
+    expect(bench.woken).toBe(2)
+  })
+
+  it("joining twice and leaving twice change nothing", () => {
+    const bench = new Bench()
+    const source = bench.source()
+    bench.join(source)
+    bench.join(source)
+    expect(source.sent.length).toBe(1)
+    bench.wheel.leave(source)
+    bench.wheel.leave(source)
+    bench.run(100)
+    expect(source.sent.length).toBe(1)
+    expect(bench.wheel.idle).toBe(true)
+  })
+
+  it("takes a source that leaves, or leaves and joins again, within its own tick", () => {
+    for (const again of [false, true]) {
+      const bench = new Bench()
+      const others = [bench.source(), bench.source()]
+      const sent: Array<number> = []
+      const source: FrameSource = {
+        tick: () => {
+          sent.push(bench.now)
+          if (sent.length !== 2) return true
+          bench.wheel.leave(source)
+          if (again) bench.join(source)
+          return true
+        }
+      }
+      bench.join(others[0] ?? source)
+      bench.join(source)
+      bench.join(others[1] ?? source)
+      bench.run(100)
+      // It came back at once, as one that joins does, and kept its pace; or not at all.
+      expect(sent.length).toBe(again ? 7 : 2)
+      for (const other of others) expect(other.sent).toEqual([1000, 1020, 1040, 1060, 1080, 1100])
+    }
+  })
+
+  it("counts by how much frames were late", () => {
+    const bench = new Bench()
+    bench.join(bench.source())
+    bench.run(95)
+    bench.now += 10
+    bench.wheel.pulse(bench.now, () => bench.now)
+    expect(bench.wheel.lateness.frames).toBe(5)
+    expect(bench.wheel.lateness.quantile(0.5)).toBe(0.25)
+    expect(bench.wheel.lateness.quantile(1)).toBe(5.25)
+    bench.wheel.lateness.reset()
+    expect(bench.wheel.lateness.quantile(0.99)).toBe(0)
+  })
+})
+
+describe("lateness", () => {
+  it("counts what is beyond its scale at the end of it, and what is early as on time", () => {
+    const lateness = new Lateness()
+    lateness.add(-3)
+    lateness.add(5000)
+    expect(lateness.quantile(0.5)).toBe(0.25)
+    expect(lateness.quantile(1)).toBe(64.25)
+  })
+})

@@ -1,0 +1,68 @@
+import type { AudioFormat } from "@svc/providers/Audio"
+import { CallMedia } from "../../src/media/CallMedia.ts"
+import { FrameWheel } from "../../src/media/FrameWheel.ts"
+
+const pcm8k: AudioFormat = { encoding: "pcm16", sampleRate: 8000 }
+export const frame = 160
+export const second = 8000
+
+/** A call's audio on a wheel that the test turns. Samples are numbered, so that nothing can be lost or swapped unseen. */
+export class MediaBench {
+  now = 0
+  next = 1
+  readonly frames: Array<Int16Array> = []
+  readonly told: Array<string> = []
+  readonly heard: Array<Int16Array> = []
+  speech = false
+  onPlayed: (id: string) => void = () => {}
+  onFrame: () => void = () => {}
+  readonly wheel = new FrameWheel(() => {})
+  readonly media: CallMedia
+
+  constructor() {
+    this.media = new CallMedia({
+      format: pcm8k,
+      wheel: this.wheel,
+      now: () => this.now,
+      send: (bytes) => this.frames.push(new Int16Array(bytes.slice().buffer)),
+      detector: { push: () => (this.speech ? "speech" : "silence") },
+      listener: {
+        onFrame: (pcm) => {
+          this.heard.push(pcm.slice())
+          this.onFrame()
+        },
+        onVoice: (on) => this.told.push(on ? "voice" : "quiet"),
+        onStarted: (id) => this.told.push(`started ${id}`),
+        onPlayed: (id) => {
+          this.told.push(`played ${id}`)
+          this.onPlayed(id)
+        }
+      }
+    })
+  }
+
+  /** The next so many numbered samples; 0 is silence. */
+  samples(count: number): Int16Array {
+    return Int16Array.from({ length: count }, () => {
+      const n = this.next
+      this.next = n === 30_000 ? 1 : n + 1
+      return n
+    })
+  }
+
+  write(count: number): boolean {
+    return this.media.write(this.samples(count))
+  }
+
+  run(frames: number): void {
+    for (let i = 0; i < frames; i++) {
+      const end = this.now + 20
+      while (!this.wheel.idle && this.wheel.nextDue <= end) this.wheel.pulse(this.wheel.nextDue, () => this.now)
+      this.now = end
+    }
+  }
+
+  get sent(): ReadonlyArray<number> {
+    return this.frames.flatMap((f) => [...f])
+  }
+}

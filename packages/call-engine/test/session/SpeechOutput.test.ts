@@ -1,0 +1,189 @@
+import { expect, it } from "@effect/vitest"
+import { healthy } from "@svc/providers/Health"
+import { type SynthesisRequest, type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import { type Context, Effect, TestClock } from "effect"
+import { CallMedia } from "../../src/media/CallMedia.ts"
+import { FrameWheel } from "../../src/media/FrameWheel.ts"
+import * as Speaker from "../../src/session/SpeechOutput.ts"
+
+const frame = 160
+
+/** A voice whose every utterance is spoken by `speak`. */
+const voice = (
+  speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>
+): Context.Tag.Service<TextToSpeech> => ({
+  id: "test",
+  voices: [],
+  sampleRates: [8000],
+  health: Effect.succeed(healthy),
+  synthesize: speak
+})
+
+/** One frame for each character, aligned, waiting when told to. */
+const fair = ({ sink, text }: SynthesisRequest): Effect.Effect<void> =>
+  Effect.forEach(
+    [...text],
+    (_, i) =>
+      Effect.suspend(() => {
+        const room = sink.write(new Int16Array(frame).fill(1000))
+        sink.align(i + 1)
+        return room ? Effect.void : sink.drained
+      }),
+    { discard: true }
+  )
+
+const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>) =>
+  Effect.gen(function* () {
+    const told: Array<string> = []
+    let frames = 0
+    let now = 0
+    const wheel = new FrameWheel(() => {})
+    const media = new CallMedia({
+      format: { encoding: "mulaw", sampleRate: 8000 },
+      wheel,
+      now: () => now,
+      send: () => {
+        frames++
+      },
+      detector: { push: () => "silence" },
+      listener: {
+        onFrame: () => {},
+        onVoice: () => {},
+        onStarted: (id) => told.push(`started ${id}`),
+        onPlayed: (id) => told.push(`played ${id}`)
+      }
+    })
+    const speaker = yield* Speaker.make({
+      callId: "call_1",
+      media,
+      sampleRate: 8000,
+      voiceFor: (command) => ({ synthesizer: voice(speak), voice: command.voice }),
+      onFailed: (id, reason) => told.push(`failed ${id}: ${reason}`),
+      now: () => now
+    })
+    /** Lets frames leave, and the synthesis that waits for it go on. */
+    const run = (count: number) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < count; i++) {
+          now += 20
+          while (!wheel.idle && wheel.nextDue <= now) wheel.pulse(wheel.nextDue, () => now)
+          yield* Effect.yieldNow()
+        }
+      })
+    const say = (id: string, text: string) =>
+      Effect.zipRight(
+        Effect.sync(() => speaker.speak({ _tag: "Speak", id, text, voice: "Sarah", language: "en-US" })),
+        Effect.repeatN(Effect.yieldNow(), 5)
+      )
+    return { told, speaker, run, say, frames: () => frames, wheel }
+  })
+
+it.scoped("utterances are spoken one after the other, and told when they are heard", () =>
+  Effect.gen(function* () {
+    const { run, say, told } = yield* make(fair)
+    yield* say("a", "abc")
+    yield* say("b", "de")
+    yield* run(10)
+    expect(told).toEqual(["started a", "played a", "started b", "played b"])
+  })
+)
+
+it.scoped("an utterance longer than the buffer is spoken whole, by a voice that waits and by one that does not", () =>
+  Effect.gen(function* () {
+    const rude = ({ sink, text }: SynthesisRequest) =>
+      Effect.sync(() => void sink.write(new Int16Array(frame * text.length).fill(1000)))
+    for (const speak of [fair, rude]) {
+      const { frames, run, say, told } = yield* make(speak)
+      yield* say("a", "x".repeat(500))
+      yield* say("b", "yz")
+      yield* run(520)
+      expect(frames()).toBe(502)
+      expect(told).toEqual(["started a", "played a", "started b", "played b"])
+    }
+  })
+)
+
+it.scoped("an utterance whose synthesis ends after all of it was heard is told as heard", () =>
+  Effect.gen(function* () {
+    const { run, say, told } = yield* make((request) => Effect.zipLeft(fair(request), Effect.sleep("1 second")))
+    yield* say("a", "abc")
+    yield* run(10)
+    expect(told).toEqual(["started a"])
+    yield* TestClock.adjust("1 second")
+    expect(told).toEqual(["started a", "played a"])
+  })
+)
+
+it.scoped("a voice that gives nothing for ten seconds fails that utterance, and the next is spoken", () =>
+  Effect.gen(function* () {
+    const { run, say, told } = yield* make((request) => (request.text === "hang" ? Effect.never : fair(request)))
+    yield* say("a", "hang")
+    yield* say("b", "ok")
+    yield* TestClock.adjust("9 seconds")
+    expect(told).toEqual([])
+    yield* TestClock.adjust("2 seconds")
+    yield* run(5)
+    expect(told).toEqual(["failed a: the voice gave no audio", "started b", "played b"])
+  })
+)
+
+it.scoped("a voice that fails, dies, or says nothing is told with the reason, once", () =>
+  Effect.gen(function* () {
+    const { run, say, told } = yield* make(({ text }) =>
+      text === "fail"
+        ? Effect.fail(new TextToSpeechError({ reason: "no credit", retryable: false }))
+        : text === "die"
+          ? Effect.die(new Error("bug"))
+          : Effect.void
+    )
+    for (const [id, text] of [
+      ["a", "fail"],
+      ["b", "die"],
+      ["c", "nothing"]
+    ] as const) {
+      yield* say(id, text)
+    }
+    yield* run(5)
+    expect(told).toEqual(["failed a: no credit", "failed b: bug", "failed c: the voice gave no audio"])
+  })
+)
+
+it.scoped("stopping silences at once, tells what was heard of each, and drops what comes late", () =>
+  Effect.gen(function* () {
+    let late: (() => void) | undefined
+    const { frames, run, say, speaker, told, wheel } = yield* make((request) =>
+      Effect.zipRight(
+        fair(request),
+        Effect.async<void>(() => {
+          late = () => void request.sink.write(new Int16Array(10 * frame).fill(1000))
+        })
+      )
+    )
+    yield* say("a", "abcdefgh")
+    yield* say("b", "never begun")
+    yield* run(2)
+    expect(speaker.stop()).toEqual([
+      { id: "a", played: "abc" },
+      { id: "b", played: "" }
+    ])
+    const count = frames()
+    late?.()
+    yield* run(10)
+    expect(frames()).toBe(count)
+    expect(wheel.idle).toBe(true)
+    expect(told).toEqual(["started a"])
+    expect(speaker.stop()).toEqual([])
+  })
+)
+
+it.scoped("it speaks again after it was stopped", () =>
+  Effect.gen(function* () {
+    const { run, say, speaker, told } = yield* make(fair)
+    yield* say("a", "x".repeat(200))
+    yield* run(3)
+    speaker.stop()
+    yield* say("b", "ok")
+    yield* run(5)
+    expect(told).toEqual(["started a", "started b", "played b"])
+  })
+)

@@ -1,0 +1,104 @@
+import { expect, it } from "@effect/vitest"
+import { Clock, Effect, TestClock } from "effect"
+import * as Timers from "../../src/session/Timers.ts"
+
+/** Timers on the test clock, and what fired when. */
+const make = Effect.gen(function* () {
+  const fired: Array<readonly [string, number]> = []
+  const clock = yield* Effect.clock
+  const now = () => clock.unsafeCurrentTimeMillis()
+  let onFired = (_timer: string): void => {}
+  const timers = yield* Timers.make({
+    now,
+    onFired: (timer) => {
+      fired.push([timer, now()])
+      onFired(timer)
+    }
+  })
+  const whenFired = (handler: (timer: string) => void) => {
+    onFired = handler
+  }
+  return { timers, fired, whenFired }
+})
+
+it.scoped("timers fire once each, in the order of their times", () =>
+  Effect.gen(function* () {
+    const { fired, timers } = yield* make
+    timers.start("late", 300)
+    timers.start("soon", 100)
+    timers.start("between", 200)
+    yield* TestClock.adjust("1 second")
+    expect(fired).toEqual([
+      ["soon", 100],
+      ["between", 200],
+      ["late", 300]
+    ])
+  })
+)
+
+it.scoped("a timer that was stopped does not fire, and does not hold up the others", () =>
+  Effect.gen(function* () {
+    const { fired, timers } = yield* make
+    timers.start("first", 100)
+    timers.start("second", 200)
+    timers.stop("first")
+    timers.stop("never set")
+    yield* TestClock.adjust("1 second")
+    expect(fired).toEqual([["second", 200]])
+  })
+)
+
+it.scoped("a timer that is set again counts from then on", () =>
+  Effect.gen(function* () {
+    const { fired, timers } = yield* make
+    timers.start("it", 100)
+    yield* TestClock.adjust("60 millis")
+    timers.start("it", 100)
+    yield* TestClock.adjust("99 millis")
+    expect(fired).toEqual([])
+    yield* TestClock.adjust("1 millis")
+    expect(fired).toEqual([["it", 160]])
+    timers.start("it", 50)
+    timers.start("it", 20)
+    yield* TestClock.adjust("1 second")
+    expect(fired).toEqual([
+      ["it", 160],
+      ["it", 180]
+    ])
+  })
+)
+
+it.scoped("one that fires may stop, put off and set others, itself included", () =>
+  Effect.gen(function* () {
+    const { fired, timers, whenFired } = yield* make
+    whenFired((timer) => {
+      if (timer !== "a" || fired.length > 1) return
+      timers.stop("stopped")
+      timers.start("put off", 30)
+      timers.start("a", 10)
+    })
+    timers.start("a", 100)
+    timers.start("stopped", 100)
+    timers.start("put off", 100)
+    yield* TestClock.adjust("1 second")
+    expect(fired).toEqual([
+      ["a", 100],
+      ["a", 110],
+      ["put off", 130]
+    ])
+  })
+)
+
+it.effect("none fires after the scope has ended", () =>
+  Effect.gen(function* () {
+    const fired = yield* Effect.scoped(
+      Effect.map(make, ({ fired, timers }) => {
+        timers.start("it", 100)
+        return fired
+      })
+    )
+    yield* TestClock.adjust("1 second")
+    expect(yield* Clock.currentTimeMillis).toBe(1000)
+    expect(fired).toEqual([])
+  })
+)

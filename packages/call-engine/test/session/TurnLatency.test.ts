@@ -1,0 +1,39 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Script } from "@svc/conversation/testing/Script"
+import { Effect } from "effect"
+import { configuration } from "../Engine.ts"
+import { during } from "./VirtualProviders.ts"
+
+describe("the latencies of a turn", () => {
+  it("tell the time from the end of the sound to the end of the turn", () => {
+    const s = Script.greeted()
+    s.wait(1000).input({ _tag: "CallerSpeechStarted" }).wait(500).input({ _tag: "CallerSpeechStopped", late: 160 })
+    s.wait(200).input({ _tag: "CallerFinal", text: "Hi" }).wait(40).input({ _tag: "CallerEndOfTurn" })
+    s.input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." }).wait(10)
+    s.input({ _tag: "SpeechStarted", id: "u1" })
+    expect(s.state.latencies[0]).toMatchObject({ endpointing_ms: 400, response_ms: 10 })
+  })
+
+  it.live("add up: model, voice and what we add is what the caller waits", () =>
+    Effect.gen(function* () {
+      const { state } = yield* during(
+        () => ({}),
+        ({ say, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("3 seconds")
+            yield* say("Hi")
+            yield* wait("4 seconds")
+          }),
+        configuration({ otherwise: "Nice to hear you.", first_token_ms: 300 }).json
+      )
+      const [turn] = state.latencies
+      expect(turn?.llm_ttfb_ms).toBeGreaterThanOrEqual(300)
+      expect(turn?.platform_ms).toBeLessThan(5)
+      expect((turn?.tts_start_ms ?? 0) + (turn?.tts_ttfb_ms ?? 0) + (turn?.platform_ms ?? 0)).toBeCloseTo(
+        turn?.response_ms ?? -1,
+        1
+      )
+      expect(turn?.endpointing_ms).toBeGreaterThanOrEqual(0)
+    })
+  )
+})

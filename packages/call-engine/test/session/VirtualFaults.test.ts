@@ -1,0 +1,249 @@
+import { describe, expect, it } from "@effect/vitest"
+import { healthy } from "@svc/providers/Health"
+import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageModel"
+import { SpeechToTextError } from "@svc/providers/SpeechToText"
+import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import { type Context, Effect } from "effect"
+import { configuration } from "../Engine.ts"
+import { during, recognizer } from "./VirtualProviders.ts"
+
+/** Providers that hang, fail and lie in whole calls, with another to fall back on. */
+
+const model = (generate: Context.Tag.Service<LanguageModel>["generate"]): Context.Tag.Service<LanguageModel> => ({
+  id: "played",
+  models: ["played"],
+  health: Effect.succeed(healthy),
+  generate
+})
+
+const voice = (synthesize: Context.Tag.Service<TextToSpeech>["synthesize"]): Context.Tag.Service<TextToSpeech> => ({
+  id: "played",
+  voices: [{ name: "Sarah", languages: "*", gender: "female" }],
+  sampleRates: [8000],
+  health: Effect.succeed(healthy),
+  synthesize
+})
+
+const answer = configuration({ otherwise: "You said {{user}}." }, { end_session_message: "Bye." }).json
+const sorry = "assistant: I'm sorry, one moment please."
+
+/** One that is asked and never answers, and how often it was asked. */
+const unanswering = () => {
+  let asked = 0
+  return {
+    asked: () => asked,
+    answer: Effect.suspend(() => {
+      asked++
+      return Effect.never
+    })
+  }
+}
+
+describe("a model that hangs", () => {
+  it.live("is given up after ten seconds with an apology; the next one answers, and stays", () =>
+    Effect.gen(function* () {
+      const silent = unanswering()
+      const { result } = yield* during(
+        (loaded) => ({
+          languageModel: [model(() => silent.answer), ...loaded.languageModel]
+        }),
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* say("One")
+            yield* wait("16 seconds")
+            yield* say("Two")
+            yield* wait("4 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result).toEqual([
+        "assistant: Hello.",
+        "user: One",
+        sorry,
+        "assistant: You said One.",
+        "user: Two",
+        "assistant: You said Two."
+      ])
+      expect(silent.asked()).toBe(1)
+    })
+  )
+
+  it.live("as does the next one: the call ends with its farewell, as an error", () =>
+    Effect.gen(function* () {
+      const hangs = model(() => Effect.never)
+      const { result, state } = yield* during(
+        () => ({ languageModel: [hangs, hangs] }),
+        ({ hangups, say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* say("One")
+            yield* wait("25 seconds")
+            return { turns: turns(), hangups: [...hangups] }
+          }),
+        answer
+      )
+      expect(result.turns.slice(2)).toEqual([sorry, "assistant: Bye."])
+      expect(result.hangups).toEqual(["error"])
+      expect(state.outcome).toEqual({ status: "failed", disposition: "failed", ended_reason: "error" })
+    })
+  )
+
+  it.live("is not waited for when it fails at once: the next one answers without a word", () =>
+    Effect.gen(function* () {
+      const refuses = model(() => new LanguageModelError({ reason: "not used for a while", retryable: true }))
+      const { result } = yield* during(
+        (loaded) => ({ languageModel: [refuses, ...loaded.languageModel] }),
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* say("One")
+            yield* wait("4 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result.slice(1)).toEqual(["user: One", "assistant: You said One."])
+    })
+  )
+})
+
+describe("a voice", () => {
+  it.live("that hangs is replaced, with an apology, and nothing of what was to be said is lost or said twice", () =>
+    Effect.gen(function* () {
+      const silent = unanswering()
+      const { result } = yield* during(
+        (loaded) => ({
+          textToSpeech: [voice(() => silent.answer), ...loaded.textToSpeech]
+        }),
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("15 seconds")
+            yield* say("One")
+            yield* wait("4 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result).toEqual([sorry, "assistant: Hello.", "user: One", "assistant: You said One."])
+      expect(silent.asked()).toBe(1)
+    })
+  )
+
+  it.live("that breaks off is replaced at the word where it broke", () =>
+    Effect.gen(function* () {
+      const said: Array<string> = []
+      const { result } = yield* during(
+        ({ textToSpeech: [simulated, ...rest] }) => {
+          if (simulated === undefined) throw new Error("no voice")
+          const breaks = voice((request) =>
+            Effect.gen(function* () {
+              request.sink.write(new Int16Array(8000).fill(1000))
+              request.sink.align("Good morning ".length)
+              request.sink.write(new Int16Array(4000).fill(1000))
+              request.sink.align("Good morning to a".length)
+              yield* Effect.sleep("1200 millis")
+              return yield* new TextToSpeechError({ reason: "broke", retryable: true })
+            })
+          )
+          const next = {
+            ...simulated,
+            synthesize: (request: Parameters<typeof simulated.synthesize>[0]) => {
+              said.push(request.text)
+              return simulated.synthesize(request)
+            }
+          }
+          return { textToSpeech: [breaks, next, ...rest] }
+        },
+        ({ turns, wait }) => Effect.zipRight(wait("12 seconds"), Effect.sync(turns)),
+        { ...answer, first_message: "Good morning to all of you." }
+      )
+      expect(said).toEqual(["to all of you."])
+      expect(result).toEqual(["assistant: Good morning to all of you."])
+    })
+  )
+
+  it.live("that fails as the next one does ends the call without a farewell", () =>
+    Effect.gen(function* () {
+      const broken = voice(() => new TextToSpeechError({ reason: "broke", retryable: true }))
+      const { result, state } = yield* during(
+        () => ({ textToSpeech: [broken, broken] }),
+        ({ turns, wait }) => Effect.zipRight(wait("3 seconds"), Effect.sync(turns)),
+        answer
+      )
+      expect(result).toEqual([])
+      expect(state.outcome?.ended_reason).toBe("error")
+    })
+  )
+})
+
+describe("a recognizer", () => {
+  const broken = new SpeechToTextError({ reason: "broken", retryable: true })
+
+  it.live("that cannot be opened is replaced before the caller notices", () =>
+    Effect.gen(function* () {
+      const refuses = { ...recognizer({}), open: () => broken }
+      const { result } = yield* during(
+        (loaded) => ({ speechToText: [refuses, ...loaded.speechToText] }),
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* say("One")
+            yield* wait("4 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result).toEqual(["assistant: Hello.", "user: One", "assistant: You said One."])
+    })
+  )
+
+  it.live("that breaks while the caller speaks is replaced, and the caller asked to say it again", () =>
+    Effect.gen(function* () {
+      const breaks = recognizer({
+        onFrame: (frame, tell) => {
+          if (frame === 20) tell({ _tag: "Failed", error: broken })
+        }
+      })
+      const { result } = yield* during(
+        (loaded) => ({ speechToText: [breaks, ...loaded.speechToText] }),
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* say("One two three four")
+            yield* wait("9 seconds")
+            yield* say("One")
+            yield* wait("4 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result[1]).toMatch(/^assistant: I'm sor/)
+      expect(result.slice(-2)).toEqual(["user: One", "assistant: You said One."])
+    })
+  )
+
+  it.live("that is deaf is replaced once eight seconds of speech went unheard", () =>
+    Effect.gen(function* () {
+      const { result } = yield* during(
+        (loaded) => ({ speechToText: [recognizer({}), ...loaded.speechToText] }),
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            for (let i = 0; i < 3; i++) {
+              yield* say("Is there anybody there? Hello? I am still here.")
+              yield* wait("7 seconds")
+            }
+            yield* wait("5 seconds")
+            yield* say("One")
+            yield* wait("4 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result.filter((turn) => turn.includes("something went wrong")).length).toBe(1)
+      expect(result.slice(-2)).toEqual(["user: One", "assistant: You said One."])
+    })
+  )
+})

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "@effect/vitest"
+import { replay } from "@svc/conversation/Replay"
+import { facts } from "@svc/conversation/testing/Script"
+import * as PluginLoader from "@svc/plugin-host/PluginLoader"
+import { mulaw8k } from "@svc/providers/Audio"
+import { DialFailed } from "@svc/providers/Telephony"
+import { ConfigProvider, type Duration, Effect, FiberSet, Layer } from "effect"
+import { VirtualTime } from "../../src/media/VirtualTime.ts"
+import * as CallSession from "../../src/session/CallSession.ts"
+import { sessionServices } from "../../src/session/SessionServices.ts"
+import { configuration } from "../Engine.ts"
+import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
+
+/** Placed and transferred calls, whole, with real audio, in virtual time. */
+
+const answer = configuration(
+  { otherwise: "You said {{user}}." },
+  { first_message: "Hello, this is the shop.", voicemail_message: "Please call the shop back." }
+).json
+
+interface Call {
+  readonly log: Log
+  readonly session: CallSession.CallSession
+  readonly transfers: ReadonlyArray<string>
+  readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
+  /** Begins; it takes the time that it takes. */
+  readonly begin: (what: "beep" | { readonly say: string }) => Effect.Effect<void>
+  readonly progress: (state: "ringing" | "completed" | "busy") => Effect.Effect<void>
+  readonly hangup: Effect.Effect<void>
+}
+
+/** Places a call that rings for a second, and lets the test act in it. Its journal must replay without a difference. */
+const during = (
+  act: (call: Call) => Effect.Effect<void>,
+  dialled: "answers" | "hangs" | "busy" = "answers"
+): Effect.Effect<{ readonly outcome: string; readonly log: Log; readonly interrupted: boolean }> =>
+  Effect.gen(function* () {
+    const log: Log = { rows: [], events: [], told: [] }
+    let interrupted = false
+    const server = memory(log, {
+      callStarted: () => Effect.as(Effect.sleep("300 millis"), answer),
+      toolCall: () => Effect.succeed("ok")
+    })
+    const run = Effect.scoped(
+      Effect.gen(function* () {
+        const time = yield* VirtualTime
+        const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+        const services = yield* sessionServices((effect) => void background(effect))
+        const { beep, hangup, leg, progress, say, transfers } = yield* caller
+        const dial = {
+          answers: Effect.as(Effect.sleep("1 second"), leg),
+          hangs: Effect.never,
+          busy: Effect.fail(new DialFailed({ outcome: "busy", reason: "talks" }))
+        }[dialled].pipe(
+          Effect.onInterrupt(() =>
+            Effect.sync(() => {
+              interrupted = true
+            })
+          )
+        )
+        const session = yield* CallSession.make(services, {
+          id: 1,
+          incoming: { dial },
+          agent,
+          facts: { ...facts, outbound: { ring_timeout_seconds: 20, metadata: {} } },
+          formats: [mulaw8k]
+        })
+        yield* act({
+          log,
+          session,
+          transfers,
+          wait: time.advance,
+          begin: (what) => Effect.sync(() => void background(what === "beep" ? beep : say(what.say))),
+          progress,
+          hangup
+        })
+        const state = yield* session.over
+        yield* time.advance("1 second")
+        const replayed = replay(JSON.parse(JSON.stringify(log.rows)))
+        expect(replayed?.differing).toEqual([])
+        const { disposition, ended_reason, status } = state?.outcome ?? {}
+        return { log, interrupted, outcome: `${status} ${disposition} ${ended_reason}` }
+      })
+    )
+    return yield* run.pipe(
+      Effect.provide(Layer.mergeAll(server, VirtualTime.layer(facts.started_at))),
+      Effect.provide(PluginLoader.layer()),
+      Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]]))),
+      Effect.orDie
+    )
+  })
+
+describe("a placed call", () => {
+  it.live("hears who says hello before the agent may speak, and greets all the same", () =>
+    Effect.gen(function* () {
+      const { log, outcome } = yield* during(({ begin, hangup, wait }) =>
+        Effect.gen(function* () {
+          yield* wait("1100 millis")
+          yield* begin({ say: "Hello?" })
+          yield* wait("5 seconds")
+          yield* begin({ say: "Who?" })
+          yield* wait("4 seconds")
+          yield* hangup
+        })
+      )
+      expect(log.told).toEqual([
+        "user: Hello?",
+        "assistant: Hello, this is the shop.",
+        "user: Who?",
+        "assistant: You said Who?."
+      ])
+      expect(outcome).toBe("completed answered caller-hangup")
+    })
+  )
+
+  it.live("to a voicemail leaves the message after the beep, and not over its words", () =>
+    Effect.gen(function* () {
+      const { log, outcome } = yield* during(({ begin, log: { told }, wait }) =>
+        Effect.gen(function* () {
+          yield* wait("1200 millis")
+          yield* begin({ say: "You have reached the voicemail of Ann. Please leave a message after the beep." })
+          yield* wait("5500 millis")
+          expect(told.join()).not.toContain("Please call")
+          yield* begin("beep")
+          yield* wait("10 seconds")
+        })
+      )
+      expect(log.told.at(-1)).toBe("assistant: Please call the shop back.")
+      expect(log.rows.some(({ input }) => input._tag === "BeepHeard")).toBe(true)
+      expect(log.events.some(({ event }) => event === "tool.invoked")).toBe(false)
+      expect(outcome).toBe("completed voicemail agent-hangup")
+    })
+  )
+
+  it.live("whose network hangs stops ringing after its time", () =>
+    Effect.gen(function* () {
+      const { interrupted, log, outcome } = yield* during(({ wait }) => wait("20 seconds"), "hangs")
+      expect(outcome).toBe("no-answer no-answer null")
+      expect(interrupted).toBe(true)
+      expect(log.told).toEqual([])
+    })
+  )
+
+  it.live("that is busy asks nobody anything", () =>
+    Effect.gen(function* () {
+      const { log, outcome } = yield* during(({ wait }) => wait("1 second"), "busy")
+      expect(outcome).toBe("busy busy null")
+      expect(log.events.map(({ event }) => event)).toEqual(["call.ringing"])
+    })
+  )
+
+  it.live("that is transferred tells who asked, hears nothing more, and ends when the network says so", () =>
+    Effect.gen(function* () {
+      const answers: Array<string | null> = []
+      const { outcome } = yield* during(({ begin, hangup, log: { rows }, progress, session, transfers, wait }) =>
+        Effect.gen(function* () {
+          yield* wait("5 seconds")
+          const asked = session.transfer("+15550009999")
+          if (typeof asked === "string") return expect.fail(asked)
+          expect(session.transfer("+15550009998")).toBe("already-active")
+          yield* Effect.forkDaemon(Effect.map(asked, (failure) => answers.push(failure)))
+          yield* wait("1 second")
+          expect(transfers).toEqual(["+15550009999"])
+          yield* progress("ringing")
+          yield* progress("completed")
+          yield* wait("1 second")
+          expect(session.transfer("+15550009998")).toBe("not-in-progress")
+          const before = rows.length
+          yield* begin({ say: "Is this sales?" })
+          yield* wait("30 seconds")
+          expect(rows.length).toBe(before)
+          yield* hangup
+        })
+      )
+      expect(answers).toEqual([null])
+      expect(outcome).toBe("completed transferred transfer")
+    })
+  )
+
+  it.live("whose transfer is under way when another node takes the call over tells who asked", () =>
+    Effect.gen(function* () {
+      const answers: Array<string | null> = []
+      yield* during(({ session, wait }) =>
+        Effect.gen(function* () {
+          yield* wait("5 seconds")
+          const asked = session.transfer("+15550009999")
+          if (typeof asked === "string") return expect.fail(asked)
+          yield* Effect.forkDaemon(Effect.map(asked, (failure) => answers.push(failure)))
+          yield* wait("1 second")
+          session.abandon()
+        })
+      )
+      expect(answers).toEqual(["the call ended"])
+    })
+  )
+})

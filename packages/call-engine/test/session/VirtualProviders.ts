@@ -1,0 +1,134 @@
+import { replay } from "@svc/conversation/Replay"
+import { facts } from "@svc/conversation/testing/Script"
+import * as PluginLoader from "@svc/plugin-host/PluginLoader"
+import { mulaw8k } from "@svc/providers/Audio"
+import { healthy } from "@svc/providers/Health"
+import { Providers } from "@svc/providers/Providers"
+import type { SpeechEvent, SpeechToText } from "@svc/providers/SpeechToText"
+import { ConfigProvider, type Context, type Duration, Effect, FiberSet, Layer } from "effect"
+import { VirtualTime } from "../../src/media/VirtualTime.ts"
+import * as CallSession from "../../src/session/CallSession.ts"
+import { sessionServices } from "../../src/session/SessionServices.ts"
+import { configuration } from "../Engine.ts"
+import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
+
+/** Whole calls in virtual time, with providers that a test makes misbehave. */
+
+type Loaded = Context.Tag.Service<Providers>
+
+export interface VirtualCall {
+  readonly log: Log
+  readonly session: CallSession.CallSession
+  /** Why the leg was hung up, each time. */
+  readonly hangups: ReadonlyArray<string>
+  readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
+  readonly say: (text: string) => Effect.Effect<void>
+  readonly hangup: Effect.Effect<void>
+  /** Role and content of each turn that was told. */
+  readonly turns: () => ReadonlyArray<string>
+}
+
+type Change = (loaded: Loaded) => Partial<Loaded>
+
+const standard: unknown = configuration({ otherwise: "Ok." }).json
+
+/** Makes so many calls at once, lets the test act in them, and hangs up. Their journals must play again without a difference. */
+export const together = <A>(
+  count: number,
+  providers: Change,
+  act: (calls: ReadonlyArray<VirtualCall>, wait: VirtualCall["wait"]) => Effect.Effect<A>,
+  answer: unknown = standard,
+  settings: ReadonlyArray<readonly [string, string]> = []
+) =>
+  Effect.gen(function* () {
+    const log: Log = { rows: [], events: [], told: [] }
+    const rowsOf = (id: number) => log.rows.filter((row) => row.call_id === id)
+    const changed = Layer.effect(
+      Providers,
+      Effect.map(Providers, (loaded) => ({ ...loaded, ...providers(loaded) }))
+    ).pipe(Layer.provide(PluginLoader.layer()))
+    const server = memory(log, { callStarted: () => Effect.succeed(answer), toolCall: () => Effect.succeed("ok") })
+    const ids = Array.from({ length: count }, (_, i) => i + 1)
+    const result = yield* Effect.scoped(
+      Effect.gen(function* () {
+        const time = yield* VirtualTime
+        const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+        const services = yield* sessionServices((effect) => void background(effect))
+        const speak = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+        const wait = (duration: Duration.DurationInput) => Effect.asVoid(time.advance(duration))
+        const calls = yield* Effect.forEach(ids, (id) =>
+          Effect.gen(function* () {
+            const phone = yield* caller
+            const session = yield* CallSession.make(services, {
+              id,
+              incoming: phone.incoming,
+              agent,
+              facts: { ...facts, ...services.facts },
+              formats: [mulaw8k]
+            })
+            return {
+              log,
+              session,
+              hangups: phone.hangups,
+              wait,
+              say: (text: string) => Effect.sync(() => void speak(phone.say(text))),
+              hangup: phone.hangup,
+              turns: () => replay(rowsOf(id))?.state.transcript.map((t) => `${t.role}: ${t.content}`) ?? []
+            }
+          })
+        )
+        const result = yield* act(calls, wait)
+        yield* Effect.forEach(calls, (call) => call.hangup)
+        yield* wait("3 seconds")
+        return result
+      })
+    ).pipe(Effect.provide(Layer.mergeAll(server, VirtualTime.layer(facts.started_at))), Effect.provide(changed))
+    const states = yield* Effect.forEach(ids, (id) => {
+      const replayed = replay(rowsOf(id))
+      return replayed === undefined || replayed.differing.length > 0
+        ? Effect.dieMessage(`rows ${replayed?.differing} of call ${id} play differently`)
+        : Effect.succeed(replayed.state)
+    })
+    return { result, states }
+  }).pipe(
+    Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"], ...settings])))
+  )
+
+/** The same with one call. */
+export const during = <A>(
+  providers: Change,
+  act: (call: VirtualCall) => Effect.Effect<A>,
+  answer: unknown = standard,
+  settings: ReadonlyArray<readonly [string, string]> = []
+) =>
+  Effect.flatMap(
+    together(
+      1,
+      providers,
+      ([call]) => (call === undefined ? Effect.dieMessage("no call") : act(call)),
+      answer,
+      settings
+    ),
+    ({ result, states: [state] }) =>
+      state === undefined ? Effect.dieMessage("no call") : Effect.succeed({ result, state })
+  )
+
+/** A recognizer that a test plays: `onFrame` for each frame, `finish` at the end; both may tell events. */
+export const recognizer = (parts: {
+  readonly id?: string
+  readonly opens?: Effect.Effect<void>
+  readonly onFrame?: (frame: number, tell: (event: SpeechEvent) => void) => void
+  readonly finish?: (tell: (event: SpeechEvent) => void) => Effect.Effect<void>
+}): Context.Tag.Service<SpeechToText> => ({
+  id: parts.id ?? "played",
+  capabilities: { languages: ["en-US"], endpointing: "provider", sampleRates: [8000], keyterms: false },
+  health: Effect.succeed(healthy),
+  open: ({ onEvent }) =>
+    Effect.as(parts.opens ?? Effect.void, {
+      push: (() => {
+        let frame = 0
+        return () => parts.onFrame?.(frame++, onEvent)
+      })(),
+      finish: Effect.suspend(() => parts.finish?.(onEvent) ?? Effect.void)
+    })
+})

@@ -1,0 +1,64 @@
+import type { ExtractedData } from "@svc/api/callbacks/Extraction"
+import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
+import { nothingExtracted } from "./answers/ExtractedValues.ts"
+import type { Outcome } from "./Command.ts"
+import { metadataOf } from "./machines/Outbound.ts"
+import type { Conversation } from "./State.ts"
+
+/** The record of a finished call, before it is known what the call cost. */
+export interface CallRecord extends Outcome {
+  readonly ended_at: Date
+  readonly duration_seconds: number
+  readonly transfer_duration_seconds: number
+  readonly transferred_to: string | null
+  readonly turn_count: number
+  readonly tool_call_count: number
+  readonly tools_called: ReadonlyArray<string>
+  readonly metadata: { readonly [key: string]: unknown }
+  readonly transcript: ReadonlyArray<TranscriptTurn>
+  readonly latency_turns: ReadonlyArray<TurnLatency>
+  readonly extracted_data: ExtractedData
+}
+
+/** What the record of a call without a conversation has in all other fields. */
+export const blankRecord: Omit<CallRecord, "status" | "disposition" | "ended_reason" | "ended_at"> = {
+  duration_seconds: 0,
+  transfer_duration_seconds: 0,
+  transferred_to: null,
+  turn_count: 0,
+  tool_call_count: 0,
+  tools_called: [],
+  metadata: {},
+  transcript: [],
+  latency_turns: [],
+  extracted_data: {}
+}
+
+/**
+ * The record of a conversation that is over. A call is timed from its answer to its end, or to the moment at which the
+ * caller was transferred: from there to the end it is the transfer that is timed.
+ */
+export const recordOf = (state: Conversation): CallRecord => {
+  const endedAt = state.ended_at ?? 0
+  const leftAt = state.transferred?.at ?? endedAt
+  const seconds = state.answered_at === null ? 0 : Math.max(0, (leftAt - state.answered_at) / 1000)
+  const tools = state.entries.flatMap((e) =>
+    e.kind === "agent" ? e.tools.flatMap((t) => (t.note === true ? [] : [t.name])) : []
+  )
+  return {
+    status: state.outcome?.status ?? "failed",
+    disposition: state.outcome?.disposition ?? "failed",
+    ended_reason: state.outcome === null ? "error" : state.outcome.ended_reason,
+    ended_at: new Date(state.facts.started_at + endedAt),
+    duration_seconds: Math.round(seconds),
+    transfer_duration_seconds: Math.max(0, Math.round((endedAt - leftAt) / 1000)),
+    transferred_to: state.transferred?.destination ?? null,
+    turn_count: state.transcript.length,
+    tool_call_count: tools.length,
+    tools_called: [...new Set(tools)],
+    metadata: metadataOf(state),
+    extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction ?? null),
+    transcript: state.transcript,
+    latency_turns: state.latencies
+  }
+}

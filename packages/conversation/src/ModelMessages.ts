@@ -1,0 +1,82 @@
+import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
+import { platformToolsOf } from "./answers/PlatformTools.ts"
+import { playedText, wholeText } from "./machines/Speech.ts"
+import type { AgentEntry, Conversation } from "./State.ts"
+
+/** The conversation as the language model is shown it. What the caller cut off is not part of it. */
+export const history = (state: Conversation): ReadonlyArray<ModelMessage> => [
+  { role: "system", content: state.config?.system_prompt ?? "" },
+  ...state.entries.flatMap((entry): ReadonlyArray<ModelMessage> => {
+    if (entry.kind === "caller") return [{ role: "user", content: entry.content }]
+    return entry.aside ? [] : agent(entry)
+  })
+]
+
+const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
+  const content = entry.interrupted ? playedText(entry) : wholeText(entry)
+  if (entry.tools.length === 0) return content === "" ? [] : [{ role: "assistant", content }]
+  const calls = entry.tools.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
+  return [
+    { role: "assistant", content, tool_calls: calls },
+    ...entry.tools.map(
+      (tool): ModelMessage => ({
+        role: "tool",
+        tool_call_id: tool.id,
+        name: tool.name,
+        content: typeof tool.result === "string" ? tool.result : JSON.stringify(tool.result ?? null)
+      })
+    )
+  ]
+}
+
+/** How the model transfers a call, created from `transfer_destinations` (spec 6.6, decisions §4.17). */
+const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
+  name: "transfer_call",
+  description: "Transfers the phone call to somebody else. Tell the caller first.",
+  parameters: {
+    type: "object",
+    properties: {
+      destination: { type: "string", enum: labels, description: "Whom to transfer the caller to" },
+      reason: { type: "string", description: "Why, in a few words" }
+    },
+    required: ["destination"]
+  }
+})
+
+/** How the model tells that it talks to a machine, while that is not known. */
+const voicemailReached: ModelTool = {
+  name: "svc_voicemail_reached",
+  description: "Call this, and say nothing, when a voicemail or an answering machine took the call and not a person.",
+  parameters: { type: "object", properties: {} }
+}
+
+const createdTools = ({ config, voicemail }: Conversation): ReadonlyArray<ModelTool> => {
+  const labels = Object.keys(config?.transfer_destinations ?? {})
+  return [
+    ...(labels.length === 0 ? [] : [transferCall(labels)]),
+    ...(voicemail === "unknown" ? [voicemailReached] : [])
+  ]
+}
+
+/** The tools that the model may call. */
+export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
+  ...(state.config?.tools ?? []).map(({ name, description, parameters, usage_instructions }) => ({
+    name,
+    description: usage_instructions === undefined ? description : `${description}\n\n${usage_instructions}`,
+    parameters
+  })),
+  ...createdTools(state),
+  ...(state.config === null ? [] : platformToolsOf(state.config))
+]
+
+/** What the model is told when values are to be drawn from the call. */
+const extractionTask =
+  "The phone call is over. Draw from it the values that the schema asks for, as one JSON object, and say nothing else. " +
+  "Use null for what was not said; guess nothing."
+
+/** The call as it was heard, for drawing values from it. The call's own prompt tells what it was about. */
+export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => [
+  { role: "system", content: state.config?.system_prompt ?? "" },
+  ...state.transcript.map(({ content, role }): ModelMessage => ({ role, content })),
+  { role: "system", content: extractionTask }
+]

@@ -1,0 +1,49 @@
+import { hash } from "node:crypto"
+import type { Command } from "./Command.ts"
+import { type Conversation, start, step } from "./Conversation.ts"
+import type { Facts, Input } from "./Input.ts"
+
+/** A journal row as replay needs it. */
+export interface RecordedInput {
+  readonly seq: number
+  readonly input: Facts | Input
+  readonly commands: string
+}
+
+/**
+ * A short digest of the commands that a step gave; equal commands, equal digest. The order of an object's fields does not
+ * count: the database that keeps the journal does not keep it.
+ */
+export const digest = (commands: ReadonlyArray<Command>): string =>
+  commands.length === 0 ? "" : hash("sha1", JSON.stringify(ordered(commands)), "base64url").slice(0, 10)
+
+const ordered = (value: unknown): unknown => {
+  if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.map(ordered)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, inner]) => [key, ordered(inner)]))
+}
+
+/** What a journal gives when it is played again. */
+export interface Replayed {
+  readonly state: Conversation
+  readonly steps: ReadonlyArray<{ readonly input: Facts | Input; readonly commands: ReadonlyArray<Command> }>
+  /** Rows whose commands were others when the call was live: the logic has changed since. */
+  readonly differing: ReadonlyArray<number>
+}
+
+/** Runs a journal through the conversation again; undefined when it does not begin with the call's facts. */
+export const replay = (rows: ReadonlyArray<RecordedInput>): Replayed | undefined => {
+  const first = rows[0]
+  if (first === undefined || first.input._tag !== "Facts") return undefined
+  let [state, commands] = start(first.input)
+  const steps = [{ input: first.input as Facts | Input, commands }]
+  const differing = digest(commands) === first.commands ? [] : [first.seq]
+  for (const row of rows.slice(1)) {
+    if (row.input._tag === "Facts") continue
+    ;[state, commands] = step(state, row.input)
+    steps.push({ input: row.input, commands })
+    if (digest(commands) !== row.commands) differing.push(row.seq)
+  }
+  return { state, steps, differing }
+}

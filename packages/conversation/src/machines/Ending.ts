@@ -1,0 +1,167 @@
+import type { EndedReason } from "@svc/api/calls/Call"
+import type { Outcome } from "../Command.ts"
+import type { Input } from "../Input.ts"
+import { command, type Draft, openEntries, patch, startTimer, stopTimer, updateAgent } from "../State.ts"
+import * as AfterCall from "./AfterCall.ts"
+import * as Gather from "./Gather.ts"
+import * as Model from "./Model.ts"
+import * as Speech from "./Speech.ts"
+import * as Tools from "./Tools.ts"
+import * as Transfer from "./Transfer.ts"
+import * as Turn from "./Turn.ts"
+
+/**
+ * How a call ends.
+ *
+ * | phase | on | then |
+ * |---|---|---|
+ * | starting, answering | no usable configuration | refused: failed |
+ * | starting, answering | caller gone | canceled |
+ * | menu | no usable second configuration | over: failed |
+ * | live | end_call | what is being said, then the farewell, then we hang up |
+ * | connected, menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
+ * | ending | all spoken, or {@link farewellMs} over | we hang up |
+ * | menu, live, ending | caller gone, or we hung up | draining: the recognizer is asked for its last words |
+ * | draining | they are there, or do not come within {@link drainMs} | over |
+ * | transferred | either party gone, API, shutdown | over, as transferred |
+ *
+ * The reason is the first one: a caller who hangs up during our farewell does not change it.
+ */
+
+/** The longest that a farewell may take. */
+export const farewellMs = 15_000
+/** The same when the process is about to stop; with {@link clearMs} and {@link drainMs} less than what the engine waits. */
+export const shutdownFarewellMs = 6_000
+/** The longest wait for the recognizer's last words after the hang-up. */
+export const drainMs = 1_500
+/** How long we wait to hear what was played before we hang up all the same. */
+const clearMs = 1_000
+
+const outcomeOf = (reason: EndedReason): Outcome =>
+  reason === "error"
+    ? { status: "failed", disposition: "failed", ended_reason: "error" }
+    : { status: "completed", disposition: "answered", ended_reason: reason }
+
+/** Ends a live call from our side, with the farewell. */
+export const begin = (
+  d: Draft,
+  reason: EndedReason,
+  options: {
+    readonly finishSpeech?: boolean
+    readonly limitMs?: number
+    readonly farewell?: boolean
+    /** When it is not what follows from the reason. */
+    readonly outcome?: Outcome
+    /** Said in place of the farewell; null: nothing is. */
+    readonly message?: string | null
+  } = {}
+): void => {
+  if (!["live", "menu", "connected"].includes(d.state.phase)) return
+  for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"]) stopTimer(d, timer)
+  Model.cancel(d)
+  Transfer.cancel(d, "the call ended")
+  Tools.cancelAll(d)
+  Gather.cancelAll(d)
+  patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging: false } })
+  patch(d, { revoicing: false })
+  if (d.state.interruption !== null) {
+    const { clearing } = d.state.interruption
+    patch(d, { interruption: null })
+    if (!clearing) Speech.dropHeld(d)
+  } else if (options.finishSpeech !== true && Speech.isSpeaking(d.state)) Speech.stop(d)
+  const text = options.message === undefined ? (d.state.config?.end_session_message ?? null) : options.message
+  if (text !== null && options.farewell !== false) Speech.announce(d, text)
+  startTimer(d, "farewell", options.limitMs ?? farewellMs)
+}
+
+/** In the ending: hangs up as soon as nothing is left to say. Called at the end of every step. */
+export const continueEnding = (d: Draft): void => {
+  const { ending, phase } = d.state
+  if (phase !== "ending" || ending === null) return
+  const waits = openEntries(d.state).some((e) => e.utterances.some((u) => u.state === "held"))
+  if (!Speech.isSpeaking(d.state) && !waits) finish(d, ending.outcome, hangupReason(ending.outcome))
+}
+
+const hangupReason = (outcome: Outcome): string => outcome.ended_reason ?? outcome.status
+
+/** The farewell took too long. */
+export const onFarewellTimer = (d: Draft): void => {
+  const { ending } = d.state
+  if (ending === null) return
+  if (!ending.hanging && Speech.isSpeaking(d.state)) {
+    patch(d, { ending: { ...ending, hanging: true } })
+    Speech.stop(d)
+    startTimer(d, "farewell", clearMs)
+  } else finish(d, ending.outcome, hangupReason(ending.outcome))
+}
+
+/** The other side is gone, or never was: the call is over, with the reason that was decided before, if any. */
+export const over = (d: Draft, outcome: Outcome): void =>
+  finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
+
+/** The same when nothing more can be done for the call: the process that held it is gone. */
+export const cutOff = (d: Draft): void =>
+  finish(d, d.state.ending?.outcome ?? failed, hangupReason(failed), AfterCall.skip)
+
+/** Hangs up; what the recognizer has not told yet is waited for a little. */
+const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof AfterCall.skip): void => {
+  Model.cancel(d)
+  Transfer.cancel(d, outcome.ended_reason === "caller-hangup" ? "the caller hung up" : "the call ended")
+  Tools.cancelAll(d)
+  Gather.cancelAll(d)
+  Speech.hush(d)
+  for (const entry of openEntries(d.state)) {
+    updateAgent(d, entry.turn, (e) => ({
+      ...e,
+      generating: false,
+      interrupted: e.interrupted || e.utterances.some((u) => u.state !== "played"),
+      utterances: e.utterances.map((u) => (u.state === "played" ? u : { ...u, state: "cut" }))
+    }))
+  }
+  Speech.closeFinished(d)
+  for (const timer of d.state.timers) stopTimer(d, timer)
+  patch(d, { phase: "draining", ended_at: d.at, interruption: null, ending: { outcome, hanging: true } })
+  command(d, { _tag: "Hangup", reason })
+  if (d.state.listening && next === undefined) {
+    startTimer(d, "drain", drainMs)
+    command(d, { _tag: "StopListening" })
+  } else conclude(d, outcome, next)
+}
+
+/** The last step of every call with somebody on the line. Words of an unfinished turn are kept: they are often why somebody hung up. */
+const conclude = (d: Draft, outcome: Outcome, next = AfterCall.begin): void => {
+  stopTimer(d, "drain")
+  Turn.commit(d)
+  next(d, outcome)
+}
+
+/** After the hang-up only the caller's last words count. */
+export const onDraining = (d: Draft, input: Input): void => {
+  const outcome = d.state.ending?.outcome ?? failed
+  switch (input._tag) {
+    case "CallerPartial":
+      Turn.noteWords(d, input.text, false)
+      return
+    case "CallerFinal":
+      Turn.noteWords(d, input.text, true)
+      return
+    case "TimerFired":
+      if (input.timer === "drain" && d.state.timers.has("drain")) conclude(d, outcome)
+      return
+    case "RecognizerFinished":
+    case "RecognizerFailed":
+      conclude(d, outcome)
+      return
+    case "EndRequested":
+      if (input.by === "shutdown") patch(d, { stopping: true })
+      return
+    case "Crashed":
+      conclude(d, outcome, AfterCall.skip)
+      return
+  }
+}
+
+export const failed: Outcome = { status: "failed", disposition: "failed", ended_reason: "error" }
+export const rejected: Outcome = { status: "rejected", disposition: "rejected", ended_reason: null }
+export const canceled: Outcome = { status: "canceled", disposition: "no-answer", ended_reason: "caller-hangup" }
+export const hungUp: Outcome = { status: "completed", disposition: "answered", ended_reason: "caller-hangup" }

@@ -1,0 +1,38 @@
+import { type Draft, startTimer, stopTimer } from "../State.ts"
+import * as Speech from "./Speech.ts"
+
+/**
+ * `max_duration` runs from the answer. `inactivity_timeout` runs while the agent waits for the caller: not while either
+ * speaks, the model thinks, a tool runs, digits are gathered or a transfer is under way.
+ */
+
+/** Called at the answer, and when the configuration comes after it. */
+export const onAnswered = (d: Draft): void => {
+  const { answered_at, config, facts } = d.state
+  const limit = (config?.max_duration ?? facts.agent.max_duration) * 1000
+  startTimer(d, "max_duration", Math.max(0, limit - (d.at - (answered_at ?? d.at))))
+}
+
+const isIdle = (d: Draft): boolean =>
+  d.state.phase === "live" &&
+  !d.state.caller.speaking &&
+  d.state.model === null &&
+  !d.state.owed &&
+  d.state.interruption === null &&
+  d.state.gathers.length === 0 &&
+  (d.state.transfer === null || d.state.transfer.stage === "given up") &&
+  d.state.voicemail !== "machine" &&
+  !Speech.isSpeaking(d.state)
+
+/** Starts or stops the inactivity timer as the state asks; called at the end of every step. */
+export const watchInactivity = (d: Draft): void => {
+  const limit = d.state.config?.inactivity_timeout ?? null
+  if (limit === null) return
+  const running = d.state.timers.has("inactivity")
+  if (isIdle(d)) {
+    if (!running) startTimer(d, "inactivity", limit * 1000)
+  } else if (running) stopTimer(d, "inactivity")
+}
+
+/** The caller did something that is not speech: the time starts anew. */
+export const noteActivity = (d: Draft): void => stopTimer(d, "inactivity")

@@ -1,0 +1,54 @@
+import type { Outcome } from "../Command.ts"
+import type { Input, InputOf } from "../Input.ts"
+import type { Conversation } from "../State.ts"
+
+/**
+ * A call that we place (decisions §4.18): it rings until it is answered, refused, or its time is over; then the agent's
+ * server is asked, and the conversation is as any other.
+ *
+ * | phase | on | then |
+ * |---|---|---|
+ * | answering | answered | connected: `call.started`, and the configuration is asked for |
+ * | answering | busy, no answer, declined, could not be placed | over |
+ * | answering | `ring_timeout_seconds` | over: no-answer |
+ * | connected | the configuration, or a menu | live, or menu |
+ * | connected | no usable configuration | over: failed |
+ */
+
+/** A call that was not answered (decisions §4.1, 4.2, 4.15, 4.18). A declined one is `failed`; its reason is in the timeline. */
+export const outcomeOf = (failed: InputOf<"DialFailed">["outcome"]): Outcome => {
+  switch (failed) {
+    case "busy":
+      return { status: "busy", disposition: "busy", ended_reason: null }
+    case "no-answer":
+      return { status: "no-answer", disposition: "no-answer", ended_reason: null }
+    case "rejected":
+    case "failed":
+      return { status: "failed", disposition: "failed", ended_reason: "error" }
+  }
+}
+
+/** The timer of a call that rings. */
+export const ringTimer = "ring"
+
+/** Whether an input is the ringing's, which comes before the answer. */
+export const isOfRinging = (input: Input): boolean => input._tag === "TimerFired" && input.timer === ringTimer
+
+/**
+ * Whether the caller's words began before the agent could speak: who picks up a phone says hello first. They do not cut
+ * the greeting, which is the answer to them.
+ */
+export const isHello = ({ caller, config, entries, facts, opened_at }: Conversation): boolean =>
+  facts.outbound !== undefined &&
+  opened_at !== null &&
+  config !== null &&
+  config.first_message !== null &&
+  caller.speaking &&
+  caller.since <= opened_at &&
+  !entries.some((e) => e.kind === "caller")
+
+/** What is stored with the call: what the one who placed it gave, under what the agent's server gave. */
+export const metadataOf = ({ config, facts }: Conversation): { readonly [key: string]: unknown } => ({
+  ...facts.outbound?.metadata,
+  ...config?.metadata
+})

@@ -1,0 +1,206 @@
+import { toolSeconds } from "@svc/api/callbacks/CallStarted"
+import { Either } from "effect"
+import { dispositionOf, endCall, sendSms, smsOf } from "../answers/PlatformTools.ts"
+import type { InputOf } from "../Input.ts"
+import * as WaitingWords from "../phrases/WaitingWords.ts"
+import {
+  type AgentEntry,
+  command,
+  type Draft,
+  emit,
+  ensureAgent,
+  ids,
+  patch,
+  startTimer,
+  stopTimer,
+  type ToolUse,
+  updateAgent
+} from "../State.ts"
+import * as Gather from "./Gather.ts"
+import * as Model from "./Model.ts"
+
+/**
+ * The tools of a turn run side by side, each with its own time limit:
+ *
+ * | a tool is | on | then |
+ * |---|---|---|
+ * | called | it is defined for this call | asked of the agent's server, timer started |
+ * | called | it wants digits | gathered first, then asked with `gathered_input` and `gather_status` in its arguments |
+ * | called | it is `transfer_call` with a destination of this call | pending until the transfer is over; see Transfer |
+ * | called | it was not offered to the model in this turn | answered with an error at once; nobody hears of it |
+ * | called | it is `svc_send_sms` | the message is sent by us; one that is not within the limits is an error at once |
+ * | pending | ToolAnswered, ToolFailed | tool.completed with its result |
+ * | pending | its timer | tool.timeout; the model goes on without a result |
+ *
+ * When none is pending, the model goes on.
+ */
+
+/** By which the model tells that a machine took the call that we placed; see Voicemail. */
+export const voicemailTool = "svc_voicemail_reached"
+
+const timer = (id: string): string => `tool:${id}`
+
+type Called = InputOf<"ModelToolCalls">["calls"][number]
+
+const useOf = (entry: AgentEntry, id: string): ToolUse | undefined => entry.tools.find((t) => t.id === id)
+
+const pendingEntry = (d: Draft, id: string): AgentEntry | undefined =>
+  d.state.entries.findLast((e): e is AgentEntry => e.kind === "agent" && useOf(e, id)?.pending === true)
+
+const addUse = (d: Draft, turn: number, use: ToolUse): void =>
+  updateAgent(d, turn, (e) => ({ ...e, tools: [...e.tools, use] }))
+
+/** Starts the tools of a model turn. Returns the disposition that `end_call` was given, when it was called. */
+export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | null => {
+  const ending = Model.isOffered(d, endCall) ? input.calls.find((c) => c.name === endCall) : undefined
+  if (ending !== undefined) {
+    const disposition = dispositionOf(ending.arguments)
+    addUse(d, input.turn, { ...ending, timeout_seconds: 0, pending: false, result: { disposition } })
+    invoked(d, ending)
+    emit(d, { event: "tool.completed", data: { ...names(d, ending), result: { disposition } } })
+    return disposition
+  }
+  for (const call of input.calls) {
+    // A model that repeats an id would have two answers for one question.
+    const taken = d.state.entries.some((e) => e.kind === "agent" && useOf(e, call.id) !== undefined)
+    start(d, input.turn, taken ? { ...call, id: `${call.id}_${input.turn}_${d.commands.length}` } : call)
+  }
+  return null
+}
+
+/** The model wants to transfer the caller; once it has finished what it says. */
+const transfer = (d: Draft, turn: number, call: Pick<ToolUse, "id" | "name" | "arguments">): void => {
+  const destinations = d.state.config?.transfer_destinations ?? {}
+  const { destination: label, reason } = call.arguments
+  const destination = typeof label === "string" && Object.hasOwn(destinations, label) ? destinations[label] : undefined
+  const busy = d.state.transfer !== null && d.state.transfer.stage !== "given up"
+  addUse(d, turn, { ...call, timeout_seconds: 0, pending: true, result: null })
+  invoked(d, call)
+  if (destination === undefined || busy) {
+    const error = busy
+      ? "A transfer is under way already."
+      : `There is no such destination. There are: ${Object.keys(destinations).join(", ")}.`
+    answer(d, call.id, { error })
+    return
+  }
+  const why = typeof reason === "string" && reason.trim() !== "" ? reason.trim() : null
+  patch(d, { transfer: { destination, reason: why, tool: call.id, stage: "waiting" } })
+}
+
+/** Shows the model what was done without it, as if it had called a tool. */
+export const note = (d: Draft, name: string, args: ToolUse["arguments"], result: unknown): void => {
+  const turn = d.state.next_turn
+  patch(d, { next_turn: turn + 1 })
+  ensureAgent(d, turn, false)
+  addUse(d, turn, { id: `svc_${turn}`, name, arguments: args, timeout_seconds: 0, pending: false, result, note: true })
+}
+
+const start = (d: Draft, turn: number, call: Called): void => {
+  const { config } = d.state
+  const refused = (error: string) => ({ ...call, timeout_seconds: 0, pending: false, result: { error } })
+  const answered = (error: string) => addUse(d, turn, refused(error))
+  if (!Model.isOffered(d, call.name)) {
+    // Nothing was called: the record does not count it.
+    addUse(d, turn, { ...refused(`There is no tool ${call.name}.`), note: true })
+    return
+  }
+  if (call.name === "transfer_call") {
+    transfer(d, turn, call)
+    return
+  }
+  if (call.name === voicemailTool) {
+    const result = { status: "noted" }
+    addUse(d, turn, { ...call, timeout_seconds: 0, pending: false, result })
+    invoked(d, call)
+    emit(d, { event: "tool.completed", data: { ...names(d, call), result } })
+    return
+  }
+  if (call.name === sendSms) {
+    const sms = smsOf(call.arguments)
+    const timeout_seconds = config?.send_sms?.timeout_seconds ?? toolSeconds
+    if (Either.isLeft(sms)) answered(sms.left)
+    else addUse(d, turn, { ...call, timeout_seconds, pending: true, result: null })
+    invoked(d, call)
+    if (Either.isLeft(sms))
+      emit(d, { event: "tool.completed", data: { ...names(d, call), result: { error: sms.left } } })
+    else run(d, call.id)
+    return
+  }
+  const definition = config?.tools.find((t) => t.name === call.name)
+  if (definition === undefined) {
+    answered(`There is no tool ${call.name}.`)
+    return
+  }
+  addUse(d, turn, { ...call, timeout_seconds: definition.timeout_seconds, pending: true, result: null })
+  invoked(d, call)
+  if (definition.gather === undefined) run(d, call.id)
+  else Gather.enqueue(d, { kind: "tool", id: call.id }, definition.gather)
+}
+
+/** Asks for the result of a tool: of the network, or of the agent's server. `gathered`: what the caller typed for it. */
+export const run = (d: Draft, id: string, gathered: { readonly [name: string]: string | null } = {}): void => {
+  const entry = pendingEntry(d, id)
+  const use = entry === undefined ? undefined : useOf(entry, id)
+  if (use === undefined) return
+  const sms = use.name === sendSms ? smsOf(use.arguments) : undefined
+  if (sms !== undefined && Either.isRight(sms)) command(d, { _tag: "SendSms", id, ...sms.right })
+  else command(d, { _tag: "InvokeTool", id, name: use.name, arguments: { ...use.arguments, ...gathered } })
+  startTimer(d, timer(id), use.timeout_seconds * 1000)
+  WaitingWords.onToolStarted(d)
+}
+
+const names = (d: Draft, use: { readonly id: string; readonly name: string }) => ({
+  ...ids(d),
+  tool_name: use.name,
+  tool_call_id: use.id
+})
+
+const invoked = (d: Draft, use: Pick<ToolUse, "id" | "name" | "arguments">): void =>
+  emit(d, { event: "tool.invoked", data: { ...names(d, use), arguments: use.arguments } })
+
+const settle = (d: Draft, entry: AgentEntry, id: string, result: unknown): void => {
+  stopTimer(d, timer(id))
+  updateAgent(d, entry.turn, (e) => ({
+    ...e,
+    tools: e.tools.map((t) => (t.id === id ? { ...t, pending: false, result } : t))
+  }))
+}
+
+/** A tool has its result; the model goes on when it was the last. */
+export const answer = (d: Draft, id: string, result: unknown): void => {
+  const entry = pendingEntry(d, id)
+  const use = entry === undefined ? undefined : useOf(entry, id)
+  if (entry === undefined || use === undefined) return
+  settle(d, entry, id, result)
+  emit(d, { event: "tool.completed", data: { ...names(d, use), result } })
+  Model.continueAfterTools(d)
+}
+
+export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => answer(d, input.id, input.result)
+
+export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => answer(d, input.id, { error: input.reason })
+
+/** The id of the tool whose timer this is, or undefined. */
+export const ofTimer = (name: string): string | undefined => (name.startsWith("tool:") ? name.slice(5) : undefined)
+
+export const onTimeout = (d: Draft, id: string): void => {
+  const entry = pendingEntry(d, id)
+  const use = entry === undefined ? undefined : useOf(entry, id)
+  if (entry === undefined || use === undefined) return
+  command(d, { _tag: "CancelTool", id })
+  settle(d, entry, id, { error: "The tool did not answer in time." })
+  emit(d, { event: "tool.timeout", data: { ...names(d, use), timeout_seconds: use.timeout_seconds } })
+  Model.continueAfterTools(d)
+}
+
+/** Gives up all that still run: the call is about to end. */
+export const cancelAll = (d: Draft): void => {
+  patch(d, { owed: false })
+  for (const entry of d.state.entries) {
+    if (entry.kind !== "agent") continue
+    for (const use of entry.tools.filter((t) => t.pending)) {
+      command(d, { _tag: "CancelTool", id: use.id })
+      settle(d, entry, use.id, { error: "The call ended." })
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest"
+import { storyOf } from "../src/CallStory.ts"
+import { start, step } from "../src/Conversation.ts"
+import { digest, type RecordedInput } from "../src/Replay.ts"
+import { config, facts, Script } from "../src/testing/Script.ts"
+
+/** The journal of a call in which the caller asks, a tool answers, and the caller hangs up. */
+const journal = (): ReadonlyArray<RecordedInput> => {
+  const s = Script.live()
+  s.play("u0").wait(500).say("Look it up")
+  s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: { a: 1 } }] })
+  s.input({ _tag: "ModelDone", turn: 1 })
+    .wait(80)
+    .input({ _tag: "ToolAnswered", id: "t", result: { n: 1 } })
+  s.input({ _tag: "ModelSentence", turn: 2, text: "It is one." }).input({ _tag: "ModelDone", turn: 2 })
+  return journalOf(s.play("u1").wait(900).input({ _tag: "CallerHungUp" }))
+}
+
+const journalOf = (s: Script): ReadonlyArray<RecordedInput> => {
+  let [state, commands] = start(facts)
+  const rows: Array<RecordedInput> = [{ seq: 0, input: facts, commands: digest(commands) }]
+  for (const [i, input] of s.inputs.entries()) {
+    ;[state, commands] = step(state, input)
+    rows.push({ seq: i + 1, input, commands: digest(commands) })
+  }
+  return rows
+}
+
+describe("the story of a call", () => {
+  const story = storyOf(journal())
+  const told = (actor: string) => story?.lines.filter((line) => line.actor === actor).map(({ what }) => what)
+
+  it("tells who did what, in order of time", () => {
+    expect(story?.isOfOtherVersion).toBe(false)
+    expect(told("caller")).toEqual(["Look it up", "hung up"])
+    expect(told("tool")).toEqual(["lookup", "result"])
+    expect(told("event")).toContain("tool.invoked")
+    expect(told("call")?.at(-1)).toBe("ended: completed, answered, caller-hangup")
+    const times = story?.lines.map(({ at }) => at) ?? []
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+  })
+
+  it("shows what tools and the model were given", () => {
+    expect(story?.lines.find(({ what }) => what === "lookup")?.detail).toEqual({ a: 1 })
+    expect(story?.lines.find(({ actor, what }) => actor === "tool" && what === "result")?.detail).toEqual({ n: 1 })
+    expect(JSON.stringify(story?.lines.find(({ what }) => what.startsWith("asked for turn"))?.detail)).toContain(
+      "Look it up"
+    )
+  })
+
+  it("tells of a menu, its choice and digits that were asked for, with what was wrong in the menu's answer", () => {
+    const rules = { prompt: "1?", voice: null, language: null, max_digits: 1, terminator: "", timeout_seconds: 5 }
+    const warnings = [{ field: "pre_gather.digits", reason: "not valid" }]
+    const s = new Script().input({ _tag: "MenuAnswered", menu: { rules, max_retries: 0 }, warnings })
+    s.input({ _tag: "Answered" }).input({ _tag: "Dtmf", digit: "2" }).input({ _tag: "ConfigAnswered", config })
+    s.input({ _tag: "GatherRequested", rules }).input({ _tag: "CallerHungUp" })
+    const { lines, warnings: left } = storyOf(journalOf(s)) ?? { lines: [], warnings: [] }
+    const whats = lines.map(({ what }) => what)
+    expect(whats).toEqual(
+      expect.arrayContaining([
+        "answered call.started: a menu first",
+        "key 2",
+        "asked for the choice",
+        "answered call.started",
+        "digits asked for through the API"
+      ])
+    )
+    expect(lines.find(({ what }) => what === "asked for the choice")?.detail).toMatchObject({ gathered_digit: "2" })
+    expect(left).toEqual(warnings)
+  })
+
+  it("says so when another version held the call", () => {
+    const [first, second, ...rest] = journal()
+    if (first === undefined || second === undefined) throw new Error("a journal has rows")
+    expect(storyOf([first, { ...second, commands: "other" }, ...rest])?.isOfOtherVersion).toBe(true)
+  })
+
+  it("is none without the facts of a call", () => {
+    expect(storyOf([])).toBeUndefined()
+    expect(storyOf(journal().slice(1))).toBeUndefined()
+  })
+})

@@ -1,0 +1,262 @@
+import { Schema } from "effect"
+import type { Command } from "../src/Command.ts"
+import type { Facts, Input, UntimedInput } from "../src/Input.ts"
+import { Input as InputSchema } from "../src/Input.ts"
+import { config, facts, tool } from "../src/testing/Script.ts"
+import { fairWorld, PlayedCall } from "./PlayedCall.ts"
+
+/**
+ * Recorded conversations as files that a person can read; see golden/README.md. A file has a head (title, prose, settings)
+ * and lines that begin with `>`: what happens from outside. All other lines are what the conversation made of it, and are
+ * written by {@link render}.
+ */
+
+const Settings = Schema.Struct({
+  config: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
+  facts: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
+  world: Schema.optional(
+    Schema.Struct({
+      voice: Schema.optional(Schema.NullOr(Schema.Number)),
+      recognizer: Schema.optional(Schema.NullOr(Schema.Number))
+    })
+  )
+})
+
+type Act = (call: PlayedCall) => UntimedInput | undefined
+
+interface Due {
+  readonly at: number
+  readonly act: Act
+  /** The line of the file that it comes from, where it is the first thing of it. */
+  readonly line?: string
+}
+
+const seconds = (at: number): string => (at / 1000).toFixed(3).padStart(7)
+
+const decodeInput = Schema.decodeUnknownSync(InputSchema)
+
+const currentTurn = (call: PlayedCall): number => call.state.model?.turn ?? 0
+
+/** How long the caller takes for a text, in milliseconds. */
+const spokenMs = (text: string): number => text.length * 60
+
+let toolIds = 0
+
+/** The first line that is not the author's. */
+const opening = "          (the call comes in)"
+
+const verbs: ReadonlyArray<string> = [
+  "configured",
+  "answered",
+  "caller says",
+  "caller makes a noise",
+  "caller presses",
+  "caller hangs up",
+  "model says",
+  "model calls",
+  "model fails",
+  "tool answers",
+  "voice fails",
+  "recognizer fails",
+  "api ends the call",
+  "nothing"
+]
+
+/** What a line stands for: things that happen, each so many milliseconds after its time. */
+const actsOf = (what: string, conf: typeof config): ReadonlyArray<readonly [number, Act]> => {
+  const verb = verbs.find((v) => what === v || what.startsWith(`${v} `)) ?? ""
+  const rest = what.slice(verb.length).trim()
+  switch (verb) {
+    case "configured":
+      return [[0, () => ({ _tag: "ConfigAnswered", config: conf })]]
+    case "answered":
+      return [[0, () => ({ _tag: "Answered" })]]
+    case "caller says": {
+      const text: string = JSON.parse(rest)
+      const long = spokenMs(text)
+      const first = text.split(" ").slice(0, 1).join(" ")
+      return [
+        [60, () => ({ _tag: "CallerSpeechStarted", late: 60 })],
+        [spokenMs(first) + 100, () => ({ _tag: "CallerPartial", text: first })],
+        [long + 160, () => ({ _tag: "CallerSpeechStopped", late: 160 })],
+        [long + 200, () => ({ _tag: "CallerFinal", text })],
+        [long + 200, () => ({ _tag: "CallerEndOfTurn" })]
+      ]
+    }
+    case "caller makes a noise": {
+      const long = Number(rest) * 1000
+      return [
+        [60, () => ({ _tag: "CallerSpeechStarted", late: 60 })],
+        [long + 160, () => ({ _tag: "CallerSpeechStopped", late: 160 })]
+      ]
+    }
+    case "caller presses":
+      return [...rest].map((digit, i) => [i * 200, () => ({ _tag: "Dtmf", digit })] as const)
+    case "caller hangs up":
+      return [[0, () => ({ _tag: "CallerHungUp" })]]
+    case "model says": {
+      const sentences: ReadonlyArray<string> = JSON.parse(rest).match(/[^.!?]+[.!?]*\s*/g) ?? []
+      return [
+        [0, (call) => ({ _tag: "ModelStarted", turn: currentTurn(call) })],
+        ...sentences.map((text, i): readonly [number, Act] => [
+          (i + 1) * 50,
+          (call) => ({ _tag: "ModelSentence", turn: currentTurn(call), text: text.trim() })
+        ]),
+        [sentences.length * 50 + 50, (call) => ({ _tag: "ModelDone", turn: currentTurn(call) })]
+      ]
+    }
+    case "model calls": {
+      const [name = "", args = "{}"] = rest.split(/ (.*)/)
+      const id = `t${++toolIds}`
+      return [
+        [
+          0,
+          (call) => ({
+            _tag: "ModelToolCalls",
+            turn: currentTurn(call),
+            calls: [{ id, name, arguments: JSON.parse(args) }]
+          })
+        ],
+        [20, (call) => ({ _tag: "ModelDone", turn: currentTurn(call) })]
+      ]
+    }
+    case "model fails":
+      return [[0, (call) => ({ _tag: "ModelFailed", turn: currentTurn(call), reason: "the model broke" })]]
+    case "tool answers":
+      return [
+        [
+          0,
+          (call) => {
+            const uses = call.state.entries.flatMap((e) => (e.kind === "agent" ? e.tools : []))
+            const id = uses.find((t) => t.pending)?.id
+            return id === undefined ? undefined : { _tag: "ToolAnswered", id, result: JSON.parse(rest) }
+          }
+        ]
+      ]
+    case "voice fails":
+      return [
+        [
+          0,
+          (call) => {
+            const said = call.state.entries.flatMap((e) => (e.kind === "agent" ? e.utterances : []))
+            const id = said.find((u) => u.state === "queued" || u.state === "playing")?.id
+            return id === undefined ? undefined : { _tag: "SpeechFailed", id, reason: "the voice gave no audio" }
+          }
+        ]
+      ]
+    case "recognizer fails":
+      return [[0, () => ({ _tag: "RecognizerFailed", reason: "the recognizer broke" })]]
+    case "api ends the call":
+      return [[0, () => ({ _tag: "EndRequested", by: "api" })]]
+    case "nothing":
+      return [[0, () => undefined]]
+    default: {
+      const [tag, json = "{}"] = what.split(/ (.*)/)
+      const { at: _, ...input } = decodeInput({ ...JSON.parse(json), _tag: tag, at: 0 })
+      return [[0, () => input as UntimedInput]] // an input without its time
+    }
+  }
+}
+
+const value = (v: unknown): string => JSON.stringify(v)
+
+const pairs = (record: object, but: ReadonlyArray<string>): string =>
+  Object.entries(record)
+    .filter(([key]) => !but.includes(key))
+    .map(([key, v]) =>
+      key === "timestamp" && typeof v === "string"
+        ? ` timestamp=${(Date.parse(v) - facts.started_at) / 1000}`
+        : ` ${key}=${value(v)}`
+    )
+    .join("")
+
+const ofInput = (input: Input): string => `${input._tag}${pairs(input, ["_tag", "at", "config", "voice"])}`
+
+const provider = (c: { readonly provider?: number }): string =>
+  c.provider === undefined ? "" : ` provider=${c.provider}`
+
+const ofCommand = (c: Command): string => {
+  switch (c._tag) {
+    case "Emit":
+      return `Emit ${c.event}${pairs(c.data, ["call_id", "agent_id", "from", "to"])}`
+    case "AskModel": {
+      const told = c.messages.slice(1).map((m) => `${m.role}: ${m.content}`)
+      return `AskModel turn=${c.turn}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${told.join(" | ")}]`
+    }
+    case "Speak":
+      return `Speak ${c.id}${provider(c)} ${value(c.text)}`
+    case "Listen":
+      return `Listen ${c.language}${provider(c)}`
+    case "Finish":
+      return `Finish ${c.status}, ${c.disposition}, ${c.ended_reason}`
+    case "TellTranscript":
+      return `TellTranscript ${seconds(c.timestamp * 1000).trim()} ${c.role}: ${c.content}`
+    default:
+      return `${c._tag}${pairs(c, ["_tag"])}`
+  }
+}
+
+const settingsOf = (head: ReadonlyArray<string>): typeof Settings.Type => {
+  const found: Record<string, unknown> = {}
+  for (const line of head) {
+    const [, name, json] = /^(config|facts|world): (.*)$/.exec(line) ?? []
+    if (name !== undefined && json !== undefined) found[name] = JSON.parse(json)
+  }
+  return Schema.decodeUnknownSync(Settings)(found)
+}
+
+/** A golden file as it should be; and the call. */
+export const render = (file: string): { readonly text: string; readonly call: PlayedCall; readonly facts: Facts } => {
+  toolIds = 0
+  const lines = file.split("\n")
+  const first = lines.findIndex((line) => line.startsWith(">") || line === opening)
+  const head = lines.slice(0, first)
+  const settings = settingsOf(head)
+  const given = { ...facts, ...settings.facts } as Facts // as the file says, over facts
+  const conf = { ...config, tools: [tool("lookup")], ...settings.config } as typeof config // likewise
+  const world = { ...fairWorld, ...settings.world }
+  const call = new PlayedCall(given, {
+    voice: world.voice === undefined ? fairWorld.voice : world.voice,
+    recognizer: world.recognizer === undefined ? fairWorld.recognizer : world.recognizer
+  })
+  const agenda: ReadonlyArray<Due> = lines
+    .filter((line) => line.startsWith(">"))
+    .flatMap((line) => {
+      const [, at = "", what = ""] = /^> +([\d.]+) (.*)$/.exec(line) ?? []
+      const start = Math.round(Number(at) * 1000)
+      const acts = actsOf(what.trim(), conf)
+      const shown: Due = { at: start, act: () => undefined, line: `>${seconds(start)} ${what.trim()}` }
+      return [shown, ...acts.map(([after, act]): Due => ({ at: start + after, act }))]
+    })
+    .map((due, i) => [due, i] as const)
+    .sort(([a, i], [b, j]) => a.at - b.at || i - j)
+    .map(([due]) => due)
+
+  const out: Array<string> = [opening, ...call.first.map((c) => `          ${ofCommand(c)}`)]
+  let told = 0
+  const tell = (): void => {
+    for (const { commands, input } of call.steps.slice(told)) {
+      out.push(` ${seconds(input.at)}   ${ofInput(input)}`, ...commands.map((c) => `            → ${ofCommand(c)}`))
+    }
+    told = call.steps.length
+  }
+  for (const { act, at, line } of agenda) {
+    call.until(at)
+    tell()
+    if (line !== undefined) out.push(line)
+    const happening = act(call)
+    if (happening !== undefined) call.input(happening)
+    tell()
+  }
+  // What is due at once, that the recognizer has no last words, say.
+  call.until(call.at)
+  tell()
+  const { latencies, outcome, phase, transcript } = call.state
+  out.push(
+    "",
+    `${phase}${outcome === null ? "" : `: ${outcome.status}, ${outcome.disposition}, ${outcome.ended_reason}`}`
+  )
+  out.push("transcript", ...transcript.map((t) => ` ${seconds(t.timestamp * 1000)} ${t.role}: ${t.content}`))
+  if (latencies.length > 0) out.push("latencies", ...latencies.map((l) => `  ${pairs(l, []).trim()}`))
+  return { text: [...head, ...out, ""].join("\n"), call, facts: given }
+}

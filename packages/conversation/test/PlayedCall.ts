@@ -1,0 +1,126 @@
+import type { Command } from "../src/Command.ts"
+import { type Conversation, start, step } from "../src/Conversation.ts"
+import type { Facts, Input, UntimedInput } from "../src/Input.ts"
+
+/** How the world around a played call behaves. */
+export interface World {
+  /** Milliseconds from the command to the first audio; null: nothing is spoken unless an input says so. */
+  readonly voice: number | null
+  /** Milliseconds until the recognizer has given its last words; null: it hangs. */
+  readonly recognizer: number | null
+}
+
+export const fairWorld: World = { voice: 100, recognizer: 0 }
+
+/** Characters a second of the voice. */
+const speed = 15
+
+interface Speech {
+  readonly id: string
+  readonly text: string
+  readonly asked: number
+  readonly starts: number
+  readonly ends: number
+  started: boolean
+}
+
+/** One input, and what the conversation made of it. */
+export interface Played {
+  readonly input: Input
+  readonly commands: ReadonlyArray<Command>
+}
+
+/**
+ * A conversation in a world that does what it is told, in virtual time: what is to be spoken is played at 15 characters
+ * a second, timers fire when they are due, and what was stopped is told to the character.
+ */
+export class PlayedCall {
+  state: Conversation
+  at = 0
+  readonly steps: Array<Played> = []
+  readonly first: ReadonlyArray<Command>
+  private readonly world: World
+  private readonly timers = new Map<string, number>()
+  private speeches: Array<Speech> = []
+  private finishes = Number.POSITIVE_INFINITY
+  private readonly pending: Array<UntimedInput> = []
+  private feeding = false
+
+  constructor(facts: Facts, world: World = fairWorld) {
+    this.world = world
+    const [state, commands] = start(facts)
+    this.state = state
+    this.first = commands
+  }
+
+  get commands(): ReadonlyArray<Command> {
+    return [...this.first, ...this.steps.flatMap(({ commands }) => commands)]
+  }
+
+  input(untimed: UntimedInput): this {
+    this.pending.push(untimed)
+    if (this.feeding) return this
+    this.feeding = true
+    for (let next = this.pending.shift(); next !== undefined; next = this.pending.shift()) {
+      if (this.state.phase === "over") continue
+      const input = { ...next, at: this.at } as Input // a happening with its time
+      const [state, commands] = step(this.state, input)
+      this.state = state
+      this.steps.push({ input, commands })
+      for (const command of commands) this.obey(command)
+    }
+    this.feeding = false
+    return this
+  }
+
+  /** Lets time pass until then: what is due happens, in order, at its time. */
+  until(end: number): this {
+    for (;;) {
+      const speech = this.speeches[0]
+      const sound = speech === undefined ? Number.POSITIVE_INFINITY : speech.started ? speech.ends : speech.starts
+      const [timer, due] = [...this.timers].sort(([, a], [, b]) => a - b)[0] ?? ["", Number.POSITIVE_INFINITY]
+      const next = Math.min(sound, due, this.finishes)
+      if (next > end) break
+      this.at = Math.max(this.at, next)
+      if (next === this.finishes) {
+        this.finishes = Number.POSITIVE_INFINITY
+        this.input({ _tag: "RecognizerFinished" })
+      } else if (speech !== undefined && next === sound) {
+        if (speech.started) this.speeches.shift()
+        const { asked, id, started } = speech
+        speech.started = true
+        if (started) this.input({ _tag: "SpeechPlayed", id })
+        else {
+          const voice = { asked_at: asked, audio_at: asked + (this.world.voice ?? 0) }
+          this.input({ _tag: "SpeechStarted", id, voice })
+        }
+      } else {
+        this.timers.delete(timer)
+        this.input({ _tag: "TimerFired", timer })
+      }
+    }
+    this.at = Math.max(this.at, end)
+    return this
+  }
+
+  private obey(command: Command): void {
+    if (command._tag === "StartTimer") this.timers.set(command.timer, this.at + command.ms)
+    else if (command._tag === "StopTimer") this.timers.delete(command.timer)
+    else if (command._tag === "StopListening")
+      this.finishes = this.at + (this.world.recognizer ?? Number.POSITIVE_INFINITY)
+    else if (command._tag === "Hangup") this.speeches = []
+    else if (command._tag === "Speak" && this.world.voice !== null) {
+      const { id, text } = command
+      const starts = Math.max(this.at + this.world.voice, this.speeches.at(-1)?.ends ?? 0)
+      const ends = starts + Math.round((text.length * 1000) / speed)
+      this.speeches.push({ id, text, asked: this.at, starts, ends, started: false })
+    } else if (command._tag === "StopSpeaking") {
+      const cuts = this.speeches.map(({ id, starts, text }) => ({
+        id,
+        played: text.slice(0, Math.max(0, Math.floor(((this.at - starts) * speed) / 1000)))
+      }))
+      this.speeches = []
+      this.input({ _tag: "SpeechCleared", cuts })
+    }
+  }
+}

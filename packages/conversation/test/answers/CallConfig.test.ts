@@ -1,0 +1,418 @@
+import { Either, Schema } from "effect"
+import { describe, expect, it } from "vitest"
+import { type AgentDefaults, CallConfig, resolve } from "../../src/answers/CallConfig.ts"
+
+const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 1800, end_call_enabled: false }
+
+/** Sarah speaks everything, Lotte only Dutch. */
+const speaks = (voice: string, language: string): boolean =>
+  voice === "Sarah" || (voice === "Lotte" && language === "nl-NL")
+
+const read = (answer: unknown, defaults: AgentDefaults = agent) => resolve(answer, defaults, speaks)
+
+const config = (fields: Readonly<Record<string, unknown>>, defaults: AgentDefaults = agent): CallConfig =>
+  Either.getOrThrowWith(read({ system_prompt: "Hi", ...fields }, defaults), ({ reason }) => new Error(reason))
+
+const fields = (c: CallConfig): ReadonlyArray<string> => c.warnings.map((w) => w.field)
+
+describe("an answer to call.started", () => {
+  it.each([
+    ["null", null],
+    ["text", "Hi"],
+    ["a number", 1],
+    ["an array", [{ system_prompt: "Hi" }]],
+    ["an empty object", {}],
+    ["an empty prompt", { system_prompt: "" }],
+    ["a prompt that is null", { system_prompt: null }],
+    ["a prompt that is no text", { system_prompt: { text: "Hi" } }]
+  ])("that is %s cannot be used", (_, answer) => {
+    expect(Either.isLeft(read(answer))).toBe(true)
+  })
+
+  it("with a prompt alone takes everything else from the agent", () => {
+    expect(config({})).toEqual({
+      system_prompt: "Hi",
+      first_message: null,
+      voicemail_message: null,
+      transfer_destinations: {},
+      end_session_message: null,
+      language: "en-US",
+      voice: "Sarah",
+      max_duration: 1800,
+      inactivity_timeout: null,
+      recording_enabled: null,
+      stt_format: "smart",
+      stt_keyterms: [],
+      speak_during_tool_call: null,
+      tools: [],
+      end_call: false,
+      send_sms: null,
+      extraction: null,
+      post_call_sms: null,
+      dtmf_actions: {},
+      metadata: {},
+      warnings: []
+    })
+  })
+
+  it("that gives everything is taken as it is", () => {
+    const given = {
+      system_prompt_append: "Be kind.",
+      first_message: "Hello.",
+      end_session_message: "Bye.",
+      language: "nl-NL",
+      voice: "Lotte",
+      max_duration: 90,
+      inactivity_timeout: 7,
+      recording_enabled: false,
+      stt_format: "numerals",
+      stt_keyterms: ["Anna", "", "anna", " "],
+      speak_during_tool_call: "auto",
+      extraction_schema: { name: { type: "string", description: "Who called" }, age: { type: "number" } },
+      post_call: { sms: { to: "caller", message: "Thanks, {{call_id}}.", sender_name: "Shop" } },
+      tools: [
+        { name: "lookup", timeout_seconds: 2, usage_instructions: "Rarely." },
+        { name: "end_call" },
+        { name: "svc_send_sms" }
+      ],
+      dtmf_actions: { "1": "sales" },
+      metadata: { a: { b: [1] } },
+      transfer_destinations: { sales: "+31201234567", support: "+31207654321" },
+      voicemail_message: "Call us back.",
+      something_else: true
+    }
+    expect(config(given)).toEqual({
+      system_prompt: "Hi\n\nBe kind.",
+      voicemail_message: "Call us back.",
+      transfer_destinations: { sales: "+31201234567", support: "+31207654321" },
+      first_message: "Hello.",
+      end_session_message: "Bye.",
+      language: "nl-NL",
+      voice: "Lotte",
+      max_duration: 90,
+      inactivity_timeout: 7,
+      recording_enabled: false,
+      stt_format: "numerals",
+      stt_keyterms: ["Anna", "anna"],
+      speak_during_tool_call: "auto",
+      tools: [
+        {
+          name: "lookup",
+          description: "",
+          parameters: { type: "object", properties: {} },
+          timeout_seconds: 2,
+          usage_instructions: "Rarely."
+        }
+      ],
+      end_call: true,
+      send_sms: { timeout_seconds: 5 },
+      extraction: [
+        { name: "name", type: "string", description: "Who called" },
+        { name: "age", type: "number" }
+      ],
+      post_call_sms: { to: "caller", message: "Thanks, {{call_id}}.", sender_name: "Shop" },
+      dtmf_actions: { "1": "sales" },
+      metadata: { a: { b: [1] } },
+      warnings: []
+    })
+  })
+
+  const optional = [
+    "system_prompt_append",
+    "first_message",
+    "end_session_message",
+    "language",
+    "voice",
+    "max_duration",
+    "inactivity_timeout",
+    "recording_enabled",
+    "stt_format",
+    "stt_keyterms",
+    "speak_during_tool_call",
+    "extraction_schema",
+    "post_call",
+    "tools",
+    "dtmf_actions",
+    "metadata"
+  ]
+  it.each(optional)("may have %s null: as if it were not there", (field) => {
+    expect(config({ [field]: null })).toEqual(config({}))
+  })
+
+  const bad: ReadonlyArray<readonly [string, unknown]> = [
+    ["system_prompt_append", 1],
+    ["first_message", 7],
+    ["first_message", { text: "Hi" }],
+    ["end_session_message", ["Bye"]],
+    ["language", 5],
+    ["language", "xx-XX"],
+    ["language", ""],
+    ["language", "en-us"],
+    ["voice", true],
+    ["voice", "Nobody"],
+    ["voice", "Lotte"],
+    ["max_duration", "600"],
+    ["max_duration", 90.5],
+    ["max_duration", Number.NaN],
+    ["inactivity_timeout", 0],
+    ["inactivity_timeout", -1],
+    ["inactivity_timeout", 7.5],
+    ["inactivity_timeout", "10"],
+    ["recording_enabled", "yes"],
+    ["recording_enabled", 1],
+    ["stt_format", "loud"],
+    ["stt_format", true],
+    ["stt_keyterms", "Anna"],
+    ["stt_keyterms", ["Anna", 1]],
+    ["stt_keyterms", Array.from({ length: 101 }, (_, n) => `term ${n}`)],
+    ["speak_during_tool_call", true],
+    ["extraction_schema", []],
+    ["extraction_schema", "name"],
+    ["extraction_schema", {}],
+    ["extraction_schema", Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`f${n}`, { type: "string" }]))],
+    ["post_call", "sms"],
+    ["tools", {}],
+    ["tools", "lookup"],
+    ["dtmf_actions", []],
+    ["dtmf_actions", { "1": 1 }],
+    ["metadata", "crm"],
+    ["metadata", [1]]
+  ]
+  it.each(bad)("with a bad %s (%j) is used without it, and the warning names it", (field, value) => {
+    const { warnings, ...rest } = config({ [field]: value })
+    const { warnings: _, ...plain } = config({})
+    expect(rest).toEqual(plain)
+    expect(warnings.map((w) => w.field)).toEqual([field])
+    expect(warnings[0]?.reason).toMatch(/^[^\n]+$/)
+  })
+
+  it("has one warning for each bad field", () => {
+    expect([...fields(config(Object.fromEntries(bad.map(([field, value]) => [field, value]))))].sort()).toEqual(
+      [...new Set(bad.map(([field]) => field))].sort()
+    )
+  })
+
+  it.each([
+    [1, 60],
+    [59, 60],
+    [60, 60],
+    [7200, 7200],
+    [7201, 7200],
+    [-5, 60]
+  ])("with a max_duration of %i lasts at most %i seconds", (given, taken) => {
+    expect(config({ max_duration: given })).toMatchObject({ max_duration: taken, warnings: [] })
+  })
+
+  it("is judged by the voice that fits the language of the call, not of the agent", () => {
+    expect(config({ voice: "Lotte", language: "nl-NL" })).toMatchObject({ voice: "Lotte", warnings: [] })
+    expect(config({ voice: "Lotte" }, { ...agent, language: "nl-NL" })).toMatchObject({ voice: "Lotte", warnings: [] })
+  })
+
+  it("takes empty messages for none", () => {
+    expect(config({ first_message: "", end_session_message: "" })).toMatchObject({
+      first_message: null,
+      end_session_message: null,
+      warnings: []
+    })
+  })
+})
+
+describe("a configuration in the journal", () => {
+  it("is read without the fields that came after it was written", () => {
+    const {
+      extraction,
+      post_call_sms,
+      recording_enabled,
+      send_sms,
+      speak_during_tool_call,
+      stt_format,
+      stt_keyterms,
+      ...old
+    } = config({})
+    expect(Schema.decodeUnknownSync(CallConfig)(JSON.parse(JSON.stringify(old)))).toEqual(config({}))
+  })
+})
+
+describe("key terms", () => {
+  const terms = (count: number) => Array.from({ length: count }, (_, n) => `Term ${n}`)
+
+  it("may be 100, those that are blank not counted", () => {
+    expect(config({ stt_keyterms: [...terms(100), "", "  "] })).toMatchObject({
+      stt_keyterms: terms(100),
+      warnings: []
+    })
+  })
+})
+
+describe("an extraction schema", () => {
+  const extraction = (schema: unknown) => config({ extraction_schema: schema })
+
+  it("of 20 fields keeps them in their order, with all that they say", () => {
+    const names = Array.from({ length: 20 }, (_, n) => `field ${20 - n}`)
+    const c = extraction(Object.fromEntries(names.map((name) => [name, { type: "boolean" }])))
+    expect(c.extraction?.map(({ name }) => name)).toEqual(names)
+    const postcode = { type: "string", description: "Dutch", format: "postcode", pattern: "^[0-9]{4} [A-Z]{2}$" }
+    expect(extraction({ postcode })).toMatchObject({ extraction: [{ name: "postcode", ...postcode }], warnings: [] })
+  })
+
+  it("loses bad fields, and bad parts of good ones, one by one", () => {
+    const c = extraction({
+      a: { type: "integer" },
+      b: "string",
+      c: {},
+      d: { type: "string", description: 5, format: ["date"], pattern: "(" },
+      e: { type: "string", pattern: "(?=x)" },
+      f: { type: "number" }
+    })
+    expect(c.extraction).toEqual([
+      { name: "d", type: "string" },
+      { name: "e", type: "string" },
+      { name: "f", type: "number" }
+    ])
+    expect(fields(c)).toEqual([
+      "extraction_schema.a.type",
+      "extraction_schema.b",
+      "extraction_schema.c.type",
+      "extraction_schema.d.description",
+      "extraction_schema.d.format",
+      "extraction_schema.d.pattern",
+      "extraction_schema.e.pattern"
+    ])
+    expect(extraction({ a: 1 }).extraction).toBeNull()
+  })
+})
+
+describe("a message after the call", () => {
+  const sms = (parts: Readonly<Record<string, unknown>>) =>
+    config({ post_call: { sms: { to: "caller", message: "Thanks.", ...parts } } })
+
+  it.each(["caller", "+31612345678"])("may go to %s", (to) => {
+    expect(sms({ to })).toMatchObject({ post_call_sms: { to, message: "Thanks.", sender_name: null }, warnings: [] })
+  })
+
+  it.each([
+    ["post_call.sms.to", { to: "0612345678" }],
+    ["post_call.sms.to", { to: null }],
+    ["post_call.sms.to", { to: 5 }],
+    ["post_call.sms.message", { message: "" }],
+    ["post_call.sms.message", { message: undefined }],
+    ["post_call.sms.message", { message: "x".repeat(161) }],
+    ["post_call.sms.message", { message: `{{call_id}}${"x".repeat(132)}` }]
+  ])("with a bad %s is not sent at all", (field, parts) => {
+    const c = sms(parts)
+    expect(c.post_call_sms).toBeNull()
+    expect(fields(c)).toEqual([field])
+  })
+
+  it("is measured with its variables filled in", () => {
+    expect(sms({ message: `{{duration_seconds}}${"x".repeat(159)}` }).post_call_sms).not.toBeNull()
+    expect(sms({ message: `{{call_id}}${"x".repeat(131)}` }).post_call_sms).not.toBeNull()
+  })
+
+  it("loses a sender's name of more than 11 characters", () => {
+    expect(sms({ sender_name: "Elevenchars" }).post_call_sms?.sender_name).toBe("Elevenchars")
+    const c = sms({ sender_name: "Twelve chars" })
+    expect(c.post_call_sms?.sender_name).toBeNull()
+    expect(fields(c)).toEqual(["post_call.sms.sender_name"])
+  })
+
+  it.each([
+    ["post_call", 5],
+    ["post_call.sms", { sms: [] }]
+  ])("that is no object is named by %s", (field, post_call) => {
+    expect(fields(config({ post_call }))).toEqual([field])
+  })
+})
+
+describe("metadata", () => {
+  const sized = (bytes: number): unknown => ({ a: "x".repeat(bytes - JSON.stringify({ a: "" }).length) })
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
+
+  it("of 65,536 bytes and 5 levels is stored", () => {
+    expect(fields(config({ metadata: sized(65_536) }))).toEqual([])
+    expect(fields(config({ metadata: nested(5) }))).toEqual([])
+  })
+
+  it("of a byte or a level more is left out", () => {
+    expect(config({ metadata: sized(65_537) })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
+    expect(config({ metadata: nested(6) })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
+    expect(config({ metadata: { a: [[[[[]]]]] } })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
+  })
+
+  it("is measured in bytes, not in characters", () => {
+    expect(fields(config({ metadata: { a: "é".repeat(40_000) } }))).toEqual(["metadata"])
+  })
+
+  it("nested without end is left out, and breaks nothing", () => {
+    const deep: unknown = JSON.parse(`{"a":${"[".repeat(300_000)}${"]".repeat(300_000)}}`)
+    expect(fields(config({ metadata: deep }))).toEqual(["metadata"])
+  })
+})
+
+describe("tools", () => {
+  it("that are no tools are left out one by one", () => {
+    const c = config({
+      tools: [
+        null,
+        "lookup",
+        {},
+        { name: "" },
+        { name: "has space" },
+        { name: "x".repeat(65) },
+        { name: "a", timeout_seconds: 0 },
+        { name: "b", timeout_seconds: 121 },
+        { name: "c", parameters: "none" },
+        { name: "good" }
+      ]
+    })
+    expect(c.tools.map((t) => t.name)).toEqual(["good"])
+    expect(fields(c)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => `tools.${i}`))
+  })
+
+  it("of the same name count once: the first", () => {
+    const c = config({
+      tools: [
+        { name: "a", description: "first" },
+        { name: "a", description: "second" }
+      ]
+    })
+    expect(c.tools.map((t) => t.description)).toEqual(["first"])
+    expect(c.warnings).toEqual([{ field: "tools.1", reason: "the tool a is defined twice" }])
+  })
+
+  it("of the platform are never the server's: end_call is enabled, others that are not available are named", () => {
+    const c = config({
+      tools: [{ name: "end_call" }, { name: "svc_send_sms", timeout_seconds: 2 }, { name: "transfer_call" }]
+    })
+    expect(c).toMatchObject({ end_call: true, send_sms: { timeout_seconds: 2 }, tools: [] })
+    expect(fields(c)).toEqual(["tools.2"])
+    expect(config({ tools: [{ name: "svc_send_sms", timeout_seconds: "soon" }] })).toMatchObject({
+      send_sms: { timeout_seconds: 5 },
+      warnings: [{ field: "tools.0.timeout_seconds" }]
+    })
+    expect(config({}, { ...agent, end_call_enabled: true }).end_call).toBe(true)
+  })
+})
+
+describe("transfer_destinations", () => {
+  it("keep what is valid: a label and an E.164 number", () => {
+    const c = config({
+      transfer_destinations: { sales: "+31201234567", bad: "020 1234567", none: null, " ": "+31201234567", n: 5 }
+    })
+    expect(c.transfer_destinations).toEqual({ sales: "+31201234567" })
+    expect(fields(c)).toEqual(["bad", "none", " ", "n"].map((label) => `transfer_destinations.${label}`))
+    expect(c.warnings[0]?.reason).toBe("must be a valid E.164 phone number")
+  })
+
+  it("that are no object are left out", () => {
+    for (const given of ["+31201234567", ["+31201234567"], 5]) {
+      const c = config({ transfer_destinations: given })
+      expect([c.transfer_destinations, fields(c)]).toEqual([{}, ["transfer_destinations"]])
+    }
+  })
+
+  it("that has a word which is none of its field's is told which there are", () => {
+    const { warnings } = config({ system_prompt: "Hi", stt_format: "loud" })
+    expect(warnings).toEqual([{ field: "stt_format", reason: "must be one of smart, numerals, raw" }])
+  })
+})

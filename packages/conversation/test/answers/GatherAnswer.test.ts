@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest"
+import type { AgentDefaults } from "../../src/answers/CallConfig.ts"
+import { complaintsOf, read } from "../../src/answers/StartedAnswer.ts"
+
+const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 1800, end_call_enabled: false }
+
+/** Sarah speaks everything, Lotte only Dutch. */
+const speaks = (voice: string, language: string): boolean =>
+  voice === "Sarah" || (voice === "Lotte" && language === "nl-NL")
+
+const first = (answer: unknown) => read(answer, agent, speaks, false)
+const second = (answer: unknown) => read(answer, agent, speaks, true)
+
+/** What a first answer with this pre_gather asks for, and the fields that were left out of it. */
+const menu = (pre_gather: unknown) => {
+  const told = first({ pre_gather })
+  return told._tag === "MenuAnswered" ? { ...told.menu, left_out: told.warnings.map(({ field }) => field) } : told._tag
+}
+
+const defaults = {
+  rules: {
+    prompt: "Press 1.",
+    voice: "female",
+    language: "en-US",
+    max_digits: 1,
+    terminator: "#",
+    timeout_seconds: 8
+  },
+  max_retries: 2,
+  left_out: []
+}
+
+describe("pre_gather", () => {
+  it("needs nothing but a prompt, and no system_prompt beside it", () => {
+    expect(menu({ prompt: "Press 1." })).toEqual(defaults)
+  })
+
+  it("is taken as it is, at its limits", () => {
+    const given = { digits: 20, language: "nl-NL", voice: "male", timeout: 60, max_retries: 10, terminator: "" }
+    expect(menu({ prompt: "Toets 1.", ...given })).toEqual({
+      rules: {
+        prompt: "Toets 1.",
+        voice: "male",
+        language: "nl-NL",
+        max_digits: 20,
+        terminator: "",
+        timeout_seconds: 60
+      },
+      max_retries: 10,
+      left_out: []
+    })
+    expect(menu({ prompt: "Press 1.", digits: 1, timeout: 1, max_retries: 0, terminator: "*" })).toMatchObject({
+      rules: { max_digits: 1, timeout_seconds: 1, terminator: "*" },
+      max_retries: 0,
+      left_out: []
+    })
+  })
+
+  it.each([
+    ["digits", 0],
+    ["digits", 21],
+    ["digits", 1.5],
+    ["digits", "1"],
+    ["language", "xx-XX"],
+    ["language", 1],
+    ["voice", "Sarah"],
+    ["timeout", 0],
+    ["timeout", 61],
+    ["max_retries", -1],
+    ["max_retries", 11],
+    ["terminator", "##"],
+    ["terminator", "A"],
+    ["terminator", 1]
+  ])("with a bad %s (%j) has the default of that field, and a warning", (field, value) => {
+    expect(menu({ prompt: "Press 1.", [field]: value })).toEqual({ ...defaults, left_out: [`pre_gather.${field}`] })
+  })
+
+  it.each([[{}], [{ prompt: "" }], [{ prompt: " " }], [{ prompt: 1 }], ["Press 1."], [[1]], [true]])(
+    "of %j is none: without a system_prompt the call cannot go on",
+    (value) => {
+      expect(menu(value)).toBe("ConfigFailed")
+    }
+  )
+
+  it("that is none is left out of an answer that has a system_prompt, with a warning", () => {
+    const told = first({ system_prompt: "Hi", pre_gather: { digits: 1 } })
+    expect(told).toMatchObject({
+      _tag: "ConfigAnswered",
+      config: { system_prompt: "Hi", warnings: [{ field: "pre_gather.prompt" }] }
+    })
+    expect(complaintsOf(told)).toEqual(["pre_gather.prompt is left out: prompt is required."])
+  })
+
+  it("comes before the system_prompt of the same answer", () => {
+    expect(first({ system_prompt: "Hi", pre_gather: { prompt: "Press 1." } })._tag).toBe("MenuAnswered")
+  })
+
+  it.each([[null], [undefined]])("that is %s is as if it were not there", (pre_gather) => {
+    expect(first({ system_prompt: "Hi", pre_gather })).toMatchObject({ config: { warnings: [] } })
+  })
+
+  it("in the second answer is left out, with a warning", () => {
+    const pre_gather = { prompt: "Press 1." }
+    expect(second({ system_prompt: "Hi", pre_gather })).toMatchObject({
+      _tag: "ConfigAnswered",
+      config: { warnings: [{ field: "pre_gather" }] }
+    })
+    expect(second({ pre_gather })._tag).toBe("ConfigFailed")
+  })
+})
+
+describe("the gather of a tool", () => {
+  /** The first tool and the warnings of an answer. */
+  const tool = (gather: unknown, more: Readonly<Record<string, unknown>> = {}) => {
+    const told = first({ system_prompt: "Hi", tools: [{ name: "pin", gather }], ...more })
+    if (told._tag !== "ConfigAnswered") throw new Error(told._tag)
+    const [defined] = told.config.tools
+    return { gather: defined?.gather, left_out: told.config.warnings.map(({ field }) => field) }
+  }
+  const none = { prompt: "", voice: null, language: null, max_digits: 10, terminator: "#", timeout_seconds: 15 }
+
+  it("has the call's voice and language, and may do without a prompt", () => {
+    expect(tool({})).toEqual({ gather: none, left_out: [] })
+    expect(tool({ prompt: "Your pin." })).toEqual({ gather: { ...none, prompt: "Your pin." }, left_out: [] })
+  })
+
+  it("is taken as it is, at its limits", () => {
+    const given = {
+      prompt: "Pin.",
+      voice: "Lotte",
+      language: "nl-NL",
+      max_digits: 20,
+      terminator: "",
+      timeout_seconds: 60
+    }
+    expect(tool(given)).toEqual({ gather: given, left_out: [] })
+    expect(tool({ voice: "Lotte" }, { language: "nl-NL" })).toMatchObject({ gather: { voice: "Lotte" }, left_out: [] })
+  })
+
+  it.each([
+    ["max_digits", 21],
+    ["max_digits", 0],
+    ["timeout_seconds", 4],
+    ["timeout_seconds", 61],
+    ["timeout_seconds", 5.5],
+    ["terminator", "12"],
+    ["voice", "Lotte"],
+    ["voice", 1],
+    ["language", "dutch"],
+    ["prompt", 1]
+  ])("with a bad %s (%j) has the default of that field, and a warning; the tool stays", (field, value) => {
+    expect(tool({ [field]: value })).toEqual({ gather: none, left_out: [`tools.0.gather.${field}`] })
+  })
+
+  it.each([["yes"], [[]], [1]])("of %j is left out; the tool stays", (value) => {
+    expect(tool(value)).toEqual({ gather: undefined, left_out: ["tools.0.gather"] })
+  })
+
+  it("is not there unless it is given", () => {
+    expect(tool(null)).toEqual({ gather: undefined, left_out: [] })
+  })
+})

@@ -1,0 +1,130 @@
+import { languages } from "@svc/api/agents/Agent"
+import { describe, expect, it } from "vitest"
+import { isBackchannel } from "../../src/phrases/Backchannels.ts"
+import { Script } from "../../src/testing/Script.ts"
+
+describe("a backchannel", () => {
+  it.each([
+    ["en-US", ["uh-huh", "Uh huh.", "Yeah, yeah", "OK", "mm-hmm", "Right, I see."]],
+    ["en-GB", ["Mhm", "Okay, got it"]],
+    ["es-ES", ["Sí, sí", "ajá", "De acuerdo."]],
+    ["nl-NL", ["Ja", "ja ja", "Oké, precies"]],
+    ["de-DE", ["Ja, genau.", "ach so", "Mhm"]],
+    ["fr-FR", ["D'accord", "oui oui", "Très bien"]],
+    ["it-IT", ["Sì", "va bene", "ho capito"]],
+    ["pt-PT", ["Sim", "está bem", "pois é"]],
+    ["pl-PL", ["Tak", "no tak", "właśnie"]],
+    ["sv-SE", ["Ja", "just det", "Okej"]],
+    ["da-DK", ["Ja", "nå", "lige præcis"]],
+    ["nb-NO", ["Ja", "skjønner", "Greit"]],
+    ["fi-FI", ["Joo", "niin niin", "vai niin", "kyllä"]]
+  ])("of %s is known by its words, however it is written", (language, texts) => {
+    for (const text of texts) expect([text, isBackchannel(text, language)]).toEqual([text, true])
+  })
+
+  it("exists in every language that agents speak", () => {
+    for (const language of languages) expect([language, isBackchannel("mm", language)]).toEqual([language, true])
+  })
+
+  it.each([
+    ["en-US", ["no", "stop", "okay but wait", "yesterday", "okra", "right now", "", "…", "I see a problem"]],
+    ["nl-NL", ["ja maar", "nee", "jammer", "wacht"]],
+    ["de-DE", ["nein", "ja aber nein", "jagen"]],
+    ["xx-XX", ["mm", "yes"]]
+  ])("of %s is made of whole words only", (language, texts) => {
+    for (const text of texts) expect([text, isBackchannel(text, language)]).toEqual([text, false])
+  })
+
+  it("is not what goes on and on", () => {
+    expect(isBackchannel("yeah ".repeat(12), "en-US")).toBe(false)
+  })
+
+  it("may still become one while it is unfinished", () => {
+    expect(isBackchannel("u", "en-US", true)).toBe(true)
+    expect(isBackchannel("yeah, ri", "en-US", true)).toBe(true)
+    expect(isBackchannel("wa", "en-US", true)).toBe(false)
+    expect(isBackchannel("u", "en-US")).toBe(false)
+  })
+})
+
+const speaking = (first_message = "We are open from nine to five on weekdays."): Script => {
+  const s = Script.live({ first_message })
+  s.input({ _tag: "SpeechStarted", id: "u0" }).take()
+  s.wait(500).input({ _tag: "CallerSpeechStarted" })
+  return s
+}
+
+describe("while the agent speaks, a backchannel", () => {
+  it("does not stop it, and is no turn; its words are in speech.ended alone", () => {
+    const s = speaking()
+    s.input({ _tag: "CallerPartial", text: "uh" }).wait(300).input({ _tag: "CallerSpeechStopped" })
+    s.input({ _tag: "CallerFinal", text: "uh-huh" }).input({ _tag: "CallerEndOfTurn" })
+    const ended = s.commands.find((c) => c._tag === "Emit" && c.event === "speech.ended")
+    expect(ended).toMatchObject({ data: { transcript: "uh-huh" } })
+    expect(s.take().filter((c) => !/Timer|Emit speech/.test(c))).toEqual([])
+    s.input({ _tag: "SpeechPlayed", id: "u0" })
+    expect(s.transcript).toEqual(["assistant: We are open from nine to five on weekdays."])
+  })
+
+  it("stops it once it turns out to be more", () => {
+    const s = speaking()
+    s.input({ _tag: "CallerPartial", text: "okay" })
+    expect(s.take()).not.toContain("StopSpeaking")
+    s.input({ _tag: "CallerPartial", text: "okay but" })
+    expect(s.take()).toContain("StopSpeaking")
+  })
+
+  it("that is said for long stops it after a second, and lets it go on at once when it was all", () => {
+    const s = speaking()
+    s.input({ _tag: "CallerPartial", text: "yeah" })
+    expect(s.take()).toContain("StartTimer barge_in 1000")
+    s.wait(1000)
+      .fire("barge_in")
+      .input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "We are open " }] })
+    s.take()
+    s.input({ _tag: "CallerSpeechStopped" }).input({ _tag: "CallerFinal", text: "Yeah yeah" })
+    expect(s.take()).toContain("Speak u1 from nine to five on weekdays.")
+    s.input({ _tag: "CallerEndOfTurn" }).play("u1")
+    expect(s.transcript).toEqual(["assistant: We are open from nine to five on weekdays."])
+  })
+
+  it("that answers the question being asked cuts nothing, and is the answer once it was asked", () => {
+    const s = speaking("Shall I book the table for you?")
+    s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })
+    s.input({ _tag: "CallerSpeechStopped" })
+    expect(s.take().filter((c) => /StopSpeaking|AskModel|Tell/.test(c))).toEqual([])
+    s.wait(400).input({ _tag: "SpeechPlayed", id: "u0" })
+    expect(s.take()).toContain("AskModel 1")
+    expect(s.transcript).toEqual(["assistant: Shall I book the table for you?", "user: Yes"])
+  })
+
+  it("that answers a question is kept when the call ends before the question does", () => {
+    const s = speaking("Shall I book the table for you?")
+    s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })
+    s.input({ _tag: "CallerHungUp" })
+    expect(s.transcript.at(-1)).toBe("user: Yes")
+  })
+})
+
+describe("while the agent is silent, the same words", () => {
+  it("are a turn as any other", () => {
+    const s = Script.greeted()
+    s.say("Yes").take()
+    expect(s.transcript.at(-1)).toBe("user: Yes")
+    expect(s.state.model?.turn).toBe(1)
+  })
+})
+
+describe("an answer that came before its question was over", () => {
+  it("waits on while the caller has more to say", () => {
+    const s = speaking("Shall I book the table for you?")
+    s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })
+    s.input({ _tag: "CallerSpeechStopped" }).input({ _tag: "CallerSpeechStarted" })
+    s.input({ _tag: "SpeechPlayed", id: "u0" })
+    expect(s.take()).not.toContain("AskModel 1")
+    s.input({ _tag: "CallerFinal", text: "for two please" }).input({ _tag: "CallerSpeechStopped" })
+    s.input({ _tag: "CallerEndOfTurn" })
+    expect(s.take()).toContain("AskModel 1")
+    expect(s.transcript.at(-1)).toBe("user: Yes for two please")
+  })
+})

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest"
+import { Script } from "../../src/testing/Script.ts"
+
+/** What the agent says while a tool runs. */
+const spoken = (s: Script): ReadonlyArray<string> => s.commands.flatMap((c) => (c._tag === "Speak" ? [c.text] : []))
+
+/** The model calls tools in its turn, after words of its own if any. */
+const calls = (s: Script, turn: number, names: ReadonlyArray<string>, words?: string): Script => {
+  if (words !== undefined) s.input({ _tag: "ModelSentence", turn, text: words })
+  s.input({
+    _tag: "ModelToolCalls",
+    turn,
+    calls: names.map((name, n) => ({ id: `t${turn}.${n}`, name, arguments: {} }))
+  })
+  return s.input({ _tag: "ModelDone", turn })
+}
+
+const asked = (speak_during_tool_call: string | null, more: Parameters<typeof Script.greeted>[0] = {}): Script =>
+  Script.greeted({ speak_during_tool_call, ...more }).say("Look it up")
+
+describe("while a tool runs, the agent", () => {
+  it("says nothing of itself unless it is told to", () => {
+    expect(spoken(calls(asked(null), 1, ["lookup"]))).toEqual([])
+  })
+
+  it("says the customer's words, also after words of the model", () => {
+    expect(spoken(calls(asked("Let me see."), 1, ["lookup"]))).toEqual(["Let me see."])
+    expect(spoken(calls(asked("Let me see."), 1, ["lookup"], "Sure."))).toEqual(["Sure.", "Let me see."])
+  })
+
+  it("says words of its own, in the language of the call, when the model has said none", () => {
+    expect(spoken(calls(asked("auto"), 1, ["lookup"]))).toEqual(["One moment, please."])
+    expect(spoken(calls(asked("auto", { language: "nl-NL" }), 1, ["lookup"]))).toEqual(["Een ogenblik, alstublieft."])
+    expect(spoken(calls(asked("auto"), 1, ["lookup"], "Sure."))).toEqual(["Sure."])
+  })
+
+  it("says it once, however many tools run in a turn of the caller, and again in the next", () => {
+    const s = calls(asked("Let me see."), 1, ["lookup", "slow"])
+    s.play("u1")
+      .input({ _tag: "ToolAnswered", id: "t1.0", result: 1 })
+      .input({ _tag: "ToolAnswered", id: "t1.1", result: 1 })
+    const turn = s.state.model?.turn ?? -1
+    calls(s, turn, ["lookup"])
+    expect(spoken(s)).toEqual(["Let me see."])
+    s.input({ _tag: "ToolAnswered", id: `t${turn}.0`, result: 1 })
+    const answer = s.state.model?.turn ?? -1
+    s.input({ _tag: "ModelSentence", turn: answer, text: "Done." }).input({ _tag: "ModelDone", turn: answer })
+    s.play("u2").say("Again")
+    calls(s, s.state.model?.turn ?? -1, ["lookup"])
+    expect(spoken(s)).toEqual(["Let me see.", "Done.", "Let me see."])
+  })
+
+  it("says nothing for a tool that is not there, nor before digits that a tool asks for are there", () => {
+    expect(spoken(calls(asked("Let me see."), 1, ["nothing"]))).toEqual([])
+    const gather = { prompt: "Pin?", voice: null, language: null, max_digits: 1, terminator: "", timeout_seconds: 5 }
+    const pin = { name: "pin", description: "", parameters: {}, timeout_seconds: 5, gather }
+    const s = calls(asked("Let me see.", { tools: [pin] }), 1, ["pin"])
+    expect(spoken(s)).toEqual(["Pin?"])
+    s.play("u1").input({ _tag: "Dtmf", digit: "4" })
+    expect(spoken(s)).toEqual(["Pin?", "Let me see."])
+  })
+
+  it("can be interrupted without harm to the tool, and the words stand in the transcript but not before the model", () => {
+    const s = calls(asked("Let me see."), 1, ["lookup"])
+    s.input({ _tag: "SpeechStarted", id: "u1" }).input({ _tag: "CallerPartial", text: "Wait" })
+    s.input({ _tag: "SpeechCleared", cuts: [{ id: "u1", played: "Let me" }] })
+    s.input({ _tag: "CallerFinal", text: "Wait" }).input({ _tag: "CallerEndOfTurn" })
+    s.input({ _tag: "ToolAnswered", id: "t1.0", result: 7 })
+    expect(s.transcript).toEqual(["assistant: Hello there.", "user: Look it up", "assistant: Let me", "user: Wait"])
+    const question = s.commands.findLast((c) => c._tag === "AskModel")
+    const told = question?._tag === "AskModel" ? question.messages.map(({ content }) => content) : []
+    expect(told).toContain("7")
+    expect(told.join()).not.toContain("Let me")
+  })
+})

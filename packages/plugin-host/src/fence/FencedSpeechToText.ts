@@ -1,0 +1,95 @@
+import {
+  type SpeechEvent,
+  type SpeechToText,
+  SpeechToTextError,
+  type SpeechToTextSession
+} from "@svc/providers/SpeechToText"
+import { type Context, Duration, Effect, Exit, Scope } from "effect"
+import { oneLine } from "../loader/OneLine.ts"
+import { apart } from "./Apart.ts"
+import { makeCircuit } from "./Circuit.ts"
+import { failure } from "./FencedCall.ts"
+
+type Service = Context.Tag.Service<SpeechToText>
+
+/** How long a recognizer may take to open a session. */
+export const openDeadline = Duration.seconds(5)
+/** How long it may take to give its last words. */
+export const finishDeadline = Duration.seconds(5)
+
+/**
+ * A recognizer behind a fence: slow opens, throws and defects become `SpeechToTextError` or the event `Failed`; failures open
+ * a circuit breaker; no event passes after `Failed` or the end of the scope.
+ */
+export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) {
+  const circuit = yield* makeCircuit
+  const failed = (reason: string) => new SpeechToTextError({ reason: `${speech.id}: ${reason}`, retryable: true })
+
+  const open: Service["open"] = (options) =>
+    Effect.gen(function* () {
+      if (!circuit.admit()) return yield* failed(circuit.refusal())
+      let live = true
+      let proven = false
+      const onEvent = (event: SpeechEvent) => {
+        if (!live) return
+        if (event._tag === "Failed") {
+          live = false
+          circuit.settle(failure(event.error))
+        } else if (!proven) {
+          proven = true
+          circuit.settle({ _tag: "Succeeded" })
+        }
+        options.onEvent(event)
+      }
+      const broken = (defect: unknown) => onEvent({ _tag: "Failed", error: failed(`crashed: ${oneLine(defect)}`) })
+
+      // A scope of its own: what a failed attempt has opened goes with it, not with the call. Its end is not waited for.
+      const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) =>
+        Effect.suspend(() => {
+          live = false
+          return Effect.forkDaemon(Scope.close(scope, exit))
+        })
+      )
+      const session = yield* apart(() => Scope.extend(speech.open({ ...options, onEvent }), scope), failed).pipe(
+        Effect.timeoutFail({
+          duration: openDeadline,
+          onTimeout: () => failed(`did not open within ${Duration.format(openDeadline)}`)
+        }),
+        Effect.tapError((error) =>
+          Effect.suspend(() => {
+            live = false
+            circuit.settle(failure(error))
+            return Effect.forkDaemon(Scope.close(scope, Exit.fail(error)))
+          })
+        ),
+        Effect.onInterrupt(() => Effect.sync(() => circuit.settle({ _tag: "Abandoned" })))
+      )
+      circuit.settle({ _tag: "Answered" })
+
+      const guarded: SpeechToTextSession = {
+        push: (frame) => {
+          if (!live) return
+          try {
+            session.push(frame)
+          } catch (defect) {
+            broken(defect)
+          }
+        },
+        finish: Effect.suspend(() => (live ? apart(() => session.finish, failed) : Effect.void)).pipe(
+          Effect.timeoutFail({
+            duration: finishDeadline,
+            onTimeout: () => failed(`did not finish within ${Duration.format(finishDeadline)}`)
+          }),
+          Effect.catchAll((error) => Effect.sync(() => onEvent({ _tag: "Failed", error })))
+        )
+      }
+      return guarded
+    })
+
+  return {
+    id: speech.id,
+    capabilities: speech.capabilities,
+    health: circuit.health(Effect.suspend(() => speech.health)),
+    open
+  } satisfies Service
+})

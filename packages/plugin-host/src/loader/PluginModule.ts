@@ -1,0 +1,65 @@
+import { realpathSync } from "node:fs"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { contractVersion, isPlugin, type Plugin, PluginError } from "@svc/providers/Plugin"
+import { Config, Duration, Effect } from "effect"
+import satisfies from "semver/functions/satisfies.js"
+import validRange from "semver/ranges/valid.js"
+import { entryPoint } from "./EntryPoint.ts"
+import { oneLine } from "./OneLine.ts"
+
+/** A plugin whose module was imported and checked; nothing of it runs yet. */
+export interface ImportedPlugin {
+  readonly plugin: Plugin
+  readonly source: string
+}
+
+const namePattern = /^[a-z][a-z0-9-]*$/
+
+/** What is wrong with what a module exports, or undefined. A plugin may be plain JavaScript, so its fields are checked. */
+const problem = (plugin: Plugin): string | undefined => {
+  const { name, apiVersion, provides } = plugin
+  if (typeof name !== "string" || !namePattern.test(name)) {
+    return `its name ${JSON.stringify(name)} must be lower-case letters, digits and dashes`
+  }
+  if (typeof provides !== "function") return "its `provides` must be a function"
+  if (typeof apiVersion !== "string" || validRange(apiVersion) === null) {
+    return `its apiVersion ${JSON.stringify(apiVersion)} is not a semver range`
+  }
+  if (!satisfies(contractVersion, apiVersion)) {
+    return `it is written for version ${apiVersion} of the plugin contract, but this server has ${contractVersion}; install a version of the plugin that fits`
+  }
+  return undefined
+}
+
+/** Imports a plugin by package name or path and checks that it is one, for this version of the contract. */
+export const importPlugin = Effect.fn("PluginModule.import")(function* (
+  source: string,
+  directory: string,
+  deadline: Duration.Duration
+) {
+  const fail = (reason: string) => new PluginError({ plugin: source, reason })
+  const nodeOptions = yield* Effect.orElseSucceed(Config.string("NODE_OPTIONS"), () => "")
+  const entry = yield* Effect.try({
+    try: () => entryPoint(source, directory, [...nodeOptions.split(/\s+/), ...process.execArgv]),
+    catch: (cause) => fail(`cannot be looked up: ${oneLine(cause)}`)
+  })
+  if ("missing" in entry) return yield* fail(`not found: ${entry.missing}`)
+
+  const exports: unknown = yield* Effect.tryPromise({
+    // The real path, so that a linked package is the same module however it is reached.
+    try: () => import(pathToFileURL(realpathSync(fileURLToPath(entry.url))).href) as Promise<unknown>,
+    catch: (cause) => fail(`its module failed to load: ${oneLine(cause)}`)
+  }).pipe(
+    Effect.timeoutFail({
+      duration: deadline,
+      onTimeout: () => fail(`its module did not load within ${Duration.format(deadline)}`)
+    })
+  )
+  const plugin = typeof exports === "object" && exports !== null && "default" in exports ? exports.default : undefined
+  if (!isPlugin(plugin)) {
+    return yield* fail("is not a plugin: its default export must be made with Plugin.make of @svc/providers/Plugin")
+  }
+  const wrong = problem(plugin)
+  if (wrong !== undefined) return yield* fail(wrong)
+  return { plugin, source } satisfies ImportedPlugin
+})

@@ -1,0 +1,65 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { PluginError } from "@svc/providers/Plugin"
+import { Config, Data, Effect, Option, ParseResult, Schema } from "effect"
+
+/** The file that names the plugins when `SVC_PLUGINS` is not set. */
+export const configFile = "svc.config.json"
+
+const ConfigFile = Schema.parseJson(
+  Schema.Struct({ plugins: Schema.optionalWith(Schema.Array(Schema.NonEmptyTrimmedString), { default: () => [] }) })
+)
+
+const decodeFile = Schema.decode(ConfigFile)
+
+const readConfigFile = (path: string): Effect.Effect<Option.Option<string>, PluginError> =>
+  Effect.tryPromise({
+    try: () => readFile(path, "utf8"),
+    catch: (cause) => new Unreadable({ code: codeOf(cause), reason: String(cause) })
+  }).pipe(
+    Effect.map(Option.some),
+    Effect.catchAll(({ code, reason }) =>
+      code === "ENOENT"
+        ? Effect.succeed(Option.none())
+        : Effect.fail(new PluginError({ plugin: configFile, reason: `cannot be read: ${reason}` }))
+    )
+  )
+
+class Unreadable extends Data.TaggedError("Unreadable")<{ readonly code: string; readonly reason: string }> {}
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
+
+/** The first thing that is wrong with the file, in one line. */
+const fileProblem = (error: ParseResult.ParseError): string => {
+  const issue = ParseResult.ArrayFormatter.formatErrorSync(error)[0]
+  if (issue === undefined) return "is not valid"
+  const path = issue.path.join(".")
+  return path === "" ? `is not a JSON object { "plugins": [...] }` : `${path}: ${issue.message}`
+}
+
+/**
+ * The packages and paths to load, in the order of preference: `SVC_PLUGINS` (comma-separated), else the file
+ * `svc.config.json` in `directory`, else `defaults`. An empty variable counts as not set.
+ */
+export const pluginSources = Effect.fn("PluginSources.read")(function* (
+  directory: string,
+  defaults: ReadonlyArray<string>
+) {
+  const variable = yield* Config.string("SVC_PLUGINS").pipe(
+    Config.withDefault(""),
+    Effect.mapError(() => new PluginError({ plugin: "SVC_PLUGINS", reason: "cannot be read" }))
+  )
+  const named = variable
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "")
+  if (named.length > 0) return named
+
+  const text = yield* readConfigFile(join(directory, configFile))
+  if (Option.isNone(text)) return defaults
+  const file = yield* decodeFile(text.value).pipe(
+    Effect.mapError((error) => new PluginError({ plugin: configFile, reason: fileProblem(error) }))
+  )
+  return file.plugins
+})
