@@ -1,4 +1,5 @@
 import { NodeLease } from "@svc/cluster/NodeLease"
+import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Clock, Config, type ConfigError, Context, Effect, Layer } from "effect"
 import { AuthFailuresRepo, type CountedFailures } from "./AuthFailuresRepo.ts"
 
@@ -155,23 +156,19 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           if (before > 0) yield* repo.removeBefore(now)
         })
 
-        let failing = false
         const share = Effect.gen(function* () {
           yield* write
           if ((yield* lease.others) > 0) yield* read
           yield* clean
-          failing = false
-        }).pipe(
-          Effect.timeout(shareTimeout),
-          Effect.catchAllCause((cause) => {
-            if (failing) return Effect.void
-            failing = true
-            return Effect.logWarning("Failed authentications are not shared with other nodes now", cause)
-          })
-        )
+        })
         // What was counted before a restart, by this node or by others.
         yield* Effect.orDie(read)
-        yield* Effect.sleep(shareEvery).pipe(Effect.zipRight(share), Effect.forever, Effect.forkScoped)
+        yield* startPeriodicTask({
+          every: shareEvery,
+          timeout: shareTimeout,
+          run: share,
+          failureMessage: "Failed authentications are not shared with other nodes now"
+        })
 
         return { blockedFor, note, size: () => suspects.size }
       })

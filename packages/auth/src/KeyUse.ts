@@ -1,4 +1,5 @@
-import { Cause, Context, Effect, Layer } from "effect"
+import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
+import { Context, Effect, Layer } from "effect"
 import { KeysRepo } from "./KeysRepo.ts"
 
 const minute = 60_000
@@ -21,33 +22,25 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
       const noted = new Map<number, number>()
       const unwritten = new Map<number, number>()
 
-      // A failure keeps the notes for the next round, so a database restart loses nothing.
+      // The batch stays unwritten when the write fails, so a database restart loses nothing.
       const write = Effect.suspend(() => {
         if (unwritten.size === 0) return Effect.void
         const batch = [...unwritten]
-        return Effect.tap(repo.recordUse(batch), () => {
+        return Effect.map(repo.recordUse(batch), () => {
           for (const [id, at] of batch) if (unwritten.get(id) === at) unwritten.delete(id)
         })
-      }).pipe(
-        Effect.catchAllCause((cause) =>
-          Cause.isInterruptedOnly(cause)
-            ? Effect.interrupt
-            : Effect.logWarning("The last use of API keys could not be written; it is tried again", cause)
-        )
-      )
+      })
       const prune = Effect.map(Effect.clock, (clock) => {
         const now = clock.unsafeCurrentTimeMillis()
         for (const [id, at] of noted) if (now - at >= minute) noted.delete(id)
       })
 
-      // Finalizers are uninterruptible, and a timeout must be able to interrupt.
-      yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(write), "2 seconds"))
-      yield* Effect.sleep("1 second").pipe(
-        Effect.zipRight(write),
-        Effect.zipRight(prune),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      yield* startPeriodicTask({
+        every: "1 second",
+        run: Effect.zipRight(prune, write),
+        failureMessage: "The last use of API keys could not be written; it is written once the database is back",
+        flushTimeout: "2 seconds"
+      })
 
       return {
         note: (keyId, now) => {

@@ -1,4 +1,5 @@
 import { NodeLease } from "@svc/cluster/NodeLease"
+import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Clock, Context, Effect, Layer } from "effect"
 import { type BucketCount, RateLimitsRepo } from "./RateLimitsRepo.ts"
 
@@ -99,7 +100,6 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
         })
       }
 
-      let failing = false
       const share = Effect.gen(function* () {
         const held = countersAt(yield* Clock.currentTimeMillis)
         const at = minute
@@ -110,16 +110,13 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
           yield* repo.removeBefore(at - 1)
           removedBefore = at - 1
         }
-        failing = false
-      }).pipe(
-        Effect.timeout(shareTimeout),
-        Effect.catchAllCause((cause) => {
-          if (failing) return Effect.void
-          failing = true
-          return Effect.logWarning("Rate limits are not shared with other nodes now; each counts by itself", cause)
-        })
-      )
-      yield* Effect.sleep(shareEvery).pipe(Effect.zipRight(share), Effect.forever, Effect.forkScoped)
+      })
+      yield* startPeriodicTask({
+        every: shareEvery,
+        timeout: shareTimeout,
+        run: share,
+        failureMessage: "Rate limits are not shared with other nodes now; each counts by itself"
+      })
 
       return {
         take: (bucket, limit, now) => {
