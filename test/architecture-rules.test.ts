@@ -8,6 +8,7 @@ import { importTable } from "./src/architecture/ImportTable.ts"
 import { lockfile } from "./src/architecture/Lockfile.ts"
 import { migrations } from "./src/architecture/Migrations.ts"
 import { projectReferences } from "./src/architecture/Projects.ts"
+import { tables } from "./src/architecture/Tables.ts"
 import { report, type Violation } from "./src/architecture/Violation.ts"
 
 type Rule = (house: House) => ReadonlyArray<Violation>
@@ -29,6 +30,9 @@ const packages: Files = {
   "packages/agents/package.json": manifest("@svc/agents"),
   "packages/numbers/package.json": manifest("@svc/numbers"),
   "packages/webhooks/package.json": manifest("@svc/webhooks"),
+  "packages/audio/package.json": manifest("@svc/audio"),
+  "packages/conversation/package.json": manifest("@svc/conversation"),
+  "packages/plugin-host/package.json": manifest("@svc/plugin-host"),
   "plugins/sip/package.json": manifest("@svc/plugin-sip"),
   "apps/server/package.json": manifest("@svc/server"),
   "simulator/package.json": manifest("@svc/simulator"),
@@ -92,6 +96,42 @@ describe("The import table", () => {
     const code = 'import "@svc/webhooks/Subscriptions"'
     expect(of({ "packages/agents/src/Agents.ts": code })).toEqual([])
     expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(1)
+  })
+
+  it("lets conversation use types of providers, and its tests values of providers", () => {
+    const type = 'import type { Audio } from "@svc/providers/Audio"\nexport type { Text } from "@svc/providers/Text"'
+    const value = 'import { Audio } from "@svc/providers/Audio"'
+    expect(of({ "packages/conversation/src/Turn.ts": type })).toEqual([])
+    expect(of({ "packages/conversation/src/Turn.ts": value })).toEqual([
+      "packages/conversation/src/Turn.ts:1 [import table] @svc/providers/Audio: packages/conversation may import api, types of providers"
+    ])
+    expect(
+      of({ "packages/conversation/src/Turn.ts": 'export const later = () => import("@svc/providers/Audio")' })
+    ).toHaveLength(1)
+    expect(
+      of({ "packages/conversation/src/Turn.ts": 'import type { Agents } from "@svc/agents/Agents"' })
+    ).toHaveLength(1)
+    expect(of({ "packages/conversation/test/Turn.test.ts": value })).toEqual([])
+  })
+
+  it("lets audio use types of providers and the modules Audio and G711 of it", () => {
+    const may = "packages/audio may import types of providers, @svc/providers/Audio, @svc/providers/G711"
+    const allowed = ['import { pcm } from "@svc/providers/Audio"', 'import { encode } from "@svc/providers/G711"']
+    expect(of({ "packages/audio/src/Codec.ts": allowed.join("\n") })).toEqual([])
+    expect(of({ "packages/audio/src/Codec.ts": 'import type { Leg } from "@svc/providers/Telephony"' })).toEqual([])
+    expect(of({ "packages/audio/src/Codec.ts": 'import { Leg } from "@svc/providers/Telephony"' })).toEqual([
+      `packages/audio/src/Codec.ts:1 [import table] @svc/providers/Telephony: ${may}`
+    ])
+    expect(of({ "packages/audio/src/Codec.ts": 'import "@svc/providers/Audio/Inner"' })).toHaveLength(1)
+  })
+
+  it("lets tests of plugins, but not their sources, use plugin-host", () => {
+    const code = 'import { PluginHost } from "@svc/plugin-host/PluginHost"'
+    expect(of({ "plugins/sip/test/Sip.test.ts": code })).toEqual([])
+    expect(of({ "plugins/sip/src/Sip.ts": code })).toEqual([
+      "plugins/sip/src/Sip.ts:1 [import table] @svc/plugin-host/PluginHost: plugins/sip may import providers"
+    ])
+    expect(of({ "plugins/sip/test/Sip.test.ts": 'import "@svc/agents/Agents"' })).toHaveLength(1)
   })
 
   it("refuses paths into another package, one's own name, tests, unknown packages and packages without a row", () => {
@@ -279,7 +319,9 @@ describe("The build", () => {
   }
   const of = (changes: Files) => {
     const used = new Map(Object.entries({ ...packages, ...files, ...changes }))
-    for (const name of ["agents", "numbers", "webhooks", "providers"]) used.delete(`packages/${name}/package.json`)
+    const kept = ["packages/api/package.json", "packages/auth/package.json"]
+    for (const path of Object.keys(packages))
+      if (path.startsWith("packages/") && !kept.includes(path) && !(path in changes)) used.delete(path)
     return report(projectReferences(readHouse(used)))
   }
 
@@ -317,6 +359,89 @@ describe("Migrations", () => {
       `${folder}/0004_c.ts:1 [migrations] is number 0004, expected 0003`
     ])
     expect(of({ [list]: both, "packages/database/src/Other.ts": both })).toHaveLength(1)
+  })
+})
+
+describe("The owners of tables", () => {
+  const migration = "packages/agents/src/migrations/0001_a.ts"
+  const base = {
+    [migration]: "sql`create table agents (id int)`\nsql`create table if not exists keys (id int)`"
+  }
+  const owners = { agents: "packages/agents", keys: "packages/auth" }
+  const of = (files: Files, rule: Rule = tables(owners, [])) => complaints(rule, { ...base, ...files })
+  const uses = (statement: string) => of({ "packages/auth/src/Keys.ts": `const a = sql\`${statement}\`` })
+
+  it.each([
+    "select * from agents",
+    "select 1 from keys k join agents a on a.id = k.id",
+    "select 1 from keys as k, agents",
+    "insert into agents (id) values ($)",
+    "update agents set id = 1",
+    "UPDATE ONLY agents set id = 1",
+    "delete from agents where id = 1",
+    "delete from keys k using agents a where a.id = k.id",
+    "with found as (select 1 from agents) select * from found",
+    "truncate agents"
+  ])("report a table of another package in: %s", (statement) => {
+    expect(uses(statement)).toEqual([
+      "packages/auth/src/Keys.ts:1 [tables] agents belongs to packages/agents: use a service of that package"
+    ])
+  })
+
+  it.each([
+    "select agents from keys",
+    "select 1 from keys agents",
+    "select 1 from keys k where k.a is distinct from agents.a",
+    "with agents (id) as materialized (select 1), b as (select 2) select * from agents",
+    "with recursive b as (select 1), agents as (select 2) select * from agents",
+    "select 1 from keys -- and not from agents",
+    "select 1 from agents_of_keys",
+    "select 1 from keys for update skip locked"
+  ])("leave alone: %s", (statement) => {
+    expect(uses(statement)).toEqual([])
+  })
+
+  it("report the line, also after expressions of several lines, and in nested templates", () => {
+    const code =
+      "sql`\n  select $" +
+      "{sql.literal(\n  name\n)}\n  from agents`\nsql`select ($" +
+      "{\nsql`select 1 from agents`})`"
+    expect(of({ "packages/auth/src/Keys.ts": code }).map((line) => line.split(" ")[0])).toEqual([
+      "packages/auth/src/Keys.ts:5",
+      "packages/auth/src/Keys.ts:7"
+    ])
+  })
+
+  it("do not bind the owner, migrations, tests, strings and other tags", () => {
+    const code = "sql`select * from agents`"
+    expect(of({ "packages/agents/src/Agents.ts": code })).toEqual([])
+    expect(of({ "packages/auth/src/migrations/0002_b.ts": code })).toEqual([])
+    expect(of({ "packages/auth/test/Keys.test.ts": code, "test/src/Seed.ts": code })).toEqual([])
+    expect(of({ "packages/auth/src/Keys.ts": 'html`from agents`; "from agents"; `from agents`' })).toEqual([])
+  })
+
+  it("have exceptions by file and by folder, which must be used", () => {
+    const code = "sql`select * from agents`"
+    const except = (path: string) => tables(owners, [{ path, tables: ["agents"], reason: "for this test" }])
+    const of = (rule: Rule, path: string) => complaints(rule, { ...base, [path]: code })
+    expect(of(except("packages/auth/src/Keys.ts"), "packages/auth/src/Keys.ts")).toEqual([])
+    expect(of(except("packages/auth/src/keys/"), "packages/auth/src/keys/Repo.ts")).toEqual([])
+    expect(of(except("packages/auth/src/Keys.ts"), "packages/agents/src/Keys.ts")).toEqual([
+      "packages/auth/src/Keys.ts:1 [tables] does not use agents: remove the exception"
+    ])
+  })
+
+  it("name every table that the migrations leave, and no others, with a package that exists", () => {
+    expect(of({ "packages/auth/src/migrations/0002_b.ts": "sql`create table late (id int)`" })).toEqual([
+      "packages/auth/src/migrations/0002_b.ts:1 [tables] late has no owner: add it to the list of owners"
+    ])
+    const list = "test/src/architecture/Tables.ts:1 [tables]"
+    expect(of({ "packages/auth/src/migrations/0002_b.ts": "sql`drop table keys`" })).toEqual([
+      `${list} keys: no migration creates it`
+    ])
+    expect(of({}, tables({ ...owners, keys: "packages/gone" }, []))).toEqual([
+      `${list} keys: its owner packages/gone is no package`
+    ])
   })
 })
 

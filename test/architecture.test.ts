@@ -10,6 +10,7 @@ import { lockfile } from "./src/architecture/Lockfile.ts"
 import { migrations } from "./src/architecture/Migrations.ts"
 import { projectReferences } from "./src/architecture/Projects.ts"
 import { readSourceTree } from "./src/architecture/SourceTree.ts"
+import { tables } from "./src/architecture/Tables.ts"
 import { report } from "./src/architecture/Violation.ts"
 
 describe("The house", () => {
@@ -48,6 +49,10 @@ describe("The house", () => {
 
   it("lists every migration, in order", () => {
     expect(report(migrations(house))).toEqual([])
+  })
+
+  it("uses each table in the package that owns it only", () => {
+    expect(report(tables()(house))).toEqual([])
   })
 
   it("installs anywhere from its lockfile", () => {

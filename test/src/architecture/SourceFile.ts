@@ -13,6 +13,12 @@ export interface GlobalUse {
   readonly line: number
 }
 
+/** A template literal tagged `sql`. In `text` each expression is `$`; its line breaks are kept, so lines can be counted. */
+export interface SqlTemplate {
+  readonly text: string
+  readonly line: number
+}
+
 /** What the rules know of a TypeScript file. */
 export interface SourceFile {
   readonly path: string
@@ -21,6 +27,7 @@ export interface SourceFile {
   readonly globals: ReadonlyArray<GlobalUse>
   /** Whole string literals: a package may be named in one for `import.meta.resolve`. */
   readonly literals: ReadonlySet<string>
+  readonly sql: ReadonlyArray<SqlTemplate>
   /** The file has exports, and none of them is its own. */
   readonly onlyReexports: boolean
   readonly syntaxErrors: ReadonlyArray<{ readonly line: number; readonly message: string }>
@@ -134,6 +141,20 @@ const destructured = (node: Node): GlobalUse["name"] | undefined => {
   })?.[1]
 }
 
+const sqlOf = (node: Node): SqlTemplate | undefined => {
+  const quasi = node["quasi"]
+  if (node.type !== "TaggedTemplateExpression" || !isIdentifier(node["tag"], "sql") || !isNode(quasi)) return undefined
+  const line = lineOf(quasi)
+  const quasis: ReadonlyArray<unknown> = Array.isArray(quasi["quasis"]) ? quasi["quasis"] : []
+  const text = quasis.filter(isNode).reduce((before, part) => {
+    const value = part["value"]
+    const raw = typeof value === "object" && value !== null && "raw" in value ? String(value.raw) : ""
+    const skipped = lineOf(part) - line - (before.split("\n").length - 1)
+    return `${before}${before === "" ? "" : "$"}${"\n".repeat(skipped)}${raw}`
+  }, "")
+  return { text, line }
+}
+
 const importOf = (node: Node): Import | undefined => {
   const make = (source: unknown, kind: unknown): Import | undefined => {
     const specifier = stringOf(source)
@@ -188,6 +209,7 @@ export const readSourceFile = (path: string, text: string): SourceFile => {
   const imports: Array<Import> = []
   const globals: Array<GlobalUse> = []
   const literals = new Set<string>()
+  const sql: Array<SqlTemplate> = []
   const lines = text === "" ? 0 : text.split("\n").length - (text.endsWith("\n") ? 1 : 0)
   const plugins: Array<ParserPlugin> = path.endsWith(".tsx") ? ["typescript", "jsx"] : ["typescript"]
   try {
@@ -199,6 +221,8 @@ export const readSourceFile = (path: string, text: string): SourceFile => {
       if (name !== undefined) globals.push({ name, line: lineOf(node) })
       const literal = stringOf(node)
       if (literal !== undefined) literals.add(literal)
+      const template = sqlOf(node)
+      if (template !== undefined) sql.push(template)
     })
     const body: ReadonlyArray<unknown> = program.body
     return {
@@ -207,12 +231,13 @@ export const readSourceFile = (path: string, text: string): SourceFile => {
       imports,
       globals,
       literals,
+      sql,
       onlyReexports: onlyReexports(body.filter(isNode)),
       syntaxErrors: []
     }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const line = Number(/\((\d+):\d+\)/.exec(message)?.[1] ?? 1)
-    return { path, lines, imports, globals, literals, onlyReexports: false, syntaxErrors: [{ line, message }] }
+    return { path, lines, imports, globals, literals, sql, onlyReexports: false, syntaxErrors: [{ line, message }] }
   }
 }
