@@ -14,7 +14,7 @@ import { pluginSources } from "./loader/PluginSources.ts"
 /** A kind of provider. */
 export type Capability = LoadedPlugin["capabilities"][number]
 
-/** What a phone call needs; without one of them no call can be answered. */
+/** The capabilities that a phone call needs. */
 export const callCapabilities: ReadonlyArray<Capability> = [
   "telephony",
   "speechToText",
@@ -24,7 +24,7 @@ export const callCapabilities: ReadonlyArray<Capability> = [
 
 const order: ReadonlyArray<Capability> = [...callCapabilities, "voiceActivity"]
 
-const words: { readonly [K in Capability]: string } = {
+const capabilityNames: { readonly [K in Capability]: string } = {
   telephony: "telephony",
   speechToText: "speech-to-text",
   textToSpeech: "text-to-speech",
@@ -33,21 +33,22 @@ const words: { readonly [K in Capability]: string } = {
 }
 
 export interface LoaderOptions {
-  /** What is loaded when neither `SVC_PLUGINS` nor `svc.config.json` names anything. None by default. */
+  /** Plugins to load when neither `SVC_PLUGINS` nor `svc.config.json` names one. None by default. */
   readonly defaults?: ReadonlyArray<string>
-  /** Capabilities without which loading fails; by default {@link callCapabilities}. Empty: whatever there is. */
+  /** Loading fails when one of these capabilities is missing; {@link callCapabilities} by default. */
   readonly required?: ReadonlyArray<Capability>
-  /** Where `svc.config.json`, paths and packages are looked for; by default the working directory. */
+  /** The directory of `svc.config.json`, relative paths and packages; the working directory by default. */
   readonly directory?: string
-  /** How long each plugin may take to be imported, and again to start. 20 s by default. */
+  /** How long the import of each plugin may take, and again its start. 20 s by default. */
   readonly deadline?: Duration.DurationInput
 }
 
-const repeated = (names: ReadonlyArray<string>): number => names.findIndex((name, index) => names.indexOf(name) < index)
+const indexOfRepeated = (names: ReadonlyArray<string>): number =>
+  names.findIndex((name, index) => names.indexOf(name) < index)
 
-/** Two plugins of one name would read the same settings and answer to the same id. */
+/** Two plugins with the same name would read the same settings. */
 const refuseDuplicateNames = (plugins: ReadonlyArray<ImportedPlugin>): Effect.Effect<void, PluginError> => {
-  const second = plugins[repeated(plugins.map(({ plugin }) => plugin.name))]
+  const second = plugins[indexOfRepeated(plugins.map(({ plugin }) => plugin.name))]
   if (second === undefined) return Effect.void
   const first = plugins.find(({ plugin }) => plugin.name === second.plugin.name)
   return new PluginError({
@@ -60,7 +61,7 @@ const refuseDuplicateTelephony = (loaded: ReadonlyArray<Started>): Effect.Effect
   const telephony = loaded.flatMap(({ built, plugin }) =>
     built.telephony === undefined ? [] : [{ id: built.telephony.id, plugin: plugin.name }]
   )
-  const second = telephony[repeated(telephony.map(({ id }) => id))]
+  const second = telephony[indexOfRepeated(telephony.map(({ id }) => id))]
   if (second === undefined) return Effect.void
   const first = telephony.find(({ id }) => id === second.id)
   return new PluginError({
@@ -69,7 +70,7 @@ const refuseDuplicateTelephony = (loaded: ReadonlyArray<Started>): Effect.Effect
   })
 }
 
-/** Fails with one line that names the capabilities which no loaded plugin provides. */
+/** Fails with one line that names the capabilities that no loaded plugin provides. */
 export const requireCapabilities = (
   providers: { readonly plugins: ReadonlyArray<LoadedPlugin> },
   required: ReadonlyArray<Capability>
@@ -79,7 +80,7 @@ export const requireCapabilities = (
   const names = providers.plugins.map(({ name }) => name).join(", ")
   return new PluginError({
     plugin: names === "" ? "(none)" : names,
-    reason: `no ${missing.map((capability) => words[capability]).join(", no ")} plugin is loaded; add one to SVC_PLUGINS`
+    reason: `no ${missing.map((capability) => capabilityNames[capability]).join(", no ")} plugin is loaded; add one to SVC_PLUGINS`
   })
 }
 
@@ -92,7 +93,7 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   const deadline = Duration.decode(options.deadline ?? "20 seconds")
   const sources = yield* pluginSources(directory, options.defaults ?? [])
 
-  // Everything that can be checked without starting anything comes first.
+  // All checks that need no running plugin come first.
   const plugins = yield* Effect.forEach(sources, (source) => importPlugin(source, directory, deadline))
   yield* refuseDuplicateNames(plugins)
   const configured = yield* Effect.forEach(plugins, (imported) =>
@@ -103,29 +104,29 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   )
   yield* refuseDuplicateTelephony(started)
 
-  const all = <K extends keyof BuiltPlugin>(kind: K): ReadonlyArray<NonNullable<BuiltPlugin[K]>> =>
+  const servicesOf = <K extends keyof BuiltPlugin>(kind: K): ReadonlyArray<NonNullable<BuiltPlugin[K]>> =>
     started.flatMap(({ built }) => built[kind] ?? [])
-  const best = all("voiceActivity")[0]
+  const voiceActivity = servicesOf("voiceActivity")[0]
   const providers = {
     plugins: started.map(({ built, plugin, source }) => ({
       name: plugin.name,
       source,
       capabilities: order.filter((capability) => built[capability] !== undefined)
     })),
-    telephony: yield* Effect.forEach(all("telephony"), fencedTelephony),
-    speechToText: yield* Effect.forEach(all("speechToText"), fencedSpeechToText),
-    textToSpeech: yield* Effect.forEach(all("textToSpeech"), fencedTextToSpeech),
-    languageModel: yield* Effect.forEach(all("languageModel"), fencedLanguageModel),
-    voiceActivity: best === undefined ? undefined : fencedVoiceActivity(best)
+    telephony: yield* Effect.forEach(servicesOf("telephony"), fencedTelephony),
+    speechToText: yield* Effect.forEach(servicesOf("speechToText"), fencedSpeechToText),
+    textToSpeech: yield* Effect.forEach(servicesOf("textToSpeech"), fencedTextToSpeech),
+    languageModel: yield* Effect.forEach(servicesOf("languageModel"), fencedLanguageModel),
+    voiceActivity: voiceActivity === undefined ? undefined : fencedVoiceActivity(voiceActivity)
   }
   yield* requireCapabilities(providers, options.required ?? callCapabilities)
   return providers
 })
 
 /**
- * Loads the plugins that `SVC_PLUGINS` (comma-separated packages or paths, in the order of preference) or else
- * `svc.config.json` names, and runs them, fenced, for as long as the layer lives. Whatever is wrong is a
- * {@link PluginError} with one line for the operator, and then nothing of any plugin is left running.
+ * Loads the plugins that `SVC_PLUGINS` (comma-separated packages or paths, in order of preference) or else `svc.config.json`
+ * names, and runs them, fenced, until the layer's scope closes. Any failure is a {@link PluginError} with one line for the
+ * operator; plugins that were started are stopped before it is returned.
  */
 export const layer = (options: LoaderOptions = {}): Layer.Layer<Providers, PluginError> =>
   Layer.scoped(
@@ -134,7 +135,7 @@ export const layer = (options: LoaderOptions = {}): Layer.Layer<Providers, Plugi
       const scope = yield* Effect.acquireRelease(Scope.make(), Scope.close)
       return yield* load(options).pipe(
         Scope.extend(scope),
-        // At once, and not when whoever builds this layer closes its own scope.
+        // Before the error is returned, not when the builder of this layer closes its own scope.
         Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
       )
     })

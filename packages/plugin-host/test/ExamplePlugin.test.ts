@@ -13,7 +13,7 @@ import { layer } from "./fixtures/HouseModel.ts"
 const guide = new URL("../../../docs/plugins.md", import.meta.url)
 const example = new URL("./fixtures/HouseModel.ts", import.meta.url)
 
-/** A server on a free port for as long as the scope lives. */
+/** Starts a server on a free port and returns its URL; it closes with the scope. */
 const serve = (listener: RequestListener) =>
   Effect.acquireRelease(
     Effect.async<ReturnType<typeof createServer>>((resume) => {
@@ -42,12 +42,12 @@ const answers: RequestListener = (request, response) => {
 }
 
 describe("docs/plugins.md", () => {
-  it("shows the example as it is loaded and checked here", () => {
+  it("the page shows the fixture HouseModel.ts", () => {
     const text = readFileSync(guide, "utf8")
     expect(text).toContain(`\`\`\`ts\n${readFileSync(example, "utf8")}\`\`\``)
   })
 
-  it.scoped("has an example that loads and answers", () =>
+  it.scoped("the example is loaded by PluginLoader and generates text", () =>
     Effect.gen(function* () {
       const url = yield* serve(answers)
       const variables = new Map([

@@ -7,7 +7,7 @@ import { Providers } from "@svc/providers/Providers"
 import { ConfigProvider, Context, Effect, Fiber, Layer, Scope, TestClock } from "effect"
 import { beforeEach, describe } from "vitest"
 import * as PluginLoader from "../src/PluginLoader.ts"
-import { journal } from "./fixtures/Journal.ts"
+import { lifecycle } from "./fixtures/Lifecycle.ts"
 
 const directory = fileURLToPath(new URL("./fixtures", import.meta.url))
 
@@ -22,7 +22,7 @@ const load = (
     )
   )
 
-/** The one line that loading fails with; and a scope that stays open, so that what is left running would show. */
+/** The message with which loading fails. The test's scope stays open, so that plugins left running would be noticed. */
 const refusal = (...args: Parameters<typeof load>) =>
   Effect.gen(function* () {
     const error = yield* Effect.flip(load(...args))
@@ -31,13 +31,13 @@ const refusal = (...args: Parameters<typeof load>) =>
     return error.message
   })
 
-/** A directory of its own, removed afterwards. */
+/** A temporary directory, removed afterwards. */
 const temporary = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-plugins-"))),
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-/** A package in `node_modules`, in plain JavaScript. */
+/** Writes a plugin in plain JavaScript to `node_modules`. */
 const install = (root: string, name: string, manifest: object, file: string, plugin: string) => {
   const path = join(root, "node_modules", name)
   mkdirSync(path, { recursive: true })
@@ -54,18 +54,18 @@ const install = (root: string, name: string, manifest: object, file: string, plu
     try {
       symlinkSync(real, effect)
     } catch {
-      // Linked by the package before.
+      // Linked by an earlier call.
     }
   }
 }
 
 beforeEach(() => {
-  journal.length = 0
+  lifecycle.length = 0
 })
 
 describe("PluginLoader", () => {
   describe("loading", () => {
-    it.scoped("gives the providers in the order in which the plugins are named", () =>
+    it.scoped("Providers lists the providers in the order of SVC_PLUGINS", () =>
       Effect.gen(function* () {
         const providers = yield* load(["./ModelOnly.ts", " ./Good.ts "], { required: PluginLoader.callCapabilities })
         expect(providers.plugins).toEqual([
@@ -82,34 +82,34 @@ describe("PluginLoader", () => {
       })
     )
 
-    it.effect("builds a layer that several capabilities share once, and closes it once", () =>
+    it.effect("a layer that several capabilities share is built once and closed once", () =>
       Effect.gen(function* () {
         yield* Effect.scoped(
           Effect.gen(function* () {
             yield* load(["./Good.ts"])
-            expect(journal).toEqual(["good started"])
+            expect(lifecycle).toEqual(["good started"])
           })
         )
-        expect(journal).toEqual(["good started", "good stopped"])
+        expect(lifecycle).toEqual(["good started", "good stopped"])
       })
     )
 
-    it.effect("stops the plugins in the reverse of the order in which they started", () =>
+    it.effect("plugins stop in the reverse of the order in which they started", () =>
       Effect.gen(function* () {
         yield* Effect.scoped(load(["./Good.ts", "./ModelOnly.ts"]))
-        expect(journal).toEqual(["good started", "model-only started", "model-only stopped", "good stopped"])
+        expect(lifecycle).toEqual(["good started", "model-only started", "model-only stopped", "good stopped"])
       })
     )
 
-    it.effect("goes on stopping when a plugin does not let go", () =>
+    it.effect("the other plugins are stopped when the release of one hangs", () =>
       Effect.gen(function* () {
-        const fiber = yield* Effect.fork(Effect.scoped(load(["./Good.ts", "./HangingRelease.ts"])))
+        const fiber = yield* Effect.fork(Effect.scoped(load(["./Good.ts", "./HangsOnRelease.ts"])))
         yield* awaitWith("1 minute", fiber)
-        expect(journal).toEqual(["good started", "good stopped"])
+        expect(lifecycle).toEqual(["good started", "good stopped"])
       })
     )
 
-    it.scoped("uses the defaults when nothing is named, and what is named instead of them", () =>
+    it.scoped("the default plugins are loaded only when SVC_PLUGINS is empty", () =>
       Effect.gen(function* () {
         const byDefault = yield* load([], { defaults: ["./ModelOnly.ts"] })
         expect(byDefault.plugins.map(({ name }) => name)).toEqual(["model-only"])
@@ -119,8 +119,8 @@ describe("PluginLoader", () => {
     )
   })
 
-  describe("where plugins are found", () => {
-    it.scoped("reads svc.config.json in the working directory when the variable is not set", () =>
+  describe("finding plugins", () => {
+    it.scoped("svc.config.json in the working directory is read when SVC_PLUGINS is not set", () =>
       Effect.gen(function* () {
         const root = yield* temporary
         writeFileSync(join(root, "svc.config.json"), JSON.stringify({ plugins: [join(directory, "ModelOnly.ts")] }))
@@ -129,7 +129,7 @@ describe("PluginLoader", () => {
       })
     )
 
-    it.scoped("says what is wrong with svc.config.json", () =>
+    it.scoped("an invalid svc.config.json is reported with the path of the error", () =>
       Effect.gen(function* () {
         const root = yield* temporary
         writeFileSync(join(root, "svc.config.json"), "{ plugins: ")
@@ -139,7 +139,7 @@ describe("PluginLoader", () => {
       })
     )
 
-    it.scoped("finds a package that is installed beside the server, by the exports for import", () =>
+    it.scoped("a package in node_modules of a parent directory is found through its exports or main", () =>
       Effect.gen(function* () {
         const root = yield* temporary
         const manifest = { exports: { ".": { require: "./no.cjs", import: { default: "./entry.js" } } } }
@@ -154,7 +154,7 @@ describe("PluginLoader", () => {
       })
     )
 
-    it.scoped("follows the conditions that Node was started with, by flag or by NODE_OPTIONS", () =>
+    it.scoped("exports are resolved with the conditions in NODE_OPTIONS", () =>
       Effect.gen(function* () {
         const root = yield* temporary
         const manifest = { exports: { ".": { special: "./special.js", default: "./usual.js" } } }
@@ -170,7 +170,7 @@ describe("PluginLoader", () => {
       })
     )
 
-    it.scoped("takes the folder of a package as a path", () =>
+    it.scoped("a path may name the folder of a package", () =>
       Effect.gen(function* () {
         const root = yield* temporary
         install(root, "acme", { exports: "./entry.js" }, "entry.js", "acme")
@@ -179,7 +179,7 @@ describe("PluginLoader", () => {
       })
     )
 
-    it.scoped("says where it looked for what is not there", () =>
+    it.scoped("a plugin that is not found is reported with the searched location", () =>
       Effect.gen(function* () {
         expect(yield* refusal(["@svc/plugin-nowhere"])).toMatch(
           /^plugin @svc\/plugin-nowhere: not found: no such package is installed \(looked from .*fixtures upwards\).* SVC_PLUGINS /
@@ -192,8 +192,8 @@ describe("PluginLoader", () => {
     )
   })
 
-  describe("what is not a plugin for this server", () => {
-    it.scoped("refuses it with one line that says why, and starts nothing", () =>
+  describe("invalid plugins", () => {
+    it.scoped("an invalid plugin is refused with one line that states the reason, and no plugin is started", () =>
       Effect.gen(function* () {
         expect(yield* refusal(["./Good.ts", "./NotAPlugin.ts"])).toContain("./NotAPlugin.ts: is not a plugin")
         expect(yield* refusal(["./Good.ts", "./ThrowsOnImport.ts"])).toBe(
@@ -207,11 +207,11 @@ describe("PluginLoader", () => {
         expect(yield* refusal(["./Good.ts", "./SameName.ts"])).toBe(
           "plugin good: loaded twice, from ./Good.ts and from ./SameName.ts; name it once in SVC_PLUGINS"
         )
-        expect(journal).toEqual([])
+        expect(lifecycle).toEqual([])
       })
     )
 
-    it.scoped("gives up a module that never finishes loading", () =>
+    it.scoped("a module that never finishes loading is refused after the deadline", () =>
       Effect.gen(function* () {
         const fiber = yield* Effect.fork(refusal(["./NeverImports.ts"]))
         expect(yield* awaitWith("1 minute", fiber)).toBe("plugin ./NeverImports.ts: its module did not load within 20s")
@@ -222,7 +222,7 @@ describe("PluginLoader", () => {
   describe("settings", () => {
     const settings = (variables: { readonly [name: string]: string }) => ({ variables })
 
-    it.scoped("reads someKey from SVC_<NAME>_SOME_KEY, with defaults", () =>
+    it.scoped("the setting someKey is read from SVC_<NAME>_SOME_KEY, with defaults", () =>
       Effect.gen(function* () {
         const first = yield* load(["./Settings.ts"], settings({ SVC_WITH_SETTINGS_API_KEY: "12345678" }))
         expect(first.languageModel[0]?.models).toEqual(["12345678", "100", "no url"])
@@ -236,7 +236,7 @@ describe("PluginLoader", () => {
       })
     )
 
-    it.scoped("names each variable that is missing or wrong, and never shows its value", () =>
+    it.scoped("each missing or invalid variable is named without its value", () =>
       Effect.gen(function* () {
         const both = yield* refusal(["./Good.ts", "./Settings.ts"], settings({ SVC_WITH_SETTINGS_MAX_TOKENS: "many" }))
         expect(both).toContain("SVC_WITH_SETTINGS_API_KEY is not set")
@@ -247,78 +247,78 @@ describe("PluginLoader", () => {
         expect(yield* refusal(["./Settings.ts"], settings({ SVC_WITH_SETTINGS_API_KEY: "" }))).toContain(
           "SVC_WITH_SETTINGS_API_KEY is not set"
         )
-        expect(journal).toEqual([])
+        expect(lifecycle).toEqual([])
       })
     )
   })
 
-  describe("plugins that cannot start", () => {
+  describe("plugins that fail to start", () => {
     const lines = {
       error: "plugin failing: the vendor refused the key",
       defect: "plugin failing: failed to start: x is undefined",
       throw: "plugin failing: failed to start: cannot decide what to provide"
     }
     for (const [how, line] of Object.entries(lines)) {
-      it.scoped(`closes everything before the error when a layer ends with: ${how}`, () =>
+      it.scoped(`started plugins are stopped before the error when a layer fails with: ${how}`, () =>
         Effect.gen(function* () {
           const variables = { SVC_FAILING_HOW: how }
           expect(yield* refusal(["./Good.ts", "./FailingLayer.ts"], { variables })).toBe(line)
           const own = how === "throw" ? [] : ["failing started", "failing stopped"]
-          expect(journal).toEqual(["good started", ...own, "good stopped"])
+          expect(lifecycle).toEqual(["good started", ...own, "good stopped"])
         })
       )
     }
 
     for (const how of ["hang", "hang-uninterruptibly"]) {
-      it.scoped(`gives up a layer that does: ${how}`, () =>
+      it.scoped(`a layer that does not start within the deadline is refused: ${how}`, () =>
         Effect.gen(function* () {
           const variables = { SVC_FAILING_HOW: how }
           const fiber = yield* Effect.fork(
             refusal(["./Good.ts", "./FailingLayer.ts"], { variables, deadline: "7 seconds" })
           )
           expect(yield* awaitWith("30 seconds", fiber)).toBe("plugin failing: did not start within 7s")
-          expect(journal).toEqual(["good started", "failing started", "failing stopped", "good stopped"])
+          expect(lifecycle).toEqual(["good started", "failing started", "failing stopped", "good stopped"])
         })
       )
     }
 
-    it.scoped("refuses two telephony plugins of one id", () =>
+    it.scoped("two telephony plugins with the same id are refused", () =>
       Effect.gen(function* () {
         expect(yield* refusal(["./Good.ts", "./SameTelephony.ts"])).toBe(
           'plugin same-telephony: its telephony id "good" is taken by plugin good; load only one of them'
         )
-        expect(journal.slice(2)).toEqual(["same-telephony stopped", "good stopped"])
+        expect(lifecycle.slice(2)).toEqual(["same-telephony stopped", "good stopped"])
       })
     )
 
-    it.scoped("names the capabilities without which no call can be answered", () =>
+    it.scoped("missing required capabilities are named", () =>
       Effect.gen(function* () {
         expect(yield* refusal(["./ModelOnly.ts"], { required: PluginLoader.callCapabilities })).toBe(
           "plugin model-only: no telephony, no speech-to-text, no text-to-speech plugin is loaded; add one to SVC_PLUGINS"
         )
-        expect(journal).toEqual(["model-only started", "model-only stopped"])
+        expect(lifecycle).toEqual(["model-only started", "model-only stopped"])
         expect(yield* refusal([], { required: ["telephony"] })).toBe(
           "plugin (none): no telephony plugin is loaded; add one to SVC_PLUGINS"
         )
       })
     )
 
-    it.effect("leaves nothing running when it is interrupted while a plugin starts", () =>
+    it.effect("started plugins are stopped when loading is interrupted", () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const fiber = yield* load(["./Good.ts", "./FailingLayer.ts"], { variables: { SVC_FAILING_HOW: "hang" } }).pipe(
           Scope.extend(scope),
           Effect.fork
         )
-        yield* until(() => journal.includes("failing started"))
+        yield* until(() => lifecycle.includes("failing started"))
         yield* Fiber.interrupt(fiber)
-        expect(journal.slice(2).sort()).toEqual(["failing stopped", "good stopped"])
+        expect(lifecycle.slice(2).sort()).toEqual(["failing stopped", "good stopped"])
       })
     )
   })
 })
 
-/** Lets imports, which are real, go on until `condition` holds. */
+/** Yields to the event loop, on which imports run, until `condition` holds. */
 const until = (condition: () => boolean): Effect.Effect<void> =>
   Effect.suspend(() =>
     condition()
@@ -329,7 +329,7 @@ const until = (condition: () => boolean): Effect.Effect<void> =>
         )
   )
 
-/** Lets virtual time pass, a second at a time, at most `limit`, until the fiber is done. */
+/** Advances virtual time in seconds, at most `limit`, until the fiber is done. */
 const awaitWith = <A, E>(limit: "1 minute" | "30 seconds", fiber: Fiber.RuntimeFiber<A, E>): Effect.Effect<A, E> =>
   Effect.gen(function* () {
     for (let second = 0; second < (limit === "1 minute" ? 60 : 30); second++) {

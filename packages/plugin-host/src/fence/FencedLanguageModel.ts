@@ -1,18 +1,17 @@
 import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageModel"
 import { type Context, Effect } from "effect"
-import { apart } from "./Apart.ts"
-import { makeCircuit } from "./Circuit.ts"
-import { fencedCall } from "./FencedCall.ts"
-import { watch } from "./Watch.ts"
+import { idleTimeout } from "./IdleTimeout.ts"
+import { runIsolated } from "./IsolatedFiber.ts"
+import { makeCircuit, throughCircuit } from "./ProviderCircuit.ts"
 
 type Service = Context.Tag.Service<LanguageModel>
 
-/** How long a model may be silent, before its first delta and between two, in milliseconds. */
+/** Milliseconds that may pass before the first delta and between two deltas. */
 export const modelIdleMs = 20_000
 
 /**
- * A language model behind a fence: silence beyond the deadline, throws and defects become `LanguageModelError`; failures open a
- * circuit breaker; no delta passes after the end or the interruption of its request.
+ * A fenced language model: idle timeouts, throws and defects become `LanguageModelError`, failures open a circuit breaker,
+ * and no delta passes after its request has ended or was interrupted.
  */
 export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) {
   const circuit = yield* makeCircuit
@@ -21,19 +20,19 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
   const generate: Service["generate"] = (request, onDelta) =>
     Effect.suspend(() => {
       let live = true
-      let seen = circuit.now()
+      let lastActivity = circuit.now()
       const inner = () =>
         model.generate(request, (delta) => {
           if (!live) return
-          seen = circuit.now()
+          lastActivity = circuit.now()
           onDelta(delta)
         })
-      return apart(inner, failed).pipe(
+      return runIsolated(inner, failed).pipe(
         Effect.raceFirst(
-          watch(
-            () => seen,
+          idleTimeout(
+            () => lastActivity,
             modelIdleMs,
-            () => failed(`said nothing for ${modelIdleMs / 1000} s`)
+            () => failed(`generated nothing for ${modelIdleMs / 1000} s`)
           )
         ),
         Effect.onExit(() =>
@@ -41,11 +40,11 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
             live = false
           })
         ),
-        fencedCall(circuit, failed)
+        throughCircuit(circuit, failed)
       )
     })
 
-  // Field by field, because a service may be an instance of a class, whose methods a spread would lose.
+  // Field by field: a service may be a class instance, and a spread would lose its methods.
   return {
     id: model.id,
     models: model.models,

@@ -1,15 +1,15 @@
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
-import { oneLine } from "../loader/OneLine.ts"
+import { errorSummary } from "../ErrorSummary.ts"
 
 /**
- * A call's media behind a fence: a method that throws ends the call as `failed`, once, and nothing follows `Ended`. Of a
- * transfer one outcome passes, and none that was not asked for; after `completed` only the end. Frames pay a flag and a try.
+ * A fenced call leg. A method that throws ends the call once, as `failed`, and no event follows `Ended`. A requested transfer
+ * has one outcome, others are dropped; after `completed` only `Ended` passes. The cost per frame is a flag and a `try`.
  */
 export const fencedLeg =
   (id: string) =>
   (leg: CallLeg): CallLeg => {
-    let over = false
-    let transfer: "none" | "under way" | "completed" = "none"
+    let ended = false
+    let transfer: "none" | "in progress" | "completed" = "none"
     let listener: ((event: CallEvent) => void) | undefined
     let pending: CallEvent | undefined
 
@@ -17,25 +17,25 @@ export const fencedLeg =
       try {
         leg.hangup(reason)
       } catch {
-        // There is nothing left to end it with.
+        // The leg cannot be ended in any other way.
       }
     }
     const deliver = (event: CallEvent) => {
-      if (over || !passes(event)) return
-      over = event._tag === "Ended"
+      if (ended || !passes(event)) return
+      ended = event._tag === "Ended"
       listener?.(event)
     }
     const passes = (event: CallEvent): boolean => {
       if (event._tag === "Ended") return true
       if (event._tag !== "TransferProgress") return transfer !== "completed"
-      if (transfer !== "under way") return false
+      if (transfer !== "in progress") return false
       if (event.state !== "ringing") transfer = event.state === "completed" ? "completed" : "none"
       return true
     }
-    const broken = (defect: unknown) => {
-      if (over) return
-      over = true
-      const event: CallEvent = { _tag: "Ended", cause: "failed", reason: `${id} crashed: ${oneLine(defect)}` }
+    const crash = (defect: unknown) => {
+      if (ended) return
+      ended = true
+      const event: CallEvent = { _tag: "Ended", cause: "failed", reason: `${id} crashed: ${errorSummary(defect)}` }
       if (listener === undefined) pending = event
       else listener(event)
       hangup("internal error")
@@ -43,11 +43,11 @@ export const fencedLeg =
     const guard =
       <A extends ReadonlyArray<unknown>>(method: (...args: A) => void) =>
       (...args: A) => {
-        if (over) return
+        if (ended) return
         try {
           method(...args)
         } catch (defect) {
-          broken(defect)
+          crash(defect)
         }
       }
 
@@ -59,15 +59,15 @@ export const fencedLeg =
         try {
           leg.listen(deliver)
         } catch (defect) {
-          broken(defect)
+          crash(defect)
         }
       },
       send: (frame) => {
-        if (over) return
+        if (ended) return
         try {
           leg.send(frame)
         } catch (defect) {
-          broken(defect)
+          crash(defect)
         }
       },
       mark: guard((name: string) => leg.mark(name)),
@@ -78,7 +78,7 @@ export const fencedLeg =
         ? {}
         : {
             transferBlind: guard((target: string) => {
-              transfer = "under way"
+              transfer = "in progress"
               leg.transferBlind?.(target)
             })
           })

@@ -1,25 +1,25 @@
 import { type Messaging, SmsFailed } from "@svc/providers/Messaging"
 import { Cause, Duration, Effect, Stream } from "effect"
-import { oneLine } from "../loader/OneLine.ts"
-import { apart } from "./Apart.ts"
+import { errorSummary } from "../ErrorSummary.ts"
+import { runIsolated } from "./IsolatedFiber.ts"
 
-/** How long a network may take to take a message. */
+/** How long a network may take to accept a message. */
 export const smsDeadline = Duration.seconds(10)
 
 /**
- * A network's messages behind a fence: a send that throws, dies or hangs is a failed message, and one that is given up goes on
- * by itself. Messages of a stream that crashes come no more.
+ * Fenced text messages: a `send` that throws, dies or hangs fails with `SmsFailed`. After a timeout the plugin's effect may
+ * still complete in the background. A stream of incoming messages that crashes ends.
  */
 export const fencedMessaging = (id: string, messaging: Messaging): Messaging => ({
   send: (sms) =>
-    apart(
+    runIsolated(
       () => messaging.send(sms),
       (reason) => new SmsFailed({ reason: `${id}: ${reason}` })
     ).pipe(
       Effect.timeoutFail({
         duration: smsDeadline,
         onTimeout: () =>
-          new SmsFailed({ reason: `${id}: did not take the message within ${Duration.format(smsDeadline)}` })
+          new SmsFailed({ reason: `${id}: did not accept the message within ${Duration.format(smsDeadline)}` })
       })
     ),
   incoming: messaging.incoming.pipe(
@@ -28,7 +28,7 @@ export const fencedMessaging = (id: string, messaging: Messaging): Messaging => 
         ? Stream.failCause(cause)
         : Stream.drain(
             Stream.fromEffect(
-              Effect.logError(`telephony ${id}: brings no more messages: ${oneLine(Cause.squash(cause))}`)
+              Effect.logError(`telephony ${id}: stopped delivering messages: ${errorSummary(Cause.squash(cause))}`)
             )
           )
     )

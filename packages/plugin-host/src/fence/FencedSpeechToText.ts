@@ -5,21 +5,20 @@ import {
   type SpeechToTextSession
 } from "@svc/providers/SpeechToText"
 import { type Context, Duration, Effect, Exit, Scope } from "effect"
-import { oneLine } from "../loader/OneLine.ts"
-import { apart } from "./Apart.ts"
-import { makeCircuit } from "./Circuit.ts"
-import { failure } from "./FencedCall.ts"
+import { errorSummary } from "../ErrorSummary.ts"
+import { runIsolated } from "./IsolatedFiber.ts"
+import { makeCircuit, outcomeOfError } from "./ProviderCircuit.ts"
 
 type Service = Context.Tag.Service<SpeechToText>
 
-/** How long a recognizer may take to open a session. */
+/** How long opening a session may take. */
 export const openDeadline = Duration.seconds(5)
-/** How long it may take to give its last words. */
+/** How long `finish` may take to emit the last words. */
 export const finishDeadline = Duration.seconds(5)
 
 /**
- * A recognizer behind a fence: slow opens, throws and defects become `SpeechToTextError` or the event `Failed`; failures open
- * a circuit breaker; no event passes after `Failed` or the end of the scope.
+ * A fenced speech-to-text provider: timeouts, throws and defects become `SpeechToTextError` or the event `Failed`, failures
+ * open a circuit breaker, and no event passes after `Failed` or after the scope was closed.
  */
 export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) {
   const circuit = yield* makeCircuit
@@ -34,23 +33,23 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
         if (!live) return
         if (event._tag === "Failed") {
           live = false
-          circuit.settle(failure(event.error))
+          circuit.settle(outcomeOfError(event.error))
         } else if (!proven) {
           proven = true
           circuit.settle({ _tag: "Succeeded" })
         }
         options.onEvent(event)
       }
-      const broken = (defect: unknown) => onEvent({ _tag: "Failed", error: failed(`crashed: ${oneLine(defect)}`) })
+      const broken = (defect: unknown) => onEvent({ _tag: "Failed", error: failed(`crashed: ${errorSummary(defect)}`) })
 
-      // A scope of its own: what a failed attempt has opened goes with it, not with the call. Its end is not waited for.
+      // A scope of its own, so that a failed attempt releases what it opened at once. Its release is not awaited.
       const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) =>
         Effect.suspend(() => {
           live = false
           return Effect.forkDaemon(Scope.close(scope, exit))
         })
       )
-      const session = yield* apart(() => Scope.extend(speech.open({ ...options, onEvent }), scope), failed).pipe(
+      const session = yield* runIsolated(() => Scope.extend(speech.open({ ...options, onEvent }), scope), failed).pipe(
         Effect.timeoutFail({
           duration: openDeadline,
           onTimeout: () => failed(`did not open within ${Duration.format(openDeadline)}`)
@@ -58,7 +57,7 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
         Effect.tapError((error) =>
           Effect.suspend(() => {
             live = false
-            circuit.settle(failure(error))
+            circuit.settle(outcomeOfError(error))
             return Effect.forkDaemon(Scope.close(scope, Exit.fail(error)))
           })
         ),
@@ -75,7 +74,7 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
             broken(defect)
           }
         },
-        finish: Effect.suspend(() => (live ? apart(() => session.finish, failed) : Effect.void)).pipe(
+        finish: Effect.suspend(() => (live ? runIsolated(() => session.finish, failed) : Effect.void)).pipe(
           Effect.timeoutFail({
             duration: finishDeadline,
             onTimeout: () => failed(`did not finish within ${Duration.format(finishDeadline)}`)

@@ -2,22 +2,22 @@ import type { Health } from "@svc/providers/Health"
 import type { Route, RouteResponse } from "@svc/providers/Route"
 import { CallGone, DialFailed, type IncomingCall, type Outbound, type Telephony } from "@svc/providers/Telephony"
 import { Cause, type Context, Duration, Effect, Stream } from "effect"
-import { oneLine } from "../loader/OneLine.ts"
-import { apart } from "./Apart.ts"
-import { safeHealth } from "./Circuit.ts"
+import { errorSummary } from "../ErrorSummary.ts"
 import { fencedLeg } from "./FencedLeg.ts"
 import { fencedMessaging } from "./FencedMessaging.ts"
+import { fencedHealth } from "./HealthCheck.ts"
+import { runIsolated } from "./IsolatedFiber.ts"
 
 type Service = Context.Tag.Service<Telephony>
 
-/** How long a network may take to connect a call that we answer. */
+/** How long a network may take to connect a call after `answer`. */
 export const answerDeadline = Duration.seconds(10)
-/** How long a phone may ring that we call, should nobody give up sooner. */
+/** How long `dial` may take when the engine does not interrupt it sooner. */
 export const dialDeadline = Duration.seconds(150)
 /** How long a plugin's HTTP route may take. */
 export const routeDeadline = Duration.seconds(30)
 
-/** Runs a synchronous call into a plugin; a throw is lost but for what `onThrow` makes of it. */
+/** Runs a synchronous call into a plugin. A throw only calls `onThrow`. */
 const attempt = (call: () => void, onThrow: () => void = () => {}): void => {
   try {
     call()
@@ -26,7 +26,7 @@ const attempt = (call: () => void, onThrow: () => void = () => {}): void => {
   }
 }
 
-const fencedCall = (id: string, call: IncomingCall): IncomingCall => ({
+const fencedIncomingCall = (id: string, call: IncomingCall): IncomingCall => ({
   id: call.id,
   from: call.from,
   to: call.to,
@@ -34,10 +34,10 @@ const fencedCall = (id: string, call: IncomingCall): IncomingCall => ({
   ringing: (callId) => attempt(() => call.ringing(callId)),
   reject: (cause, reason) => attempt(() => call.reject(cause, reason)),
   answer: (options) =>
-    apart(
+    runIsolated(
       () => call.answer(options),
       (reason) => new CallGone({ reason: `${id}: ${reason}` }),
-      // Connected when nobody waits for it any more.
+      // Connected after the deadline or the interruption.
       (leg) => attempt(() => leg.hangup("answered too late"))
     ).pipe(
       Effect.timeoutFail({
@@ -48,7 +48,7 @@ const fencedCall = (id: string, call: IncomingCall): IncomingCall => ({
     ),
   canceled: Effect.suspend(() => call.canceled).pipe(
     Effect.catchAllDefect((defect) =>
-      Effect.logWarning(`telephony ${id}: ${oneLine(defect)}`).pipe(Effect.zipRight(Effect.never))
+      Effect.logWarning(`telephony ${id}: ${errorSummary(defect)}`).pipe(Effect.zipRight(Effect.never))
     )
   )
 })
@@ -57,15 +57,15 @@ const fencedOutbound = (id: string, outbound: Outbound): Outbound => {
   const failed = (reason: string) => new DialFailed({ outcome: "failed", reason: `${id}: ${reason}` })
   return {
     dial: (call) =>
-      apart(
+      runIsolated(
         () => outbound.dial(call),
         failed,
-        // Answered when nobody waits for it any more.
+        // Answered after the deadline or the interruption.
         (leg) => attempt(() => leg.hangup("answered too late"))
       ).pipe(
         Effect.timeoutFail({
           duration: dialDeadline,
-          onTimeout: () => failed(`tells nothing of a call for ${Duration.format(dialDeadline)}`)
+          onTimeout: () => failed(`did not report the outcome of a call within ${Duration.format(dialDeadline)}`)
         }),
         Effect.map(fencedLeg(id))
       )
@@ -88,7 +88,7 @@ const fencedRoute = (id: string, route: Route): Route =>
         method: route.method,
         path: route.path,
         handle: (request) =>
-          apart<RouteResponse, string>(
+          runIsolated<RouteResponse, string>(
             () => route.handle(request),
             (reason) => reason
           ).pipe(
@@ -105,8 +105,8 @@ const fencedRoute = (id: string, route: Route): Route =>
       }
 
 /**
- * A telephone network behind a fence: what throws, dies or hangs ends at most the call. It has no circuit breaker, because it
- * is the network that calls us.
+ * A fenced telephone network: a throw, a defect or a hang ends at most the call. There is no circuit breaker, because incoming
+ * calls are started by the network.
  */
 export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
   Effect.sync(() => {
@@ -117,13 +117,13 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
       id,
       capabilities: telephony.capabilities,
       health: Effect.suspend(() =>
-        stopped === undefined ? safeHealth(Effect.suspend(() => telephony.health)) : Effect.succeed(stopped)
+        stopped === undefined ? fencedHealth(Effect.suspend(() => telephony.health)) : Effect.succeed(stopped)
       ),
       incoming: telephony.incoming.pipe(
-        Stream.map((call) => fencedCall(id, call)),
+        Stream.map((call) => fencedIncomingCall(id, call)),
         Stream.catchAllCause((cause) => {
           if (Cause.isInterruptedOnly(cause)) return Stream.failCause(cause)
-          const reason = `takes no more calls: ${oneLine(Cause.squash(cause))}`
+          const reason = `stopped accepting calls: ${errorSummary(Cause.squash(cause))}`
           stopped = { healthy: false, reason }
           return Stream.fromEffect(Effect.logError(`telephony ${id}: ${reason}`)).pipe(Stream.drain)
         })

@@ -1,19 +1,18 @@
 import { type AudioSink, type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { type Context, Effect } from "effect"
-import { apart } from "./Apart.ts"
-import { makeCircuit } from "./Circuit.ts"
-import { fencedCall } from "./FencedCall.ts"
-import { watch } from "./Watch.ts"
+import { idleTimeout } from "./IdleTimeout.ts"
+import { runIsolated } from "./IsolatedFiber.ts"
+import { makeCircuit, throughCircuit } from "./ProviderCircuit.ts"
 
 type Service = Context.Tag.Service<TextToSpeech>
 
-/** How long a synthesizer may go without writing, while there is room, in milliseconds. */
+/** Milliseconds that may pass without a write while the sink has room. */
 export const speechIdleMs = 10_000
 
 /**
- * A synthesizer behind a fence: silence beyond the deadline, throws and defects become `TextToSpeechError`; failures open a
- * circuit breaker; nothing is written after the end or the interruption of its request. Time spent waiting for room is not
- * counted against it.
+ * A fenced text-to-speech provider: idle timeouts, throws and defects become `TextToSpeechError`, failures open a circuit
+ * breaker, and nothing is written after its request has ended or was interrupted. Time in which the sink is full does not count
+ * as idle.
  */
 export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) {
   const circuit = yield* makeCircuit
@@ -22,14 +21,14 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
   const synthesize: Service["synthesize"] = (request) =>
     Effect.suspend(() => {
       let live = true
-      let seen = circuit.now()
+      let lastActivity = circuit.now()
       let full = false
       const { sink } = request
       const guarded: AudioSink = {
         write: (samples) => {
-          // "Full" also stops one that goes on writing after it was interrupted.
+          // "Full" also stops a provider that continues to write after its interruption.
           if (!live) return false
-          seen = circuit.now()
+          lastActivity = circuit.now()
           full = !sink.write(samples)
           return !full
         },
@@ -39,18 +38,18 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
         drained: Effect.suspend(() => (live ? sink.drained : Effect.never)).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
-              seen = circuit.now()
+              lastActivity = circuit.now()
               full = false
             })
           )
         )
       }
-      return apart(() => speech.synthesize({ ...request, sink: guarded }), failed).pipe(
+      return runIsolated(() => speech.synthesize({ ...request, sink: guarded }), failed).pipe(
         Effect.raceFirst(
-          watch(
-            () => (full ? null : seen),
+          idleTimeout(
+            () => (full ? null : lastActivity),
             speechIdleMs,
-            () => failed(`wrote nothing for ${speechIdleMs / 1000} s`)
+            () => failed(`wrote no audio for ${speechIdleMs / 1000} s`)
           )
         ),
         Effect.onExit(() =>
@@ -58,7 +57,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
             live = false
           })
         ),
-        fencedCall(circuit, failed)
+        throughCircuit(circuit, failed)
       )
     })
 

@@ -3,7 +3,7 @@ import type { Context } from "effect"
 
 type Service = Context.Tag.Service<VoiceActivity>
 
-/** A detector behind a fence: one that throws hears silence from then on, and words still tell that someone speaks. */
+/** A fenced voice activity detector: after a throw it reports silence. Transcripts then still show that the caller speaks. */
 export const fencedVoiceActivity = (activity: Service): Service => ({
   open: (sampleRate) => {
     try {
@@ -19,10 +19,10 @@ export const fencedVoiceActivity = (activity: Service): Service => ({
             return "silence"
           }
         },
-        lasted: (what) => {
+        lasted: (state) => {
           if (broken) return 0
           try {
-            return detector.lasted?.(what) ?? 0
+            return detector.lasted?.(state) ?? 0
           } catch {
             broken = true
             return 0

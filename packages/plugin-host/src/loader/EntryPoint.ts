@@ -4,9 +4,9 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { Option, Schema } from "effect"
 
 /**
- * Finds the module that a package name or path stands for. Node's own `import` looks only from the importing file
- * upwards; a self-hoster's plugin is installed beside their configuration, so the search starts in the working directory
- * and then goes on from this package.
+ * Resolves a package name or path to a module. Node's `import` searches only from the importing file upwards; a plugin is
+ * installed beside the operator's configuration, so the search starts in the working directory and continues from this
+ * package.
  */
 
 const Manifest = Schema.parseJson(
@@ -14,7 +14,7 @@ const Manifest = Schema.parseJson(
 )
 const decodeManifest = Schema.decodeUnknownOption(Manifest)
 
-/** The conditions under which a process imports: Node's, and those given with `--conditions` or `-C`. */
+/** The import conditions of a process: Node's own, and those given with `--conditions` or `-C`. */
 const conditionsIn = (flags: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set([
     "node",
@@ -30,7 +30,7 @@ const conditionsIn = (flags: ReadonlyArray<string>): ReadonlySet<string> =>
 const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
-/** The target of an `exports` entry: the first condition that holds wins, as in Node's algorithm. */
+/** The target of an `exports` entry. The first matching condition wins, as in Node's algorithm. */
 const target = (entry: unknown, conditions: ReadonlySet<string>): string | undefined => {
   if (typeof entry === "string") return entry
   if (Array.isArray(entry)) {
@@ -79,7 +79,7 @@ const upwards = (start: string): ReadonlyArray<string> => {
   return above === start ? [start] : [start, ...upwards(above)]
 }
 
-/** What was found: a file's URL, or why there is none (a part of a sentence). */
+/** The URL of the file, or why it was not found (part of a sentence). */
 export type EntryPoint = { readonly url: string } | { readonly missing: string }
 
 const found = (path: string): EntryPoint =>
@@ -88,8 +88,8 @@ const found = (path: string): EntryPoint =>
 const isPath = (source: string): boolean => source.startsWith(".") || source.startsWith("file:") || isAbsolute(source)
 
 /**
- * Finds a plugin's entry. Paths are relative to `directory`, and may be a file or a package's folder. `flags` are Node's, of
- * this process.
+ * Finds the entry file of a plugin. A path is relative to `directory` and names a file or a package's folder. `flags` are the
+ * Node flags of this process.
  */
 export const entryPoint = (source: string, directory: string, flags: ReadonlyArray<string>): EntryPoint => {
   const conditions = conditionsIn(flags)

@@ -5,9 +5,9 @@ import { Telephony } from "@svc/providers/Telephony"
 import { TextToSpeech } from "@svc/providers/TextToSpeech"
 import { VoiceActivity } from "@svc/providers/VoiceActivity"
 import { Cause, Context, Duration, Effect, type Exit, Fiber, Layer, Scope } from "effect"
-import { oneLine } from "./OneLine.ts"
+import { errorSummary } from "../ErrorSummary.ts"
 
-/** What one plugin provides, running. */
+/** The running providers of one plugin. */
 export interface BuiltPlugin {
   readonly telephony: Context.Tag.Service<Telephony> | undefined
   readonly speechToText: Context.Tag.Service<SpeechToText> | undefined
@@ -16,7 +16,7 @@ export interface BuiltPlugin {
   readonly voiceActivity: Context.Tag.Service<VoiceActivity> | undefined
 }
 
-/** How long a plugin may take to release what it holds. */
+/** How long a plugin may take to release its resources. */
 const releaseDeadline = Duration.seconds(5)
 
 const service = <I, S>(
@@ -41,9 +41,9 @@ const build = (capabilities: Capabilities, scope: Scope.Scope): Effect.Effect<Bu
     }
   })
 
-/** Closes a plugin's scope; one that hangs or fails while it lets go is left behind with a warning. */
+/** Closes a plugin's scope. When that fails or hangs, logs a warning and continues. */
 const release = (plugin: string, scope: Scope.CloseableScope, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> =>
-  // In a fiber apart that can be left behind: the one that runs finalizers is not to be interrupted.
+  // In a fiber of its own, which can be abandoned: the fiber that runs finalizers is uninterruptible.
   Effect.forkDaemon(Effect.interruptible(Scope.close(scope, exit))).pipe(
     Effect.flatMap((closing) =>
       Effect.interruptible(Fiber.join(closing)).pipe(
@@ -55,13 +55,13 @@ const release = (plugin: string, scope: Scope.CloseableScope, exit: Exit.Exit<un
       )
     ),
     Effect.catchAllCause((cause) =>
-      Effect.logWarning(`plugin ${plugin}: failed while it stopped: ${oneLine(Cause.squash(cause))}`)
+      Effect.logWarning(`plugin ${plugin}: failed to stop: ${errorSummary(Cause.squash(cause))}`)
     )
   )
 
 /**
- * Builds a plugin's layers with one memo map, so that what they share is built once. They live until the scope closes; when
- * one of them fails, throws or takes longer than `deadline`, those that were built are closed again before the error.
+ * Builds a plugin's layers with one memo map, so that shared layers are built once. They live until the scope closes. When
+ * one of them fails, throws or takes longer than `deadline`, the others are released before the error is returned.
  */
 export const buildPlugin = Effect.fn("PluginBuild.build")(function* (
   plugin: Plugin,
@@ -71,7 +71,7 @@ export const buildPlugin = Effect.fn("PluginBuild.build")(function* (
   const fail = (reason: string) => new PluginError({ plugin: plugin.name, reason })
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => release(plugin.name, scope, exit))
   return yield* Effect.suspend(() => build(plugin.provides(config), scope)).pipe(
-    // A layer that cannot be interrupted must not hold up the error.
+    // An uninterruptible layer must not delay the error.
     Effect.disconnect,
     Effect.timeoutFail({
       duration: deadline,
@@ -80,7 +80,7 @@ export const buildPlugin = Effect.fn("PluginBuild.build")(function* (
     Effect.sandbox,
     Effect.mapError((cause) => {
       const error = Cause.squash(cause)
-      return error instanceof PluginError ? error : fail(`failed to start: ${oneLine(error)}`)
+      return error instanceof PluginError ? error : fail(`failed to start: ${errorSummary(error)}`)
     })
   )
 })

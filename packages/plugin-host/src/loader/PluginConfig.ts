@@ -16,7 +16,7 @@ const fields = (plugin: Plugin): ReadonlyArray<string> =>
     typeof name === "string" ? [name] : []
   )
 
-/** What a value must be. Never the value itself: it may be a secret, and this ends up in a log. */
+/** What a value must be, without the value itself: it may be a secret, and this text is logged. */
 const requirement = (message: string): string =>
   message
     .replace(/,? ?\bactual .*$/s, "")
@@ -33,8 +33,8 @@ const problem = (plugin: Plugin, error: ParseResult.ParseError): string =>
     .join("; ")
 
 /**
- * Reads and decodes a plugin's settings, field `someKey` from `SVC_<NAME>_SOME_KEY`, through the ConfigProvider in
- * force. An empty variable counts as not set. The error names each variable that is wrong.
+ * Reads and decodes a plugin's settings through the current ConfigProvider: field `someKey` from `SVC_<NAME>_SOME_KEY`. An
+ * empty variable counts as not set. The error names each missing or invalid variable.
  */
 export const pluginConfig = Effect.fn("PluginConfig.read")(function* (plugin: Plugin) {
   const encoded: Record<string, string> = {}

@@ -4,10 +4,10 @@ import { contractVersion, isPlugin, type Plugin, PluginError } from "@svc/provid
 import { Config, Duration, Effect } from "effect"
 import satisfies from "semver/functions/satisfies.js"
 import validRange from "semver/ranges/valid.js"
+import { errorSummary } from "../ErrorSummary.ts"
 import { entryPoint } from "./EntryPoint.ts"
-import { oneLine } from "./OneLine.ts"
 
-/** A plugin whose module was imported and checked; nothing of it runs yet. */
+/** A plugin whose module was imported and validated, but not started. */
 export interface ImportedPlugin {
   readonly plugin: Plugin
   readonly source: string
@@ -15,7 +15,7 @@ export interface ImportedPlugin {
 
 const namePattern = /^[a-z][a-z0-9-]*$/
 
-/** What is wrong with what a module exports, or undefined. A plugin may be plain JavaScript, so its fields are checked. */
+/** What is wrong with the plugin that a module exports, if anything. It may be plain JavaScript, so its types are checked. */
 const problem = (plugin: Plugin): string | undefined => {
   const { name, apiVersion, provides } = plugin
   if (typeof name !== "string" || !namePattern.test(name)) {
@@ -31,7 +31,7 @@ const problem = (plugin: Plugin): string | undefined => {
   return undefined
 }
 
-/** Imports a plugin by package name or path and checks that it is one, for this version of the contract. */
+/** Imports a plugin by package name or path and validates it against this version of the contract. */
 export const importPlugin = Effect.fn("PluginModule.import")(function* (
   source: string,
   directory: string,
@@ -41,14 +41,14 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   const nodeOptions = yield* Effect.orElseSucceed(Config.string("NODE_OPTIONS"), () => "")
   const entry = yield* Effect.try({
     try: () => entryPoint(source, directory, [...nodeOptions.split(/\s+/), ...process.execArgv]),
-    catch: (cause) => fail(`cannot be looked up: ${oneLine(cause)}`)
+    catch: (cause) => fail(`cannot be looked up: ${errorSummary(cause)}`)
   })
   if ("missing" in entry) return yield* fail(`not found: ${entry.missing}`)
 
   const exports: unknown = yield* Effect.tryPromise({
-    // The real path, so that a linked package is the same module however it is reached.
+    // The real path, so that a linked package is one module whatever path led to it.
     try: () => import(pathToFileURL(realpathSync(fileURLToPath(entry.url))).href) as Promise<unknown>,
-    catch: (cause) => fail(`its module failed to load: ${oneLine(cause)}`)
+    catch: (cause) => fail(`its module failed to load: ${errorSummary(cause)}`)
   }).pipe(
     Effect.timeoutFail({
       duration: deadline,

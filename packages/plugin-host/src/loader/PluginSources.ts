@@ -30,7 +30,7 @@ class Unreadable extends Data.TaggedError("Unreadable")<{ readonly code: string;
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
 
-/** The first thing that is wrong with the file, in one line. */
+/** The first error in the file, in one line. */
 const fileProblem = (error: ParseResult.ParseError): string => {
   const issue = ParseResult.ArrayFormatter.formatErrorSync(error)[0]
   if (issue === undefined) return "is not valid"
@@ -39,8 +39,8 @@ const fileProblem = (error: ParseResult.ParseError): string => {
 }
 
 /**
- * The packages and paths to load, in the order of preference: `SVC_PLUGINS` (comma-separated), else the file
- * `svc.config.json` in `directory`, else `defaults`. An empty variable counts as not set.
+ * The packages and paths to load, in order of preference: from `SVC_PLUGINS` (comma-separated), else from `svc.config.json` in
+ * `directory`, else `defaults`. An empty variable counts as not set.
  */
 export const pluginSources = Effect.fn("PluginSources.read")(function* (
   directory: string,

@@ -17,12 +17,12 @@ const down = new LanguageModelError({ reason: "503", retryable: true })
 describe("a fenced language model", () => {
   const fenced = (generate: (typeof languageModel)["generate"]) => fencedLanguageModel({ ...languageModel, generate })
 
-  it.effect("passes deltas on at once, and what the model fails with", () =>
+  it.effect("generate forwards deltas, and the error with which the model fails", () =>
     Effect.gen(function* () {
-      const good = yield* fenced((_, tell) =>
+      const good = yield* fenced((_, emit) =>
         Effect.sync(() => {
-          tell({ _tag: "Text", text: "hi" })
-          tell({ _tag: "Done", reason: "stop" })
+          emit({ _tag: "Text", text: "hi" })
+          emit({ _tag: "Done", reason: "stop" })
         })
       )
       const deltas: Array<ModelDelta> = []
@@ -33,17 +33,17 @@ describe("a fenced language model", () => {
     })
   )
 
-  it.effect("turns a throw, a defect and an interruption of its own into typed errors", () =>
+  it.effect("a throw, a defect or an interruption inside generate becomes LanguageModelError", () =>
     Effect.gen(function* () {
-      const ways: ReadonlyArray<(typeof languageModel)["generate"]> = [
+      const failures: ReadonlyArray<(typeof languageModel)["generate"]> = [
         () => {
           throw new Error("boom\nat x")
         },
         () => Effect.die(new Error("boom")),
         () => Effect.interrupt
       ]
-      for (const way of ways) {
-        const error = yield* Effect.flip((yield* fenced(way)).generate(request, () => {}))
+      for (const failure of failures) {
+        const error = yield* Effect.flip((yield* fenced(failure)).generate(request, () => {}))
         expect(error._tag).toBe("LanguageModelError")
         expect(error.reason).toMatch(/^silent: crashed: .+$/)
         expect(error.retryable).toBe(true)
@@ -51,15 +51,15 @@ describe("a fenced language model", () => {
     })
   )
 
-  it.effect("gives up a model that says nothing, and waits for one that is slow but speaks", () =>
+  it.effect("generate fails when no delta comes within the idle timeout, and not while deltas keep coming", () =>
     Effect.gen(function* () {
       const hanging = yield* fenced(() => Effect.uninterruptible(Effect.never))
       const fiber = yield* Effect.fork(Effect.flip(hanging.generate(request, () => {})))
       yield* TestClock.adjust(modelIdleMs)
-      expect((yield* Fiber.join(fiber)).reason).toBe("silent: said nothing for 20 s")
+      expect((yield* Fiber.join(fiber)).reason).toBe("silent: generated nothing for 20 s")
 
-      const slow = yield* fenced((_, tell) =>
-        Effect.sync(() => tell({ _tag: "Text", text: "." })).pipe(Effect.delay(modelIdleMs - 1), Effect.repeatN(4))
+      const slow = yield* fenced((_, emit) =>
+        Effect.sync(() => emit({ _tag: "Text", text: "." })).pipe(Effect.delay(modelIdleMs - 1), Effect.repeatN(4))
       )
       const speaking = yield* Effect.fork(slow.generate(request, () => {}))
       yield* TestClock.adjust(modelIdleMs * 5)
@@ -67,11 +67,11 @@ describe("a fenced language model", () => {
     })
   )
 
-  it.effect("lets go at once when interrupted, and passes nothing on afterwards", () =>
+  it.effect("generate returns at once when interrupted, and later deltas are dropped", () =>
     Effect.gen(function* () {
       let late: (delta: ModelDelta) => void = () => {}
-      const stubborn = yield* fenced((_, tell) => {
-        late = tell
+      const stubborn = yield* fenced((_, emit) => {
+        late = emit
         return Effect.uninterruptible(Effect.never)
       })
       const deltas: Array<ModelDelta> = []
@@ -83,32 +83,34 @@ describe("a fenced language model", () => {
     })
   )
 
-  it.effect("fails fast after five failures, tells so in its health, and tries again after ten seconds", () =>
-    Effect.gen(function* () {
-      let calls = 0
-      let works = false
-      const model = yield* fenced(() => {
-        calls++
-        return works ? Effect.void : Effect.fail(down)
+  it.effect(
+    "after five failures generate fails at once, health reports it, and a call is tried after ten seconds",
+    () =>
+      Effect.gen(function* () {
+        let calls = 0
+        let works = false
+        const model = yield* fenced(() => {
+          calls++
+          return works ? Effect.void : Effect.fail(down)
+        })
+        const ask = Effect.either(model.generate(request, () => {}))
+        yield* Effect.repeatN(ask, 4)
+        const refused = yield* Effect.flip(model.generate(request, () => {}))
+        expect(refused.reason).toBe("silent: circuit breaker open after 5 consecutive failures; last failure: 503")
+        expect(calls).toBe(5)
+        expect(yield* model.health).toEqual({
+          healthy: false,
+          reason: "circuit breaker open after 5 consecutive failures; last failure: 503"
+        })
+        works = true
+        yield* TestClock.adjust("10 seconds")
+        yield* ask
+        expect(calls).toBe(6)
+        expect((yield* model.health).healthy).toBe(true)
       })
-      const ask = Effect.either(model.generate(request, () => {}))
-      yield* Effect.repeatN(ask, 4)
-      const refused = yield* Effect.flip(model.generate(request, () => {}))
-      expect(refused.reason).toBe("silent: not used for a while after 5 failures in a row; the last: 503")
-      expect(calls).toBe(5)
-      expect(yield* model.health).toEqual({
-        healthy: false,
-        reason: "not used for a while after 5 failures in a row; the last: 503"
-      })
-      works = true
-      yield* TestClock.adjust("10 seconds")
-      yield* ask
-      expect(calls).toBe(6)
-      expect((yield* model.health).healthy).toBe(true)
-    })
   )
 
-  it.effect("counts neither interruptions nor requests that were refused as wrong", () =>
+  it.effect("interruptions and errors that are not retryable do not open the circuit", () =>
     Effect.gen(function* () {
       const model = yield* fenced(({ callId }) =>
         callId === "hang" ? Effect.never : Effect.fail(new LanguageModelError({ reason: "400", retryable: false }))
@@ -123,7 +125,7 @@ describe("a fenced language model", () => {
     })
   )
 
-  it.effect("is ill when its health check crashes or hangs", () =>
+  it.effect("health is unhealthy when the health check crashes or hangs", () =>
     Effect.gen(function* () {
       const crashing = yield* fencedLanguageModel({ ...languageModel, health: Effect.die(new Error("boom")) })
       expect(yield* crashing.health).toEqual({ healthy: false, reason: "its health check crashed: boom" })
@@ -135,7 +137,7 @@ describe("a fenced language model", () => {
   )
 })
 
-describe("a fenced synthesizer", () => {
+describe("a fenced text-to-speech provider", () => {
   const sink = (room: () => boolean, drained: Effect.Effect<void>) => {
     const written: Array<number> = []
     const made: AudioSink = {
@@ -150,7 +152,7 @@ describe("a fenced synthesizer", () => {
   }
   const speech = { callId: "call_1", text: "hello", voice: "Sarah", language: "en-US", sampleRate: 8000 }
 
-  it.effect("is not blamed for the time in which the sink is full", () =>
+  it.effect("time in which the sink is full does not count as idle", () =>
     Effect.gen(function* () {
       const room = yield* Deferred.make<void>()
       const target = sink(() => false, Deferred.await(room))
@@ -172,18 +174,18 @@ describe("a fenced synthesizer", () => {
     })
   )
 
-  it.effect("is given up when it writes nothing though there is room", () =>
+  it.effect("synthesize fails when nothing is written within the idle timeout", () =>
     Effect.gen(function* () {
       const fenced = yield* fencedTextToSpeech({ ...textToSpeech, synthesize: () => Effect.never })
       const fiber = yield* Effect.fork(
         Effect.flip(fenced.synthesize({ ...speech, sink: sink(() => true, Effect.void).sink }))
       )
       yield* TestClock.adjust("10 seconds")
-      expect((yield* Fiber.join(fiber)).reason).toBe("silent: wrote nothing for 10 s")
+      expect((yield* Fiber.join(fiber)).reason).toBe("silent: wrote no audio for 10 s")
     })
   )
 
-  it.effect("cannot write after it was interrupted", () =>
+  it.effect("writes after the interruption of synthesize are dropped", () =>
     Effect.gen(function* () {
       let own: AudioSink | undefined
       const fenced = yield* fencedTextToSpeech({
@@ -203,7 +205,7 @@ describe("a fenced synthesizer", () => {
   )
 })
 
-describe("a fenced recognizer", () => {
+describe("a fenced speech-to-text provider", () => {
   const listening = (events: Array<SpeechEvent>) => ({
     callId: "call_1",
     language: "en-US",
@@ -214,7 +216,7 @@ describe("a fenced recognizer", () => {
   })
   const fenced = (open: (typeof speechToText)["open"]) => fencedSpeechToText({ ...speechToText, open })
 
-  it.scoped("gives up an open that takes longer than five seconds, and releases what it had opened", () =>
+  it.scoped("open fails after five seconds and releases what it had acquired", () =>
     Effect.gen(function* () {
       const released = yield* Deferred.make<void>()
       const speech = yield* fenced(() =>
@@ -230,12 +232,12 @@ describe("a fenced recognizer", () => {
     })
   )
 
-  it.scoped("turns a push that throws into one Failed event, after which nothing passes", () =>
+  it.scoped("a push that throws emits Failed once, and no event follows", () =>
     Effect.gen(function* () {
-      let tell: (event: SpeechEvent) => void = () => {}
+      let emit: (event: SpeechEvent) => void = () => {}
       let pushed = 0
       const speech = yield* fenced(({ onEvent }) => {
-        tell = onEvent
+        emit = onEvent
         return Effect.succeed({
           push: () => {
             pushed++
@@ -248,14 +250,14 @@ describe("a fenced recognizer", () => {
       const session = yield* speech.open(listening(events))
       session.push(new Int16Array(160))
       session.push(new Int16Array(160))
-      tell({ _tag: "Partial", text: "late" })
+      emit({ _tag: "Partial", text: "late" })
       yield* session.finish
       expect(pushed).toBe(1)
       expect(events.map(({ _tag }) => _tag)).toEqual(["Failed"])
     })
   )
 
-  it.scoped("tells Failed when finish crashes or hangs", () =>
+  it.scoped("Failed is emitted when finish crashes or hangs", () =>
     Effect.gen(function* () {
       for (const finish of [Effect.die("boom"), Effect.never]) {
         const speech = yield* fenced(() => Effect.succeed({ push: () => {}, finish }))
@@ -269,11 +271,11 @@ describe("a fenced recognizer", () => {
     })
   )
 
-  it.scoped("passes no event after its scope is closed, and does not wait for a plugin that clings", () =>
+  it.scoped("no event passes after the scope was closed, and a finalizer that hangs is not awaited", () =>
     Effect.gen(function* () {
-      let tell: (event: SpeechEvent) => void = () => {}
+      let emit: (event: SpeechEvent) => void = () => {}
       const speech = yield* fenced(({ onEvent }) => {
-        tell = onEvent
+        emit = onEvent
         return Effect.as(
           Effect.addFinalizer(() => Effect.never),
           { push: () => {}, finish: Effect.void }
@@ -283,12 +285,12 @@ describe("a fenced recognizer", () => {
       const scope = yield* Scope.make()
       yield* Scope.extend(speech.open(listening(events)), scope)
       yield* Scope.close(scope, Exit.void)
-      tell({ _tag: "Partial", text: "late" })
+      emit({ _tag: "Partial", text: "late" })
       expect(events).toEqual([])
     })
   )
 
-  it.scoped("opens the circuit when sessions open but break one after the other", () =>
+  it.scoped("the circuit opens when five sessions fail after they were opened", () =>
     Effect.gen(function* () {
       const error = new SpeechToTextError({ reason: "socket closed", retryable: true })
       const speech = yield* fenced(({ onEvent }) =>
@@ -296,13 +298,13 @@ describe("a fenced recognizer", () => {
       )
       for (let n = 0; n < 5; n++) (yield* speech.open(listening([]))).push(new Int16Array(160))
       const refused = yield* Effect.flip(speech.open(listening([])))
-      expect(refused.reason).toContain("not used for a while after 5 failures in a row; the last: socket closed")
+      expect(refused.reason).toContain("circuit breaker open after 5 consecutive failures; last failure: socket closed")
     })
   )
 })
 
 describe("a fenced voice activity detector", () => {
-  it("hears silence where the plugin throws", () => {
+  it("a detector that throws reports silence", () => {
     const boom = () => {
       throw new Error("boom")
     }

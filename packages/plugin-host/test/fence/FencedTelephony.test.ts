@@ -41,7 +41,7 @@ const incoming = (parts: Partial<IncomingCall>): IncomingCall => ({
   ...parts
 })
 
-/** The one call of a network that brings it. */
+/** A call as it comes in from a fenced network. */
 const fenced = (parts: Partial<IncomingCall>) =>
   Effect.gen(function* () {
     const network = yield* fencedTelephony({ ...telephony("net"), incoming: Stream.make(incoming(parts)) })
@@ -61,16 +61,16 @@ const request: RouteRequest = {
 }
 
 describe("a fenced telephone network", () => {
-  it.effect("ends its calls and is ill when its stream crashes", () =>
+  it.effect("a crash of incoming ends the stream and makes the network unhealthy", () =>
     Effect.gen(function* () {
       const network = yield* fencedTelephony({ ...telephony("net"), incoming: Stream.die(new Error("boom")) })
       expect(yield* network.health).toEqual({ healthy: true })
       expect(Chunk.size(yield* Stream.runCollect(network.incoming))).toBe(0)
-      expect(yield* network.health).toEqual({ healthy: false, reason: "takes no more calls: boom" })
+      expect(yield* network.health).toEqual({ healthy: false, reason: "stopped accepting calls: boom" })
     })
   )
 
-  it.effect("turns an answer that throws, dies or hangs into CallGone", () =>
+  it.effect("an answer that throws, dies or hangs fails with CallGone", () =>
     Effect.gen(function* () {
       for (const crash of [boom, () => Effect.die(new Error("boom"))]) {
         const error = yield* Effect.flip(answer(yield* fenced({ answer: crash })))
@@ -83,7 +83,7 @@ describe("a fenced telephone network", () => {
     })
   )
 
-  it.effect("hangs up a call that connects in the moment in which its answer is given up", () =>
+  it.effect("a call that connects while its answer is interrupted is hung up", () =>
     Effect.gen(function* () {
       const reasons: Array<string> = []
       const connected = yield* Deferred.make<CallLeg>()
@@ -97,7 +97,7 @@ describe("a fenced telephone network", () => {
     })
   )
 
-  it.effect("swallows throws of ringing and reject, and a cancellation that crashes", () =>
+  it.effect("throws of ringing and reject are ignored, and canceled never completes after a crash", () =>
     Effect.gen(function* () {
       const call = yield* fenced({ ringing: boom, reject: boom, canceled: Effect.die("boom") })
       call.ringing("call_1")
@@ -108,7 +108,7 @@ describe("a fenced telephone network", () => {
     })
   )
 
-  it.effect("answers 500 for a route that crashes or hangs, and closes a socket whose handler throws", () =>
+  it.effect("an HTTP route that crashes or hangs answers 500, and a socket whose accept throws is closed", () =>
     Effect.gen(function* () {
       let closed = 0
       const network = yield* fencedTelephony({
@@ -150,7 +150,7 @@ describe("a fenced dial", () => {
       outbound === undefined ? Effect.dieMessage("lost") : outbound.dial(call)
     )
 
-  it.effect("turns one that throws, dies or hangs into DialFailed, and passes its own failure on", () =>
+  it.effect("a dial that throws, dies or hangs fails with DialFailed, and its own DialFailed is kept", () =>
     Effect.gen(function* () {
       for (const crash of [boom, () => Effect.die(new Error("boom"))]) {
         expect(yield* Effect.flip(dial(crash))).toMatchObject({ outcome: "failed", reason: "net: crashed: boom" })
@@ -163,7 +163,7 @@ describe("a fenced dial", () => {
     })
   )
 
-  it.effect("given up, hangs up a phone that answers in that moment", () =>
+  it.effect("a phone that answers while dial is interrupted is hung up", () =>
     Effect.gen(function* () {
       const reasons: Array<string> = []
       const connected = yield* Deferred.make<CallLeg>()
@@ -176,7 +176,7 @@ describe("a fenced dial", () => {
     })
   )
 
-  it.effect("is not there where the network cannot", () =>
+  it.effect("outbound is absent when the plugin has none", () =>
     Effect.map(fencedTelephony(telephony("net")), ({ outbound }) => expect(outbound).toBeUndefined())
   )
 })
@@ -188,7 +188,7 @@ describe("a fenced leg", () => {
     return events
   }
 
-  it.effect("ends the call once when a method throws, hangs up, and then does nothing more", () =>
+  it.effect("a method that throws emits Ended once and hangs up, and later calls do nothing", () =>
     Effect.gen(function* () {
       let hangups = 0
       const broken = yield* answer(
@@ -203,7 +203,7 @@ describe("a fenced leg", () => {
     })
   )
 
-  it.effect("tells a listener that comes later that the call broke", () =>
+  it.effect("a listener that is installed after a crash receives Ended", () =>
     Effect.gen(function* () {
       const broken = yield* answer(yield* fenced({ answer: () => Effect.succeed({ ...leg, clear: boom }) }))
       broken.clear()
@@ -211,10 +211,10 @@ describe("a fenced leg", () => {
     })
   )
 
-  it.effect("passes one outcome of a transfer that was asked for, and only the end after it came through", () =>
+  it.effect("a requested transfer has one outcome, and only Ended follows completed", () =>
     Effect.gen(function* () {
-      let tell: (event: CallEvent) => void = () => {}
-      const progress = (state: TransferState) => tell({ _tag: "TransferProgress", state })
+      let emit: (event: CallEvent) => void = () => {}
+      const progress = (state: TransferState) => emit({ _tag: "TransferProgress", state })
       const given = yield* answer(
         yield* fenced({
           answer: () =>
@@ -222,7 +222,7 @@ describe("a fenced leg", () => {
               ...leg,
               transferBlind: () => progress("ringing"),
               listen: (listener) => {
-                tell = listener
+                emit = listener
               }
             })
         })
@@ -235,14 +235,14 @@ describe("a fenced leg", () => {
       given.transferBlind?.("+31201234567")
       progress("completed")
       progress("failed")
-      tell({ _tag: "Dtmf", digit: "1", source: "signaling" })
-      tell({ _tag: "Ended", cause: "hangup" })
-      const told = events.map((event) => (event._tag === "TransferProgress" ? event.state : event._tag))
-      expect(told).toEqual(["ringing", "busy", "ringing", "completed", "Ended"])
+      emit({ _tag: "Dtmf", digit: "1", source: "signaling" })
+      emit({ _tag: "Ended", cause: "hangup" })
+      const passed = events.map((event) => (event._tag === "TransferProgress" ? event.state : event._tag))
+      expect(passed).toEqual(["ringing", "busy", "ringing", "completed", "Ended"])
     })
   )
 
-  it.effect("whose transfer throws ends the call", () =>
+  it.effect("a transferBlind that throws ends the call", () =>
     Effect.gen(function* () {
       const given = yield* answer(yield* fenced({ answer: () => Effect.succeed({ ...leg, transferBlind: boom }) }))
       const events = listenTo(given)
@@ -251,28 +251,28 @@ describe("a fenced leg", () => {
     })
   )
 
-  it.effect("passes nothing on after Ended, and keeps what the leg can do", () =>
+  it.effect("no event follows Ended, and optional methods are kept", () =>
     Effect.gen(function* () {
-      const keys: Array<string> = []
-      const talkative: CallLeg = {
+      const digitsSent: Array<string> = []
+      const emitsAfterEnded: CallLeg = {
         ...leg,
-        sendDtmf: (digits) => keys.push(digits),
+        sendDtmf: (digits) => digitsSent.push(digits),
         listen: (listener) => {
           listener({ _tag: "Dtmf", digit: "1", source: "signaling" })
           listener({ _tag: "Ended", cause: "hangup" })
           listener({ _tag: "Dtmf", digit: "2", source: "signaling" })
         }
       }
-      const given = yield* answer(yield* fenced({ answer: () => Effect.succeed(talkative) }))
+      const given = yield* answer(yield* fenced({ answer: () => Effect.succeed(emitsAfterEnded) }))
       given.sendDtmf?.("9")
       expect(given.transferBlind).toBeUndefined()
       expect(listenTo(given).map(({ _tag }) => _tag)).toEqual(["Dtmf", "Ended"])
-      expect(keys).toEqual(["9"])
+      expect(digitsSent).toEqual(["9"])
     })
   )
 })
 
-describe("fenced messages", () => {
+describe("fenced text messages", () => {
   const sms = { id: "1", to: "+31612345678", from: "+31201234567", sender_type: "number", message: "Hi" } as const
   const fencedSms = (messaging: Partial<Messaging>) =>
     Effect.flatMap(
@@ -283,7 +283,7 @@ describe("fenced messages", () => {
       ({ sms }) => Effect.fromNullable(sms)
     )
 
-  it.effect("fail when sending throws, dies or hangs, and pass on what the network says", () =>
+  it.effect("a send that throws, dies or hangs fails with SmsFailed, and other results are kept", () =>
     Effect.gen(function* () {
       for (const send of [boom, () => Effect.die(new Error("boom"))]) {
         expect(yield* Effect.flip((yield* fencedSms({ send })).send(sms))).toMatchObject({
@@ -294,7 +294,7 @@ describe("fenced messages", () => {
       const hanging = yield* fencedSms({})
       const fiber = yield* Effect.fork(Effect.flip(hanging.send(sms)))
       yield* TestClock.adjust("10 seconds")
-      expect(yield* Fiber.join(fiber)).toMatchObject({ reason: "net: did not take the message within 10s" })
+      expect(yield* Fiber.join(fiber)).toMatchObject({ reason: "net: did not accept the message within 10s" })
       const refusing = yield* fencedSms({ send: () => Effect.fail(new SmsFailed({ reason: "no credit" })) })
       expect(yield* Effect.flip(refusing.send(sms))).toMatchObject({ reason: "no credit" })
       const taking = yield* fencedSms({ send: () => Effect.succeed({ provider_message_id: "x" }) })
@@ -302,7 +302,7 @@ describe("fenced messages", () => {
     })
   )
 
-  it.effect("come no more when their stream crashes, and are absent where there are none", () =>
+  it.effect("a crash of incoming ends the stream, and sms is absent when the plugin has none", () =>
     Effect.gen(function* () {
       const crashing = yield* fencedSms({ incoming: Stream.die(new Error("boom")) })
       expect(Chunk.size(yield* Stream.runCollect(crashing.incoming))).toBe(0)

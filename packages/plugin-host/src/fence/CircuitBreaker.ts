@@ -7,36 +7,37 @@
  * | Open     | no; after `until` yes → HalfOpen   | same      | same            | same                                | same      |
  * | HalfOpen | no: one trial at a time            | Closed 0  | Closed, on probation | Open                           | Open, due |
  *
- * `answered`: the provider responded, but this does not prove that it works (a session opened; a request was refused as
- * wrong). On probation the next failure opens the circuit again. `abandoned`: interrupted, which says nothing about the provider.
+ * `answered`: the provider responded, which does not prove that it works (a session opened; it rejected an invalid request).
+ * On probation the next failure opens the circuit again. `abandoned`: the call was interrupted, so its outcome is unknown.
  */
-export type Breaker =
+export type CircuitBreaker =
   | { readonly _tag: "Closed"; readonly failures: number; readonly reason: string }
   | { readonly _tag: "Open"; readonly until: number; readonly reason: string }
   | { readonly _tag: "HalfOpen"; readonly reason: string }
 
-/** Failures in a row that open the circuit. */
+/** Consecutive failures that open the circuit. */
 export const threshold = 5
-/** How long calls fail fast before one is tried again, in milliseconds. */
+/** Milliseconds for which calls fail at once before a trial call is admitted. */
 export const openMs = 10_000
 
+/** How an admitted call ended. */
 export type Outcome =
   | { readonly _tag: "Succeeded" }
   | { readonly _tag: "Answered" }
   | { readonly _tag: "Failed"; readonly reason: string }
   | { readonly _tag: "Abandoned" }
 
-export const initial: Breaker = { _tag: "Closed", failures: 0, reason: "" }
+export const initial: CircuitBreaker = { _tag: "Closed", failures: 0, reason: "" }
 
-/** Whether a call may be made now, and the state after. */
-export const admit = (breaker: Breaker, now: number): readonly [Breaker, boolean] => {
+/** The next state, and whether a call may be made at `now`. */
+export const admit = (breaker: CircuitBreaker, now: number): readonly [CircuitBreaker, boolean] => {
   if (breaker._tag === "Closed") return [breaker, true]
   if (breaker._tag === "HalfOpen" || now < breaker.until) return [breaker, false]
   return [{ _tag: "HalfOpen", reason: breaker.reason }, true]
 }
 
-/** The state after a call that was admitted has ended. Late news of calls from before the circuit opened changes nothing. */
-export const settle = (breaker: Breaker, outcome: Outcome, now: number): Breaker => {
+/** The state after an admitted call has ended. Calls from before the circuit opened change nothing. */
+export const settle = (breaker: CircuitBreaker, outcome: Outcome, now: number): CircuitBreaker => {
   if (breaker._tag === "Open") return breaker
   const trial = breaker._tag === "HalfOpen"
   switch (outcome._tag) {

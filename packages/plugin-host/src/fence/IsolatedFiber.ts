@@ -1,14 +1,15 @@
 import { Cause, Effect, Exit, Fiber } from "effect"
-import { oneLine } from "../loader/OneLine.ts"
+import { errorSummary } from "../ErrorSummary.ts"
 
 /**
- * Runs a plugin's effect in a fiber apart, so that what it does cannot spread: a throw, a defect or an interruption of its own
- * becomes `crashed(reason)`, and when we interrupt it we do not wait for it to agree. What it gives after that goes to `late`.
+ * Runs a plugin's effect in a fiber of its own. A throw, a defect or an interruption inside it becomes `onCrash(reason)`.
+ * When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin still returns goes to
+ * `onLateValue`.
  */
-export const apart = <A, E>(
+export const runIsolated = <A, E>(
   run: () => Effect.Effect<A, E>,
-  crashed: (reason: string) => E,
-  late?: (value: A) => void
+  onCrash: (reason: string) => E,
+  onLateValue?: (value: A) => void
 ): Effect.Effect<A, E> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
@@ -17,7 +18,9 @@ export const apart = <A, E>(
       const exit = yield* restore(Fiber.await(fiber)).pipe(
         Effect.onInterrupt(() =>
           Effect.suspend(() => {
-            if (late !== undefined) fiber.addObserver((exit) => Exit.isSuccess(exit) && late(exit.value))
+            if (onLateValue !== undefined) {
+              fiber.addObserver((exit) => Exit.isSuccess(exit) && onLateValue(exit.value))
+            }
             return Fiber.interruptAsFork(fiber, self)
           })
         )
@@ -25,7 +28,7 @@ export const apart = <A, E>(
       if (Exit.isSuccess(exit)) return exit.value
       const failure = Cause.failureOrCause(exit.cause)
       return yield* Effect.fail(
-        failure._tag === "Left" ? failure.left : crashed(`crashed: ${oneLine(Cause.squash(failure.right))}`)
+        failure._tag === "Left" ? failure.left : onCrash(`crashed: ${errorSummary(Cause.squash(failure.right))}`)
       )
     })
   )

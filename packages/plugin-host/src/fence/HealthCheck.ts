@@ -1,0 +1,23 @@
+import type { Health } from "@svc/providers/Health"
+import { Duration, Effect } from "effect"
+import { errorSummary } from "../ErrorSummary.ts"
+
+/** How long a provider's health check may take. */
+const healthDeadline = Duration.seconds(3)
+
+/** A provider's health effect that never fails or hangs: a defect or a timeout counts as unhealthy. */
+export const fencedHealth = (health: Effect.Effect<Health>): Effect.Effect<Health> =>
+  Effect.suspend(() => health).pipe(
+    Effect.disconnect,
+    Effect.timeoutTo({
+      duration: healthDeadline,
+      onSuccess: (reported: Health) => reported,
+      onTimeout: (): Health => ({
+        healthy: false,
+        reason: `did not report its health within ${Duration.format(healthDeadline)}`
+      })
+    }),
+    Effect.catchAllDefect((defect) =>
+      Effect.succeed<Health>({ healthy: false, reason: `its health check crashed: ${errorSummary(defect)}` })
+    )
+  )
