@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { CallEngine } from "@svc/call-engine/live/CallEngine"
+import { LiveCalls } from "@svc/call-engine/live/LiveCalls"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { yieldToMainThread } from "@svc/server/HelperThreads"
 import { HttpServer } from "@svc/server/http/HttpServer"
@@ -24,7 +24,7 @@ const collect = (): void => {
 /** `folder` is where its data is. */
 const program = (folder: string) =>
   Effect.gen(function* () {
-    const engine = yield* CallEngine
+    const calls = yield* LiveCalls
     const { wheel } = yield* Ticker
     const { port } = yield* HttpServer
     const effort = new EffortMeter()
@@ -41,7 +41,7 @@ const program = (folder: string) =>
           return undefined
         }),
       figures: () =>
-        Effect.map(engine.live, (live) => ({
+        Effect.map(calls.count, (live) => ({
           ...effort.read(),
           ticker: { p50: wheel.lateness.quantile(0.5), p99: wheel.lateness.quantile(0.99) },
           skipped: wheel.skipped - skippedBefore,
@@ -53,7 +53,7 @@ const program = (folder: string) =>
           const { external, heapUsed, rss } = process.memoryUsage()
           return { rss, held: heapUsed + external }
         }),
-      live: () => engine.live
+      live: () => calls.count
     })
   })
 

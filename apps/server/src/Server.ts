@@ -43,30 +43,9 @@ import { CustomersRepo } from "@svc/bookings/CustomersRepo"
 import { Idempotency } from "@svc/bookings/Idempotency"
 import { IdempotencyRepo } from "@svc/bookings/IdempotencyRepo"
 import { PurgeWorker } from "@svc/bookings/PurgeWorker"
-import { Callbacks } from "@svc/call-engine/agent-server/Callbacks"
-import { CallAdmission } from "@svc/call-engine/live/CallAdmission"
-import { CallEngine } from "@svc/call-engine/live/CallEngine"
-import { CallsOfAgent } from "@svc/call-engine/live/CallsOfAgent"
-import { CallsOfProject } from "@svc/call-engine/live/CallsOfProject"
-import { OutboundCalls } from "@svc/call-engine/live/OutboundCalls"
-import { Recovery } from "@svc/call-engine/live/Recovery"
+import * as CallEngineSlice from "@svc/call-engine/CallEngineSlice"
 import { Ticker } from "@svc/call-engine/media/Ticker"
-import { Calls } from "@svc/call-engine/record/Calls"
-import { CallsHttp } from "@svc/call-engine/record/CallsHttp"
-import { CallsRepo } from "@svc/call-engine/record/CallsRepo"
-import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
-import { DebugRepo } from "@svc/call-engine/record/DebugRepo"
-import { Journal } from "@svc/call-engine/record/Journal"
-import { Settlement } from "@svc/call-engine/record/Settlement"
-import * as LocalStore from "@svc/call-engine/recording/LocalStore"
-import { Mp3Encoder } from "@svc/call-engine/recording/Mp3Encoder"
 import { PublicUrl } from "@svc/call-engine/recording/PublicUrl"
-import { Recorder } from "@svc/call-engine/recording/Recorder"
-import { RecordingLinks } from "@svc/call-engine/recording/RecordingLinks"
-import { Recordings } from "@svc/call-engine/recording/Recordings"
-import { RecordingsRepo } from "@svc/call-engine/recording/RecordingsRepo"
-import { RetentionWorker } from "@svc/call-engine/recording/RetentionWorker"
-import { CallMessages } from "@svc/call-engine/session/CallMessages"
 import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
@@ -134,9 +113,6 @@ const Repositories = Layer.mergeAll(
   DeliveriesRepo.layer,
   PhoneNumbersRepo.layer,
   SmsRepo.layer,
-  CallsRepo.layer,
-  RecordingsRepo.layer,
-  DebugRepo.layer,
   LedgerRepo.layer,
   HoldsRepo.layer,
   UsageRepo.layer,
@@ -175,26 +151,14 @@ const Admission = Layer.mergeAll(Security.layer, WorkspaceEdge.layer).pipe(
   Layer.provide(Layer.mergeAll(AuthFailuresRepo.layer, RateLimitsRepo.layer))
 )
 
-const Recording = Layer.mergeAll(Recordings.layer, RetentionWorker.pipe(Layer.provide(Cron.layer))).pipe(
-  Layer.provideMerge(Recorder.layer),
-  Layer.provide(Layer.merge(RecordingLinks.layer, Mp3Encoder.layer)),
-  Layer.provide(LocalStore.layer),
+/** Calls, with links to this server. */
+const Calling = CallEngineSlice.layer.pipe(
   Layer.provide(
     Layer.effect(
       PublicUrl,
       Effect.map(httpSettings, (http) => ({ base: publicAddress(http) }))
     )
   )
-)
-
-/** Workers live in the layers of their slices: node leases, the journal's writer, recovery of dead nodes' calls. */
-const Calling = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, CallsOfAgent, CallsOfProject).pipe(
-  Layer.provideMerge(Calls.layer),
-  Layer.provideMerge(CallEngine.layer),
-  Layer.provideMerge(
-    Layer.mergeAll(Callbacks.layer, CallMessages.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)
-  ),
-  Layer.provideMerge(Settlement.layer)
 )
 
 const Booking = Layer.mergeAll(Customers.layer, CustomerList.layer, Idempotency.layer, PurgeWorker).pipe(
@@ -209,7 +173,6 @@ const Routes = Layer.mergeAll(
   AgentsHttp,
   PhoneNumbersHttp,
   SmsHttp,
-  CallsHttp,
   CallDeliveriesHttp,
   WebhooksHttp,
   ProjectWebhookHttp,

@@ -26,7 +26,9 @@ import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
 import { Callbacks } from "../src/agent-server/Callbacks.ts"
 import { CallAdmission } from "../src/live/CallAdmission.ts"
-import { CallEngine } from "../src/live/CallEngine.ts"
+import { InboundCalls } from "../src/live/InboundCalls.ts"
+import { LiveCalls } from "../src/live/LiveCalls.ts"
+import { LocalCallControl } from "../src/live/LocalCallControl.ts"
 import { OutboundCalls } from "../src/live/OutboundCalls.ts"
 import { Recovery } from "../src/live/Recovery.ts"
 import { Ticker } from "../src/media/Ticker.ts"
@@ -84,9 +86,10 @@ export const Recording = Recordings.layer.pipe(
   Layer.provide(Layer.succeed(PublicUrl, { base: "https://svc.test" }))
 )
 
-export const Engine = OutboundCalls.layer.pipe(
+export const Engine = Layer.mergeAll(OutboundCalls.layer, InboundCalls, Recovery.onNodeDeath).pipe(
   Layer.provideMerge(Calls.layer),
-  Layer.provideMerge(CallEngine.layer),
+  Layer.provideMerge(LocalCallControl),
+  Layer.provideMerge(LiveCalls.layer),
   Layer.provideMerge(
     Layer.mergeAll(Callbacks.layer, CallMessages.layer, Journal.layer, Recording, Recovery.layer, CallAdmission.layer)
   ),

@@ -1,4 +1,4 @@
-import { CallEngine } from "@svc/call-engine/live/CallEngine"
+import { LiveCalls } from "@svc/call-engine/live/LiveCalls"
 import { Console, Context, Effect, Fiber, Layer } from "effect"
 import { FirstStart } from "../FirstStart.ts"
 import { yieldToMainThread } from "../HelperThreads.ts"
@@ -39,7 +39,7 @@ export const serve = (options: { readonly dev: boolean }) =>
     // Calls say goodbye while requests finish, so that the one does not wait for the other.
     yield* Effect.addFinalizer(() =>
       Effect.logInfo("Stopping: requests and calls under way are ended in good order").pipe(
-        Effect.zipRight(Effect.forkDaemon(Context.get(context, CallEngine).drain))
+        Effect.zipRight(Effect.forkDaemon(Context.get(context, LiveCalls).drain))
       )
     )
     yield* announce(context, options.dev)

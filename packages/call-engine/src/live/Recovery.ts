@@ -1,3 +1,4 @@
+import { NodeLease } from "@svc/cluster/NodeLease"
 import { recordOf } from "@svc/conversation/CallRecord"
 import { step } from "@svc/conversation/Conversation"
 import * as Ending from "@svc/conversation/machines/Ending"
@@ -6,11 +7,11 @@ import { Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
 import { Settlement } from "../record/Settlement.ts"
 
-/** Ends the calls whose process died, from their journals (decisions §4.14): failed, with every turn that was finished. */
+/** Settles the calls of dead nodes from their journals: as failed, with every finished turn. */
 export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
   Recovery,
   {
-    /** Settles what was live under these leases. Part of the caller's transaction. */
+    /** Settles the calls that were live under these leases, in the caller's transaction. */
     readonly settleCallsOf: (nodes: ReadonlyArray<string>) => Effect.Effect<void>
   }
 >() {
@@ -22,12 +23,12 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
 
       const settle = (call: CallOwner) =>
         Effect.gen(function* () {
-          // Refused, and not yet settled as such.
+          // Rejected at admission, but not settled before the node died.
           if (call.status === "rejected") return yield* settlement.settleWithout(call, Ending.rejected, call.started_at)
           const rows = yield* repo.journal(call.id)
           const replayed = replay(rows)
           if (replayed === undefined) return yield* settlement.settleWithout(call, Ending.failed, call.started_at)
-          // The call is known to have lived until its last input.
+          // The last journaled input is the latest time at which the call is known to have been live.
           const last = rows.at(-1)?.input
           const at = last === undefined || last._tag === "Facts" ? 0 : last.at
           const [state, closing] = step(replayed.state, {
@@ -45,6 +46,15 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
         settleCallsOf: (nodes) =>
           Effect.flatMap(repo.liveOn(nodes), (calls) => Effect.forEach(calls, settle, { discard: true }))
       }
+    })
+  )
+
+  /** Recovers the calls of every node that dies. */
+  static readonly onNodeDeath: Layer.Layer<never, never, Recovery | NodeLease> = Layer.scopedDiscard(
+    Effect.gen(function* () {
+      const lease = yield* NodeLease
+      const recovery = yield* Recovery
+      yield* lease.onDeath("calls", recovery.settleCallsOf)
     })
   )
 }

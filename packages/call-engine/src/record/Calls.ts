@@ -19,7 +19,7 @@ import { isGender } from "@svc/conversation/answers/GatherAnswer"
 import { recordOf } from "@svc/conversation/CallRecord"
 import { replay } from "@svc/conversation/Replay"
 import { Context, Effect, Layer, Option } from "effect"
-import { CallEngine } from "../live/CallEngine.ts"
+import { CallControl } from "../live/CallControl.ts"
 import { type CallRow, CallsRepo } from "./CallsRepo.ts"
 
 const readId = parseId(CallId)
@@ -64,11 +64,11 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
     >
   }
 >() {
-  static readonly layer: Layer.Layer<Calls, never, CallsRepo | CallEngine | Agents | Voices> = Layer.effect(
+  static readonly layer: Layer.Layer<Calls, never, CallsRepo | CallControl | Agents | Voices> = Layer.effect(
     Calls,
     Effect.gen(function* () {
       const repo = yield* CallsRepo
-      const engine = yield* CallEngine
+      const control = yield* CallControl
       const agents = yield* Agents
       const voices = yield* Voices
 
@@ -133,7 +133,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
 
       const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
         const { call_id, status } = yield* find(project, callId, repo.state)
-        if (yield* engine.end(call_id)) return call_id
+        if ((yield* control.end(call_id)) === "ended") return call_id
         return yield* yield* uncontrolled(project, callId, status)
       })
 
@@ -155,7 +155,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
           return yield* ValidationError.field("voice", "voice not available for the selected language")
         }
         const { call_id, id, status } = yield* find(project, callId, repo.get)
-        switch (yield* engine.gather(call_id, request)) {
+        switch (yield* control.gather(call_id, request)) {
           case "accepted":
             return id
           case "already-active":
@@ -173,7 +173,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
         destination: string
       ) {
         const { call_id, status } = yield* find(project, callId, repo.state)
-        const outcome = yield* engine.transfer(call_id, destination)
+        const outcome = yield* control.transfer(call_id, destination)
         switch (outcome) {
           case "already-active":
             return yield* new TransferAlreadyActive()

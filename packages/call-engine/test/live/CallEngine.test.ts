@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { replay } from "@svc/conversation/Replay"
 import { Effect, Layer } from "effect"
-import { CallEngine } from "../../src/live/CallEngine.ts"
+import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
 import * as CustomerServer from "../CustomerServer.ts"
@@ -48,8 +48,8 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       const hangup = yield* caller.until("hangup")
       expect(hangup).toEqual({ event: "hangup", cause: "agent-hangup" })
 
-      const engine = yield* CallEngine
-      yield* until(engine.live, (n) => n === 0)
+      const live = yield* LiveCalls
+      yield* until(live.count, (n) => n === 0)
       const call = yield* calls.get(project, callId)
       expect(call).toMatchObject({
         status: "completed",

@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Context, Effect, Exit, Fiber, Logger, LogLevel, Scope } from "effect"
-import { CallEngine } from "../../src/live/CallEngine.ts"
+import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
 import { configuration, dial, line, node, until } from "../Engine.ts"
 
@@ -29,7 +29,7 @@ it.scopedLive("calls that end in any way leave no fiber, timer, socket or audio 
     const fibersBefore = yield* fibers
     const scope = yield* Scope.make()
     const context = yield* Scope.extend(node, scope)
-    const engine = Context.get(context, CallEngine)
+    const live = Context.get(context, LiveCalls)
     const { wheel } = Context.get(context, Ticker)
 
     const servers: Array<() => number> = []
@@ -70,7 +70,7 @@ it.scopedLive("calls that end in any way leave no fiber, timer, socket or audio 
       tooling.close()
       thinking.close()
       ringing.close()
-      yield* until(engine.live, (n) => n === 0)
+      yield* until(live.count, (n) => n === 0)
     })
     yield* round
     yield* round

@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { PlaceCallRequest } from "@svc/api/calls/PlaceCall"
 import { Billing } from "@svc/billing/Billing"
 import { BigDecimal, Effect, Either, Layer, Schema } from "effect"
-import { CallEngine } from "../../src/live/CallEngine.ts"
+import { CallControl } from "../../src/live/CallControl.ts"
 import { OutboundCalls } from "../../src/live/OutboundCalls.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { Base, configuration, Engine, line, phone, until } from "../Engine.ts"
@@ -113,7 +113,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       yield* callee.until("incoming")
       expect(tagOf(yield* Effect.either(calls.end(project, call_id)))).toBe("CallNotInProgress")
       expect(tagOf(yield* Effect.either(calls.transfer(project, call_id, number)))).toBe("CallNotInProgress")
-      yield* Effect.flatMap(CallEngine, (engine) => engine.endOf([owner.project.id]))
+      yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
       yield* callee.until("hangup")
       expect((yield* ended(project, call_id)).status).toBe("failed")
     })
@@ -147,7 +147,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       )
       expect(new Set(results.map(({ call_id }) => call_id)).size).toBe(50)
       expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(50)
-      yield* Effect.flatMap(CallEngine, (engine) => engine.endOf([owner.project.id]))
+      yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
       yield* Effect.forEach(results, ({ call_id }) => ended(project, call_id))
       expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
     })
@@ -169,7 +169,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       expect(results.filter(Either.isRight)).toHaveLength(10)
       expect(new Set(results.map(tagOf))).toEqual(new Set(["placed", "ConcurrentCallLimitExceeded"]))
       expect(yield* sql`select 1 from calls where org_id = ${owner.org.id}`).toHaveLength(10)
-      yield* Effect.flatMap(CallEngine, (engine) => engine.endOf([owner.project.id]))
+      yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
       yield* until(billing.liveCalls(owner.org.id), (live) => live === 0)
       expect((yield* billing.account(owner.org.id)).balance_eur).toBe(100)
     })

@@ -11,7 +11,7 @@ import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Exit, Layer, Logger, LogLevel, Schema, Scope } from "effect"
-import { CallEngine } from "../../src/live/CallEngine.ts"
+import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Recovery } from "../../src/live/Recovery.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
@@ -304,7 +304,10 @@ describe.concurrent("what a dead process left", () => {
         expect(call.story).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
         expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "error" })
         expect(yield* waiting.until("hangup")).toEqual({ event: "hangup", cause: "unavailable" })
-        yield* until(Effect.flatten(Effect.map(CallEngine, (e) => e.live)).pipe(Effect.provide(one)), (n) => n === 0)
+        yield* until(
+          Effect.flatten(Effect.map(LiveCalls, (calls) => calls.count)).pipe(Effect.provide(one)),
+          (n) => n === 0
+        )
         const end = yield* Effect.either(
           Effect.flatMap(Calls, (calls) => calls.end(project, answered.event === "answered" ? answered.call_id : ""))
         ).pipe(Effect.provide(one))

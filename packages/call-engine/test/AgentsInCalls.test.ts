@@ -6,12 +6,12 @@ import { NumbersOfAgent } from "@svc/numbers/NumbersOfAgent"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { CallAdmission } from "../../src/live/CallAdmission.ts"
-import { CallsOfAgent } from "../../src/live/CallsOfAgent.ts"
-import { Base, configuration, dial, Engine, line } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import { AgentsInCalls } from "../src/CallEngineSlice.ts"
+import { CallAdmission } from "../src/live/CallAdmission.ts"
+import { Base, configuration, dial, Engine, line } from "./Engine.ts"
+import * as Record from "./Record.ts"
 
-const Test = Layer.mergeAll(CallsOfAgent, NumbersOfAgent).pipe(Layer.provideMerge(Engine), Layer.provideMerge(Base))
+const Test = Layer.mergeAll(AgentsInCalls, NumbersOfAgent).pipe(Layer.provideMerge(Engine), Layer.provideMerge(Base))
 
 const talkative = () => configuration({ otherwise: "Ok." }, { first_message: "Hello." })
 

@@ -9,11 +9,11 @@ import { Projects } from "@svc/auth/Projects"
 import { NumbersOfProject } from "@svc/numbers/NumbersOfProject"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import { Effect, Layer } from "effect"
-import { CallsOfProject } from "../../src/live/CallsOfProject.ts"
-import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import { CallsOfDeletedProjects } from "../src/CallEngineSlice.ts"
+import { Base, configuration, dial, Engine, line, until } from "./Engine.ts"
+import * as Record from "./Record.ts"
 
-const Test = Layer.mergeAll(CallsOfProject, AgentsOfProject, NumbersOfProject).pipe(
+const Test = Layer.mergeAll(CallsOfDeletedProjects, AgentsOfProject, NumbersOfProject).pipe(
   Layer.provideMerge(Engine),
   Layer.provideMerge(Projects.layer),
   Layer.provide(Keys.layer),

@@ -1,0 +1,111 @@
+import type { SqlClient } from "@effect/sql"
+import { Agents } from "@svc/agents/Agents"
+import type { Voices } from "@svc/agents/Voices"
+import type { HandlerRegistry } from "@svc/api/Handlers"
+import { Projects } from "@svc/auth/Projects"
+import type { Billing } from "@svc/billing/Billing"
+import type { Usage } from "@svc/billing/Usage"
+import { Cron } from "@svc/cluster/Cron"
+import type { NodeLease } from "@svc/cluster/NodeLease"
+import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
+import type { Database } from "@svc/database/Database"
+import type { Outbox } from "@svc/database/Outbox"
+import type { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import type { Providers } from "@svc/providers/Providers"
+import type { Sms } from "@svc/sms/Sms"
+import type { UrlSafety } from "@svc/urls/UrlSafety"
+import { type ConfigError, Effect, Layer } from "effect"
+import { Callbacks } from "./agent-server/Callbacks.ts"
+import { CallAdmission } from "./live/CallAdmission.ts"
+import { CallControl } from "./live/CallControl.ts"
+import { InboundCalls } from "./live/InboundCalls.ts"
+import { LiveCalls } from "./live/LiveCalls.ts"
+import { LocalCallControl } from "./live/LocalCallControl.ts"
+import { OutboundCalls } from "./live/OutboundCalls.ts"
+import { Recovery } from "./live/Recovery.ts"
+import type { Ticker } from "./media/Ticker.ts"
+import { Calls } from "./record/Calls.ts"
+import { CallsHttp } from "./record/CallsHttp.ts"
+import { CallsRepo } from "./record/CallsRepo.ts"
+import { DebugLinks } from "./record/DebugLinks.ts"
+import { DebugRepo } from "./record/DebugRepo.ts"
+import { Journal } from "./record/Journal.ts"
+import { Settlement } from "./record/Settlement.ts"
+import * as LocalStore from "./recording/LocalStore.ts"
+import { Mp3Encoder } from "./recording/Mp3Encoder.ts"
+import type { PublicUrl } from "./recording/PublicUrl.ts"
+import { Recorder } from "./recording/Recorder.ts"
+import { RecordingLinks } from "./recording/RecordingLinks.ts"
+import { Recordings } from "./recording/Recordings.ts"
+import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
+import { RetentionWorker } from "./recording/RetentionWorker.ts"
+import { CallMessages } from "./session/CallMessages.ts"
+
+/** An agent with live calls on any node is neither deleted nor cloned. */
+export const AgentsInCalls: Layer.Layer<never, never, Agents | CallsRepo> = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const repo = yield* CallsRepo
+    yield* agents.activeWhen("calls", repo.hasLive)
+  })
+)
+
+/**
+ * Ends the live calls of deleted projects: at once when this node deletes the project, and within 2 s when another node
+ * did, or when a node died between the deletion and its hooks.
+ */
+export const CallsOfDeletedProjects: Layer.Layer<never, never, Projects | CallControl> = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const projects = yield* Projects
+    const control = yield* CallControl
+    yield* projects.afterDelete("calls", (project) => control.endAllOf([project.id]))
+    yield* startPeriodicTask({
+      every: "1 second",
+      run: control.localProjects.pipe(Effect.flatMap(projects.deletedAmong), Effect.flatMap(control.endAllOf)),
+      failureMessage: "Could not check whether live calls belong to deleted projects; retrying"
+    })
+  })
+)
+
+const Repositories = Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, DebugRepo.layer)
+
+const Recording = Layer.merge(Recordings.layer, RetentionWorker.pipe(Layer.provide(Cron.layer))).pipe(
+  Layer.provideMerge(Recorder.layer),
+  Layer.provide(Layer.merge(RecordingLinks.layer, Mp3Encoder.layer)),
+  Layer.provide(LocalStore.layer)
+)
+
+/**
+ * Live calls, their records and recordings, and `/v1/calls`. When it ends, live calls say goodbye and are settled first; what
+ * it requires must outlive it.
+ */
+export const layer: Layer.Layer<
+  LiveCalls | CallControl | Calls | DebugLinks | Recordings,
+  ConfigError.ConfigError,
+  | Agents
+  | Voices
+  | HandlerRegistry
+  | Projects
+  | Billing
+  | Usage
+  | Database
+  | NodeLease
+  | Outbox
+  | PhoneNumbers
+  | Providers
+  | PublicUrl
+  | Sms
+  | SqlClient.SqlClient
+  | Ticker
+  | UrlSafety
+> = Layer.mergeAll(CallsHttp, AgentsInCalls, CallsOfDeletedProjects, InboundCalls, Recovery.onNodeDeath).pipe(
+  Layer.provideMerge(Layer.merge(DebugLinks.layer, OutboundCalls.layer)),
+  Layer.provideMerge(Calls.layer),
+  Layer.provideMerge(LocalCallControl),
+  Layer.provideMerge(LiveCalls.layer),
+  Layer.provideMerge(
+    Layer.mergeAll(Callbacks.layer, CallMessages.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)
+  ),
+  Layer.provideMerge(Settlement.layer),
+  Layer.provideMerge(Repositories)
+)

@@ -1,0 +1,55 @@
+import { Agents } from "@svc/agents/Agents"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import { Providers } from "@svc/providers/Providers"
+import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
+import { Cause, type Context, Effect, Layer, Option, Stream } from "effect"
+import { CallAdmission } from "./CallAdmission.ts"
+import { LiveCalls } from "./LiveCalls.ts"
+
+/** Takes the inbound calls of all telephony plugins. */
+export const InboundCalls: Layer.Layer<
+  never,
+  never,
+  Agents | PhoneNumbers | NodeLease | Providers | CallAdmission | LiveCalls
+> = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const numbers = yield* PhoneNumbers
+    const lease = yield* NodeLease
+    const providers = yield* Providers
+    const admission = yield* CallAdmission
+    const live = yield* LiveCalls
+
+    const take = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall) =>
+      Effect.gen(function* () {
+        if (live.isDraining()) return incoming.reject("unavailable", "shutting down")
+        const route = yield* numbers.route(incoming.to, telephony.id)
+        if (Option.isNone(route)) return incoming.reject("unavailable", "no such number")
+        const { agent_id, org_id, project_id } = route.value
+        const agent = agent_id === null ? null : yield* Effect.orElseSucceed(agents.forCall(agent_id), () => null)
+        const { id: node_id, lost } = yield* lease.current
+        const owner = yield* admission.admit({ telephony, incoming, node_id, org_id, project_id, agent })
+        if (owner !== undefined && agent !== null) {
+          yield* live.run({ connection: incoming, agent, owner, leaseLost: lost })
+        }
+      }).pipe(
+        Effect.catchAllCause((cause) =>
+          Cause.isInterruptedOnly(cause)
+            ? Effect.failCause(cause)
+            : Effect.zipRight(
+                Effect.logError(`Call ${incoming.id} of ${telephony.id} could not be taken`, cause),
+                Effect.sync(() => incoming.reject("unavailable", "error"))
+              )
+        )
+      )
+
+    for (const telephony of providers.telephony) {
+      yield* Effect.forkScoped(
+        Stream.runForEach(telephony.incoming, (incoming) => live.fork(take(telephony, incoming)))
+      )
+    }
+    // While live calls end, new ones are still rejected: the streams are interrupted after the drain.
+    yield* Effect.addFinalizer(() => live.drain)
+  })
+)

@@ -1,0 +1,158 @@
+import type { CallAgent } from "@svc/agents/Agents"
+import type { Facts } from "@svc/conversation/Input"
+import { mulaw8k } from "@svc/providers/Audio"
+import type { Providers } from "@svc/providers/Providers"
+import type { IncomingCall } from "@svc/providers/Telephony"
+import { type ConfigError, Context, Deferred, Effect, FiberSet, Layer, Schedule } from "effect"
+import type { Callbacks } from "../agent-server/Callbacks.ts"
+import type { Ticker } from "../media/Ticker.ts"
+import type { CallOwner } from "../record/CallsRepo.ts"
+import { Journal } from "../record/Journal.ts"
+import { Settlement } from "../record/Settlement.ts"
+import type { Recorder } from "../recording/Recorder.ts"
+import { Recordings } from "../recording/Recordings.ts"
+import type { CallMessages } from "../session/CallMessages.ts"
+import * as CallSession from "../session/CallSession.ts"
+import type { Outgoing } from "../session/Direction.ts"
+import { sessionServices } from "../session/SessionServices.ts"
+
+/** A call that is live in this process. */
+export interface LiveCall {
+  /** Numeric id. */
+  readonly project: number
+  readonly session: CallSession.CallSession
+  /** Completes when the call's record has been settled. */
+  readonly settled: Deferred.Deferred<void>
+}
+
+/** An admitted call: its record exists, its session does not yet. */
+export interface AdmittedCall {
+  readonly connection: IncomingCall | Outgoing
+  readonly agent: CallAgent
+  readonly owner: CallOwner
+  /** Completes when this node loses the lease under which the call was admitted. */
+  readonly leaseLost: Effect.Effect<void>
+  readonly outbound?: Facts["outbound"]
+}
+
+/** How long live calls may take to end when the process stops. */
+const graceMs = 9_000
+
+/** The calls that are live in this process, from admission to settlement. */
+export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
+  LiveCalls,
+  {
+    readonly count: Effect.Effect<number>
+    readonly find: (callId: string) => LiveCall | undefined
+    readonly all: () => ReadonlyArray<LiveCall>
+    /** Whether the process is stopping and takes no more calls. */
+    readonly isDraining: () => boolean
+    /** Runs the work of one call, admission included, in a fiber of its own, which `drain` waits for. */
+    readonly fork: (work: Effect.Effect<void>) => Effect.Effect<void>
+    /** Runs a call from its admission to its settlement. */
+    readonly run: (call: AdmittedCall) => Effect.Effect<void>
+    /** Takes no more calls, ends live calls with their farewell, and waits (at most 9 s) until they are settled. */
+    readonly drain: Effect.Effect<void>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    LiveCalls,
+    ConfigError.ConfigError,
+    Providers | Callbacks | CallMessages | Journal | Ticker | Settlement | Recorder | Recordings
+  > = Layer.scoped(
+    LiveCalls,
+    Effect.gen(function* () {
+      const settlement = yield* Settlement
+      const journal = yield* Journal
+      const recordings = yield* Recordings
+      const live = new Map<string, LiveCall>()
+      let draining = false
+
+      const calls = yield* FiberSet.make<void>()
+      const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+      const services = yield* sessionServices((effect) => void background(effect))
+
+      const run = ({ agent, connection, leaseLost, outbound, owner }: AdmittedCall) =>
+        Effect.gen(function* () {
+          const settled = yield* Deferred.make<void>()
+          if ("ringing" in connection) connection.ringing(owner.public_id)
+          const { finished, recording } = yield* Effect.scoped(
+            Effect.gen(function* () {
+              const session = yield* CallSession.make(services, {
+                id: owner.id,
+                incoming: connection,
+                agent,
+                formats: [mulaw8k],
+                facts: {
+                  _tag: "Facts",
+                  call_id: owner.public_id,
+                  agent_id: agent.public_id,
+                  from: owner.from_number,
+                  to: owner.to_number,
+                  started_at: owner.started_at.getTime(),
+                  agent: {
+                    language: agent.language,
+                    voice: agent.voice,
+                    max_duration: agent.max_duration,
+                    end_call_enabled: agent.end_call_enabled
+                  },
+                  ...services.facts,
+                  ...(outbound === undefined ? {} : { outbound })
+                }
+              })
+              live.set(owner.public_id, { project: agent.project_id, session, settled })
+              if (draining) session.end("shutdown")
+              yield* Effect.forkScoped(
+                Effect.zipRight(
+                  leaseLost,
+                  Effect.sync(() => session.abandon())
+                )
+              )
+              yield* Effect.forkScoped(Effect.zipRight(session.lingering, settlement.freeSlot(owner)))
+              const over = yield* session.over
+              return { finished: over, recording: session.recording() }
+            })
+          )
+          // The conversation is over, so its record must be settled, however long the database is away. If the process stops
+          // first, the outcome is in the journal for the node that recovers the call.
+          if (finished !== undefined) {
+            const recorded =
+              recording === undefined ? undefined : { seconds: recording.seconds(), writer: owner.node_id }
+            yield* Effect.zipRight(journal.flush, persistently(settlement.settle(owner, finished, recorded)))
+          }
+          live.delete(owner.public_id)
+          yield* Deferred.succeed(settled, undefined)
+          if (finished !== undefined && recording !== undefined) yield* recordings.complete(owner, recording)
+        })
+
+      const drain = yield* Effect.cached(
+        Effect.suspend(() => {
+          draining = true
+          for (const { session } of live.values()) session.end("shutdown")
+          // Calls that are being admitted now end as soon as their session begins.
+          return FiberSet.awaitEmpty(calls).pipe(Effect.timeoutOption(graceMs), Effect.interruptible, Effect.asVoid)
+        })
+      )
+      // Runs before the fibers of the calls are interrupted.
+      yield* Effect.addFinalizer(() => drain)
+
+      return {
+        count: Effect.sync(() => live.size),
+        find: (callId) => live.get(callId),
+        all: () => [...live.values()],
+        isDraining: () => draining,
+        fork: (work) => Effect.asVoid(FiberSet.run(calls, work)),
+        run,
+        drain
+      }
+    })
+  )
+}
+
+/** Retries until the database takes it: a fault of a moment must not leave the record of a finished call open. */
+const persistently = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
+  Effect.sandbox(effect).pipe(
+    Effect.tapError((cause) => Effect.logWarning("A call could not be settled; trying again", cause)),
+    Effect.retry(Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("5 seconds"))),
+    Effect.orDie
+  )
