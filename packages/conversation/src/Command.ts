@@ -3,6 +3,7 @@ import type { CallStatus, Disposition, EndedReason } from "@svc/api/calls/Call"
 import type { EventData, EventName } from "@svc/api/events/Event"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import type { CallConfig } from "./answers/CallConfig.ts"
+import type { Timer } from "./Timer.ts"
 
 /** An event with its data; the shell adds whose it is. */
 export type EmittedEvent = {
@@ -23,8 +24,8 @@ export interface MenuInput {
   readonly gather_status: "valid" | "timeout" | "invalid"
 }
 
-/** Which of the providers of a kind: not the preferred one, but the so-maniest to fall back on. From 1; absent: the preferred. */
-export type Rank = number
+/** Position in the order of preference of a capability's providers, from 1; absent: the preferred one. */
+export type ProviderIndex = number
 
 /** What a conversation wants done. The shell carries commands out in order and reports back by inputs. */
 export type Command =
@@ -40,7 +41,7 @@ export type Command =
       readonly language: string
       readonly format: CallConfig["stt_format"]
       readonly keyterms: ReadonlyArray<string>
-      readonly provider?: Rank
+      readonly provider?: ProviderIndex
     }
   /** No more is to be heard: the recognizer gives its last words → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
   | { readonly _tag: "StopListening" }
@@ -51,7 +52,7 @@ export type Command =
       readonly text: string
       readonly voice: string
       readonly language: string
-      readonly provider?: Rank
+      readonly provider?: ProviderIndex
     }
   /** Stop at once and drop what waits → SpeechCleared. */
   | { readonly _tag: "StopSpeaking" }
@@ -61,7 +62,7 @@ export type Command =
       readonly turn: number
       readonly messages: ReadonlyArray<ModelMessage>
       readonly tools: ReadonlyArray<ModelTool>
-      readonly provider?: Rank
+      readonly provider?: ProviderIndex
     }
   | { readonly _tag: "CancelModel" }
   /** Ask the agent's server → ToolAnswered | ToolFailed. The conversation keeps the time. */
@@ -90,8 +91,8 @@ export type Command =
   /** For people: it stands in the log and the debug timeline. */
   | { readonly _tag: "Note"; readonly text: string }
   /** → TimerFired after `ms`. A running timer of that name starts anew. */
-  | { readonly _tag: "StartTimer"; readonly timer: string; readonly ms: number }
-  | { readonly _tag: "StopTimer"; readonly timer: string }
+  | { readonly _tag: "StartTimer"; readonly timer: Timer; readonly ms: number }
+  | { readonly _tag: "StopTimer"; readonly timer: Timer }
   | ({ readonly _tag: "Emit"; readonly at: number } & EmittedEvent)
   /** Tell the agent's server what was said (fire and forget, in order); `timestamp` in seconds. */
   | {

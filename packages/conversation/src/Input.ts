@@ -4,6 +4,7 @@ import { AgentDefaults, CallConfig } from "./answers/CallConfig.ts"
 import { Warning } from "./answers/FieldReader.ts"
 import { GatherRules } from "./answers/GatherRules.ts"
 import { Menu } from "./answers/Menu.ts"
+import { Timer } from "./Timer.ts"
 
 /**
  * What a conversation is told: everything that happens to a call, at the grain of decisions. Inputs are the call's
@@ -103,7 +104,7 @@ export const Input = Schema.Union(
   }),
   Schema.TaggedStruct("ToolAnswered", { ...at, id: Schema.String, result: Schema.Unknown }),
   Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String }),
-  Schema.TaggedStruct("TimerFired", { ...at, timer: Schema.String }),
+  Schema.TaggedStruct("TimerFired", { ...at, timer: Timer }),
   /** The API asks for digits; without effect while others are gathered. */
   Schema.TaggedStruct("GatherRequested", { ...at, rules: GatherRules }),
   /** What the model drew from the call, not yet checked, or why there is nothing. */

@@ -1,5 +1,6 @@
+import { type Draft, patch, seconds } from "./Draft.ts"
 import type { InputOf } from "./Input.ts"
-import { type Conversation, type Draft, patch, seconds } from "./State.ts"
+import type { Conversation } from "./State.ts"
 
 /**
  * How long a caller waits for an answer (spec 2.6, `latency_data`), measured when the first frame of a turn leaves:

@@ -3,8 +3,9 @@ import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
 import type { CallConfig } from "./answers/CallConfig.ts"
 import type { GatherRules } from "./answers/GatherRules.ts"
 import type { Menu } from "./answers/Menu.ts"
-import type { Command, EmittedEvent, Outcome } from "./Command.ts"
+import type { Outcome } from "./Command.ts"
 import type { Facts } from "./Input.ts"
+import type { Timer } from "./Timer.ts"
 
 /** One text handed to speech synthesis. `held`: stopped by an interruption that may turn out to be none. */
 export interface Utterance {
@@ -171,7 +172,7 @@ export interface Conversation {
   readonly revoicing: boolean
   /** Failures in a row. */
   readonly failures: { readonly model: number; readonly speech: number; readonly recognizer: number }
-  readonly timers: ReadonlySet<string>
+  readonly timers: ReadonlyArray<Timer>
   readonly ending: { readonly outcome: Outcome; readonly hanging: boolean } | null
   readonly outcome: Outcome | null
   /** What the phase `after` waits for. */
@@ -211,65 +212,13 @@ export const initial = (facts: Facts): Conversation => ({
   deaf_ms: 0,
   revoicing: false,
   failures: { model: 0, speech: 0, recognizer: 0 },
-  timers: new Set(),
+  timers: [],
   ending: null,
   outcome: null,
   after: null,
   extracted: null,
   stopping: false
 })
-
-/** One step in the making: the state so far (replaced, never changed in place) and the commands so far. */
-export interface Draft {
-  state: Conversation
-  readonly at: number
-  readonly commands: Array<Command>
-}
-
-export const patch = (d: Draft, change: Partial<Conversation>): void => {
-  d.state = { ...d.state, ...change }
-}
-
-export const command = (d: Draft, c: Command): void => {
-  d.commands.push(c)
-}
-
-export const emit = (d: Draft, event: EmittedEvent): void => {
-  d.commands.push({ _tag: "Emit", at: d.at, ...event })
-}
-
-/** The ids that every event of a call carries. */
-export const ids = (d: Draft): { readonly call_id: Facts["call_id"]; readonly agent_id: Facts["agent_id"] } => ({
-  call_id: d.state.facts.call_id,
-  agent_id: d.state.facts.agent_id
-})
-
-/** `at` as an ISO 8601 timestamp. */
-export const timestamp = (d: Draft, at: number = d.at): string => new Date(d.state.facts.started_at + at).toISOString()
-
-/** `at` in seconds from the call's start, to the millisecond. */
-export const seconds = (at: number): number => Math.round(at) / 1000
-
-/** The part of a command that names a provider. */
-export const ranked = (rank: number): { readonly provider?: number } => (rank === 0 ? {} : { provider: rank })
-
-export const startTimer = (d: Draft, timer: string, ms: number): void => {
-  patch(d, { timers: new Set(d.state.timers).add(timer) })
-  command(d, { _tag: "StartTimer", timer, ms })
-}
-
-export const stopTimer = (d: Draft, timer: string): void => {
-  if (!d.state.timers.has(timer)) return
-  const timers = new Set(d.state.timers)
-  timers.delete(timer)
-  patch(d, { timers })
-  command(d, { _tag: "StopTimer", timer })
-}
-
-/** Replaces the agent entry of a turn. */
-export const updateAgent = (d: Draft, turn: number, change: (entry: AgentEntry) => AgentEntry): void => {
-  patch(d, { entries: d.state.entries.map((e) => (e.kind === "agent" && e.turn === turn ? change(e) : e)) })
-}
 
 export const agentEntry = (state: Conversation, turn: number): AgentEntry | undefined =>
   state.entries.findLast((e): e is AgentEntry => e.kind === "agent" && e.turn === turn)
@@ -278,25 +227,10 @@ export const agentEntry = (state: Conversation, turn: number): AgentEntry | unde
 export const openEntries = (state: Conversation): ReadonlyArray<AgentEntry> =>
   state.entries.filter((e): e is AgentEntry => e.kind === "agent" && !e.closed)
 
-/** The agent entry of a turn, made when there is none yet. */
-export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside = false, filler = false): void => {
-  if (agentEntry(d.state, turn) !== undefined) return
-  patch(d, {
-    entries: [
-      ...d.state.entries,
-      {
-        kind: "agent",
-        turn,
-        utterances: [],
-        tools: [],
-        generating,
-        spoken_at: null,
-        quiet_at: null,
-        interrupted: false,
-        closed: false,
-        aside,
-        filler
-      }
-    ]
-  })
-}
+export const isRunning = (state: Conversation, timer: Timer): boolean => state.timers.includes(timer)
+
+/** A time of a call, in milliseconds since its start, as an ISO 8601 timestamp. */
+export const isoTime = (state: Conversation, at: number): string => new Date(state.facts.started_at + at).toISOString()
+
+/** BCP-47. */
+export const languageOf = ({ config, facts }: Conversation): string => config?.language ?? facts.agent.language

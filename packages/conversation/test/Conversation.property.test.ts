@@ -109,7 +109,7 @@ const settle = (script: Script): void => {
     else if (pending[0] !== undefined) script.input({ _tag: "ToolAnswered", id: pending[0].id, result: 1 })
     else if (script.state.model !== null)
       script.input({ _tag: "ModelFailed", turn: script.state.model.turn, reason: "x" })
-    else if (script.state.timers.size > 0) script.fire([...script.state.timers][0] ?? "")
+    else if (script.state.timers[0] !== undefined) script.fire(script.state.timers[0])
     else script.input({ _tag: "CallerHungUp" })
   }
 }
@@ -145,7 +145,7 @@ describe("any order of inputs", () => {
         settle(script)
         expect(script.state.phase).toBe("over")
         expect(commands.filter((c) => c._tag === "Finish").length).toBe(1)
-        expect(script.state.timers.size).toBe(0)
+        expect(script.state.timers).toEqual([])
         expect(isSpeaking(script.state)).toBe(false)
         const running = script.state.entries.flatMap((e) =>
           e.kind === "agent" ? e.tools.filter((t) => t.pending) : []

@@ -1,6 +1,7 @@
 import type { Command } from "../src/Command.ts"
 import { type Conversation, start, step } from "../src/Conversation.ts"
 import type { Facts, Input, UntimedInput } from "../src/Input.ts"
+import type { Timer } from "../src/Timer.ts"
 
 /** How the world around a played call behaves. */
 export interface World {
@@ -40,7 +41,7 @@ export class PlayedCall {
   readonly steps: Array<Played> = []
   readonly first: ReadonlyArray<Command>
   private readonly world: World
-  private readonly timers = new Map<string, number>()
+  private readonly timers = new Map<Timer, number>()
   private speeches: Array<Speech> = []
   private finishes = Number.POSITIVE_INFINITY
   private readonly pending: Array<UntimedInput> = []
@@ -78,7 +79,7 @@ export class PlayedCall {
     for (;;) {
       const speech = this.speeches[0]
       const sound = speech === undefined ? Number.POSITIVE_INFINITY : speech.started ? speech.ends : speech.starts
-      const [timer, due] = [...this.timers].sort(([, a], [, b]) => a - b)[0] ?? ["", Number.POSITIVE_INFINITY]
+      const [timer, due] = [...this.timers].sort(([, a], [, b]) => a - b)[0] ?? [undefined, Number.POSITIVE_INFINITY]
       const next = Math.min(sound, due, this.finishes)
       if (next > end) break
       this.at = Math.max(this.at, next)
@@ -94,7 +95,7 @@ export class PlayedCall {
           const voice = { asked_at: asked, audio_at: asked + (this.world.voice ?? 0) }
           this.input({ _tag: "SpeechStarted", id, voice })
         }
-      } else {
+      } else if (timer !== undefined) {
         this.timers.delete(timer)
         this.input({ _tag: "TimerFired", timer })
       }

@@ -1,3 +1,4 @@
+import type { Timer } from "../src/Timer.ts"
 import type { Script } from "../src/testing/Script.ts"
 
 /** Milliseconds that every utterance takes to be played. */
@@ -7,7 +8,7 @@ export const spokenMs = 1000
 export class VirtualShell {
   readonly script: Script
   private done = 0
-  private readonly timers = new Map<string, number>()
+  private readonly timers = new Map<Timer, number>()
   private queue: Array<{ readonly id: string; readonly until: number }> = []
 
   constructor(script: Script) {
@@ -25,14 +26,14 @@ export class VirtualShell {
     const end = this.script.at + ms
     for (;;) {
       const [utterance] = this.queue
-      const [timer, due] = [...this.timers].sort(([, a], [, b]) => a - b)[0] ?? ["", Number.POSITIVE_INFINITY]
+      const [timer, due] = [...this.timers].sort(([, a], [, b]) => a - b)[0] ?? [undefined, Number.POSITIVE_INFINITY]
       const next = Math.min(utterance?.until ?? Number.POSITIVE_INFINITY, due)
       if (next > end) break
       this.script.at = next
       if (utterance !== undefined && utterance.until === next) {
         this.queue.shift()
         this.input({ _tag: "SpeechPlayed", id: utterance.id })
-      } else {
+      } else if (timer !== undefined) {
         this.timers.delete(timer)
         this.input({ _tag: "TimerFired", timer })
       }

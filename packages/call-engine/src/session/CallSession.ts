@@ -2,12 +2,14 @@ import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
 import type { GatherRules } from "@svc/conversation/answers/GatherRules"
 import type { Command, CommandOf } from "@svc/conversation/Command"
-import { type Conversation, heedsPartial, isoTime, start, step } from "@svc/conversation/Conversation"
+import { type Conversation, heedsPartial, start, step } from "@svc/conversation/Conversation"
 import type { Facts, Input, UntimedInput } from "@svc/conversation/Input"
 import * as Gather from "@svc/conversation/machines/Gather"
 import { metadataOf } from "@svc/conversation/machines/Outbound"
 import * as Transfer from "@svc/conversation/machines/Transfer"
 import { digest } from "@svc/conversation/Replay"
+import { isoTime } from "@svc/conversation/State"
+import type { Timer } from "@svc/conversation/Timer"
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId, FiberMap, Scope } from "effect"
@@ -154,7 +156,7 @@ export const make = (services: SessionServices, call: SessionCall): Effect.Effec
       Deferred.unsafeDone(over, Effect.succeed(state))
     }
 
-    const timers = yield* Timers.make({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
+    const timers = yield* Timers.make<Timer>({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
     const variables = { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id }
     const thinker = yield* Thinker.make({
       callId: facts.call_id,

@@ -7,22 +7,22 @@ const together = 0.5
  * The timers of a call, by name. A turn sets and stops many and nearly none fires, so there is one fiber for all of them: it
  * sleeps until the first is due, and looks again when that one was stopped or put off meanwhile.
  */
-export interface Timers {
+export interface Timers<Name extends string> {
   /** Sets a timer, in place of the one of the same name. */
-  readonly start: (timer: string, ms: number) => void
-  readonly stop: (timer: string) => void
+  readonly start: (timer: Name, ms: number) => void
+  readonly stop: (timer: Name) => void
 }
 
 /** `now` is the call's time in milliseconds; `onFired` is called outside of any `start` and `stop`. */
-export const make = (options: {
+export const make = <Name extends string>(options: {
   readonly now: () => number
-  readonly onFired: (timer: string) => void
-}): Effect.Effect<Timers, never, Scope.Scope> =>
+  readonly onFired: (timer: Name) => void
+}): Effect.Effect<Timers<Name>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { now, onFired } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
-    const due = new Map<string, number>()
+    const due = new Map<Name, number>()
     /** When the fiber wakes up. */
     let wakesAt = Number.POSITIVE_INFINITY
     let firing = false

@@ -3,9 +3,10 @@ import { Schema } from "effect"
 import { extractedFrom } from "../answers/ExtractedValues.ts"
 import { filled, tooLong } from "../answers/PostCallSms.ts"
 import type { Outcome } from "../Command.ts"
+import { command, type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import type { Input } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
-import { type Conversation, command, type Draft, patch, startTimer, stopTimer } from "../State.ts"
+import type { Conversation } from "../State.ts"
 
 /**
  * What is owed when nobody is on the line any more: the values of the extraction schema, then the message after the call
@@ -55,7 +56,7 @@ export const skip = (d: Draft, outcome: Outcome): void => {
 
 /** The last step of every call; what is still going on is not waited for. */
 export const finish = (d: Draft): void => {
-  for (const timer of ["extraction", "post_call_sms"]) stopTimer(d, timer)
+  for (const timer of ["extraction", "post_call_sms"] as const) stopTimer(d, timer)
   patch(d, { phase: "over", after: null })
   if (d.state.outcome !== null) command(d, { _tag: "Finish", ...d.state.outcome })
 }
@@ -97,9 +98,6 @@ export const apply = (d: Draft, input: Input): void => {
     case "PostCallSmsDone":
       if (after === "texting") finish(d)
       return
-    case "TimerFired":
-      onTimer(d, input.timer)
-      return
     case "EndRequested":
       if (input.by === "shutdown") finish(d)
       return
@@ -109,15 +107,12 @@ export const apply = (d: Draft, input: Input): void => {
   }
 }
 
-const onTimer = (d: Draft, timer: string): void => {
-  const timers = new Set(d.state.timers)
-  if (!timers.delete(timer)) return
-  patch(d, { timers })
-  if (timer === "extraction") {
-    command(d, { _tag: "Note", text: "the values of the call did not come in time" })
-    text(d)
-  } else if (timer === "post_call_sms") {
-    command(d, { _tag: "Note", text: "the message after the call was not taken in time" })
-    finish(d)
-  }
+export const onExtractionTimer = (d: Draft): void => {
+  command(d, { _tag: "Note", text: "the values of the call did not come in time" })
+  text(d)
+}
+
+export const onSmsTimer = (d: Draft): void => {
+  command(d, { _tag: "Note", text: "the message after the call was not taken in time" })
+  finish(d)
 }

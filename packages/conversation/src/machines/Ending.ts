@@ -1,7 +1,8 @@
 import type { EndedReason } from "@svc/api/calls/Call"
 import type { Outcome } from "../Command.ts"
-import type { Input } from "../Input.ts"
-import { command, type Draft, openEntries, patch, startTimer, stopTimer, updateAgent } from "../State.ts"
+import { command, type Draft, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
+import type { Input, InputOf } from "../Input.ts"
+import { openEntries } from "../State.ts"
 import * as AfterCall from "./AfterCall.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
@@ -57,7 +58,7 @@ export const begin = (
   } = {}
 ): void => {
   if (!["live", "menu", "connected"].includes(d.state.phase)) return
-  for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"]) stopTimer(d, timer)
+  for (const timer of ["endpoint", "barge_in", "resume", "inactivity", "max_duration"] as const) stopTimer(d, timer)
   Model.cancel(d)
   Transfer.cancel(d, "the call ended")
   Tools.cancelAll(d)
@@ -75,7 +76,7 @@ export const begin = (
 }
 
 /** In the ending: hangs up as soon as nothing is left to say. Called at the end of every step. */
-export const continueEnding = (d: Draft): void => {
+export const hangUpWhenSilent = (d: Draft): void => {
   const { ending, phase } = d.state
   if (phase !== "ending" || ending === null) return
   const waits = openEntries(d.state).some((e) => e.utterances.some((u) => u.state === "held"))
@@ -99,9 +100,33 @@ export const onFarewellTimer = (d: Draft): void => {
 export const over = (d: Draft, outcome: Outcome): void =>
   finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
 
-/** The same when nothing more can be done for the call: the process that held it is gone. */
-export const cutOff = (d: Draft): void =>
+/** The other side hung up, or the connection broke. */
+export const onHungUp = (d: Draft): void => {
+  if (d.state.voicemail === "machine") over(d, voicemailHungUp)
+  else over(d, d.state.answered_at === null ? canceled : hungUp)
+}
+
+/** The process that held the call is gone: nothing more can be done for it. */
+export const onCrash = (d: Draft): void => {
+  // Unfinished words stay out of the transcript, and speech-to-text cannot give the last ones.
+  patch(d, { caller: { ...d.state.caller, words: [], partial: "" }, listening: false })
   finish(d, d.state.ending?.outcome ?? failed, hangupReason(failed), AfterCall.skip)
+}
+
+/** The API or a shutdown ends the call. */
+export const onRequested = (d: Draft, { by }: InputOf<"EndRequested">): void => {
+  if (d.state.phase === "transferred") {
+    over(d, Transfer.outcome)
+    return
+  }
+  if (by === "api") {
+    begin(d, "api")
+    return
+  }
+  patch(d, { stopping: true })
+  if (d.state.answered_at === null) over(d, failed)
+  else begin(d, "agent-hangup", { limitMs: shutdownFarewellMs })
+}
 
 /** Hangs up; what the recognizer has not told yet is waited for a little. */
 const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof AfterCall.skip): void => {
@@ -135,6 +160,9 @@ const conclude = (d: Draft, outcome: Outcome, next = AfterCall.begin): void => {
   next(d, outcome)
 }
 
+/** The last words did not come in time. */
+export const onDrainTimer = (d: Draft): void => conclude(d, d.state.ending?.outcome ?? failed)
+
 /** After the hang-up only the caller's last words count. */
 export const onDraining = (d: Draft, input: Input): void => {
   const outcome = d.state.ending?.outcome ?? failed
@@ -144,9 +172,6 @@ export const onDraining = (d: Draft, input: Input): void => {
       return
     case "CallerFinal":
       Turn.noteWords(d, input.text, true)
-      return
-    case "TimerFired":
-      if (input.timer === "drain" && d.state.timers.has("drain")) conclude(d, outcome)
       return
     case "RecognizerFinished":
     case "RecognizerFailed":
@@ -165,3 +190,5 @@ export const failed: Outcome = { status: "failed", disposition: "failed", ended_
 export const rejected: Outcome = { status: "rejected", disposition: "rejected", ended_reason: null }
 export const canceled: Outcome = { status: "canceled", disposition: "no-answer", ended_reason: "caller-hangup" }
 export const hungUp: Outcome = { status: "completed", disposition: "answered", ended_reason: "caller-hangup" }
+/** A voicemail that waited long enough for a message hangs up. */
+const voicemailHungUp: Outcome = { status: "completed", disposition: "voicemail", ended_reason: "caller-hangup" }

@@ -1,11 +1,13 @@
+import { command, type Draft, patch, providerField } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import { apology } from "../phrases/Apology.ts"
-import { command, type Draft, patch, ranked } from "../State.ts"
+import { languageOf } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
+import * as Turn from "./Turn.ts"
 
 /**
  * What happens when a provider fails, or is silent for too long:
@@ -48,8 +50,6 @@ const again = (d: Draft, stage: "model" | "speech" | "recognizer"): boolean => {
   return failures[stage] > 1
 }
 
-const languageOf = (d: Draft): string => d.state.config?.language ?? d.state.facts.agent.language
-
 export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
   if (failure === null || d.state.phase !== "live") return
   if (again(d, "model")) {
@@ -64,7 +64,7 @@ export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
     return
   }
   if (!next) {
-    Speech.announce(d, apology(languageOf(d)))
+    Speech.announce(d, apology(languageOf(d.state)))
     return
   }
   const waiting = d.state.unanswered?.noticed_at ?? d.at
@@ -105,7 +105,7 @@ export const onRecognizer = (d: Draft, wordsLost = d.state.caller.speaking): voi
   }
   fallBack(d, "recognizer")
   listen(d)
-  if (wordsLost && isFree(d)) Speech.announce(d, apology(languageOf(d)))
+  if (wordsLost && isFree(d)) Speech.announce(d, apology(languageOf(d.state)))
 }
 
 /** Whether the caller may be spoken to: not over the agent's own words, nor while digits are asked for or somebody else rings. */
@@ -114,8 +114,15 @@ const isFree = (d: Draft): boolean => {
   return state.phase === "live" && !Speech.isSpeaking(state) && !Gather.isActive(state) && !Model.isSilenced(d)
 }
 
-/** The caller spoke for so long, and nothing was understood of it. */
-export const onNothingHeard = (d: Draft, ms: number): void => {
+/** The caller has been silent for long enough: the end of a turn, or of speech of which nothing was understood. */
+export const onEndpointTimer = (d: Draft): void => {
+  const { partial, since, until, words } = d.state.caller
+  const understood = partial !== "" || words.length > 0
+  Turn.onEndOfTurn(d)
+  if (!understood) onNothingUnderstood(d, until - since)
+}
+
+const onNothingUnderstood = (d: Draft, ms: number): void => {
   patch(d, { deaf_ms: d.state.deaf_ms + ms })
   if (d.state.listening && d.state.phase === "live" && d.state.deaf_ms >= deafMs) onRecognizer(d, true)
 }
@@ -125,9 +132,9 @@ export const listen = (d: Draft): void => {
   patch(d, { listening: true })
   command(d, {
     _tag: "Listen",
-    language: languageOf(d),
+    language: languageOf(d.state),
     format: d.state.config?.stt_format ?? "smart",
     keyterms: d.state.config?.stt_keyterms ?? [],
-    ...ranked(d.state.ranks.recognizer)
+    ...providerField(d.state.ranks.recognizer)
   })
 }

@@ -1,5 +1,6 @@
+import { type Draft, startTimer, stopTimer } from "../Draft.ts"
 import { moment, sorry } from "../phrases/Moments.ts"
-import { type AgentEntry, type Draft, startTimer, stopTimer } from "../State.ts"
+import { type AgentEntry, languageOf } from "../State.ts"
 import * as Speech from "./Speech.ts"
 
 /**
@@ -37,12 +38,10 @@ export const onTimer = (d: Draft): void => {
   say(d)
 }
 
-const languageOf = (d: Draft): string => d.state.config?.language ?? d.state.facts.agent.language
-
-const say = (d: Draft): void => Speech.announce(d, moment(languageOf(d)), { filler: true })
+const say = (d: Draft): void => Speech.announce(d, moment(languageOf(d.state)), { filler: true })
 
 /** The caller waits because something failed: like a filler, and in place of one. */
 export const excuse = (d: Draft): void => {
   stop(d)
-  Speech.announce(d, sorry(languageOf(d)), { filler: true })
+  Speech.announce(d, sorry(languageOf(d.state)), { filler: true })
 }

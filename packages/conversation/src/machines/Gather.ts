@@ -1,6 +1,8 @@
 import type { GatherRules } from "../answers/GatherRules.ts"
 import { press } from "../answers/GatherRules.ts"
-import { type Conversation, type Draft, emit, type Gather, ids, patch, startTimer, stopTimer } from "../State.ts"
+import { type Draft, emit, ids, patch, startTimer, stopTimer } from "../Draft.ts"
+import type { InputOf } from "../Input.ts"
+import type { Conversation, Gather } from "../State.ts"
 import * as Speech from "./Speech.ts"
 
 /**
@@ -41,11 +43,17 @@ export const isOpen = (state: Conversation): boolean => (state.gathers[0]?.stage
 export const enqueue = (d: Draft, of: Gather["of"], rules: GatherRules, retries = 0): void =>
   patch(d, { gathers: [...d.state.gathers, { of, rules, retries, stage: "waiting", digits: "" }] })
 
+/** The API asks for digits. Without effect unless the agent talks with the caller and nothing else is gathered. */
+export const onRequested = (d: Draft, { rules }: InputOf<"GatherRequested">): void => {
+  const transferring = d.state.transfer !== null && d.state.transfer.stage !== "given up"
+  if (d.state.phase === "live" && !transferring && !isActive(d.state)) enqueue(d, { kind: "request" }, rules)
+}
+
 const setFirst = (d: Draft, change: Partial<Gather>): void =>
   patch(d, { gathers: d.state.gathers.map((g, i) => (i === 0 ? { ...g, ...change } : g)) })
 
 /** Opens the first gather when the floor is free, and begins to wait when its prompt is over; called in every step. */
-export const proceed = (d: Draft): void => {
+export const openNext = (d: Draft): void => {
   const [first] = d.state.gathers
   if (first === undefined) return
   if (first.stage === "waiting") {
@@ -77,7 +85,7 @@ const collect = (d: Draft): void => {
 }
 
 /** A key was pressed. Returns how the gather ended by it, or null. */
-export const onKey = (d: Draft, key: string): Gathered | null => {
+export const onDigit = (d: Draft, key: string): Gathered | null => {
   const [first] = d.state.gathers
   if (first === undefined) return null
   const { digits, verdict } = press(first.rules, first.digits, key)

@@ -1,4 +1,5 @@
-import { type Draft, startTimer, stopTimer } from "../State.ts"
+import { type Draft, startTimer, stopTimer } from "../Draft.ts"
+import { isRunning } from "../State.ts"
 import * as Speech from "./Speech.ts"
 
 /**
@@ -7,7 +8,7 @@ import * as Speech from "./Speech.ts"
  */
 
 /** Called at the answer, and when the configuration comes after it. */
-export const onAnswered = (d: Draft): void => {
+export const startMaxDuration = (d: Draft): void => {
   const { answered_at, config, facts } = d.state
   const limit = (config?.max_duration ?? facts.agent.max_duration) * 1000
   startTimer(d, "max_duration", Math.max(0, limit - (d.at - (answered_at ?? d.at))))
@@ -28,11 +29,11 @@ const isIdle = (d: Draft): boolean =>
 export const watchInactivity = (d: Draft): void => {
   const limit = d.state.config?.inactivity_timeout ?? null
   if (limit === null) return
-  const running = d.state.timers.has("inactivity")
+  const running = isRunning(d.state, "inactivity")
   if (isIdle(d)) {
     if (!running) startTimer(d, "inactivity", limit * 1000)
   } else if (running) stopTimer(d, "inactivity")
 }
 
 /** The caller did something that is not speech: the time starts anew. */
-export const noteActivity = (d: Draft): void => stopTimer(d, "inactivity")
+export const restartInactivity = (d: Draft): void => stopTimer(d, "inactivity")

@@ -1,16 +1,7 @@
+import { command, type Draft, ensureAgent, patch, providerField, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
-import {
-  agentEntry,
-  command,
-  type Draft,
-  ensureAgent,
-  patch,
-  ranked,
-  startTimer,
-  stopTimer,
-  updateAgent
-} from "../State.ts"
+import { agentEntry } from "../State.ts"
 import * as Filler from "./Filler.ts"
 import * as Speech from "./Speech.ts"
 
@@ -39,7 +30,13 @@ const ask = (d: Draft): void => {
   const offered = tools.map(({ name }) => name)
   const model = { turn, asked_at: d.at, heard: d.state.unanswered, started_at: null, sentence_at: null, offered }
   patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
-  command(d, { _tag: "AskModel", turn, messages: Messages.history(d.state), tools, ...ranked(d.state.ranks.model) })
+  command(d, {
+    _tag: "AskModel",
+    turn,
+    messages: Messages.history(d.state),
+    tools,
+    ...providerField(d.state.ranks.model)
+  })
   startTimer(d, "model", modelMs)
   Filler.start(d)
 }

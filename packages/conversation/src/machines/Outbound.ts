@@ -1,5 +1,5 @@
 import type { Outcome } from "../Command.ts"
-import type { Input, InputOf } from "../Input.ts"
+import type { InputOf } from "../Input.ts"
 import type { Conversation } from "../State.ts"
 
 /**
@@ -27,12 +27,6 @@ export const outcomeOf = (failed: InputOf<"DialFailed">["outcome"]): Outcome => 
       return { status: "failed", disposition: "failed", ended_reason: "error" }
   }
 }
-
-/** The timer of a call that rings. */
-export const ringTimer = "ring"
-
-/** Whether an input is the ringing's, which comes before the answer. */
-export const isOfRinging = (input: Input): boolean => input._tag === "TimerFired" && input.timer === ringTimer
 
 /**
  * Whether the caller's words began before the agent could speak: who picks up a phone says hello first. They do not cut

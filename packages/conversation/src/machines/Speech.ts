@@ -1,21 +1,18 @@
-import type { InputOf } from "../Input.ts"
-import { noteLatency } from "../Latency.ts"
 import {
-  type AgentEntry,
-  type Conversation,
   command,
   type Draft,
   emit,
   ensureAgent,
   ids,
-  openEntries,
   patch,
-  ranked,
+  providerField,
   seconds,
   timestamp,
-  type Utterance,
   updateAgent
-} from "../State.ts"
+} from "../Draft.ts"
+import type { InputOf } from "../Input.ts"
+import { noteLatency } from "../Latency.ts"
+import { type AgentEntry, type Conversation, openEntries, type Utterance } from "../State.ts"
 
 /**
  * The agent's voice. An utterance goes
@@ -63,7 +60,7 @@ const nextId = (d: Draft): string => {
 }
 
 const speak = (d: Draft, { id, language, text, voice }: Utterance): void =>
-  command(d, { _tag: "Speak", id, text, voice, language, ...ranked(d.state.ranks.voice) })
+  command(d, { _tag: "Speak", id, text, voice, language, ...providerField(d.state.ranks.voice) })
 
 /** How a text is said when not as the call's configuration wants it. */
 export interface Manner {

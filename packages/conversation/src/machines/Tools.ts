@@ -1,21 +1,11 @@
 import { toolSeconds } from "@svc/api/callbacks/CallStarted"
 import { Either } from "effect"
 import { dispositionOf, endCall, sendSms, smsOf } from "../answers/PlatformTools.ts"
+import { command, type Draft, emit, ensureAgent, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import * as WaitingWords from "../phrases/WaitingWords.ts"
-import {
-  type AgentEntry,
-  command,
-  type Draft,
-  emit,
-  ensureAgent,
-  ids,
-  patch,
-  startTimer,
-  stopTimer,
-  type ToolUse,
-  updateAgent
-} from "../State.ts"
+import type { AgentEntry, ToolUse } from "../State.ts"
+import { toolTimer } from "../Timer.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 
@@ -37,8 +27,6 @@ import * as Model from "./Model.ts"
 
 /** By which the model tells that a machine took the call that we placed; see Voicemail. */
 export const voicemailTool = "svc_voicemail_reached"
-
-const timer = (id: string): string => `tool:${id}`
 
 type Called = InputOf<"ModelToolCalls">["calls"][number]
 
@@ -145,7 +133,7 @@ export const run = (d: Draft, id: string, gathered: { readonly [name: string]: s
   const sms = use.name === sendSms ? smsOf(use.arguments) : undefined
   if (sms !== undefined && Either.isRight(sms)) command(d, { _tag: "SendSms", id, ...sms.right })
   else command(d, { _tag: "InvokeTool", id, name: use.name, arguments: { ...use.arguments, ...gathered } })
-  startTimer(d, timer(id), use.timeout_seconds * 1000)
+  startTimer(d, toolTimer(id), use.timeout_seconds * 1000)
   WaitingWords.onToolStarted(d)
 }
 
@@ -159,7 +147,7 @@ const invoked = (d: Draft, use: Pick<ToolUse, "id" | "name" | "arguments">): voi
   emit(d, { event: "tool.invoked", data: { ...names(d, use), arguments: use.arguments } })
 
 const settle = (d: Draft, entry: AgentEntry, id: string, result: unknown): void => {
-  stopTimer(d, timer(id))
+  stopTimer(d, toolTimer(id))
   updateAgent(d, entry.turn, (e) => ({
     ...e,
     tools: e.tools.map((t) => (t.id === id ? { ...t, pending: false, result } : t))
@@ -179,9 +167,6 @@ export const answer = (d: Draft, id: string, result: unknown): void => {
 export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => answer(d, input.id, input.result)
 
 export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => answer(d, input.id, { error: input.reason })
-
-/** The id of the tool whose timer this is, or undefined. */
-export const ofTimer = (name: string): string | undefined => (name.startsWith("tool:") ? name.slice(5) : undefined)
 
 export const onTimeout = (d: Draft, id: string): void => {
   const entry = pendingEntry(d, id)

@@ -1,18 +1,7 @@
 import type { Outcome } from "../Command.ts"
+import { command, type Draft, emit, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
-import {
-  type Conversation,
-  command,
-  type Draft,
-  emit,
-  ids,
-  openEntries,
-  patch,
-  startTimer,
-  stopTimer,
-  type Transfer,
-  updateAgent
-} from "../State.ts"
+import { type Conversation, openEntries, type Transfer } from "../State.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
@@ -64,7 +53,7 @@ export const onRequested = (d: Draft, { destination }: InputOf<"TransferRequeste
 }
 
 /** Begins what the tool asked for, once the agent has finished what it says; called in every step. */
-export const proceed = (d: Draft): void => {
+export const beginWaiting = (d: Draft): void => {
   const { gathers, interruption, model, phase, transfer } = d.state
   if (phase !== "live" || transfer?.stage !== "waiting") return
   if (model !== null || interruption !== null || gathers.length > 0 || Speech.isSpeaking(d.state)) return

@@ -1,16 +1,7 @@
+import { type Draft, emit, ids, patch, startTimer, stopTimer, timestamp } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel } from "../phrases/Backchannels.ts"
-import {
-  type Conversation,
-  type Draft,
-  emit,
-  ids,
-  openEntries,
-  patch,
-  startTimer,
-  stopTimer,
-  timestamp
-} from "../State.ts"
+import { type Conversation, languageOf, openEntries } from "../State.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Outbound from "./Outbound.ts"
@@ -110,7 +101,7 @@ const hasFloor = (state: Conversation): boolean => state.interruption?.user_text
 
 /** Whether all that the caller says, while the agent speaks, is a backchannel. */
 const isAside = (d: Draft): boolean =>
-  hasFloor(d.state) && isBackchannel(heard(d), languageOf(d), d.state.caller.partial !== "")
+  hasFloor(d.state) && isBackchannel(heard(d), languageOf(d.state), d.state.caller.partial !== "")
 
 /** It does not stop the agent, and what the sound of it stopped goes on. */
 const hearAside = (d: Draft): void => {
@@ -124,8 +115,6 @@ const hearAside = (d: Draft): void => {
   }
 }
 
-const languageOf = (d: Draft): string => d.state.config?.language ?? d.state.facts.agent.language
-
 /** Whether the last thing that the agent says is a question; not while the model may add to it. */
 const asks = (d: Draft): boolean =>
   d.state.model === null && /\?["'”’»)\]]*\s*$/.test(openEntries(d.state).map(Speech.wholeText).join(" "))
@@ -138,7 +127,7 @@ const endAside = (d: Draft, text: string): void => {
 }
 
 /** An answer that came before the question was over is a turn once it is. Called at the end of every step. */
-export const proceed = (d: Draft): void => {
+export const takeEarlyAnswer = (d: Draft): void => {
   const { caller, phase } = d.state
   // Who goes on speaking has more to say.
   if (caller.waits && !caller.voice && phase === "live" && !hasFloor(d.state)) onEndOfTurn(d)
@@ -211,7 +200,7 @@ export const hush = (d: Draft): void => {
     patch(d, { interruption: null })
     if (!clearing) Speech.dropHeld(d)
   } else if (Speech.isSpeaking(d.state)) Speech.stop(d)
-  for (const timer of ["barge_in", "resume"]) stopTimer(d, timer)
+  for (const timer of ["barge_in", "resume"] as const) stopTimer(d, timer)
 }
 
 /** The caller has finished a turn. */

@@ -1,7 +1,8 @@
 import type { Outcome } from "../Command.ts"
+import { type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import { soundsLikeVoicemail } from "../phrases/VoicemailWords.ts"
-import { type Draft, patch, startTimer, stopTimer } from "../State.ts"
+import { isRunning } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Tools from "./Tools.ts"
 import * as Turn from "./Turn.ts"
@@ -31,20 +32,15 @@ export const doubtMs = 30_000
 /** The longest that the message may take. */
 const messageMs = 120_000
 
-/** The other side hung up, as a machine does that waited long enough. */
-export const hungUp: Outcome = { status: "completed", disposition: "voicemail", ended_reason: "caller-hangup" }
-export const outcome: Outcome = { status: "completed", disposition: "voicemail", ended_reason: "agent-hangup" }
+const outcome: Outcome = { status: "completed", disposition: "voicemail", ended_reason: "agent-hangup" }
 
 const isUnknown = (d: Draft): boolean => d.state.voicemail === "unknown"
 
 const isFirstTurn = (d: Draft): boolean => !d.state.entries.some((e) => e.kind === "caller")
 
-/** The call was answered. */
-export const onAnswered = (d: Draft): void => startTimer(d, "voicemail_doubt", doubtMs)
-
 export const onSpeechStarted = (d: Draft): void => {
   stopTimer(d, "voicemail_silence")
-  if (isUnknown(d) && isFirstTurn(d) && !d.state.timers.has("voicemail_greeting"))
+  if (isUnknown(d) && isFirstTurn(d) && !isRunning(d.state, "voicemail_greeting"))
     startTimer(d, "voicemail_greeting", greetingMs)
 }
 
@@ -60,8 +56,8 @@ export const onWords = (d: Draft, words: string): void => {
 export const onBeep = (d: Draft): void => {
   if (d.state.voicemail !== "unknown" && d.state.voicemail !== "machine") return
   recognize(d)
-  // Without the configuration there is nothing to leave yet: see onConverse.
-  if (d.state.phase === "live") leave(d)
+  // Without the configuration there is nothing to leave yet: see Opening.
+  if (d.state.phase === "live") leaveMessage(d)
 }
 
 /** The model called its tool. */
@@ -69,42 +65,27 @@ export const onHint = (d: Draft, input: InputOf<"ModelToolCalls">): void => {
   if (isUnknown(d) && input.calls.some(({ name }) => name === Tools.voicemailTool)) recognize(d)
 }
 
-/** The configuration is there. Returns whether there is nobody to converse with. */
-export const onConverse = (d: Draft): boolean => {
-  if (d.state.voicemail !== "machine") return false
-  leave(d)
-  return true
+/** Nothing sounded like a machine for long enough. */
+export const onDoubtTimer = (d: Draft): void => {
+  if (isUnknown(d)) patch(d, { voicemail: "person" })
+  stopTimer(d, "voicemail_greeting")
 }
 
-/** Returns whether the timer was one of these. */
-export const onTimer = (d: Draft, timer: string): boolean => {
-  switch (timer) {
-    case "voicemail_doubt":
-      if (isUnknown(d)) patch(d, { voicemail: "person" })
-      stopTimer(d, "voicemail_greeting")
-      return true
-    case "voicemail_greeting":
-      if (d.state.caller.speaking && isFirstTurn(d)) recognize(d)
-      return true
-    case "voicemail_silence":
-    case "voicemail_patience":
-      leave(d)
-      return true
-    default:
-      return false
-  }
+/** The first speech was too long for a person's. */
+export const onGreetingTimer = (d: Draft): void => {
+  if (d.state.caller.speaking && isFirstTurn(d)) recognize(d)
 }
 
 /** It is a machine: the agent is silent until it may leave its message. */
 const recognize = (d: Draft): void => {
   if (!isUnknown(d)) return
   patch(d, { voicemail: "machine" })
-  for (const timer of ["voicemail_doubt", "voicemail_greeting"]) stopTimer(d, timer)
+  for (const timer of ["voicemail_doubt", "voicemail_greeting"] as const) stopTimer(d, timer)
   if (d.state.phase !== "live") return
   Turn.hush(d)
   Tools.cancelAll(d)
   if ((d.state.config?.voicemail_message ?? null) === null) {
-    leave(d)
+    leaveMessage(d)
     return
   }
   startTimer(d, "voicemail_patience", patienceMs)
@@ -112,9 +93,9 @@ const recognize = (d: Draft): void => {
 }
 
 /** Speaks the message, if there is one, and hangs up. */
-const leave = (d: Draft): void => {
+export const leaveMessage = (d: Draft): void => {
   if (d.state.phase !== "live") return
-  for (const timer of ["voicemail_silence", "voicemail_patience"]) stopTimer(d, timer)
+  for (const timer of ["voicemail_silence", "voicemail_patience"] as const) stopTimer(d, timer)
   const message = d.state.config?.voicemail_message ?? null
   Ending.begin(d, "agent-hangup", { outcome, message, limitMs: messageMs })
 }

@@ -1,5 +1,6 @@
+import type { Draft } from "../Draft.ts"
 import * as Speech from "../machines/Speech.ts"
-import type { AgentEntry, Draft } from "../State.ts"
+import { type AgentEntry, languageOf } from "../State.ts"
 import { moment } from "./Moments.ts"
 
 /** What the agent has done since the caller last spoke. */
@@ -16,7 +17,7 @@ const sinceCaller = (d: Draft): ReadonlyArray<AgentEntry> =>
 export const onToolStarted = (d: Draft): void => {
   const wanted = d.state.config?.speak_during_tool_call ?? null
   if (wanted === null) return
-  const words = wanted === "auto" ? moment(d.state.config?.language ?? d.state.facts.agent.language) : wanted
+  const words = wanted === "auto" ? moment(languageOf(d.state)) : wanted
   const turn = sinceCaller(d)
   if (turn.some((e) => e.filler && e.utterances.some(({ text }) => text === words))) return
   if (wanted === "auto" && turn.some((e) => e.utterances.length > 0)) return

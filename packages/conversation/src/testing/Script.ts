@@ -4,6 +4,7 @@ import type { CallConfig } from "../answers/CallConfig.ts"
 import type { Command } from "../Command.ts"
 import { type Conversation, start, step } from "../Conversation.ts"
 import type { Facts, Input } from "../Input.ts"
+import type { Timer } from "../Timer.ts"
 
 /** Conversations for tests: inputs in, commands out, in words. */
 
@@ -108,7 +109,7 @@ export class Script {
       .input({ _tag: "CallerSpeechStopped" })
   }
 
-  fire(timer: string): this {
+  fire(timer: Timer): this {
     return this.input({ _tag: "TimerFired", timer })
   }
 

@@ -1,0 +1,83 @@
+import type { Command, EmittedEvent, ProviderIndex } from "./Command.ts"
+import type { Facts } from "./Input.ts"
+import { type AgentEntry, agentEntry, type Conversation, isoTime, isRunning } from "./State.ts"
+import type { Timer } from "./Timer.ts"
+
+/** A step in the making: the state so far (replaced, never changed in place) and the commands so far. */
+export interface Draft {
+  state: Conversation
+  /** Milliseconds since the call's start. */
+  readonly at: number
+  readonly commands: Array<Command>
+}
+
+export const patch = (d: Draft, change: Partial<Conversation>): void => {
+  d.state = { ...d.state, ...change }
+}
+
+export const command = (d: Draft, c: Command): void => {
+  d.commands.push(c)
+}
+
+export const emit = (d: Draft, event: EmittedEvent): void => {
+  d.commands.push({ _tag: "Emit", at: d.at, ...event })
+}
+
+/** The ids that every event of a call carries. */
+export const ids = (d: Draft): { readonly call_id: Facts["call_id"]; readonly agent_id: Facts["agent_id"] } => ({
+  call_id: d.state.facts.call_id,
+  agent_id: d.state.facts.agent_id
+})
+
+/** `at` as an ISO 8601 timestamp. */
+export const timestamp = (d: Draft, at: number = d.at): string => isoTime(d.state, at)
+
+/** `at` in seconds from the call's start, to the millisecond. */
+export const seconds = (at: number): number => Math.round(at) / 1000
+
+/** The part of a command that names a provider; none for the preferred one. */
+export const providerField = (index: number): { readonly provider?: ProviderIndex } =>
+  index === 0 ? {} : { provider: index }
+
+export const startTimer = (d: Draft, timer: Timer, ms: number): void => {
+  if (!isRunning(d.state, timer)) patch(d, { timers: [...d.state.timers, timer] })
+  command(d, { _tag: "StartTimer", timer, ms })
+}
+
+/** Removes a timer that has fired, without a command. */
+export const removeTimer = (d: Draft, timer: Timer): void =>
+  patch(d, { timers: d.state.timers.filter((other) => other !== timer) })
+
+export const stopTimer = (d: Draft, timer: Timer): void => {
+  if (!isRunning(d.state, timer)) return
+  removeTimer(d, timer)
+  command(d, { _tag: "StopTimer", timer })
+}
+
+/** Replaces the agent entry of a turn. */
+export const updateAgent = (d: Draft, turn: number, change: (entry: AgentEntry) => AgentEntry): void => {
+  patch(d, { entries: d.state.entries.map((e) => (e.kind === "agent" && e.turn === turn ? change(e) : e)) })
+}
+
+/** Adds the agent entry of a turn, when there is none yet. */
+export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside = false, filler = false): void => {
+  if (agentEntry(d.state, turn) !== undefined) return
+  patch(d, {
+    entries: [
+      ...d.state.entries,
+      {
+        kind: "agent",
+        turn,
+        utterances: [],
+        tools: [],
+        generating,
+        spoken_at: null,
+        quiet_at: null,
+        interrupted: false,
+        closed: false,
+        aside,
+        filler
+      }
+    ]
+  })
+}

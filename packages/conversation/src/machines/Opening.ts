@@ -1,0 +1,92 @@
+import { command, type Draft, emit, ids, patch, startTimer, stopTimer } from "../Draft.ts"
+import type { InputOf } from "../Input.ts"
+import * as Ending from "./Ending.ts"
+import * as Failures from "./Failures.ts"
+import * as Gather from "./Gather.ts"
+import * as Limits from "./Limits.ts"
+import * as Outbound from "./Outbound.ts"
+import * as Speech from "./Speech.ts"
+import * as Voicemail from "./Voicemail.ts"
+
+/**
+ * How a call comes to its conversation.
+ *
+ * | phase | on | then |
+ * |---|---|---|
+ * | starting | a configuration, or a menu | answering: the call is answered |
+ * | starting | no usable configuration | over: failed |
+ * | answering | answered, with a configuration | live |
+ * | answering | answered, with a menu | menu: its digits are gathered |
+ * | answering | answered, a call that we placed | connected: the configuration is requested |
+ * | answering | the caller is gone, or the dialled number did not answer | over |
+ * | connected | a menu | menu |
+ * | connected, menu after its digits | a configuration | live |
+ * | connected, menu after its digits | no usable configuration | over: failed |
+ *
+ * A call that we place begins in `answering`; see Outbound.
+ */
+
+/** Whether the call is answered and its configuration has been requested: of a call that we placed, or after the menu. */
+const awaitsConfig = (d: Draft): boolean =>
+  d.state.phase === "connected" || (d.state.phase === "menu" && !Gather.isActive(d.state))
+
+export const onMenu = (d: Draft, { menu }: InputOf<"MenuAnswered">): void => {
+  if (d.state.phase === "connected") {
+    patch(d, { phase: "menu", menu })
+    Gather.enqueue(d, { kind: "menu" }, menu.rules, menu.max_retries)
+  } else if (d.state.phase === "starting") {
+    patch(d, { phase: "answering", menu })
+    command(d, { _tag: "Answer" })
+  }
+}
+
+export const onConfig = (d: Draft, { config }: InputOf<"ConfigAnswered">): void => {
+  if (awaitsConfig(d)) {
+    patch(d, { phase: "live", config })
+    converse(d)
+  } else if (d.state.phase === "starting") {
+    patch(d, { phase: "answering", config })
+    command(d, { _tag: "Answer" })
+  }
+}
+
+export const onConfigFailed = (d: Draft): void => {
+  if (d.state.phase === "starting" || awaitsConfig(d)) Ending.over(d, Ending.failed)
+}
+
+export const onAnswered = (d: Draft): void => {
+  const { facts, menu, phase } = d.state
+  if (phase !== "answering") return
+  const outbound = facts.outbound !== undefined
+  patch(d, { phase: outbound ? "connected" : menu === null ? "live" : "menu", answered_at: d.at })
+  emit(d, { event: "call.started", data: { ...ids(d), from: facts.from, to: facts.to } })
+  if (outbound) {
+    stopTimer(d, "ring")
+    patch(d, { voicemail: "unknown" })
+    startTimer(d, "voicemail_doubt", Voicemail.doubtMs)
+    Limits.startMaxDuration(d)
+    command(d, { _tag: "FetchConfig" })
+  } else if (menu === null) converse(d)
+  else {
+    Limits.startMaxDuration(d)
+    Gather.enqueue(d, { kind: "menu" }, menu.rules, menu.max_retries)
+  }
+}
+
+export const onAnswerFailed = (d: Draft): void => {
+  if (d.state.phase === "answering") Ending.over(d, Ending.canceled)
+}
+
+export const onDialFailed = (d: Draft, { outcome }: InputOf<"DialFailed">): void => {
+  if (d.state.phase === "answering") Ending.over(d, Outbound.outcomeOf(outcome))
+}
+
+/** Starts speech-to-text and the conversation. */
+const converse = (d: Draft): void => {
+  const { config } = d.state
+  patch(d, { opened_at: d.at })
+  Failures.listen(d)
+  Limits.startMaxDuration(d)
+  if (d.state.voicemail === "machine") Voicemail.leaveMessage(d)
+  else if (config?.first_message) Speech.announce(d, config.first_message)
+}
