@@ -9,6 +9,7 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { DeliveriesRepo } from "@svc/webhooks/DeliveriesRepo"
 import { DeliveryWorker } from "@svc/webhooks/DeliveryWorker"
+import { DeliveryFanOut } from "@svc/webhooks/delivery/DeliveryFanOut"
 import { letterOf } from "@svc/webhooks/delivery/Letters"
 import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
 import { Receivers } from "@svc/webhooks/delivery/Receivers"
@@ -23,6 +24,7 @@ import type { ReceiverAsks, ReceiverFigures } from "./WebhookMessages.ts"
 export const services = (config: ConfigProvider.ConfigProvider) =>
   DeliveryWorker.pipe(
     Layer.provideMerge(Layer.mergeAll(QueueRepo.layer, WebhooksRepo.layer, DeliveriesRepo.layer, Outbox.layer)),
+    Layer.provideMerge(DeliveryFanOut.layer),
     Layer.provide(Layer.mergeAll(NodeLease.layer, RetrySchedule.layer, Receivers.layer)),
     Layer.provide(UrlSafety.layer.pipe(Layer.provide(Resolver.layer))),
     Layer.provideMerge(Database.layer),

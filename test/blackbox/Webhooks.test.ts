@@ -7,6 +7,7 @@ import { newCallId } from "@svc/api/Ids"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { pool } from "@svc/database/TestServer"
+import { DeliveryFanOut } from "@svc/webhooks/delivery/DeliveryFanOut"
 import { Effect, Layer, Redacted } from "effect"
 import * as ApiClient from "../src/blackbox/ApiClient.ts"
 import { at, textAt } from "../src/blackbox/ApiClient.ts"
@@ -40,7 +41,9 @@ it.scopedLive("events that were appended before and while a server was killed ar
     expect(sample.headers["x-svc-test-event"]).toBe("1")
     expect(isSigned(sample, secret)).toBe(true)
 
-    const connection = yield* Layer.build(Layer.provideMerge(Outbox.layer, pool(Redacted.value(database), 2)))
+    const connection = yield* Layer.build(
+      Outbox.layer.pipe(Layer.provide(DeliveryFanOut.layer), Layer.provideMerge(pool(Redacted.value(database), 2)))
+    )
     const ids = yield* Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const outbox = yield* Outbox

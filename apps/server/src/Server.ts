@@ -65,6 +65,7 @@ import { CleanupWorker } from "@svc/webhooks/CleanupWorker"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { DeliveriesRepo } from "@svc/webhooks/DeliveriesRepo"
 import { DeliveryWorker } from "@svc/webhooks/DeliveryWorker"
+import { DeliveryFanOut } from "@svc/webhooks/delivery/DeliveryFanOut"
 import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
 import { Receivers } from "@svc/webhooks/delivery/Receivers"
 import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
@@ -119,7 +120,7 @@ const Repositories = Layer.mergeAll(
   CustomersRepo.layer,
   CustomerListRepo.layer,
   IdempotencyRepo.layer,
-  Outbox.layer
+  Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer))
 )
 
 const Accounting = Layer.mergeAll(Bootstrap.layer, Organizations.layer, Projects.layer, KeyRegister.layer).pipe(

@@ -71,7 +71,7 @@ const Repositories = Layer.mergeAll(
   CustomersRepo.layer,
   CustomerListRepo.layer,
   IdempotencyRepo.layer,
-  Outbox.layer
+  Outbox.layerWithoutDeliveries
 )
 
 /** What a test may put in the place of the server's own parts. */

@@ -18,7 +18,9 @@ export const limits = { keyPerMinute: 120, orgPerMinute: 600, idempotencyKeysPer
 
 /** The whole slice on a database of its own. */
 export const Test = Layer.mergeAll(Customers.layer, CustomerList.layer, Idempotency.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(CustomersRepo.layer, CustomerListRepo.layer, IdempotencyRepo.layer, Outbox.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(CustomersRepo.layer, CustomerListRepo.layer, IdempotencyRepo.layer, Outbox.layerWithoutDeliveries)
+  ),
   Layer.provideMerge(Layer.succeed(WorkspaceLimits, limits)),
   Layer.provideMerge(TestDatabase.layer)
 )

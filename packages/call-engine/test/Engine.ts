@@ -68,7 +68,7 @@ const Texting = Sms.layer.pipe(
 
 /** Everything under the engine that one node has for itself, on a database that is given. */
 export const Services = Texting.pipe(
-  Layer.provideMerge(Layer.mergeAll(PhoneNumbers.layer, Outbox.layer, NodeLease.layer, Charging)),
+  Layer.provideMerge(Layer.mergeAll(PhoneNumbers.layer, Outbox.layerWithoutDeliveries, NodeLease.layer, Charging)),
   Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer)),
   Layer.provideMerge(Layer.mergeAll(PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)),
   Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),

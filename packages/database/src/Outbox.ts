@@ -3,9 +3,9 @@ import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import { apiVersion, type EventDraft, misfitOf } from "@svc/api/events/Event"
 import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
-import { Context, Effect, Layer, Option, Schema, type Scope } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import { EventFanOut } from "./EventFanOut.ts"
 import { jsonbText } from "./Jsonb.ts"
-import { matches } from "./Matching.ts"
 
 /** An event as it was written. `seq` numbers them in the order in which they were appended. */
 export const StoredEvent = Schema.Struct({
@@ -22,50 +22,39 @@ export const StoredEvent = Schema.Struct({
 })
 export type StoredEvent = typeof StoredEvent.Type
 
-/** Deliveries that events brought about: how many, by webhook. */
-export type Owed = ReadonlyMap<number, number>
-
 /**
- * Events on their way to subscribers (spec 6, decisions §5.9). Appended inside the transaction of the change that they
- * tell of, so that neither exists without the other, and in the same statement made into what each webhook is owed.
+ * Events on their way to subscribers (docs/reference/events.md). Appended in the transaction of the change that they
+ * report, so that neither exists without the other. {@link EventFanOut} makes deliveries of them in the same statement.
  */
 export class Outbox extends Context.Tag("@svc/database/Outbox")<
   Outbox,
   {
     /**
-     * Writes one event; part of the caller's transaction when there is one. Gives the event's id. One whose data is not
-     * what its schema says is reported in the log and left out: the change that it tells of goes on.
+     * Writes one event, in the caller's transaction when there is one, and returns its id. An event whose data does not
+     * match its schema is logged and not written: the change that it reports must not fail because of it.
      */
     readonly append: (event: EventDraft) => Effect.Effect<EventId>
-    /** Writes many in one statement, in their order. */
+    /** Writes many events in one statement, in their order. */
     readonly appendAll: (events: ReadonlyArray<EventDraft>) => Effect.Effect<ReadonlyArray<EventId>>
-    /** Puts this customer in place of itself in every event that tells of it: its personal data is to be forgotten. */
+    /** Replaces this customer's data in every event about it, to erase its personal data. */
     readonly replaceCustomer: (customer: BookingCustomer) => Effect.Effect<void>
     /**
-     * At most `limit` events that come after `seq`, oldest first. A transaction that commits late shows its events
-     * late, below numbers already seen: a worker that must miss none marks what it took, and does not go by `seq`.
+     * At most `limit` events after `seq`, oldest first. Events of a transaction that commits late appear late, below
+     * numbers already read: a worker that must not miss any has to mark what it has processed.
      */
     readonly after: (seq: number, limit: number) => Effect.Effect<ReadonlyArray<StoredEvent>>
-    /**
-     * Until the scope closes, is called when events were written that webhooks get; they are committed already, or will be
-     * with the transaction that they are part of. Synchronous, and must not throw. It hears of this process's events only.
-     */
-    readonly onAppend: (listener: (owed: Owed, isCommitted: boolean) => void) => Effect.Effect<void, never, Scope.Scope>
-    /**
-     * Removes at most `limit` events that are older, oldest first, but none that a webhook is still to get: that waits
-     * for an attempt, or is a dead letter, which can be sent again as long as it is kept.
-     */
+    /** Removes at most `limit` events created before that time, oldest first, except those that the fan-out retains. */
     readonly forget: (before: Date, limit: number) => Effect.Effect<number>
   }
 >() {
-  static readonly layer: Layer.Layer<Outbox, never, SqlClient.SqlClient> = Layer.effect(
+  static readonly layer: Layer.Layer<Outbox, never, SqlClient.SqlClient | EventFanOut> = Layer.effect(
     Outbox,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const listeners = new Set<(owed: Owed, isCommitted: boolean) => void>()
+      const fanOut = yield* EventFanOut
       const decode = Schema.decodeUnknown(Schema.Array(StoredEvent))
 
-      const report = (id: EventId, draft: EventDraft, misfit: string) =>
+      const logMisfit = (id: EventId, draft: EventDraft, misfit: string) =>
         Effect.logError(
           `The event ${id} (${draft.event} of ${draft.call_id ?? draft.project_id ?? draft.org_id}) does not fit its schema and is not sent: ${misfit}`
         )
@@ -80,37 +69,24 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
           if (misfit === undefined) {
             ids.push(id)
             events.push(draft)
-          } else yield* report(id, draft, misfit)
+          } else yield* logMisfit(id, draft, misfit)
         }
         if (events.length === 0) return
         const column = <A>(of: (event: EventDraft) => A) => events.map(of)
-        const owed = yield* sql<{ readonly webhook_id: number; readonly n: number }>`
-          with written as (
-            insert into events (id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at)
-            select id, event, ${apiVersion}, org_id, project_id, agent_id, call_id, data::jsonb, created_at
-            from unnest(
-              ${ids}::text[],
-              ${column((e) => e.event)}::text[],
-              ${column((e) => e.org_id)}::bigint[],
-              ${column((e) => e.project_id)}::bigint[],
-              ${column((e) => e.agent_id)}::text[],
-              ${column((e) => e.call_id)}::text[],
-              ${column((e) => jsonbText(e.data))}::text[],
-              ${column((e) => e.timestamp)}::timestamptz[]
-            ) with ordinality as draft (id, event, org_id, project_id, agent_id, call_id, data, created_at, place)
-            order by place returning seq, id, event, org_id, project_id, agent_id, call_id
-          ),
-          made as (
-            insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at)
-            select h.id, e.seq, e.id, e.event, e.org_id, e.call_id, now()
-            from written e join webhooks h on h.org_id = e.org_id and h.is_active and ${matches(sql)}
-            order by e.seq, h.id returning webhook_id
-          )
-          select webhook_id, count(*) as n from made group by webhook_id`
-        if (owed.length === 0) return
-        const byWebhook = new Map(owed.map(({ n, webhook_id }) => [webhook_id, n]))
-        const isCommitted = Option.isNone(yield* Effect.serviceOption(SqlClient.TransactionConnection))
-        for (const listener of listeners) listener(byWebhook, isCommitted)
+        yield* fanOut.execute(sql`
+          insert into events (id, event, api_version, org_id, project_id, agent_id, call_id, data, created_at)
+          select id, event, ${apiVersion}, org_id, project_id, agent_id, call_id, data::jsonb, created_at
+          from unnest(
+            ${ids}::text[],
+            ${column((e) => e.event)}::text[],
+            ${column((e) => e.org_id)}::bigint[],
+            ${column((e) => e.project_id)}::bigint[],
+            ${column((e) => e.agent_id)}::text[],
+            ${column((e) => e.call_id)}::text[],
+            ${column((e) => jsonbText(e.data))}::text[],
+            ${column((e) => e.timestamp)}::timestamptz[]
+          ) with ordinality as draft (id, event, org_id, project_id, agent_id, call_id, data, created_at, place)
+          order by place returning seq, id, event, org_id, project_id, agent_id, call_id`)
       }, Effect.orDie)
 
       const appendAll = Effect.fn("Outbox.appendAll")(function* (events: ReadonlyArray<EventDraft>) {
@@ -138,30 +114,26 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         return yield* decode(rows)
       }, Effect.orDie)
 
-      const onAppend = (listener: (owed: Owed, isCommitted: boolean) => void) =>
-        Effect.acquireRelease(
-          Effect.sync(() => void listeners.add(listener)),
-          () => Effect.sync(() => void listeners.delete(listener))
-        )
-
       const forget = Effect.fn("Outbox.forget")(function* (before: Date, limit: number) {
-        // Of those that are old few are owed to anybody: they are sought out first, so that all others go fast.
-        const gone = yield* sql`
-          with owed as materialized (
-            select e.seq from webhook_deliveries d join events e on e.seq = d.event_seq where e.created_at < ${before}
-            union all
-            select e.seq from webhook_dead_letters d join events e on e.seq = d.event_seq where e.created_at < ${before}
-          )
+        // Few old events are retained: finding them first makes the search for the others fast.
+        const removed = yield* sql`
+          with retained as materialized (${fanOut.retained(before)})
           delete from events where seq in (
             select seq from events
             where created_at < ${before}
-              and not exists (select 1 from owed where owed.seq = events.seq)
+              and not exists (select 1 from retained where retained.seq = events.seq)
             order by created_at limit ${limit}
           ) returning 1`
-        return gone.length
+        return removed.length
       }, Effect.orDie)
 
-      return { append, appendAll, replaceCustomer, after, onAppend, forget }
+      return { append, appendAll, replaceCustomer, after, forget }
     })
+  )
+
+  /** Events without deliveries, for tests of packages that only write them. */
+  static readonly layerWithoutDeliveries: Layer.Layer<Outbox, never, SqlClient.SqlClient> = Layer.provide(
+    Outbox.layer,
+    EventFanOut.none
   )
 }

@@ -3,9 +3,11 @@ import { expect, layer } from "@effect/vitest"
 import type { EventDraft } from "@svc/api/events/Event"
 import { type CallId, newCallId } from "@svc/api/Ids"
 import { DateTime, Deferred, Effect, Exit, Fiber, Layer, Logger } from "effect"
+import { EventFanOut } from "../src/EventFanOut.ts"
 import { Outbox } from "../src/Outbox.ts"
 import { TestDatabase } from "../src/TestDatabase.ts"
 
+/** An event of a call; `action` tells its events apart. */
 const pressed = (call_id: CallId, action: string): EventDraft => ({
   event: "call.dtmf.received",
   org_id: 7,
@@ -22,44 +24,8 @@ const actionsOf = (call: CallId) =>
     return events.filter((event) => event.call_id === call).map((event) => event.data["action"])
   })
 
-/** An organization, of which `webhook` makes webhooks and `pressed` events. */
-const organization = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const [org] = yield* sql<{ readonly id: number }>`
-    insert into organizations (public_id, name, tier) values (${crypto.randomUUID()}, 'Acme', 'payg') returning id`
-  const org_id = org?.id ?? Number.NaN
-  const webhook = (events: ReadonlyArray<string>, is_active = true) =>
-    Effect.map(
-      sql<{ readonly id: number }>`
-        insert into webhooks (org_id, url, events, secret, api_version, is_active)
-        values (${org_id}, 'https://example.com/', ${events}::text[], 's', '2026-11-01', ${is_active}) returning id`,
-      (rows) => rows[0]?.id ?? Number.NaN
-    )
-  return {
-    webhook,
-    pressed: (call: CallId, action: string): EventDraft => ({ ...pressed(call, action), org_id })
-  }
-})
-
-/** What a listener hears from now on. */
-const hearing = Effect.gen(function* () {
-  const heard: Array<ReadonlyArray<readonly [webhook: number, count: number]>> = []
-  yield* Effect.flatMap(Outbox, (outbox) =>
-    outbox.onAppend((owed) => void heard.push([...owed].toSorted(([a], [b]) => a - b)))
-  )
-  return heard
-})
-
-/** Deliveries of a call, in their order. */
-const deliveriesOf = (call: CallId) =>
-  Effect.flatMap(
-    SqlClient.SqlClient,
-    (sql) => sql<{ readonly webhook_id: number; readonly event_id: string }>`
-      select webhook_id, event_id from webhook_deliveries where call_id = ${call} order by id`
-  )
-
-layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) => {
-  it.effect("an event is read back as it was appended, with its own time and a fresh id", () =>
+layer(Outbox.layerWithoutDeliveries.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) => {
+  it.effect("after returns an appended event with its own created_at and a new id", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const call = yield* newCallId
@@ -78,7 +44,7 @@ layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) 
     })
   )
 
-  it.effect("an event exists only if the change that it tells of is committed", () =>
+  it.effect("append writes the event only if the transaction commits", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient.SqlClient
@@ -91,30 +57,30 @@ layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) 
     })
   )
 
-  it.effect("an open transaction's events are seen by nobody else", () =>
+  it.effect("events of an open transaction are not visible to others", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const sql = yield* SqlClient.SqlClient
       const call = yield* newCallId
       const appended = yield* Deferred.make<void>()
-      const looked = yield* Deferred.make<void>()
+      const read = yield* Deferred.make<void>()
       const change = yield* outbox
         .append(pressed(call, "1"))
         .pipe(
           Effect.zipRight(Deferred.succeed(appended, undefined)),
-          Effect.zipRight(Deferred.await(looked)),
+          Effect.zipRight(Deferred.await(read)),
           sql.withTransaction,
           Effect.fork
         )
       yield* Deferred.await(appended)
       expect(yield* actionsOf(call)).toEqual([])
-      yield* Deferred.succeed(looked, undefined)
+      yield* Deferred.succeed(read, undefined)
       yield* Fiber.join(change)
       expect(yield* actionsOf(call)).toEqual(["1"])
     })
   )
 
-  it.effect("many events go in one statement and keep their order; none is none", () =>
+  it.effect("appendAll keeps the order of events, and writes nothing for an empty list", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const call = yield* newCallId
@@ -126,7 +92,7 @@ layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) 
     })
   )
 
-  it.effect("reading goes on after the last event seen, a page at a time", () =>
+  it.effect("after returns at most limit events that follow seq", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const call = yield* newCallId
@@ -140,29 +106,31 @@ layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) 
     })
   )
 
-  it.effect("one that does not fit its schema is left out, and holds back neither the others nor the change", () =>
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const sql = yield* SqlClient.SqlClient
-      const call = yield* newCallId
-      const said: Array<string> = []
-      const listener = Logger.make<unknown, void>(({ message }) => void said.push(String(message)))
-      const spoilt: EventDraft = {
-        ...pressed(call, "spoilt"),
-        event: "tool.timeout",
-        data: { call_id: call, agent_id: null, tool_name: "t", tool_call_id: "1", timeout_seconds: Number.NaN }
-      }
-      yield* sql
-        .withTransaction(outbox.appendAll([pressed(call, "a"), spoilt, pressed(call, "b")]))
-        .pipe(Effect.provide(Logger.replace(Logger.defaultLogger, listener)))
-      expect(yield* actionsOf(call)).toEqual(["a", "b"])
-      expect(said).toHaveLength(1)
-      expect(said[0]).toContain(`tool.timeout of ${call}`)
-      expect(said[0]).toContain("data.timeout_seconds")
-    })
+  it.effect(
+    "an event that does not match its schema is logged and skipped; the other events and the change are committed",
+    () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient.SqlClient
+        const call = yield* newCallId
+        const logged: Array<string> = []
+        const logger = Logger.make<unknown, void>(({ message }) => void logged.push(String(message)))
+        const invalid: EventDraft = {
+          ...pressed(call, "invalid"),
+          event: "tool.timeout",
+          data: { call_id: call, agent_id: null, tool_name: "t", tool_call_id: "1", timeout_seconds: Number.NaN }
+        }
+        yield* sql
+          .withTransaction(outbox.appendAll([pressed(call, "a"), invalid, pressed(call, "b")]))
+          .pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+        expect(yield* actionsOf(call)).toEqual(["a", "b"])
+        expect(logged).toHaveLength(1)
+        expect(logged[0]).toContain(`tool.timeout of ${call}`)
+        expect(logged[0]).toContain("data.timeout_seconds")
+      })
   )
 
-  it.effect("text that PostgreSQL cannot hold does not fail the change", () =>
+  it.effect("text that jsonb does not accept is cleaned", () =>
     Effect.gen(function* () {
       const call = yield* newCallId
       yield* Effect.flatMap(Outbox, (outbox) => outbox.append(pressed(call, "a\u0000b \ud83d c 😀 \\u0000")))
@@ -170,131 +138,90 @@ layer(Outbox.layer.pipe(Layer.provideMerge(TestDatabase.layer)))("Outbox", (it) 
     })
   )
 
-  it.scoped(
-    "events become deliveries to each webhook that wants them, in their order, and listeners hear how many",
-    () =>
-      Effect.gen(function* () {
-        const outbox = yield* Outbox
-        const acme = yield* organization
-        const all = yield* acme.webhook(["*"])
-        const keys = yield* acme.webhook(["call.ended", "call.dtmf.received"])
-        yield* acme.webhook(["call.ended"])
-        yield* acme.webhook(["*"], false)
-        const other = yield* organization
-        yield* other.webhook(["*"])
-        const heard = yield* hearing
-        const call = yield* newCallId
-        const ids = yield* outbox.appendAll(["1", "2", "3"].map((key) => acme.pressed(call, key)))
-        expect(heard).toEqual([
-          [
-            [all, 3],
-            [keys, 3]
-          ]
-        ])
-        const deliveries = yield* deliveriesOf(call)
-        for (const webhook of [all, keys]) {
-          const its = deliveries.filter(({ webhook_id }) => webhook_id === webhook)
-          expect(its.map(({ event_id }) => event_id)).toEqual(ids)
-        }
-        expect(deliveries).toHaveLength(6)
-      })
-  )
-
-  it.scoped("listeners are told whether what they hear of is committed", () =>
+  it.effect("forget removes the oldest events that were created before the given time, at most limit", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
-      const sql = yield* SqlClient.SqlClient
-      const acme = yield* organization
-      yield* acme.webhook(["*"])
-      const heard: Array<boolean> = []
-      yield* outbox.onAppend((_, isCommitted) => void heard.push(isCommitted))
       const call = yield* newCallId
-      yield* outbox.append(acme.pressed(call, "alone"))
-      yield* sql.withTransaction(outbox.append(acme.pressed(call, "in a transaction")))
-      expect(heard).toEqual([true, false])
-    })
-  )
-
-  it.scoped("of events that no webhook gets listeners hear nothing", () =>
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const acme = yield* organization
-      const call = yield* newCallId
-      const heard = yield* hearing
-      yield* outbox.append(acme.pressed(call, "1"))
-      yield* acme.webhook(["*"], false)
-      yield* acme.webhook(["call.ended"])
-      yield* outbox.append(acme.pressed(call, "2"))
-      yield* outbox.append(acme.pressed(call, "3"))
-      yield* outbox.appendAll([])
-      expect(heard).toEqual([])
-      expect(yield* deliveriesOf(call)).toEqual([])
-      expect(yield* actionsOf(call)).toEqual(["1", "2", "3"])
-    })
-  )
-
-  it.scoped("a change that is undone leaves neither its event nor a delivery, though listeners have heard of it", () =>
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const sql = yield* SqlClient.SqlClient
-      const acme = yield* organization
-      const webhook = yield* acme.webhook(["*"])
-      const call = yield* newCallId
-      const heard = yield* hearing
-      const change = outbox
-        .append(acme.pressed(call, "1"))
-        .pipe(Effect.zipRight(Effect.fail("no")), sql.withTransaction)
-      expect(Exit.isFailure(yield* Effect.exit(change))).toBe(true)
-      expect(heard).toEqual([[[webhook, 1]]])
-      expect(yield* actionsOf(call)).toEqual([])
-      expect(yield* deliveriesOf(call)).toEqual([])
-    })
-  )
-
-  it.scoped("an event that does not fit its schema is no delivery, and the rest of its batch is", () =>
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const acme = yield* organization
-      const webhook = yield* acme.webhook(["*"])
-      const call = yield* newCallId
-      const heard = yield* hearing
-      const spoilt: EventDraft = {
-        ...acme.pressed(call, "spoilt"),
-        event: "tool.timeout",
-        data: { call_id: call, agent_id: null, tool_name: "t", tool_call_id: "1", timeout_seconds: Number.NaN }
-      }
-      const [first, , last] = yield* outbox
-        .appendAll([acme.pressed(call, "a"), spoilt, acme.pressed(call, "b")])
-        .pipe(Effect.provide(Logger.replace(Logger.defaultLogger, Logger.none)))
-      expect(heard).toEqual([[[webhook, 2]]])
-      expect((yield* deliveriesOf(call)).map(({ event_id }) => event_id)).toEqual([first, last])
-    })
-  )
-
-  it.scoped("of 50 that append at once, listeners hear of each delivery once", () =>
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const acme = yield* organization
-      const webhooks = [yield* acme.webhook(["*"]), yield* acme.webhook(["*"])]
-      const call = yield* newCallId
-      const heard = yield* hearing
-      const two = [acme.pressed(call, "1"), acme.pressed(call, "2")]
-      yield* Effect.all(Effect.replicate(outbox.appendAll(two), 50), { concurrency: "unbounded" })
-      expect(heard).toEqual(Array.from({ length: 50 }, () => webhooks.map((id) => [id, 2])))
-      expect(yield* deliveriesOf(call)).toHaveLength(200)
-    })
-  )
-
-  it.scoped("who has stopped listening hears nothing more, and the others do", () =>
-    Effect.gen(function* () {
-      const outbox = yield* Outbox
-      const acme = yield* organization
-      yield* acme.webhook(["*"])
-      const call = yield* newCallId
-      const stayed = yield* hearing
-      const left = yield* Effect.scoped(Effect.zipLeft(hearing, outbox.append(acme.pressed(call, "1"))))
-      yield* outbox.append(acme.pressed(call, "2"))
-      expect([left.length, stayed.length]).toEqual([1, 2])
+      const old = ["1970-01-03", "1970-01-01", "1970-01-02"].map((day) => ({
+        ...pressed(call, day),
+        timestamp: `${day}T00:00:00.000Z`
+      }))
+      yield* outbox.appendAll([...old, pressed(call, "recent")])
+      expect(yield* outbox.forget(new Date("1971-01-01"), 2)).toBe(2)
+      expect(yield* actionsOf(call)).toEqual(["1970-01-03", "recent"])
+      expect(yield* outbox.forget(new Date("1971-01-01"), 2)).toBe(1)
+      expect(yield* outbox.forget(new Date("1971-01-01"), 2)).toBe(0)
+      expect(yield* actionsOf(call)).toEqual(["recent"])
     })
   )
 })
+
+/** Copies the events of each insert to a table, and retains those whose action is `kept`. */
+const FanOutToTable = Layer.effect(
+  EventFanOut,
+  Effect.map(SqlClient.SqlClient, (sql) => ({
+    execute: (insert) =>
+      Effect.asVoid(sql`
+        with written as (${insert})
+        insert into fanned_out (event_id, call_id) select id, call_id from written order by seq`),
+    retained: (before) => sql`select seq from events where created_at < ${before} and data ->> 'action' = 'kept'`
+  }))
+)
+
+layer(Outbox.layer.pipe(Layer.provide(FanOutToTable), Layer.provideMerge(TestDatabase.layer)))(
+  "Outbox with a fan-out",
+  (it) => {
+    const fannedOut = Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        create table if not exists fanned_out (
+          place bigint generated always as identity, event_id text not null, call_id text
+        )`
+      return (call: CallId) =>
+        Effect.map(
+          sql<{ readonly event_id: string }>`select event_id from fanned_out where call_id = ${call} order by place`,
+          (rows) => rows.map(({ event_id }) => event_id)
+        )
+    })
+
+    it.effect("append and appendAll fan out exactly the events that they write, in their order", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const copies = yield* fannedOut
+        const call = yield* newCallId
+        const first = yield* outbox.append(pressed(call, "1"))
+        const others = yield* outbox.appendAll([pressed(call, "2"), pressed(call, "3")])
+        expect(yield* copies(call)).toEqual([first, ...others])
+        expect(yield* actionsOf(call)).toEqual(["1", "2", "3"])
+      })
+    )
+
+    it.effect("a transaction that is rolled back leaves neither events nor what was fanned out", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        const sql = yield* SqlClient.SqlClient
+        const copies = yield* fannedOut
+        const call = yield* newCallId
+        const change = outbox.append(pressed(call, "1")).pipe(Effect.zipRight(Effect.fail("no")), sql.withTransaction)
+        expect(Exit.isFailure(yield* Effect.exit(change))).toBe(true)
+        expect(yield* actionsOf(call)).toEqual([])
+        expect(yield* copies(call)).toEqual([])
+      })
+    )
+
+    it.effect("forget keeps the events that the fan-out retains", () =>
+      Effect.gen(function* () {
+        const outbox = yield* Outbox
+        yield* fannedOut
+        const call = yield* newCallId
+        const old = ["kept", "removed"].map((action) => ({
+          ...pressed(call, action),
+          timestamp: "1970-01-01T00:00:00.000Z"
+        }))
+        yield* outbox.appendAll(old)
+        expect(yield* outbox.forget(new Date("1971-01-01"), 10)).toBe(1)
+        expect(yield* actionsOf(call)).toEqual(["kept"])
+      })
+    )
+  }
+)

@@ -70,7 +70,7 @@ const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ addres
 /** Messages as one node sends them, on a database that is given. */
 export const Sending = Sms.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(PhoneNumbers.layer, Billing.layer, Usage.layer)),
-  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer, Outbox.layer)),
+  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer, Outbox.layerWithoutDeliveries)),
   Layer.provide(
     Layer.mergeAll(SmsRepo.layer, PhoneNumbersRepo.layer, HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer)
   ),

@@ -1,8 +1,8 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Envelope } from "@svc/api/events/Event"
 import { DeadLetter, DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import { matches } from "@svc/database/Matching"
 import { Context, Effect, Layer, Option, Schema } from "effect"
+import { matches } from "./delivery/EventMatch.ts"
 
 const Iso = Schema.transform(Schema.DateFromSelf, Schema.String, {
   strict: true,

@@ -1,8 +1,8 @@
 import { NodeLease } from "@svc/cluster/NodeLease"
-import { Outbox } from "@svc/database/Outbox"
 import { Cause, Effect, Layer, Option, Schedule } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { leases } from "./delivery/ClaimStatement.ts"
+import { DeliveryFanOut } from "./delivery/DeliveryFanOut.ts"
 import { Flights } from "./delivery/Flights.ts"
 import { Owing } from "./delivery/Owing.ts"
 import { type Claimed, type Outcome, QueueRepo } from "./delivery/QueueRepo.ts"
@@ -43,11 +43,11 @@ const pollUntilEmpty = Schedule.spaced("20 millis")
 export const DeliveryWorker: Layer.Layer<
   never,
   never,
-  NodeLease | Outbox | QueueRepo | DeliveriesRepo | Receivers | RetrySchedule
+  NodeLease | DeliveryFanOut | QueueRepo | DeliveriesRepo | Receivers | RetrySchedule
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const lease = yield* NodeLease
-    const outbox = yield* Outbox
+    const fanOut = yield* DeliveryFanOut
     const queue = yield* QueueRepo
     const deliveries = yield* DeliveriesRepo
     const receivers = yield* Receivers
@@ -83,7 +83,7 @@ export const DeliveryWorker: Layer.Layer<
         push({ delivery, node, at, status_code, error, next_at: null }),
       roomAgain: () => void due.unsafeOpen()
     })
-    yield* outbox.onAppend((owed, isCommitted) => {
+    yield* fanOut.onDeliveries((owed, isCommitted) => {
       // What is not due at once is found later.
       if (schedule.firstMs > 0) return
       owing.add(owed, isCommitted)

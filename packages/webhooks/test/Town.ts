@@ -13,6 +13,7 @@ import { BigDecimal, ConfigProvider, Context, Effect, Layer, Option } from "effe
 import { Deliveries } from "../src/Deliveries.ts"
 import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
+import { DeliveryFanOut } from "../src/delivery/DeliveryFanOut.ts"
 import { QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { type Letter, Receivers, type Reply, tooLate } from "../src/delivery/Receivers.ts"
 import { RetrySchedule } from "../src/delivery/RetrySchedule.ts"
@@ -98,7 +99,7 @@ const Tables = Layer.mergeAll(
   WebhooksRepo.layer,
   DeliveriesRepo.layer,
   QueueRepo.layer,
-  Outbox.layer,
+  Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer)),
   KnownAgents
 )
 

@@ -35,7 +35,7 @@ const Settling = Recovery.layer.pipe(
   Layer.provideMerge(Settlement.layer),
   Layer.provide(Layer.mergeAll(Layer.orDie(Charging), NoPlugins)),
   Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer)),
-  Layer.provideMerge(Outbox.layer)
+  Layer.provideMerge(Outbox.layerWithoutDeliveries)
 )
 
 /** Recovery as another process has it. */

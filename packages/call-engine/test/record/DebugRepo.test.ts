@@ -7,7 +7,7 @@ import type { CallbackExchange } from "../../src/agent-server/CallbackExchange.t
 import { DebugRepo } from "../../src/record/DebugRepo.ts"
 import { Journal } from "../../src/record/Journal.ts"
 
-const Test = Layer.merge(DebugRepo.layer, Journal.layer.pipe(Layer.provide(Outbox.layer))).pipe(
+const Test = Layer.merge(DebugRepo.layer, Journal.layer.pipe(Layer.provide(Outbox.layerWithoutDeliveries))).pipe(
   Layer.provideMerge(TestDatabase.layer)
 )
 

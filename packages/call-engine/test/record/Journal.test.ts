@@ -13,7 +13,7 @@ import { wellFormed } from "../../src/session/WellFormed.ts"
 import { until } from "../Engine.ts"
 import { fastClock } from "../FastClock.ts"
 
-const OnDatabase = Journal.layer.pipe(Layer.provideMerge(Outbox.layer))
+const OnDatabase = Journal.layer.pipe(Layer.provideMerge(Outbox.layerWithoutDeliveries))
 
 const newCall = (publicId: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -255,7 +255,7 @@ it.scopedLive("a batch that was written although its answer was lost is not writ
     expect(lost).toBe(true)
     expect(yield* actions).toEqual(["1"])
   }).pipe(
-    Effect.provide(Layer.provideMerge(Outbox.layer, TestDatabase.layer)),
+    Effect.provide(Layer.provideMerge(Outbox.layerWithoutDeliveries, TestDatabase.layer)),
     Logger.withMinimumLogLevel(LogLevel.None)
   )
 )

@@ -1,4 +1,4 @@
-import type { Owed } from "@svc/database/Outbox"
+import type { NewDeliveries } from "./DeliveryFanOut.ts"
 
 /**
  * How soon to look again for what was announced and not found, in milliseconds: its transaction soon ends. After the last
@@ -33,7 +33,7 @@ export class Owing {
   }
 
   /** Announced. What is not committed yet cannot be found at once. */
-  add(owed: Owed, isCommitted: boolean): void {
+  add(owed: NewDeliveries, isCommitted: boolean): void {
     const at = this.#now() + (isCommitted ? 0 : pauses[0])
     for (const [id, n] of owed) {
       const before = this.#entries.get(id)

@@ -1,9 +1,9 @@
 import type { SqlClient, Statement } from "@effect/sql"
 
 /**
- * Whether the webhook `h` gets the event `e` (spec 6.1), both being names of a statement. A filter is no match for an event
- * that has no project, or no agent: so events of booking customers go to the organization's webhooks only, and those of
- * knowledge bases and addresses never to agents. The latter is said again, whatever agent such an event should name.
+ * SQL condition: webhook `h` gets event `e`, both being aliases in the statement. A webhook that is limited to a project or an
+ * agent gets no event without one. So events of booking customers reach only webhooks of the organization, and events of
+ * knowledge bases and addresses never reach agents; the last two lines enforce that even if such an event had an agent.
  */
 export const matches = (sql: SqlClient.SqlClient): Statement.Fragment => sql`(
   h.org_id = e.org_id
