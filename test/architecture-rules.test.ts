@@ -1,10 +1,12 @@
 import { describe, expect, it } from "@effect/vitest"
+import { citations } from "./src/architecture/Citations.ts"
 import { fileCycles, packageCycles } from "./src/architecture/Cycles.ts"
 import { declaredDependencies, exactVersions, usedDependencies } from "./src/architecture/Dependencies.ts"
 import { barrels, fileLengths, fileNames, syntax } from "./src/architecture/Files.ts"
 import { globals } from "./src/architecture/Globals.ts"
 import { type House, readHouse } from "./src/architecture/House.ts"
-import { importTable } from "./src/architecture/ImportTable.ts"
+import { importRows, importTable } from "./src/architecture/ImportTable.ts"
+import { importTablePage } from "./src/architecture/ImportTablePage.ts"
 import { lockfile } from "./src/architecture/Lockfile.ts"
 import { migrations } from "./src/architecture/Migrations.ts"
 import { projectReferences } from "./src/architecture/Projects.ts"
@@ -469,5 +471,106 @@ describe("The lockfile", () => {
     expect(of({ ...whole, "node_modules/mac": { resolved: "http://10.0.0.1/mac.tgz" } })).toEqual([
       "package-lock.json:13 [lockfile] http://10.0.0.1/mac.tgz is not on the public registry"
     ])
+  })
+})
+
+describe("The import table in docs/architecture.md", () => {
+  const page = (rows: ReadonlyArray<readonly [string, string]>) =>
+    [
+      "# Architecture",
+      "",
+      "## Who may import whom",
+      "",
+      "| package | may import |",
+      "| --- | --- |",
+      ...rows.map(([workspace, mayImport]) => `| \`${workspace}\` | ${mayImport} |`),
+      "",
+      "## A call"
+    ].join("\n")
+  const of = (rows: ReadonlyArray<readonly [string, string]>) =>
+    complaints(importTablePage, { "docs/architecture.md": page(rows) })
+
+  it("passes when it has the rows of the rule", () => {
+    expect(of(importRows)).toEqual([])
+  })
+
+  it("reports a row that differs, one that is missing, and one that the rule does not have", () => {
+    const [first, second, ...others] = importRows
+    const changed = [[first?.[0] ?? "", "everything"], ...others, ["packages/attic", "nothing of ours"]] as const
+    expect(of(changed)).toEqual([
+      `docs/architecture.md:3 [import table page] has no row for ${second?.[0]}: ${second?.[1]}`,
+      `docs/architecture.md:7 [import table page] ${first?.[0]} may import ${first?.[1]}`,
+      `docs/architecture.md:${6 + changed.length} [import table page] packages/attic has no row in ImportTable.ts`
+    ])
+  })
+
+  it("reports every row when the page does not exist", () => {
+    expect(complaints(importTablePage, {})).toHaveLength(importRows.length)
+  })
+})
+
+describe("Citations", () => {
+  const of = (files: Files) => complaints(citations, files)
+  const sign = String.fromCharCode(0xa7)
+  const comment = (...words: ReadonlyArray<string>) => `// Words (${words.join(" ")}) around it\n`
+
+  it("refuses sections of documents outside the repository", () => {
+    const cited = [
+      ["spec", "6.6"],
+      ["spec", "2.6a,", "4.6"],
+      ["decisions", `${sign}4.16`],
+      ["Architecture", `${sign}7`],
+      ["decisions", "4.16"],
+      [`${sign}4.11`],
+      ["as", "the", "spec", "says"]
+    ]
+    for (const words of cited) {
+      expect(of({ "packages/auth/src/Keys.ts": comment(...words) })).toEqual([
+        expect.stringMatching(
+          /^packages\/auth\/src\/Keys\.ts:1 \[citations\] ".*" cites a document outside the repository$/
+        )
+      ])
+    }
+    expect(of({ "docs/guide.md": comment(...(cited[0] ?? [])) })).toHaveLength(1)
+  })
+
+  it("allows public documents, and words that only look similar", () => {
+    const code = [
+      "// RFC 3261, 12.2.1; see RFC 4733",
+      "// The OpenAPI specification 3.1, in 3 decisions of 4.2 ms",
+      "const specs = [1, 2]"
+    ].join("\n")
+    expect(of({ "packages/auth/src/Keys.ts": code })).toEqual([])
+  })
+
+  it("checks that pages cited in sources and documents exist and have the cited heading", () => {
+    const files = {
+      "docs/reference/calls.md": "# Calls\n\n## The record's fields\n",
+      "docs/guide.md":
+        "[one](reference/calls.md) [two](reference/calls.md#the-records-fields) [three](#guide)\n\n# Guide\n",
+      "packages/auth/src/Keys.ts": [
+        "// See docs/reference/calls.md. Also docs/reference/calls.md#the-records-fields",
+        '// (docs/reference/calls.md, "The record\'s fields"), https://example.com/docs/other.md'
+      ].join("\n")
+    }
+    expect(of(files)).toEqual([])
+    expect(
+      of({
+        ...files,
+        "docs/other.md":
+          "[gone](reference/gone.md) [anchor](reference/calls.md#gone) [code](../packages/auth/src/Gone.ts)",
+        "packages/auth/src/Limits.ts": '// See docs/gone.md\n// (docs/reference/calls.md, "Gone")'
+      })
+    ).toEqual([
+      "docs/other.md:1 [citations] docs/reference/calls.md has no heading for #gone",
+      "docs/other.md:1 [citations] docs/reference/gone.md does not exist",
+      "docs/other.md:1 [citations] packages/auth/src/Gone.ts does not exist",
+      "packages/auth/src/Limits.ts:1 [citations] docs/gone.md does not exist",
+      'packages/auth/src/Limits.ts:2 [citations] docs/reference/calls.md has no heading "Gone"'
+    ])
+  })
+
+  it("ignores code blocks in documents", () => {
+    expect(of({ "docs/guide.md": "```sh\ncat docs/gone.md\n```\n" })).toEqual([])
   })
 })

@@ -6,6 +6,7 @@ import { barrels, fileLengths, fileNames, syntax } from "./src/architecture/File
 import { globals } from "./src/architecture/Globals.ts"
 import { readHouse } from "./src/architecture/House.ts"
 import { importTable } from "./src/architecture/ImportTable.ts"
+import { importTablePage } from "./src/architecture/ImportTablePage.ts"
 import { lockfile } from "./src/architecture/Lockfile.ts"
 import { migrations } from "./src/architecture/Migrations.ts"
 import { projectReferences } from "./src/architecture/Projects.ts"
@@ -25,6 +26,10 @@ describe("The house", () => {
 
   it("imports along the table only", () => {
     expect(report(importTable(house))).toEqual([])
+  })
+
+  it("shows the import table in docs/architecture.md", () => {
+    expect(report(importTablePage(house))).toEqual([])
   })
 
   it("has no cycles between packages, nor between files that load each other", () => {

@@ -58,14 +58,19 @@ const describe = ({ packages, services = [], types = [], modules = [] }: Permiss
   const whole = packages === "everything" ? ["everything"] : packages
   const parts = [
     ...whole,
-    ...services.map((name) => `service files of ${name}`),
-    ...types.map((name) => `types of ${name}`),
+    ...(services.length === 0 ? [] : [`service files of ${services.join(", ")}`]),
+    ...(types.length === 0 ? [] : [`types of ${types.join(", ")}`]),
     ...modules
   ]
   return parts.length === 0 ? "nothing of ours" : parts.join(", ")
 }
 
-/** Checks every import of one workspace by another against the table in the architecture page. */
+/** The table as docs/architecture.md shows it: workspace, and what it may import. */
+export const importRows: ReadonlyArray<readonly [workspace: string, mayImport: string]> = Object.entries(table).map(
+  ([workspace, permission]) => [workspace, describe(permission)]
+)
+
+/** Checks every import of one workspace by another against the table. */
 export const importTable = (house: House): ReadonlyArray<Violation> => {
   const folders = new Map(house.workspaces.map((workspace) => [workspace.manifest.name, workspace.folder]))
   return house.workspaces.flatMap((workspace) =>

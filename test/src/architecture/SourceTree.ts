@@ -5,9 +5,10 @@ import { join } from "node:path"
 export type SourceTree = ReadonlyMap<string, string>
 
 const skippedFolders = new Set(["node_modules", "dist", ".git", ".svc"])
-const wanted = (name: string) => /\.(ts|tsx)$/.test(name) || /^(package|package-lock|tsconfig.*)\.json$/.test(name)
+const wanted = (name: string) =>
+  /\.(tsx?|mjs|md|ya?ml)$/.test(name) || /^(package|package-lock|tsconfig.*)\.json$/.test(name)
 
-/** Reads the TypeScript files and manifests under `root`; nothing that is built or installed. */
+/** Reads the sources, documents and manifests under `root`; nothing that is built or installed. */
 export const readSourceTree = (root: string): SourceTree => {
   const tree = new Map<string, string>()
   const visit = (folder: string) => {
