@@ -1,11 +1,10 @@
 import { expect, layer } from "@effect/vitest"
 import { FilterAgents } from "@svc/webhooks/FilterAgents"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Agents } from "../src/Agents.ts"
-import { AgentsToFilter } from "../src/AgentsToFilter.ts"
 import { create, owner, Test } from "./Fixture.ts"
 
-layer(Layer.provideMerge(AgentsToFilter, Test))("an agent that a webhook is to be limited to", (it) => {
+layer(Test)("an agent that a webhook is to be limited to", (it) => {
   it.effect("is found by its organization, and by its own project", () =>
     Effect.gen(function* () {
       const { find } = yield* FilterAgents

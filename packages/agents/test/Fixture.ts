@@ -3,15 +3,16 @@ import { AgentCreate } from "@svc/api/agents/AgentBody"
 import { newKnowledgeBaseId } from "@svc/api/Ids"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import * as AuthSlice from "@svc/auth/AuthSlice"
+import * as BillingSlice from "@svc/billing/BillingSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, Effect, Layer, Schema } from "effect"
 import { Agents } from "../src/Agents.ts"
-import { AgentsOnDatabase } from "../src/testing/AgentsOnDatabase.ts"
-import { Voices } from "../src/Voices.ts"
+import * as AgentsSlice from "../src/AgentsSlice.ts"
 
 /** Names under example.com are public, others do not exist. */
 const Dns = Layer.succeed(Resolver, {
@@ -42,10 +43,10 @@ const Plugins = Layer.succeed(Providers, {
 })
 
 /** Agents on a database of their own; only the outside is made up. */
-export const Test = AgentsOnDatabase.pipe(
-  Layer.provide(Layer.mergeAll(UrlSafety.layer, Voices.layer)),
-  Layer.provideMerge(Accounts.layer),
-  Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
+export const Test = AgentsSlice.services.pipe(
+  Layer.provide(Layer.merge(WebhooksSlice.subscriptions, UrlSafety.layer)),
+  Layer.provideMerge(AuthSlice.services),
+  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)
 )
 

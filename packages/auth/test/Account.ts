@@ -2,15 +2,8 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { BigDecimal, Effect, Layer, Option } from "effect"
 import { Accounts } from "../src/Accounts.ts"
 import { AccountsRepo } from "../src/AccountsRepo.ts"
-import { Administration } from "../src/Administration.ts"
+import * as AuthSlice from "../src/AuthSlice.ts"
 import { Balance } from "../src/Balance.ts"
-import { KeyRegister } from "../src/KeyRegister.ts"
-import { Keys } from "../src/Keys.ts"
-import { KeysRepo } from "../src/KeysRepo.ts"
-import { KeyUse } from "../src/KeyUse.ts"
-import { Organizations } from "../src/Organizations.ts"
-import { Projects } from "../src/Projects.ts"
-import { TierLimits } from "../src/TierLimits.ts"
 
 /** Nobody spends anything: what an organization has is what it began with. */
 const Unspent = Layer.effect(
@@ -25,12 +18,7 @@ const Unspent = Layer.effect(
 )
 
 /** Everything of accounts that one node has for itself, on a database that is given. */
-export const Services = Administration.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Organizations.layer, Projects.layer, KeyRegister.layer)),
-  Layer.provideMerge(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, Unspent)),
-  Layer.provideMerge(Layer.mergeAll(AccountsRepo.layer, KeysRepo.layer))
-)
+export const Services = AuthSlice.services.pipe(Layer.provide(Unspent.pipe(Layer.provide(AccountsRepo.layer))))
 
 /** The same on a database of its own. */
 export const Test = Layer.provideMerge(Services, TestDatabase.layer)

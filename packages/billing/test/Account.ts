@@ -2,34 +2,16 @@ import { SqlClient } from "@effect/sql"
 import { newCallId } from "@svc/api/Ids"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { TierLimits } from "@svc/auth/TierLimits"
-import { Tiers } from "@svc/auth/Tiers"
+import * as AuthSlice from "@svc/auth/AuthSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
-import { Billing } from "../src/Billing.ts"
+import * as BillingSlice from "../src/BillingSlice.ts"
 import type { CallFigures } from "../src/CallCharge.ts"
-import { HoldsRepo } from "../src/HoldsRepo.ts"
-import { LedgerRepo } from "../src/LedgerRepo.ts"
-import { Rates } from "../src/Rates.ts"
-import { Usage } from "../src/Usage.ts"
-import { UsageRepo } from "../src/UsageRepo.ts"
 
 /** Billing as one node has it, on a database that is given. */
 export const onDatabase = (settings: Readonly<Record<string, string>> = {}) =>
-  Layer.mergeAll(Billing.layer, Usage.layer).pipe(
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Rates.layer,
-        Tiers.layer,
-        TierLimits.layer,
-        Accounts.layer,
-        HoldsRepo.layer,
-        LedgerRepo.layer,
-        UsageRepo.layer
-      )
-    ),
-    Layer.provideMerge(AccountsRepo.layer),
+  BillingSlice.services.pipe(
+    Layer.provideMerge(AuthSlice.accounts),
     Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(settings)))))
   )
 

@@ -6,22 +6,14 @@ import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Outbox, type StoredEvent } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Layer } from "effect"
-import { CustomerList } from "../src/CustomerList.ts"
-import { CustomerListRepo } from "../src/CustomerListRepo.ts"
-import { Customers } from "../src/Customers.ts"
-import { CustomersRepo } from "../src/CustomersRepo.ts"
-import { Idempotency } from "../src/Idempotency.ts"
-import { IdempotencyRepo } from "../src/IdempotencyRepo.ts"
+import * as BookingsSlice from "../src/BookingsSlice.ts"
 
 /** Limits that a test reaches. */
 export const limits = { keyPerMinute: 120, orgPerMinute: 600, idempotencyKeysPerDay: 20, paygCustomers: 5 }
 
 /** The whole slice on a database of its own. */
-export const Test = Layer.mergeAll(Customers.layer, CustomerList.layer, Idempotency.layer).pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(CustomersRepo.layer, CustomerListRepo.layer, IdempotencyRepo.layer, Outbox.layerWithoutDeliveries)
-  ),
-  Layer.provideMerge(Layer.succeed(WorkspaceLimits, limits)),
+export const Test = BookingsSlice.services.pipe(
+  Layer.provideMerge(Layer.merge(Outbox.layerWithoutDeliveries, Layer.succeed(WorkspaceLimits, limits))),
   Layer.provideMerge(TestDatabase.layer)
 )
 

@@ -5,12 +5,13 @@ import type { HandlerRegistry } from "@svc/api/Handlers"
 import { Projects } from "@svc/auth/Projects"
 import type { Billing } from "@svc/billing/Billing"
 import type { Usage } from "@svc/billing/Usage"
-import { Cron } from "@svc/cluster/Cron"
+import type { Cron } from "@svc/cluster/Cron"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import type { Database } from "@svc/database/Database"
 import type { Outbox } from "@svc/database/Outbox"
 import type { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import type { ObjectStore } from "@svc/providers/ObjectStore"
 import type { Providers } from "@svc/providers/Providers"
 import type { Sms } from "@svc/sms/Sms"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
@@ -67,45 +68,44 @@ export const CallsOfDeletedProjects: Layer.Layer<never, never, Projects | CallCo
   })
 )
 
-const Repositories = Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, DebugRepo.layer)
+type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | Recordings
 
-const Recording = Layer.merge(Recordings.layer, RetentionWorker.pipe(Layer.provide(Cron.layer))).pipe(
-  Layer.provideMerge(Recorder.layer),
-  Layer.provide(Layer.merge(RecordingLinks.layer, Mp3Encoder.layer)),
-  Layer.provide(LocalStore.layer)
-)
+/** Services of the slices and foundations below. */
+type Needs =
+  | (Agents | Billing | Database | NodeLease | Outbox | PhoneNumbers | Providers | Sms | SqlClient.SqlClient)
+  | (UrlSafety | Usage | Voices)
 
 /**
- * Live calls, their records and recordings, and `/v1/calls`. When it ends, live calls say goodbye and are settled first; what
- * it requires must outlive it.
+ * Live calls, their records and recordings, with the parts and repositories that tests read. Tests replace `ObjectStore`,
+ * `PublicUrl` and `Ticker`. When it ends, live calls say goodbye and are settled first; what it requires must outlive it.
  */
-export const layer: Layer.Layer<
-  LiveCalls | CallControl | Calls | DebugLinks | Recordings,
+export const services: Layer.Layer<
+  | Services
+  | (CallAdmission | Callbacks | CallMessages | Journal | Recorder | RecordingLinks | Recovery | Settlement)
+  | (CallsRepo | DebugRepo | RecordingsRepo),
   ConfigError.ConfigError,
-  | Agents
-  | Voices
-  | HandlerRegistry
-  | Projects
-  | Billing
-  | Usage
-  | Database
-  | NodeLease
-  | Outbox
-  | PhoneNumbers
-  | Providers
-  | PublicUrl
-  | Sms
-  | SqlClient.SqlClient
-  | Ticker
-  | UrlSafety
-> = Layer.mergeAll(CallsHttp, AgentsInCalls, CallsOfDeletedProjects, InboundCalls, Recovery.onNodeDeath).pipe(
-  Layer.provideMerge(Layer.merge(DebugLinks.layer, OutboundCalls.layer)),
+  Needs | ObjectStore | PublicUrl | Ticker
+> = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, AgentsInCalls, InboundCalls, Recovery.onNodeDeath).pipe(
   Layer.provideMerge(Calls.layer),
   Layer.provideMerge(LocalCallControl),
   Layer.provideMerge(LiveCalls.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Callbacks.layer, CallMessages.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recording)
+    Layer.mergeAll(Callbacks.layer, CallMessages.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recordings.layer)
   ),
-  Layer.provideMerge(Settlement.layer),
-  Layer.provideMerge(Repositories)
+  Layer.provideMerge(Layer.mergeAll(Recorder.layer, RecordingLinks.layer, Settlement.layer)),
+  Layer.provide(Mp3Encoder.layer),
+  Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, DebugRepo.layer, RecordingsRepo.layer))
+)
+
+/**
+ * The slice in a server: {@link services} with recordings in a folder, handlers and workers. Provide it above webhooks,
+ * which deliver the last events of calls.
+ */
+export const layer: Layer.Layer<
+  Services,
+  ConfigError.ConfigError,
+  Needs | Cron | HandlerRegistry | Projects | PublicUrl | Ticker
+> = Layer.mergeAll(CallsHttp, CallsOfDeletedProjects, RetentionWorker).pipe(
+  Layer.provideMerge(services),
+  Layer.provide(LocalStore.layer)
 )

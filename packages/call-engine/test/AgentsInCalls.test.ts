@@ -2,16 +2,14 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { Agents } from "@svc/agents/Agents"
 import { NodeLease } from "@svc/cluster/NodeLease"
-import { NumbersOfAgent } from "@svc/numbers/NumbersOfAgent"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { AgentsInCalls } from "../src/CallEngineSlice.ts"
 import { CallAdmission } from "../src/live/CallAdmission.ts"
 import { Base, configuration, dial, Engine, line } from "./Engine.ts"
 import * as Record from "./Record.ts"
 
-const Test = Layer.mergeAll(AgentsInCalls, NumbersOfAgent).pipe(Layer.provideMerge(Engine), Layer.provideMerge(Base))
+const Test = Layer.provideMerge(Engine, Base)
 
 const talkative = () => configuration({ otherwise: "Ok." }, { first_message: "Hello." })
 

@@ -1,26 +1,12 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
-import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { Keys } from "@svc/auth/Keys"
-import { KeysRepo } from "@svc/auth/KeysRepo"
-import { KeyUse } from "@svc/auth/KeyUse"
 import { Projects } from "@svc/auth/Projects"
-import { NumbersOfProject } from "@svc/numbers/NumbersOfProject"
-import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import { Effect, Layer } from "effect"
 import { CallsOfDeletedProjects } from "../src/CallEngineSlice.ts"
 import { Base, configuration, dial, Engine, line, until } from "./Engine.ts"
 import * as Record from "./Record.ts"
 
-const Test = Layer.mergeAll(CallsOfDeletedProjects, AgentsOfProject, NumbersOfProject).pipe(
-  Layer.provideMerge(Engine),
-  Layer.provideMerge(Projects.layer),
-  Layer.provide(Keys.layer),
-  Layer.provide(KeyUse.layer),
-  Layer.provide(Layer.mergeAll(KeysRepo.layer, AccountsRepo.layer, PhoneNumbersRepo.layer)),
-  Layer.provideMerge(Base)
-)
+const Test = CallsOfDeletedProjects.pipe(Layer.provideMerge(Engine), Layer.provideMerge(Base))
 
 const orgOf = (projectId: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>

@@ -1,48 +1,24 @@
 import { Agents } from "@svc/agents/Agents"
-import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
-import { Voices } from "@svc/agents/Voices"
+import * as AgentsSlice from "@svc/agents/AgentsSlice"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { TierLimits } from "@svc/auth/TierLimits"
-import { Tiers } from "@svc/auth/Tiers"
-import { Billing } from "@svc/billing/Billing"
-import { HoldsRepo } from "@svc/billing/HoldsRepo"
-import { LedgerRepo } from "@svc/billing/LedgerRepo"
-import { Rates } from "@svc/billing/Rates"
-import { Usage } from "@svc/billing/Usage"
-import { UsageRepo } from "@svc/billing/UsageRepo"
+import * as AuthSlice from "@svc/auth/AuthSlice"
+import * as BillingSlice from "@svc/billing/BillingSlice"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
-import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
-import { Sms } from "@svc/sms/Sms"
-import { SmsRepo } from "@svc/sms/SmsRepo"
+import * as SmsSlice from "@svc/sms/SmsSlice"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
-import { Callbacks } from "../src/agent-server/Callbacks.ts"
-import { CallAdmission } from "../src/live/CallAdmission.ts"
-import { InboundCalls } from "../src/live/InboundCalls.ts"
-import { LiveCalls } from "../src/live/LiveCalls.ts"
-import { LocalCallControl } from "../src/live/LocalCallControl.ts"
-import { OutboundCalls } from "../src/live/OutboundCalls.ts"
-import { Recovery } from "../src/live/Recovery.ts"
+import * as CallEngineSlice from "../src/CallEngineSlice.ts"
 import { Ticker } from "../src/media/Ticker.ts"
-import { Calls } from "../src/record/Calls.ts"
-import { CallsRepo } from "../src/record/CallsRepo.ts"
-import { Journal } from "../src/record/Journal.ts"
-import { Settlement } from "../src/record/Settlement.ts"
-import { Mp3Encoder } from "../src/recording/Mp3Encoder.ts"
 import { PublicUrl } from "../src/recording/PublicUrl.ts"
-import { Recorder } from "../src/recording/Recorder.ts"
-import { RecordingLinks } from "../src/recording/RecordingLinks.ts"
-import { Recordings } from "../src/recording/Recordings.ts"
-import { RecordingsRepo } from "../src/recording/RecordingsRepo.ts"
-import { CallMessages } from "../src/session/CallMessages.ts"
 import * as CustomerServer from "./CustomerServer.ts"
 import { Phone } from "./Phone.ts"
 import { MemoryStore } from "./recording/MemoryStore.ts"
@@ -55,22 +31,15 @@ const settings = ConfigProvider.fromMap(
 )
 
 /** The money of calls. */
-export const Charging = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
-  Layer.provide(Layer.mergeAll(HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer)),
-  Layer.provide(Layer.mergeAll(Rates.layer, Tiers.layer, TierLimits.layer)),
-  Layer.provide(AccountsRepo.layer)
-)
-
-const Texting = Sms.layer.pipe(
-  Layer.provide(Layer.mergeAll(SmsRepo.layer, Rates.layer, Tiers.layer)),
-  Layer.provide(AccountsRepo.layer)
-)
+export const Charging = BillingSlice.services.pipe(Layer.provideMerge(AuthSlice.accounts))
 
 /** Everything under the engine that one node has for itself, on a database that is given. */
-export const Services = Texting.pipe(
-  Layer.provideMerge(Layer.mergeAll(PhoneNumbers.layer, Outbox.layerWithoutDeliveries, NodeLease.layer, Charging)),
-  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer)),
-  Layer.provideMerge(Layer.mergeAll(PhoneNumbersRepo.layer, AccountsRepo.layer, UrlSafety.layer, Voices.layer)),
+export const Services = SmsSlice.services.pipe(
+  Layer.provideMerge(NumbersSlice.services),
+  Layer.provideMerge(AgentsSlice.services),
+  Layer.provideMerge(Layer.mergeAll(WebhooksSlice.subscriptions, Charging, AuthSlice.services)),
+  Layer.provide(BillingSlice.balance),
+  Layer.provideMerge(Layer.mergeAll(Outbox.layerWithoutDeliveries, NodeLease.layer, UrlSafety.layer)),
   Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),
   Layer.provide(Layer.setConfigProvider(ConfigProvider.orElse(settings, () => ConfigProvider.fromEnv())))
 )
@@ -78,23 +47,15 @@ export const Services = Texting.pipe(
 /** The same on a database of its own: everything is real but the socket of the phone. */
 export const Base = Services.pipe(Layer.provideMerge(TestDatabase.layer))
 
-/** Recordings go into memory, and their links to `https://svc.test`. */
-export const Recording = Recordings.layer.pipe(
-  Layer.provideMerge(Layer.merge(Recorder.layer, RecordingLinks.layer)),
-  Layer.provide(Mp3Encoder.layer),
-  Layer.provideMerge(Layer.suspend(() => new MemoryStore().layer)),
-  Layer.provide(Layer.succeed(PublicUrl, { base: "https://svc.test" }))
-)
-
-export const Engine = Layer.mergeAll(OutboundCalls.layer, InboundCalls, Recovery.onNodeDeath).pipe(
-  Layer.provideMerge(Calls.layer),
-  Layer.provideMerge(LocalCallControl),
-  Layer.provideMerge(LiveCalls.layer),
+/** The engine. Recordings go into memory, and their links to `https://svc.test`. */
+export const Engine = CallEngineSlice.services.pipe(
   Layer.provideMerge(
-    Layer.mergeAll(Callbacks.layer, CallMessages.layer, Journal.layer, Recording, Recovery.layer, CallAdmission.layer)
+    Layer.merge(
+      Ticker.layer,
+      Layer.suspend(() => new MemoryStore().layer)
+    )
   ),
-  Layer.provideMerge(Settlement.layer),
-  Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, Ticker.layer))
+  Layer.provide(Layer.succeed(PublicUrl, { base: "https://svc.test" }))
 )
 
 /** A node of its own on the given database, with its own plugins; it ends with its scope. */

@@ -1,22 +1,15 @@
-import { AgentsOfProject } from "@svc/agents/AgentsOfProject"
-import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
-import { Voices } from "@svc/agents/Voices"
+import * as AgentsSlice from "@svc/agents/AgentsSlice"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { Keys } from "@svc/auth/Keys"
-import { KeysRepo } from "@svc/auth/KeysRepo"
-import { KeyUse } from "@svc/auth/KeyUse"
-import { Projects } from "@svc/auth/Projects"
+import * as AuthSlice from "@svc/auth/AuthSlice"
+import * as BillingSlice from "@svc/billing/BillingSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, Effect, Layer, Stream } from "effect"
-import { NumbersOfAgent } from "../src/NumbersOfAgent.ts"
-import { NumbersOfProject } from "../src/NumbersOfProject.ts"
-import { PhoneNumbers } from "../src/PhoneNumbers.ts"
-import { PhoneNumbersRepo } from "../src/PhoneNumbersRepo.ts"
+import * as NumbersSlice from "../src/NumbersSlice.ts"
 
 /** One phone network, which carries nothing. */
 const Plugins = Layer.succeed(Providers, {
@@ -45,13 +38,11 @@ const Plugins = Layer.succeed(Providers, {
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 
 /** Numbers, their agents and projects, on a database of their own. */
-export const Test = Layer.mergeAll(PhoneNumbers.layer, NumbersOfAgent, NumbersOfProject).pipe(
-  Layer.provideMerge(AgentsOfProject),
-  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Projects.layer)),
-  Layer.provide(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer)),
-  Layer.provide(Layer.mergeAll(PhoneNumbersRepo.layer, KeysRepo.layer, UrlSafety.layer, Voices.layer)),
-  Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
+export const Test = NumbersSlice.services.pipe(
+  Layer.provideMerge(AgentsSlice.services),
+  Layer.provide(Layer.merge(WebhooksSlice.subscriptions, UrlSafety.layer)),
+  Layer.provideMerge(AuthSlice.services),
+  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)
 )
 

@@ -1,19 +1,20 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Agents } from "@svc/agents/Agents"
-import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
-import { Voices } from "@svc/agents/Voices"
+import * as AgentsSlice from "@svc/agents/AgentsSlice"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { E164 } from "@svc/api/Wire"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import * as AuthSlice from "@svc/auth/AuthSlice"
+import * as BillingSlice from "@svc/billing/BillingSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, Effect, Layer, Option, Schema, Stream } from "effect"
+import * as NumbersSlice from "../src/NumbersSlice.ts"
 import { PhoneNumbers } from "../src/PhoneNumbers.ts"
-import { PhoneNumbersRepo } from "../src/PhoneNumbersRepo.ts"
 
 const network = (id: string) => ({
   id,
@@ -39,11 +40,11 @@ const Plugins = Layer.succeed(Providers, {
 })
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 
-const Test = PhoneNumbers.layer.pipe(
-  Layer.provideMerge(AgentsOnDatabase),
-  Layer.provide(Layer.mergeAll(PhoneNumbersRepo.layer, UrlSafety.layer, Voices.layer)),
-  Layer.provideMerge(Accounts.layer),
-  Layer.provide(Layer.mergeAll(AccountsRepo.layer, Dns, Plugins)),
+const Test = NumbersSlice.services.pipe(
+  Layer.provideMerge(AgentsSlice.services),
+  Layer.provide(Layer.merge(WebhooksSlice.subscriptions, UrlSafety.layer)),
+  Layer.provideMerge(AuthSlice.services),
+  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)
 )
 

@@ -1,29 +1,21 @@
 import { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
-import { AgentsOnDatabase } from "@svc/agents/testing/AgentsOnDatabase"
-import { Voices } from "@svc/agents/Voices"
+import * as AgentsSlice from "@svc/agents/AgentsSlice"
 import type { ProjectPrincipal, Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
-import { TierLimits } from "@svc/auth/TierLimits"
-import { Tiers } from "@svc/auth/Tiers"
-import { Billing } from "@svc/billing/Billing"
-import { HoldsRepo } from "@svc/billing/HoldsRepo"
-import { LedgerRepo } from "@svc/billing/LedgerRepo"
-import { Rates } from "@svc/billing/Rates"
-import { Usage } from "@svc/billing/Usage"
-import { UsageRepo } from "@svc/billing/UsageRepo"
+import * as AuthSlice from "@svc/auth/AuthSlice"
+import * as BillingSlice from "@svc/billing/BillingSlice"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
-import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import { type Messaging, type OutgoingSms, SmsFailed } from "@svc/providers/Messaging"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
+import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, Effect, Layer, Stream } from "effect"
-import { Sms } from "../src/Sms.ts"
-import { SmsRepo } from "../src/SmsRepo.ts"
+import * as SmsSlice from "../src/SmsSlice.ts"
 
 /** What the network got, and how it takes it. */
 export const network: { readonly sent: Array<OutgoingSms>; take: (sms: OutgoingSms) => Effect.Effect<void> } = {
@@ -68,15 +60,13 @@ const Plugins = Layer.succeed(Providers, {
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 
 /** Messages as one node sends them, on a database that is given. */
-export const Sending = Sms.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(PhoneNumbers.layer, Billing.layer, Usage.layer)),
-  Layer.provideMerge(Layer.mergeAll(AgentsOnDatabase, Accounts.layer, Outbox.layerWithoutDeliveries)),
-  Layer.provide(
-    Layer.mergeAll(SmsRepo.layer, PhoneNumbersRepo.layer, HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer)
-  ),
-  Layer.provide(Layer.mergeAll(Rates.layer, Tiers.layer, TierLimits.layer, UrlSafety.layer, Voices.layer)),
-  Layer.provideMerge(AccountsRepo.layer),
-  Layer.provide(Layer.mergeAll(Dns, Plugins))
+export const Sending = SmsSlice.services.pipe(
+  Layer.provideMerge(NumbersSlice.services),
+  Layer.provideMerge(AgentsSlice.services),
+  Layer.provide(Layer.merge(WebhooksSlice.subscriptions, UrlSafety.layer)),
+  Layer.provideMerge(Layer.merge(BillingSlice.services, Outbox.layerWithoutDeliveries)),
+  Layer.provideMerge(AuthSlice.services),
+  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins))
 )
 export const Test = Sending.pipe(Layer.provideMerge(TestDatabase.layer))
 

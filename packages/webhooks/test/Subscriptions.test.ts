@@ -3,17 +3,14 @@ import { expect, layer } from "@effect/vitest"
 import { apiVersion } from "@svc/api/events/Event"
 import { newAgentId } from "@svc/api/Ids"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import * as AuthSlice from "@svc/auth/AuthSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { BigDecimal, Effect, Exit, Layer, Option } from "effect"
 import { hintOf } from "../src/SigningSecret.ts"
 import { Subscriptions } from "../src/Subscriptions.ts"
-import { SubscriptionsOnDatabase } from "../src/testing/SubscriptionsOnDatabase.ts"
+import * as WebhooksSlice from "../src/WebhooksSlice.ts"
 
-const Test = Layer.mergeAll(SubscriptionsOnDatabase, Accounts.layer).pipe(
-  Layer.provide(AccountsRepo.layer),
-  Layer.provideMerge(TestDatabase.layer)
-)
+const Test = Layer.merge(WebhooksSlice.subscriptions, AuthSlice.accounts).pipe(Layer.provideMerge(TestDatabase.layer))
 
 const project = Effect.gen(function* () {
   const accounts = yield* Accounts

@@ -3,27 +3,19 @@ import type { EventDraft } from "@svc/api/events/Event"
 import { eventSamples } from "@svc/api/events/EventSamples"
 import { AgentId, type CallId, newAgentId, newCallId } from "@svc/api/Ids"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
+import * as AuthSlice from "@svc/auth/AuthSlice"
+import * as BillingSlice from "@svc/billing/BillingSlice"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { BigDecimal, ConfigProvider, Context, Effect, Layer, Option } from "effect"
-import { Deliveries } from "../src/Deliveries.ts"
-import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
-import { DeliveryFanOut } from "../src/delivery/DeliveryFanOut.ts"
-import { QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { type Letter, Receivers, type Reply, tooLate } from "../src/delivery/Receivers.ts"
-import { RetrySchedule } from "../src/delivery/RetrySchedule.ts"
 import { FilterAgents } from "../src/FilterAgents.ts"
-import { ProjectWebhooks } from "../src/ProjectWebhooks.ts"
-import { Subscriptions } from "../src/Subscriptions.ts"
-import { SubscriptionsRepo } from "../src/SubscriptionsRepo.ts"
-import { TestDeliveries } from "../src/TestDeliveries.ts"
-import { Webhooks } from "../src/Webhooks.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
+import * as WebhooksSlice from "../src/WebhooksSlice.ts"
 
 /** A letter that a receiver got, and when (milliseconds of the test's clock). */
 export interface Got extends Letter {
@@ -93,27 +85,12 @@ const AnyName = Layer.succeed(Resolver, {
   resolve: (_, done) => queueMicrotask(() => done(null, [{ address: "93.184.216.34", family: 4 }]))
 })
 
-const Tables = Layer.mergeAll(
-  AccountsRepo.layer,
-  SubscriptionsRepo.layer,
-  WebhooksRepo.layer,
-  DeliveriesRepo.layer,
-  QueueRepo.layer,
-  Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer)),
-  KnownAgents
-)
-
 /** All services of the slice on a given database, with receivers in memory; nothing is delivered yet. */
-export const Offices = Layer.mergeAll(
-  Webhooks.layer,
-  ProjectWebhooks.layer,
-  Subscriptions.layer,
-  TestDeliveries.layer
-).pipe(
-  Layer.provideMerge(Layer.mergeAll(Deliveries.layer, Accounts.layer, RetrySchedule.layer, UrlSafety.layer)),
-  Layer.provideMerge(PostReceivers),
-  Layer.provideMerge(Layer.mergeAll(Tables, Post.layer)),
-  Layer.provide(AnyName),
+export const Offices = WebhooksSlice.services.pipe(
+  Layer.provideMerge(Layer.mergeAll(WebhooksSlice.subscriptions, UrlSafety.layer, AuthSlice.services, WebhooksSlice.outbox)),
+  Layer.provideMerge(Layer.merge(PostReceivers, KnownAgents)),
+  Layer.provideMerge(Post.layer),
+  Layer.provide(Layer.merge(BillingSlice.balance, AnyName)),
   Layer.provide(
     Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_WEBHOOK_RETRY_SCHEDULE", "0s,60ms,60ms,60ms"]])))
   )

@@ -2,24 +2,12 @@ import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newCallId } from "@svc/api/Ids"
 import { Accounts } from "@svc/auth/Accounts"
-import { Keys } from "@svc/auth/Keys"
-import { KeysRepo } from "@svc/auth/KeysRepo"
-import { KeyUse } from "@svc/auth/KeyUse"
 import { Projects } from "@svc/auth/Projects"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit } from "effect"
 import { Deliveries } from "../src/Deliveries.ts"
 import { ProjectWebhooks } from "../src/ProjectWebhooks.ts"
 import { Webhooks } from "../src/Webhooks.ts"
-import { WebhooksOfProject } from "../src/WebhooksOfProject.ts"
 import { account, Busy, freshUrl, lettersTo, Post, press, until, webhookOf } from "./Town.ts"
-
-const Test = WebhooksOfProject.pipe(
-  Layer.provideMerge(Projects.layer),
-  Layer.provide(Keys.layer),
-  Layer.provide(KeyUse.layer),
-  Layer.provide(KeysRepo.layer),
-  Layer.provideMerge(Busy)
-)
 
 /** An organization whose project has a webhook of its own and one limited to it; others are not its. */
 const town = Effect.gen(function* () {
@@ -50,7 +38,7 @@ const waitingFor = (ids: ReadonlyArray<number>) =>
     (sql) => sql`select id from webhook_deliveries where webhook_id = any(${ids}::bigint[])`
   )
 
-layer(Test, { excludeTestServices: true })("the webhooks of a project that is deleted", (it) => {
+layer(Busy, { excludeTestServices: true })("the webhooks of a project that is deleted", (it) => {
   it.effect("go with it, with what waits for them; those of the organization and of other projects stay and work", () =>
     Effect.gen(function* () {
       const { elsewhere, limited, ofOrg, own, owner } = yield* town

@@ -17,7 +17,8 @@ interface Permission {
 
 const foundation = ["api", "providers", "database", "cluster", "urls"]
 
-// An agent's webhook is a managed subscription; nobody else needs `webhooks`, events go through the outbox.
+// An agent's webhook is a managed subscription; no other slice needs `webhooks`, events go through the outbox. Tests that
+// compose the agents slice also compose its subscriptions.
 const table: Readonly<Record<string, Permission>> = {
   "packages/api": { packages: [] },
   "packages/providers": { packages: [] },
@@ -33,11 +34,12 @@ const table: Readonly<Record<string, Permission>> = {
   "packages/webhooks": { packages: foundation, services: ["auth", "billing"] },
   "packages/agents": { packages: foundation, services: ["auth", "billing", "webhooks"] },
   "packages/knowledge": { packages: foundation, services: ["auth", "billing", "agents"] },
-  "packages/numbers": { packages: foundation, services: ["auth", "billing", "agents"] },
-  "packages/sms": { packages: foundation, services: ["auth", "billing", "agents", "numbers"] },
+  "packages/numbers": { packages: foundation, services: ["auth", "billing", "agents"], tests: ["webhooks"] },
+  "packages/sms": { packages: foundation, services: ["auth", "billing", "agents", "numbers"], tests: ["webhooks"] },
   "packages/call-engine": {
     packages: [...foundation, "conversation", "audio", "plugin-host"],
-    services: ["auth", "billing", "agents", "knowledge", "numbers", "sms"]
+    services: ["auth", "billing", "agents", "knowledge", "numbers", "sms"],
+    tests: ["webhooks"]
   },
   "packages/bookings": { packages: ["api", "database", "cluster"], services: ["auth", "billing"] },
   "plugins/*": { packages: ["providers"], tests: ["plugin-host"] },

@@ -1,0 +1,35 @@
+import type { SqlClient } from "@effect/sql"
+import type { HandlerRegistry } from "@svc/api/Handlers"
+import type { Balance } from "@svc/auth/Balance"
+import type { TierLimits } from "@svc/auth/TierLimits"
+import type { Tiers } from "@svc/auth/Tiers"
+import { type ConfigError, Layer } from "effect"
+import { Billing } from "./Billing.ts"
+import { CreditsHttp } from "./CreditsHttp.ts"
+import { HoldsRepo } from "./HoldsRepo.ts"
+import { LedgerRepo } from "./LedgerRepo.ts"
+import { Rates } from "./Rates.ts"
+import { Usage } from "./Usage.ts"
+import { UsageHttp } from "./UsageHttp.ts"
+import { UsageRepo } from "./UsageRepo.ts"
+
+/** What the auth slice needs of this one. It is below auth, and the rest above, which needs the tiers. */
+export const balance: Layer.Layer<Balance, never, SqlClient.SqlClient> = Billing.balance.pipe(
+  Layer.provide(LedgerRepo.layer)
+)
+
+/** Credits, usage and rates, with the repositories that tests read. */
+export const services: Layer.Layer<
+  Billing | Rates | Usage | HoldsRepo | LedgerRepo | UsageRepo,
+  ConfigError.ConfigError,
+  TierLimits | Tiers | SqlClient.SqlClient
+> = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Rates.layer, HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer))
+)
+
+/** The slice in a server: {@link services} with their handlers. Tests replace nothing of it. */
+export const layer: Layer.Layer<
+  Billing | Rates | Usage,
+  ConfigError.ConfigError,
+  TierLimits | Tiers | HandlerRegistry | SqlClient.SqlClient
+> = Layer.mergeAll(UsageHttp, CreditsHttp).pipe(Layer.provideMerge(services))

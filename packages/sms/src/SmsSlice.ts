@@ -1,0 +1,27 @@
+import type { SqlClient } from "@effect/sql"
+import type { HandlerRegistry } from "@svc/api/Handlers"
+import type { Tiers } from "@svc/auth/Tiers"
+import type { Billing } from "@svc/billing/Billing"
+import type { Rates } from "@svc/billing/Rates"
+import type { Usage } from "@svc/billing/Usage"
+import type { Outbox } from "@svc/database/Outbox"
+import type { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import type { Providers } from "@svc/providers/Providers"
+import { Layer } from "effect"
+import { Sms } from "./Sms.ts"
+import { SmsHttp } from "./SmsHttp.ts"
+import { SmsRepo } from "./SmsRepo.ts"
+
+/** Text messages. */
+export const services: Layer.Layer<
+  Sms,
+  never,
+  Billing | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
+> = Sms.layer.pipe(Layer.provide(SmsRepo.layer))
+
+/** The slice in a server: {@link services} with their handlers. Tests replace nothing of it. */
+export const layer: Layer.Layer<
+  Sms,
+  never,
+  Billing | HandlerRegistry | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
+> = SmsHttp.pipe(Layer.provideMerge(services))
