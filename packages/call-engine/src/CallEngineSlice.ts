@@ -90,7 +90,14 @@ export const services: Layer.Layer<
   Layer.provideMerge(LocalCallControl),
   Layer.provideMerge(LiveCalls.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Callbacks.layer, CallMessages.layer, CallAdmission.layer, Journal.layer, Recovery.layer, Recordings.layer)
+    Layer.mergeAll(
+      Callbacks.layer,
+      CallMessages.layer,
+      CallAdmission.layer,
+      Journal.layer,
+      Recovery.layer,
+      Recordings.layer
+    )
   ),
   Layer.provideMerge(Layer.mergeAll(Recorder.layer, RecordingLinks.layer, Settlement.layer)),
   Layer.provide(Mp3Encoder.layer),
