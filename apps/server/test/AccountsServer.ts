@@ -5,20 +5,12 @@ import { OrgProjectsApi, ProjectsApi } from "@svc/api/accounts/ProjectsApi"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
 import { AuthFailures } from "@svc/auth/AuthFailures"
+import * as AuthSlice from "@svc/auth/AuthSlice"
 import { Balance } from "@svc/auth/Balance"
-import { KeyRegister } from "@svc/auth/KeyRegister"
 import { Keys } from "@svc/auth/Keys"
-import { KeysRepo } from "@svc/auth/KeysRepo"
-import { KeyUse } from "@svc/auth/KeyUse"
-import { OrganizationHttp } from "@svc/auth/OrganizationHttp"
 import { Organizations } from "@svc/auth/Organizations"
-import { ProjectHttp } from "@svc/auth/ProjectHttp"
-import { Projects } from "@svc/auth/Projects"
-import { ProjectsHttp } from "@svc/auth/ProjectsHttp"
 import { RateLimits } from "@svc/auth/RateLimits"
-import { TierLimits } from "@svc/auth/TierLimits"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { BigDecimal, ConfigProvider, Effect, Layer, Logger, Redacted } from "effect"
@@ -66,14 +58,10 @@ const NoPlugins = {
   voiceActivity: undefined
 }
 
-const Services = Layer.mergeAll(Organizations.layer, Projects.layer, KeyRegister.layer).pipe(
-  Layer.provideMerge(Keys.layer),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer, GivenBalances)),
-  Layer.provideMerge(Layer.mergeAll(AccountsRepo.layer, KeysRepo.layer))
-)
+const Services = AuthSlice.services.pipe(Layer.provideMerge(GivenBalances))
 
 export const AccountsServer = layerOf(AccountsApi).pipe(
-  Layer.provideMerge(Layer.mergeAll(OrganizationHttp, ProjectsHttp, ProjectHttp)),
+  Layer.provideMerge(AuthSlice.handlers),
   Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(GivenCredits, Unlimited)))),
   Layer.provideMerge(Services),
   Layer.provide(ClientAddress.layer),

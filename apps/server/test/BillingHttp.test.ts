@@ -7,22 +7,12 @@ import { HandlerRegistry } from "@svc/api/Handlers"
 import { newAgentId } from "@svc/api/Ids"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
 import { AuthFailures } from "@svc/auth/AuthFailures"
+import * as AuthSlice from "@svc/auth/AuthSlice"
 import { Keys } from "@svc/auth/Keys"
-import { KeysRepo } from "@svc/auth/KeysRepo"
-import { KeyUse } from "@svc/auth/KeyUse"
 import { RateLimits } from "@svc/auth/RateLimits"
-import { TierLimits } from "@svc/auth/TierLimits"
-import { Tiers } from "@svc/auth/Tiers"
-import { Billing } from "@svc/billing/Billing"
-import { CreditsHttp } from "@svc/billing/CreditsHttp"
-import { HoldsRepo } from "@svc/billing/HoldsRepo"
-import { LedgerRepo } from "@svc/billing/LedgerRepo"
-import { Rates } from "@svc/billing/Rates"
+import * as BillingSlice from "@svc/billing/BillingSlice"
 import { Usage } from "@svc/billing/Usage"
-import { UsageHttp } from "@svc/billing/UsageHttp"
-import { UsageRepo } from "@svc/billing/UsageRepo"
 import { OutboundCalls } from "@svc/call-engine/live/OutboundCalls"
 import { Calls } from "@svc/call-engine/record/Calls"
 import { CallsHttp } from "@svc/call-engine/record/CallsHttp"
@@ -72,24 +62,12 @@ const NoCalls = Layer.succeed(Calls, {
   transfer: () => unasked
 })
 
-const Services = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Keys.layer, Rates.layer, Tiers.layer)),
-  Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer, TierLimits.layer)),
-  Layer.provideMerge(
-    Layer.mergeAll(AccountsRepo.layer, KeysRepo.layer, HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer)
-  )
-)
+const Services = BillingSlice.layer.pipe(Layer.provideMerge(AuthSlice.services), Layer.provide(BillingSlice.balance))
 
 const MoneyServer = layerOf(MoneyApi).pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(
-      Layer.provide(
-        CallsHttp,
-        Layer.mergeAll(NoCalls, Layer.mock(Recordings, {}), Layer.mock(DebugLinks, {}), Layer.mock(OutboundCalls, {}))
-      ),
-      UsageHttp,
-      CreditsHttp
-    )
+  Layer.provideMerge(CallsHttp),
+  Layer.provide(
+    Layer.mergeAll(NoCalls, Layer.mock(Recordings, {}), Layer.mock(DebugLinks, {}), Layer.mock(OutboundCalls, {}))
   ),
   Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(Credits.layer, Unlimited)))),
   Layer.provideMerge(Services),

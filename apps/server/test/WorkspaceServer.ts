@@ -5,22 +5,17 @@ import type { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
-import { AccountsRepo } from "@svc/auth/AccountsRepo"
 import { AuthFailures } from "@svc/auth/AuthFailures"
 import { AuthFailuresRepo } from "@svc/auth/AuthFailuresRepo"
+import * as AuthSlice from "@svc/auth/AuthSlice"
 import { Keys } from "@svc/auth/Keys"
-import { KeysRepo } from "@svc/auth/KeysRepo"
-import { KeyUse } from "@svc/auth/KeyUse"
 import { RateLimits } from "@svc/auth/RateLimits"
 import { RateLimitsRepo } from "@svc/auth/RateLimitsRepo"
 import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
-import { CustomerList } from "@svc/bookings/CustomerList"
-import { CustomerListRepo } from "@svc/bookings/CustomerListRepo"
-import { Customers } from "@svc/bookings/Customers"
+import * as BillingSlice from "@svc/billing/BillingSlice"
+import * as BookingsSlice from "@svc/bookings/BookingsSlice"
+import type { Customers } from "@svc/bookings/Customers"
 import { CustomersHttp } from "@svc/bookings/CustomersHttp"
-import { CustomersRepo } from "@svc/bookings/CustomersRepo"
-import { Idempotency } from "@svc/bookings/Idempotency"
-import { IdempotencyRepo } from "@svc/bookings/IdempotencyRepo"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -65,15 +60,6 @@ const Alone = Layer.mergeAll(
   Layer.mock(NodeLease, { others: Effect.succeed(0) })
 )
 
-const Repositories = Layer.mergeAll(
-  AccountsRepo.layer,
-  KeysRepo.layer,
-  CustomersRepo.layer,
-  CustomerListRepo.layer,
-  IdempotencyRepo.layer,
-  Outbox.layerWithoutDeliveries
-)
-
 /** What a test may put in the place of the server's own parts. */
 export interface Parts {
   /** Variables, such as limits. */
@@ -90,12 +76,13 @@ export interface Parts {
 export const workspaceServer = ({ clock, customers, database, edge, settings }: Parts = {}) =>
   layerOf(HttpApi.make("none"), WorkspaceEdge.routes).pipe(
     Layer.provide(Layer.mergeAll(CustomersHttp, edge ?? WorkspaceEdge.WorkspaceEdge.layer)),
-    Layer.provide(Layer.mergeAll(customers ?? Customers.layer, CustomerList.layer, Idempotency.layer)),
+    Layer.provide(
+      customers === undefined ? BookingsSlice.services : Layer.provideMerge(customers, BookingsSlice.services)
+    ),
     Layer.provide(Layer.mergeAll(AuthFailures.layer, RateLimits.layer, WorkspaceLimits.layer)),
     Layer.provide(Alone),
-    Layer.provideMerge(Keys.layer),
-    Layer.provideMerge(Layer.mergeAll(Accounts.layer, KeyUse.layer)),
-    Layer.provide(Repositories),
+    Layer.provideMerge(AuthSlice.services),
+    Layer.provide(Layer.merge(BillingSlice.balance, Outbox.layerWithoutDeliveries)),
     Layer.provide(Layer.mergeAll(ClientAddress.layer, PluginSockets.layer, HandlerRegistry.layer, NoPlugins)),
     Layer.provide(Layer.succeed(Readiness, { check: Effect.succeed([]) })),
     Layer.provide(Layer.mock(Security, {})),

@@ -2,7 +2,7 @@ import type { Credits } from "@svc/api/billing/CreditsApi"
 import { Organizations } from "@svc/auth/Organizations"
 import { Billing } from "@svc/billing/Billing"
 import { Console, Effect } from "effect"
-import { AccountsOffice } from "../AccountsOffice.ts"
+import { CommandServices } from "./CommandServices.ts"
 import { readEur } from "./Eur.ts"
 
 const show = (credits: Credits): string =>
@@ -14,7 +14,7 @@ export const showCredits = (options: { readonly org: string; readonly json: bool
     const { id } = yield* Effect.flatMap(Organizations, (organizations) => organizations.find(options.org))
     const credits = yield* Effect.flatMap(Billing, (billing) => billing.account(id))
     yield* Console.log(options.json ? JSON.stringify(credits) : show(credits))
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))
 
 /** `svc credits add <org> <eur>`: a top-up; an account that was paused goes on. */
 export const addCredits = (options: { readonly org: string; readonly eur: string; readonly json: boolean }) =>
@@ -23,4 +23,4 @@ export const addCredits = (options: { readonly org: string; readonly eur: string
     const { id } = yield* Effect.flatMap(Organizations, (organizations) => organizations.find(options.org))
     const credits = yield* Effect.flatMap(Billing, (billing) => billing.add(id, amount))
     yield* Console.log(options.json ? JSON.stringify(credits) : show(credits))
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))

@@ -2,7 +2,7 @@ import type { KeyScope, WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { Administration, type HolderName } from "@svc/auth/Administration"
 import type { KeyRecord } from "@svc/auth/KeyRecord"
 import { Console, Effect, Option, Redacted } from "effect"
-import { AccountsOffice } from "../AccountsOffice.ts"
+import { CommandServices } from "./CommandServices.ts"
 import { table } from "./Table.ts"
 
 type Kind = HolderName["kind"]
@@ -45,7 +45,7 @@ export const create = (options: {
         ? JSON.stringify({ id: issued.id, kind: options.kind, key, key_hint: issued.key_hint })
         : `Key ${issued.id}; note it now, it is not shown again:\n\n  ${key}`
     )
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))
 
 /** `svc keys list [kind] --org <id> [--project <id>]`: without a kind all that the ids name. */
 export const list = (options: {
@@ -63,7 +63,7 @@ export const list = (options: {
     const found = yield* Effect.forEach(kinds, (kind) => admin.keys(holder(kind, options.org, options.project)))
     const keys = found.flat()
     yield* Console.log(options.json ? JSON.stringify({ keys }) : table(keys.map(row)))
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))
 
 /** `svc keys revoke <id>` */
 export const revoke = (options: { readonly id: string; readonly json: boolean }) =>
@@ -74,4 +74,4 @@ export const revoke = (options: { readonly id: string; readonly json: boolean })
         ? JSON.stringify({ revoked: true, id: key.id })
         : `The ${key.kind} key ${key.id} (${key.key_hint}) is revoked.`
     )
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))

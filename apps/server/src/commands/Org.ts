@@ -2,7 +2,7 @@ import type { OrganizationInfo } from "@svc/api/accounts/Organization"
 import type { Tier } from "@svc/api/Principal"
 import { Administration } from "@svc/auth/Administration"
 import { Console, Effect } from "effect"
-import { AccountsOffice } from "../AccountsOffice.ts"
+import { CommandServices } from "./CommandServices.ts"
 import { readEur } from "./Eur.ts"
 import { table } from "./Table.ts"
 
@@ -21,7 +21,7 @@ export const list = (options: { readonly json: boolean }) =>
   Effect.gen(function* () {
     const organizations = yield* Effect.flatMap(Administration, (admin) => admin.organizations)
     yield* Console.log(options.json ? JSON.stringify({ organizations }) : table(organizations.map(row)))
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))
 
 /** `svc org create <name> [--tier t] [--credits eur]` */
 export const create = (options: {
@@ -35,11 +35,11 @@ export const create = (options: {
     const credits = yield* readEur(options.credits, "--credits")
     const organization = yield* admin.createOrganization({ name: options.name, tier: options.tier, credits })
     yield* Console.log(options.json ? JSON.stringify({ organization }) : table([row(organization)]))
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))
 
 /** `svc org set-tier <id> <tier>` */
 export const setTier = (options: { readonly org: string; readonly tier: Tier; readonly json: boolean }) =>
   Effect.gen(function* () {
     const organization = yield* Effect.flatMap(Administration, (admin) => admin.setTier(options.org, options.tier))
     yield* Console.log(options.json ? JSON.stringify({ organization }) : table([row(organization)]))
-  }).pipe(Effect.provide(AccountsOffice))
+  }).pipe(Effect.provide(CommandServices))
