@@ -87,7 +87,9 @@ const AnyName = Layer.succeed(Resolver, {
 
 /** All services of the slice on a given database, with receivers in memory; nothing is delivered yet. */
 export const Offices = WebhooksSlice.services.pipe(
-  Layer.provideMerge(Layer.mergeAll(WebhooksSlice.subscriptions, UrlSafety.layer, AuthSlice.services, WebhooksSlice.outbox)),
+  Layer.provideMerge(
+    Layer.mergeAll(WebhooksSlice.subscriptions, UrlSafety.layer, AuthSlice.services, WebhooksSlice.outbox)
+  ),
   Layer.provideMerge(Layer.merge(PostReceivers, KnownAgents)),
   Layer.provideMerge(Post.layer),
   Layer.provide(Layer.merge(BillingSlice.balance, AnyName)),
