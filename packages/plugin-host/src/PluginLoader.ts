@@ -124,9 +124,9 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
 })
 
 /**
- * Loads the plugins that `SVC_PLUGINS` (comma-separated packages or paths, in order of preference) or else `svc.config.json`
- * names, and runs them, fenced, until the layer's scope closes. Any failure is a {@link PluginError} with one line for the
- * operator; plugins that were started are stopped before it is returned.
+ * Loads the plugins that `SVC_PLUGINS` (comma-separated packages or paths, in order of preference) or else
+ * `svc.config.json` names, and runs them, fenced, until the layer's scope closes. Any failure is a {@link PluginError}
+ * with one line for the operator; plugins that were started are stopped before it is returned.
  */
 export const layer = (options: LoaderOptions = {}): Layer.Layer<Providers, PluginError> =>
   Layer.scoped(

@@ -1,9 +1,9 @@
 /**
- * Audio. Inside, sound is PCM16 mono (`Int16Array`); at the edge it has the telephony's format. Frames are 20 ms.
- * Nothing here allocates per frame but where it says so.
+ * Audio formats. Inside the platform audio is PCM16 mono (`Int16Array`); a call leg has the format of its telephone
+ * network. Frames are 20 ms.
  */
 
-/** How samples are written at the edge. G.711 is one byte a sample. */
+/** How samples are encoded. G.711 (mu-law, A-law) has one byte per sample. */
 export type Encoding = "mulaw" | "alaw" | "pcm16"
 
 /** A format of mono audio. `sampleRate` in Hz. */

@@ -1,7 +1,7 @@
 /**
- * G.711: mu-law and A-law (ITU-T G.711), both ways, over ranges of typed arrays. PCM is 16 bits wide: the codec's own 14-bit
- * (mu-law) and 13-bit (A-law) values are left-aligned in it. A sample is encoded by the decision values of the standard;
- * decoded values encode to the code that they came from. Nothing here allocates; a range must lie within its arrays.
+ * Encodes and decodes mu-law and A-law (ITU-T G.711) over ranges of typed arrays. PCM is 16 bits wide: the codec's
+ * 14-bit (mu-law) and 13-bit (A-law) values are left-aligned in it. Encoding uses the decision values of the standard,
+ * and a decoded value encodes to its original code. The functions do not allocate; a range must lie within its arrays.
  */
 
 const muBias = 0x84

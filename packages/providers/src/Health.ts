@@ -1,4 +1,4 @@
-/** How a provider is, for `/readyz`, metrics and `svc plugins list`. `reason` is one plain sentence. */
+/** Whether a provider works, for `/readyz` and `svc doctor`. `reason` is one plain sentence. Every provider reports it. */
 export type Health = { readonly healthy: true } | { readonly healthy: false; readonly reason: string }
 
 export const healthy: Health = { healthy: true }

@@ -1,14 +1,14 @@
 import { Context, Data, type Effect } from "effect"
 import type { Health } from "./Health.ts"
 
-/** A tool call as the model makes it; complete, with parsed arguments. */
+/** A complete tool call of the model, with parsed arguments. */
 export interface ModelToolCall {
   readonly id: string
   readonly name: string
   readonly arguments: { readonly [name: string]: unknown }
 }
 
-/** The conversation as the model sees it. */
+/** One message of the conversation that the model receives. */
 export type ModelMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: string }
@@ -22,7 +22,7 @@ export interface ModelTool {
   readonly parameters: { readonly [key: string]: unknown }
 }
 
-/** What a model gives, synchronously and in order. */
+/** One part of a generation, emitted synchronously and in order. */
 export type ModelDelta =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "ToolCall"; readonly call: ModelToolCall }
@@ -35,14 +35,14 @@ export class LanguageModelError extends Data.TaggedError("LanguageModelError")<{
 }> {}
 
 export interface ModelRequest {
-  /** The call or session that asks. */
+  /** The id of the call or text session. */
   readonly callId: string
   readonly messages: ReadonlyArray<ModelMessage>
   readonly tools: ReadonlyArray<ModelTool>
   readonly temperature?: number
-  /** Ask for one JSON object that fits this JSON Schema. */
+  /** Requests one JSON object that conforms to this JSON Schema. */
   readonly responseSchema?: { readonly [key: string]: unknown }
-  /** Facts about the call that scripted models may substitute: `from`, `to`. */
+  /** Values of the call that scripted models may substitute: `from`, `to`. */
   readonly variables: { readonly [name: string]: string }
 }
 
@@ -53,11 +53,12 @@ export class LanguageModel extends Context.Tag("@svc/providers/LanguageModel")<
     readonly id: string
     readonly models: ReadonlyArray<string>
     readonly health: Effect.Effect<Health>
-    /** Share of the call's cost given back when this model is used, 0..1 (decisions §4.10). */
+    /** Share of the call's cost that is credited when this model is used, 0..1. See docs/reference/billing.md. */
     readonly discount?: number
     /**
-     * Generates; each delta goes to `onDelta` at once. Completes after `Done`. Interruption stops it within 50 ms, and no
-     * delta comes afterwards. (A callback, because a Stream per turn costs 2.5 times the CPU; `Stream.runForEach` adapts.)
+     * Generates an answer; each delta goes to `onDelta` at once. Completes after `Done`. Interruption stops it within
+     * 50 ms, and no delta follows. (A callback, because a Stream per turn costs 2.5 times the CPU; adapt one with
+     * `Stream.runForEach`.)
      */
     readonly generate: (
       request: ModelRequest,

@@ -3,7 +3,7 @@ import type { Health } from "./Health.ts"
 
 export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
   readonly reason: string
-  /** Whether the same may work a little later. */
+  /** Whether another attempt may work. */
   readonly retryable: boolean
 }> {
   override get message(): string {
@@ -11,11 +11,11 @@ export class ObjectStoreError extends Data.TaggedError("ObjectStoreError")<{
   }
 }
 
-/** An object in the making. One append at a time. */
+/** Writes an object. One append at a time. */
 export interface ObjectWriter {
-  /** Adds bytes at the end; completes when the store has taken them. The array may be used again afterwards. */
+  /** Adds bytes at the end; completes when the store has accepted them. The caller may then reuse the array. */
   readonly append: (bytes: Uint8Array) => Effect.Effect<void, ObjectStoreError>
-  /** Makes it an object: complete when all of it is there to read, also after the store's machine has lost its power. */
+  /** Creates the object. Completes when it can be read and would survive a power failure of the store. */
   readonly finish: Effect.Effect<void, ObjectStoreError>
 }
 
@@ -26,36 +26,36 @@ export interface ObjectRange {
 }
 
 /**
- * Where large files are kept, such as recordings. A key is one or more names with slashes between, each of lower-case
- * letters, digits, `_`, `-` and `.`, not beginning with a dot.
+ * Stores large files, such as recordings. A key is one or more names separated by slashes, each of lower-case letters,
+ * digits, `_`, `-` and `.`, not beginning with a dot.
  *
- * An object that is being written is not there yet: no size, nothing to read. It is in place of one of the same key at
- * once when it is finished. A writer whose scope closes before that leaves what it appended, so that
- * `recover` can still make an object of it, whoever calls it.
+ * An object does not exist until `finish`: it has no size and cannot be read. `finish` replaces an object of the same
+ * key atomically. When the scope of a writer closes before that, the appended bytes remain, and `recover` on any node
+ * can make an object of them.
  */
 export class ObjectStore extends Context.Tag("@svc/providers/ObjectStore")<
   ObjectStore,
   {
     readonly id: string
     readonly health: Effect.Effect<Health>
-    /** Begins an object. What an unfinished writer of that key has left is dropped. */
+    /** Starts to write an object. Bytes that an unfinished writer of the key left are deleted. */
     readonly write: (key: string, contentType: string) => Effect.Effect<ObjectWriter, ObjectStoreError, Scope.Scope>
     /**
-     * Makes an object of what a writer has left that is gone: some first part of what it appended. Gives the size in
-     * bytes, also of an object that was finished already; none when there is nothing.
+     * Makes an object of the bytes that an unfinished writer left: all of them or a prefix. Returns the size in bytes,
+     * also of an object that is already finished; none when there is neither.
      */
     readonly recover: (key: string) => Effect.Effect<Option.Option<number>, ObjectStoreError>
-    /** Bytes; none when there is no such object. */
+    /** The size in bytes; none when the object does not exist. */
     readonly size: (key: string) => Effect.Effect<Option.Option<number>, ObjectStoreError>
-    /** The object, or a part of it that lies within. Fails when there is none. Holds little of it in memory. */
+    /** The bytes of the object, or of a range within it. Fails when the object does not exist. Buffers little of it. */
     readonly read: (key: string, range?: ObjectRange) => Stream.Stream<Uint8Array, ObjectStoreError>
-    /** Deletes the object and what an unfinished writer left. Nothing happens when there is neither. */
+    /** Deletes the object and the bytes of an unfinished writer. Succeeds when there is neither. */
     readonly remove: (key: string) => Effect.Effect<void, ObjectStoreError>
-    /** A URL that gives the object to anybody for so many seconds. A store that has none is served by the platform. */
+    /** A URL from which anyone can download the object for `seconds`. Without it the platform serves the object. */
     readonly presign?: (key: string, seconds: number) => Effect.Effect<string, ObjectStoreError>
   }
 >() {}
 
-/** Whether a key has the form that every store takes. */
+/** Whether a key has the form that every store accepts. */
 export const isObjectKey = (key: string): boolean =>
   key.length <= 512 && /^[a-z0-9_-][a-z0-9_.-]*(\/[a-z0-9_-][a-z0-9_.-]*)*$/.test(key)

@@ -15,7 +15,7 @@ export class PluginError extends Data.TaggedError("PluginError")<{ readonly plug
   }
 }
 
-/** What a plugin may give. Layers of one plugin are built together, so a layer that two of them share is built once. */
+/** The capabilities of a plugin. Its layers are built together, so a layer that two of them share is built once. */
 export interface Capabilities {
   readonly telephony?: Layer.Layer<Telephony, PluginError>
   readonly speechToText?: Layer.Layer<SpeechToText, PluginError>
@@ -33,7 +33,10 @@ export interface Plugin {
   readonly name: string
   /** Semver range of the contract it was written for. */
   readonly apiVersion: string
-  /** Settings: each field `someKey` is read from `SVC_<NAME>_SOME_KEY`. Encoded side: strings, optional where there is a default. */
+  /**
+   * Settings: each field `someKey` is read from `SVC_<NAME>_SOME_KEY`. Encoded side: strings, optional where there is a
+   * default.
+   */
   readonly config: Schema.Schema<unknown, { readonly [key: string]: string | undefined }>
   readonly provides: (config: unknown) => Capabilities
 }
@@ -59,7 +62,7 @@ export const make = <A, I extends { readonly [K in keyof I]: string | undefined 
   [TypeId]: TypeId,
   name: options.name,
   apiVersion: options.apiVersion,
-  // The loader decodes with this very schema and gives the result to this very function, so A and I meet only here.
+  // The loader passes the values that this schema decodes to this function, so the casts are safe.
   config: options.config as unknown as Plugin["config"],
   provides: options.provides as Plugin["provides"]
 })

@@ -5,17 +5,21 @@ import type { Telephony } from "./Telephony.ts"
 import type { TextToSpeech } from "./TextToSpeech.ts"
 import type { VoiceActivity } from "./VoiceActivity.ts"
 
-/** A plugin that was loaded, for `svc plugins list`. */
+/** A loaded plugin. */
 export interface LoadedPlugin {
   readonly name: string
-  /** Package name or path it came from. */
+  /** The package name or path from which it was loaded. */
   readonly source: string
   readonly capabilities: ReadonlyArray<
     "telephony" | "speechToText" | "textToSpeech" | "languageModel" | "voiceActivity"
   >
 }
 
-/** Everything that the loaded plugins provide, in the order of preference. For speech and models the later ones are fallbacks. */
+/**
+ * The providers of all loaded plugins, in order of preference: the first is used, later ones are fallbacks; all
+ * telephony providers are used. Defined here and provided by plugin-host, because the slices that use it do not import
+ * the loader.
+ */
 export class Providers extends Context.Tag("@svc/providers/Providers")<
   Providers,
   {
@@ -24,7 +28,7 @@ export class Providers extends Context.Tag("@svc/providers/Providers")<
     readonly speechToText: ReadonlyArray<Context.Tag.Service<SpeechToText>>
     readonly textToSpeech: ReadonlyArray<Context.Tag.Service<TextToSpeech>>
     readonly languageModel: ReadonlyArray<Context.Tag.Service<LanguageModel>>
-    /** The best detector that a plugin brings, if any. */
+    /** The first detector that a plugin provides. */
     readonly voiceActivity: Context.Tag.Service<VoiceActivity> | undefined
   }
 >() {}

@@ -19,15 +19,15 @@ export interface RouteResponse {
   readonly body?: string | Uint8Array
 }
 
-/** A WebSocket as a plugin sees it: synchronous, because media passes through it. */
+/** A WebSocket of a phone or carrier. Synchronous, because it carries media. */
 export interface RouteSocket {
   /** Sends one message. Does nothing when the socket is closed. */
   readonly send: (data: string | Uint8Array) => void
-  /** Bytes not yet handed to the network. */
+  /** Bytes that were sent but not yet passed to the operating system. */
   readonly bufferedBytes: () => number
   readonly close: (code?: number, reason?: string) => void
   readonly onMessage: (handler: (data: string | Uint8Array) => void) => void
-  /** Called once, however the socket ended. */
+  /** Called once, whatever closed the socket. */
   readonly onClose: (handler: () => void) => void
 }
 

@@ -1,11 +1,12 @@
 import { Schema } from "effect"
 
 /**
- * The messages of the simulated telephone network, `WS /telephony/simulated`. JSON, one object a message. Shared by the
- * plugin that is the network and by the phones on it (the simulator, test suites).
+ * The messages of the simulated telephone network, `WS /telephony/simulated`: JSON, one object per message. Here,
+ * because the plugin and the phones on its network (the simulator, tests) share it, and the simulator does not import
+ * plugins.
  */
 
-/** What calls to a registered number meet. */
+/** How a registered number reacts to a call. */
 export const Behaviour = Schema.Literal("answer", "busy", "no-answer", "reject", "voicemail", "manual")
 export type Behaviour = typeof Behaviour.Type
 
@@ -15,7 +16,7 @@ export const ClientMessage = Schema.Union(
     event: Schema.Literal("dial"),
     to: Schema.String,
     from: Schema.String,
-    /** Send the agent's audio as `media` too. */
+    /** Also send the agent's audio as `media`. */
     audio: Schema.optional(Schema.Boolean),
     /** Share of media frames lost on the way to the server, 0..1. */
     loss: Schema.optional(Schema.Number.pipe(Schema.between(0, 1))),
@@ -26,7 +27,7 @@ export const ClientMessage = Schema.Union(
   }),
   /** Base64 mu-law, 8 kHz. */
   Schema.Struct({ event: Schema.Literal("media"), payload: Schema.String }),
-  /** The network speaks the text in tone speech as the caller's voice. */
+  /** The network speaks the text in tone speech as the caller. */
   Schema.Struct({ event: Schema.Literal("say"), text: Schema.String }),
   Schema.Struct({ event: Schema.Literal("dtmf"), digits: Schema.String.pipe(Schema.pattern(/^[0-9*#]+$/)) }),
   Schema.Struct({ event: Schema.Literal("hangup") }),
@@ -34,9 +35,9 @@ export const ClientMessage = Schema.Union(
     event: Schema.Literal("register"),
     numbers: Schema.Array(Schema.String),
     behaviour: Behaviour,
-    /** How long it rings before it answers or declines; 200 unless given. */
+    /** Milliseconds of ringing before it answers or declines; 200 by default. */
     ring_ms: Schema.optional(Schema.Number),
-    /** Send the agent's audio as `media` too. */
+    /** Also send the agent's audio as `media`. */
     audio: Schema.optional(Schema.Boolean)
   }),
   Schema.Struct({ event: Schema.Literal("answer"), call_ref: Schema.String }),
@@ -49,7 +50,7 @@ export const ServerMessage = Schema.Union(
   Schema.Struct({ event: Schema.Literal("registered"), numbers: Schema.Array(Schema.String) }),
   Schema.Struct({ event: Schema.Literal("ringing") }),
   Schema.Struct({ event: Schema.Literal("answered"), call_id: Schema.String }),
-  /** What the caller hears, decoded from the audio that was played; `final` once the utterance is over. */
+  /** The text that the caller heard, decoded from the audio that was played. `final`: the utterance has ended. */
   Schema.Struct({ event: Schema.Literal("heard"), text: Schema.String, final: Schema.Boolean }),
   Schema.Struct({ event: Schema.Literal("media"), payload: Schema.String }),
   Schema.Struct({ event: Schema.Literal("clear") }),

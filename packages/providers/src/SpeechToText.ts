@@ -1,16 +1,16 @@
 import { Context, Data, type Effect, type Scope } from "effect"
 import type { Health } from "./Health.ts"
 
-/** What a recognizer tells, synchronously and in order. */
+/** An event of a session, emitted synchronously and in order. */
 export type SpeechEvent =
   | { readonly _tag: "SpeechStarted" }
-  /** The words so far of the current utterance; replaces the former partial. */
+  /** The words of the current utterance so far; replaces the previous partial. */
   | { readonly _tag: "Partial"; readonly text: string }
-  /** Words that will not change any more; `confidence` 0..1. */
+  /** Words that will not change; `confidence` 0..1. */
   | { readonly _tag: "Final"; readonly text: string; readonly confidence: number }
   /** The caller has finished a turn; only from providers with `endpointing: "provider"`. */
   | { readonly _tag: "EndOfTurn" }
-  /** The session is broken; nothing follows. */
+  /** The session has failed; no event follows. */
   | { readonly _tag: "Failed"; readonly error: SpeechToTextError }
 
 export class SpeechToTextError extends Data.TaggedError("SpeechToTextError")<{
@@ -23,35 +23,35 @@ export interface SpeechToTextOptions {
   readonly callId: string
   /** BCP-47. */
   readonly language: string
-  /** Hz of the PCM16 frames that will be pushed. */
+  /** Sample rate in Hz of the PCM16 frames. */
   readonly sampleRate: number
-  /** `smart` (default), `numerals` or `raw` (spec 6.6). */
+  /** How numbers, dates and punctuation are written. See docs/reference/agent-server.md, `stt_format`. */
   readonly format: "smart" | "numerals" | "raw"
   readonly keyterms: ReadonlyArray<string>
   readonly onEvent: (event: SpeechEvent) => void
 }
 
 export interface SpeechToTextSession {
-  /** One 20 ms frame of PCM16; valid only during the call. Synchronous, never throws. */
+  /** One 20 ms frame of PCM16, valid only during the call. Synchronous; must not throw. */
   readonly push: (frame: Int16Array) => void
-  /** No more audio: gives the last words (as events) before it completes. */
+  /** Ends the audio. Emits the last words before it completes. */
   readonly finish: Effect.Effect<void>
 }
 
-/** Speech to text. */
+/** A speech-to-text provider. */
 export class SpeechToText extends Context.Tag("@svc/providers/SpeechToText")<
   SpeechToText,
   {
     readonly id: string
     readonly capabilities: {
       readonly languages: ReadonlyArray<string>
-      /** Whether the provider tells the end of a turn, or the engine must. */
+      /** Whether the provider emits `EndOfTurn`, or the engine detects the end of a turn. */
       readonly endpointing: "provider" | "none"
       readonly sampleRates: ReadonlyArray<number>
       readonly keyterms: boolean
     }
     readonly health: Effect.Effect<Health>
-    /** Opens a session; closing the scope ends it at once, and no event comes afterwards. */
+    /** Opens a session. Closing the scope ends it at once, and no event follows. */
     readonly open: (options: SpeechToTextOptions) => Effect.Effect<SpeechToTextSession, SpeechToTextError, Scope.Scope>
   }
 >() {}

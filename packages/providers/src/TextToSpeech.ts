@@ -6,20 +6,23 @@ export class TextToSpeechError extends Data.TaggedError("TextToSpeechError")<{
   readonly retryable: boolean
 }> {}
 
-/** A voice; `languages` is `"*"` when it speaks every supported one. */
+/** A voice. `languages` is `"*"` when it speaks every supported language. */
 export interface Voice {
   readonly name: string
   readonly languages: "*" | ReadonlyArray<string>
   readonly gender: "female" | "male" | "neutral"
 }
 
-/** Where synthesized audio goes. */
+/** Receives synthesized audio. */
 export interface AudioSink {
-  /** Takes PCM16 samples. `false`: taken, but full; wait for `drained` before writing more. */
+  /** Accepts PCM16 samples. `false`: accepted, but the sink is now full; await `drained` before the next write. */
   readonly write: (samples: Int16Array) => boolean
-  /** Tells that the audio written so far speaks the first `characters` (UTF-16 units) of the text. Optional to call; makes cuts exact. */
+  /**
+   * Reports that the audio written so far speaks the first `characters` (UTF-16 units) of the text. Optional; makes
+   * cuts exact.
+   */
   readonly align: (characters: number) => void
-  /** Completes when there is room again. */
+  /** Completes when the sink has room again. */
   readonly drained: Effect.Effect<void>
 }
 
@@ -29,12 +32,12 @@ export interface SynthesisRequest {
   readonly text: string
   readonly voice: string
   readonly language: string
-  /** Hz of the PCM16 wanted. */
+  /** Sample rate in Hz of the PCM16 samples. */
   readonly sampleRate: number
   readonly sink: AudioSink
 }
 
-/** Text to speech. */
+/** A text-to-speech provider. */
 export class TextToSpeech extends Context.Tag("@svc/providers/TextToSpeech")<
   TextToSpeech,
   {
@@ -42,7 +45,10 @@ export class TextToSpeech extends Context.Tag("@svc/providers/TextToSpeech")<
     readonly voices: ReadonlyArray<Voice>
     readonly sampleRates: ReadonlyArray<number>
     readonly health: Effect.Effect<Health>
-    /** Writes the speech to the sink, and completes when all is written. Interruption stops it within 50 ms; nothing is written afterwards. */
+    /**
+     * Writes the speech to the sink and completes when all is written. Interruption stops it within 50 ms; no write
+     * follows.
+     */
     readonly synthesize: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>
   }
 >() {}

@@ -1,14 +1,14 @@
 import { Context } from "effect"
 
-/** Detects speech in PCM16 frames; one detector per call. The engine has a built-in one; a plugin may bring a better. */
+/** Detects speech in PCM16 frames; one detector per call. The engine has one of its own, which a plugin may replace. */
 export interface VoiceActivityDetector {
-  /** One 20 ms frame. Synchronous, allocation-free. */
+  /** Takes one 20 ms frame. Synchronous, without allocation. */
   readonly push: (frame: Int16Array) => "speech" | "silence"
   /**
-   * For how many milliseconds until now the sound itself has been speech, or silence. A detector that waits before it
-   * decides tells by this when the change really was; without it, changes count as noticed at once.
+   * For how many milliseconds the audio has been speech, or silence, until now. A detector that decides with a delay
+   * reports the real time of the change by this; without it a change is dated to the frame that reported it.
    */
-  readonly lasted?: (what: "speech" | "silence") => number
+  readonly lasted?: (state: "speech" | "silence") => number
 }
 
 export class VoiceActivity extends Context.Tag("@svc/providers/VoiceActivity")<

@@ -26,7 +26,7 @@ const allCodes = Array.from({ length: 256 }, (_, i) => i)
 const sample = fc.integer({ min: -32_768, max: 32_767 })
 
 describe("mu-law", () => {
-  it("decodes the values at the segment ends of ITU-T G.711 table 2a (14 bits, here times 4)", () => {
+  it("mulawToPcm decodes the values of ITU-T G.711 table 2a at the segment ends (14 bits, times 4)", () => {
     // Decoder output values y1, y2, y17, y33, y49, y65, y81, y97, y113, y128 and their character signals.
     const table: ReadonlyArray<readonly [number, number]> = [
       [0xff, 0],
@@ -45,15 +45,15 @@ describe("mu-law", () => {
     }
   })
 
-  it("encodes ITU decision values and clips what is louder", () => {
+  it("pcmToMulaw encodes the ITU decision values and clips louder samples", () => {
     expect(encodeMu([0, 32_767, -32_768, 32_124, -32_124, 8, -8])).toEqual([0xff, 0x80, 0x00, 0x80, 0x00, 0xfe, 0x7e])
   })
 
-  it("gives each code back from the value it decodes to, but for the negative zero", () => {
+  it("pcmToMulaw inverts mulawToPcm for each code except negative zero", () => {
     for (const code of allCodes) expect(encodeMu(decodeMu([code]))).toEqual([code === 0x7f ? 0xff : code])
   })
 
-  it("stays within half a quantizing step", () => {
+  it("the encoding error is at most half a quantization step", () => {
     fc.assert(
       fc.property(sample, (s) => {
         const back = decodeMu(encodeMu([s]))[0] ?? Number.NaN
@@ -65,7 +65,7 @@ describe("mu-law", () => {
 })
 
 describe("A-law", () => {
-  it("decodes the values at the segment ends of ITU-T G.711 table 1a (13 bits, here times 8)", () => {
+  it("alawToPcm decodes the values of ITU-T G.711 table 1a at the segment ends (13 bits, times 8)", () => {
     // Decoder output values y1, y2, y17, y33, y49, y65, y81, y97, y113, y128; character signals with the even bits inverted.
     const table: ReadonlyArray<readonly [number, number]> = [
       [0x80, 1],
@@ -85,15 +85,15 @@ describe("A-law", () => {
     }
   })
 
-  it("encodes silence, the neighbours of zero and the loudest", () => {
+  it("pcmToAlaw encodes zero, -1 and the loudest samples", () => {
     expect(encodeA([0, -1, 32_767, -32_768])).toEqual([0xd5, 0x55, 0xaa, 0x2a])
   })
 
-  it("gives each code back from the value it decodes to", () => {
+  it("pcmToAlaw inverts alawToPcm for each code", () => {
     for (const code of allCodes) expect(encodeA(decodeA([code]))).toEqual([code])
   })
 
-  it("stays within half a quantizing step", () => {
+  it("the encoding error is at most half a quantization step", () => {
     fc.assert(
       fc.property(sample, (s) => {
         const back = decodeA(encodeA([s]))[0] ?? Number.NaN
@@ -103,8 +103,8 @@ describe("A-law", () => {
   })
 })
 
-describe("both laws", () => {
-  it("touch only the range that was asked for", () => {
+describe("both encodings", () => {
+  it("only the given range of the output is written", () => {
     const out = new Int16Array(4).fill(7)
     G711.mulawToPcm(Uint8Array.of(0, 0x80, 0, 0), 1, 1, out, 2)
     expect([...out]).toEqual([7, 7, 32_124, 7])
@@ -113,7 +113,7 @@ describe("both laws", () => {
     expect([...bytes]).toEqual([9, 9, 0xd5, 9])
   })
 
-  it("decode their silence to no more than the smallest step", () => {
+  it("mulawSilence and alawSilence decode to at most the smallest step", () => {
     expect(decodeMu([G711.mulawSilence])).toEqual([0])
     expect(decodeA([G711.alawSilence])).toEqual([8])
   })

@@ -64,7 +64,7 @@ const phoneOf = (socket: FakeSocket): PhoneCall => {
     hangup: Effect.sync(() => socket.says({ event: "hangup" })),
     drop: Effect.sync(() => socket.drops()),
     press: (digits) => Effect.sync(() => socket.says({ event: "dtmf", digits })),
-    keys: () => socket.received.flatMap((message) => (message.event === "dtmf" ? [message.digits] : [])).join(""),
+    digits: () => socket.received.flatMap((message) => (message.event === "dtmf" ? [message.digits] : [])).join(""),
     garbage: Effect.sync(() => {
       socket.saysRaw("not even JSON")
       socket.saysRaw('{"event":"media","payload":"*"}')

@@ -7,8 +7,9 @@
  * | Open     | no; after `until` yes → HalfOpen   | same      | same            | same                                | same      |
  * | HalfOpen | no: one trial at a time            | Closed 0  | Closed, on probation | Open                           | Open, due |
  *
- * `answered`: the provider responded, which does not prove that it works (a session opened; it rejected an invalid request).
- * On probation the next failure opens the circuit again. `abandoned`: the call was interrupted, so its outcome is unknown.
+ * `answered`: the provider responded, which does not prove that it works (a session opened; it rejected an invalid
+ * request). On probation the next failure opens the circuit again. `abandoned`: the call was interrupted, so its
+ * outcome is unknown.
  */
 export type CircuitBreaker =
   | { readonly _tag: "Closed"; readonly failures: number; readonly reason: string }

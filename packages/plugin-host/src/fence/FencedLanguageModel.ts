@@ -10,8 +10,8 @@ type Service = Context.Tag.Service<LanguageModel>
 export const modelIdleMs = 20_000
 
 /**
- * A fenced language model: idle timeouts, throws and defects become `LanguageModelError`, failures open a circuit breaker,
- * and no delta passes after its request has ended or was interrupted.
+ * A fenced language model: idle timeouts, throws and defects become `LanguageModelError`, failures open a circuit
+ * breaker, and no delta passes after its request has ended or was interrupted.
  */
 export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) {
   const circuit = yield* makeCircuit

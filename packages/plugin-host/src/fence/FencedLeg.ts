@@ -2,8 +2,9 @@ import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { errorSummary } from "../ErrorSummary.ts"
 
 /**
- * A fenced call leg. A method that throws ends the call once, as `failed`, and no event follows `Ended`. A requested transfer
- * has one outcome, others are dropped; after `completed` only `Ended` passes. The cost per frame is a flag and a `try`.
+ * A fenced call leg. A method that throws ends the call once, as `failed`, and no event follows `Ended`. A requested
+ * transfer has one outcome, others are dropped; after `completed` only `Ended` passes. The cost per frame is a flag and
+ * a `try`.
  */
 export const fencedLeg =
   (id: string) =>

@@ -7,8 +7,8 @@ import { runIsolated } from "./IsolatedFiber.ts"
 export const smsDeadline = Duration.seconds(10)
 
 /**
- * Fenced text messages: a `send` that throws, dies or hangs fails with `SmsFailed`. After a timeout the plugin's effect may
- * still complete in the background. A stream of incoming messages that crashes ends.
+ * Fenced text messages: a `send` that throws, dies or hangs fails with `SmsFailed`. After a timeout the plugin's effect
+ * may still complete in the background. A stream of incoming messages that crashes ends.
  */
 export const fencedMessaging = (id: string, messaging: Messaging): Messaging => ({
   send: (sms) =>

@@ -17,8 +17,8 @@ export const openDeadline = Duration.seconds(5)
 export const finishDeadline = Duration.seconds(5)
 
 /**
- * A fenced speech-to-text provider: timeouts, throws and defects become `SpeechToTextError` or the event `Failed`, failures
- * open a circuit breaker, and no event passes after `Failed` or after the scope was closed.
+ * A fenced speech-to-text provider: timeouts, throws and defects become `SpeechToTextError` or the event `Failed`,
+ * failures open a circuit breaker, and no event passes after `Failed` or after the scope was closed.
  */
 export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) {
   const circuit = yield* makeCircuit

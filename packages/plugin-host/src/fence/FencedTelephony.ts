@@ -105,8 +105,8 @@ const fencedRoute = (id: string, route: Route): Route =>
       }
 
 /**
- * A fenced telephone network: a throw, a defect or a hang ends at most the call. There is no circuit breaker, because incoming
- * calls are started by the network.
+ * A fenced telephone network: a throw, a defect or a hang ends at most the call. There is no circuit breaker, because
+ * incoming calls are started by the network.
  */
 export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
   Effect.sync(() => {

@@ -10,9 +10,9 @@ type Service = Context.Tag.Service<TextToSpeech>
 export const speechIdleMs = 10_000
 
 /**
- * A fenced text-to-speech provider: idle timeouts, throws and defects become `TextToSpeechError`, failures open a circuit
- * breaker, and nothing is written after its request has ended or was interrupted. Time in which the sink is full does not count
- * as idle.
+ * A fenced text-to-speech provider: idle timeouts, throws and defects become `TextToSpeechError`, failures open a
+ * circuit breaker, and nothing is written after its request has ended or was interrupted. Time in which the sink is
+ * full does not count as idle.
  */
 export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) {
   const circuit = yield* makeCircuit

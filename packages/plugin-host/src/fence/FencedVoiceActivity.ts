@@ -3,7 +3,10 @@ import type { Context } from "effect"
 
 type Service = Context.Tag.Service<VoiceActivity>
 
-/** A fenced voice activity detector: after a throw it reports silence. Transcripts then still show that the caller speaks. */
+/**
+ * A fenced voice activity detector: after a throw it reports silence. Transcripts then still show that the caller
+ * speaks.
+ */
 export const fencedVoiceActivity = (activity: Service): Service => ({
   open: (sampleRate) => {
     try {

@@ -1,8 +1,8 @@
 import { Clock, Effect } from "effect"
 
 /**
- * Fails with `onTimeout()` when nothing has happened for `idleMs`. `lastActivity` returns the time of the last activity, or
- * null while the provider waits for us. One sleeping fiber, whatever the number of events.
+ * Fails with `onTimeout()` when nothing has happened for `idleMs`. `lastActivity` returns the time of the last
+ * activity, or null while the provider waits for us. One sleeping fiber, whatever the number of events.
  */
 export const idleTimeout = <E>(
   lastActivity: () => number | null,

@@ -2,9 +2,9 @@ import { Cause, Effect, Exit, Fiber } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
 
 /**
- * Runs a plugin's effect in a fiber of its own. A throw, a defect or an interruption inside it becomes `onCrash(reason)`.
- * When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin still returns goes to
- * `onLateValue`.
+ * Runs a plugin's effect in a fiber of its own. A throw, a defect or an interruption inside it becomes
+ * `onCrash(reason)`. When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin
+ * still returns goes to `onLateValue`.
  */
 export const runIsolated = <A, E>(
   run: () => Effect.Effect<A, E>,

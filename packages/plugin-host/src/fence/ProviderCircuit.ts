@@ -47,7 +47,9 @@ interface ProviderError {
   readonly retryable: boolean
 }
 
-/** The outcome of a call that failed. An error that is not retryable is the fault of the request, not of the provider. */
+/**
+ * The outcome of a call that failed. An error that is not retryable is the fault of the request, not of the provider.
+ */
 export const outcomeOfError = (error: ProviderError): Outcome =>
   error.retryable ? { _tag: "Failed", reason: error.reason } : { _tag: "Answered" }
 

@@ -4,9 +4,9 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { Option, Schema } from "effect"
 
 /**
- * Resolves a package name or path to a module. Node's `import` searches only from the importing file upwards; a plugin is
- * installed beside the operator's configuration, so the search starts in the working directory and continues from this
- * package.
+ * Resolves a package name or path to a module. Node's `import` searches only from the importing file upwards; a plugin
+ * is installed beside the operator's configuration, so the search starts in the working directory and continues from
+ * this package.
  */
 
 const Manifest = Schema.parseJson(
@@ -88,8 +88,8 @@ const found = (path: string): EntryPoint =>
 const isPath = (source: string): boolean => source.startsWith(".") || source.startsWith("file:") || isAbsolute(source)
 
 /**
- * Finds the entry file of a plugin. A path is relative to `directory` and names a file or a package's folder. `flags` are the
- * Node flags of this process.
+ * Finds the entry file of a plugin. A path is relative to `directory` and names a file or a package's folder. `flags`
+ * are the Node flags of this process.
  */
 export const entryPoint = (source: string, directory: string, flags: ReadonlyArray<string>): EntryPoint => {
   const conditions = conditionsIn(flags)

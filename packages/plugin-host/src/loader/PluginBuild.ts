@@ -60,8 +60,8 @@ const release = (plugin: string, scope: Scope.CloseableScope, exit: Exit.Exit<un
   )
 
 /**
- * Builds a plugin's layers with one memo map, so that shared layers are built once. They live until the scope closes. When
- * one of them fails, throws or takes longer than `deadline`, the others are released before the error is returned.
+ * Builds a plugin's layers with one memo map, so that shared layers are built once. They live until the scope closes.
+ * When one of them fails, throws or takes longer than `deadline`, the others are released before the error is returned.
  */
 export const buildPlugin = Effect.fn("PluginBuild.build")(function* (
   plugin: Plugin,

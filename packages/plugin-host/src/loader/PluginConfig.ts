@@ -33,8 +33,8 @@ const problem = (plugin: Plugin, error: ParseResult.ParseError): string =>
     .join("; ")
 
 /**
- * Reads and decodes a plugin's settings through the current ConfigProvider: field `someKey` from `SVC_<NAME>_SOME_KEY`. An
- * empty variable counts as not set. The error names each missing or invalid variable.
+ * Reads and decodes a plugin's settings through the current ConfigProvider: field `someKey` from `SVC_<NAME>_SOME_KEY`.
+ * An empty variable counts as not set. The error names each missing or invalid variable.
  */
 export const pluginConfig = Effect.fn("PluginConfig.read")(function* (plugin: Plugin) {
   const encoded: Record<string, string> = {}

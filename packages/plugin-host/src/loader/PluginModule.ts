@@ -15,7 +15,10 @@ export interface ImportedPlugin {
 
 const namePattern = /^[a-z][a-z0-9-]*$/
 
-/** What is wrong with the plugin that a module exports, if anything. It may be plain JavaScript, so its types are checked. */
+/**
+ * What is wrong with the plugin that a module exports, if anything. It may be plain JavaScript, so its types are
+ * checked.
+ */
 const problem = (plugin: Plugin): string | undefined => {
   const { name, apiVersion, provides } = plugin
   if (typeof name !== "string" || !namePattern.test(name)) {

@@ -39,8 +39,8 @@ const fileProblem = (error: ParseResult.ParseError): string => {
 }
 
 /**
- * The packages and paths to load, in order of preference: from `SVC_PLUGINS` (comma-separated), else from `svc.config.json` in
- * `directory`, else `defaults`. An empty variable counts as not set.
+ * The packages and paths to load, in order of preference: from `SVC_PLUGINS` (comma-separated), else from
+ * `svc.config.json` in `directory`, else `defaults`. An empty variable counts as not set.
  */
 export const pluginSources = Effect.fn("PluginSources.read")(function* (
   directory: string,

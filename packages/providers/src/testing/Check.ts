@@ -1,94 +1,105 @@
 import { Cause, Clock, Context, Data, Duration, Effect, Layer, type Scope } from "effect"
 
-/** What a provider does wrong, as one sentence. */
+/** A provider violates the contract. `reason` is one sentence. */
 export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly reason: string }> {
   override get message(): string {
     return this.reason
   }
 }
 
-/** One thing that a provider must do, as data: runnable with vitest (`Suite.ts`) or without. */
+/** One requirement on a provider, as data: it runs with vitest (`Suite.ts`) or with any other test runner. */
 export interface Check {
-  /** What must hold, as a sentence: "tells nothing after its scope is closed". */
+  /** The requirement as a sentence: "emits no event after the session's scope was closed". */
   readonly name: string
   readonly effect: Effect.Effect<void, CheckFailed>
 }
 
 /**
- * The provider against peers that misbehave, one layer for each that the author can stage (with a fake vendor server, say). Those
- * that are left out are not checked.
+ * The provider with a faulty peer: one layer for each fault that the author can simulate, for example with a fake
+ * vendor server. Omitted faults are not checked.
  */
 export interface Faults<I> {
-  /** The peer refuses: wrong key, 500, connection refused. */
+  /** The peer refuses: invalid key, HTTP 500, connection refused. */
   readonly refuses?: Layer.Layer<I, unknown>
-  /** The peer accepts and then never says anything. */
+  /** The peer accepts the connection and never answers. */
   readonly hangs?: Layer.Layer<I, unknown>
-  /** The peer ends the connection in the middle of the work. */
+  /** The peer closes the connection during the request. */
   readonly closesEarly?: Layer.Layer<I, unknown>
-  /** The peer sends what its protocol does not allow. */
+  /** The peer sends data that violates its protocol. */
   readonly sendsGarbage?: Layer.Layer<I, unknown>
 }
 
-/** What all suites take. */
+/** The options of all suites. */
 export interface CheckOptions<I> {
-  /** Built anew for each check. */
+  /** Built again for each check. */
   readonly layer: Layer.Layer<I, unknown>
   readonly faults?: Faults<I>
-  /** Sessions, sockets or the like that the peer still holds open; must come back to what it was. */
+  /** The number of sessions or sockets that are open at the peer. It must return to its initial value. */
   readonly openAtPeer?: Effect.Effect<number>
-  /** How long a provider may take over one step before it counts as hung. 5 s by default. */
-  readonly patience?: Duration.DurationInput
-  /** How long nothing may happen where nothing should. 100 ms by default. */
-  readonly quiet?: Duration.DurationInput
-  /** How many sessions the check for leaks opens and closes. 1,000 by default. */
+  /** How long one step of a provider may take before it counts as hung. 5 s by default. */
+  readonly deadline?: Duration.DurationInput
+  /** How long a check waits for events that must not come. 100 ms by default. */
+  readonly quietPeriod?: Duration.DurationInput
+  /** The number of sessions that the check for leaks opens and closes. 1,000 by default. */
   readonly sessions?: number
 }
 
-/** The means of a suite's checks. */
-export interface Bench<I, S> {
+/** The deadlines and waits of a suite's checks. */
+export interface Waits {
+  /** Fails the check when `effect` takes longer than the deadline. */
+  readonly within: <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | CheckFailed, R>
+  /** The error of an effect that must fail in time, with an error that `isTyped` accepts. */
+  readonly mustFail: <A, E, R>(
+    what: string,
+    effect: Effect.Effect<A, E, R>,
+    isTyped: (error: E) => boolean
+  ) => Effect.Effect<E, CheckFailed, R>
+  /** Waits until `condition` holds; fails the check at the deadline. */
+  readonly eventually: (what: string, condition: () => boolean) => Effect.Effect<void, CheckFailed>
+  /** Waits for the quiet period, so that an event that must not come would have come. */
+  readonly quiet: Effect.Effect<void>
+}
+
+/** The tools with which a suite defines its checks. */
+export interface Harness<I, S> extends Waits {
   readonly check: (name: string, body: (service: S) => Effect.Effect<void, CheckFailed, Scope.Scope>) => Check
-  /** A check against a faulty peer; none when the author cannot stage it. */
+  /** A check with a faulty peer; none when its layer was omitted. */
   readonly fault: (
     layer: Layer.Layer<I, unknown> | undefined,
     name: string,
     body: (service: S) => Effect.Effect<void, CheckFailed, Scope.Scope>
   ) => ReadonlyArray<Check>
-  /** Fails the check when `effect` takes longer than the patience. */
-  readonly within: <A, E, R>(what: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | CheckFailed, R>
-  /** Waits until `condition` holds; fails the check when it does not. */
-  readonly eventually: (what: string, condition: () => boolean) => Effect.Effect<void, CheckFailed>
-  /** Lets enough time pass that something which should not happen would have happened. */
-  readonly quiet: Effect.Effect<void>
 }
 
-/** Fails the check unless `condition` holds. `reason` says what the provider did. */
+/** Fails the check unless `condition` holds. `reason` states what the provider did. */
 export const must = (condition: boolean, reason: string): Effect.Effect<void, CheckFailed> =>
   condition ? Effect.void : new CheckFailed({ reason })
 
-/** Calls something of the provider that must not throw. */
+/** Calls a method of the provider that must not throw. */
 export const mustNotThrow = <A>(what: string, call: () => A): Effect.Effect<A, CheckFailed> =>
   Effect.try({ try: call, catch: (thrown) => new CheckFailed({ reason: `${what} threw: ${thrown}` }) })
 
-/** A typed error of a provider where none is expected. */
-export const noError =
+/** Fails the check when the provider fails with a typed error. */
+export const mustSucceed =
   (what: string) =>
   <A, E extends { readonly reason: string }, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, CheckFailed, R> =>
     Effect.mapError(effect, (error) =>
       error instanceof CheckFailed ? error : new CheckFailed({ reason: `${what} failed: ${error.reason}` })
     )
 
-/** How long a whole check may take, hung or not. */
+/** How long a whole check may take. */
 const limit = Duration.minutes(2)
-/** How often a condition is looked at. */
+/** Milliseconds between two tests of a condition. */
 const pollMs = 5
 
-export const bench = <I, S>(tag: Context.Tag<I, S>, options: CheckOptions<I>): Bench<I, S> => {
-  const patience = Duration.decode(options.patience ?? "5 seconds")
+/** The harness of a suite whose checks run against the service `tag`. */
+export const makeHarness = <I, S>(tag: Context.Tag<I, S>, options: CheckOptions<I>): Harness<I, S> => {
+  const deadline = Duration.decode(options.deadline ?? "5 seconds")
   const late = (what: string, duration: Duration.Duration) =>
-    new CheckFailed({ reason: `${what} takes longer than ${Duration.format(duration)}` })
+    new CheckFailed({ reason: `${what} took longer than ${Duration.format(duration)}` })
 
-  const within: Bench<I, S>["within"] = (what, effect) =>
-    effect.pipe(Effect.disconnect, Effect.timeoutFail({ duration: patience, onTimeout: () => late(what, patience) }))
+  const within: Waits["within"] = (what, effect) =>
+    effect.pipe(Effect.disconnect, Effect.timeoutFail({ duration: deadline, onTimeout: () => late(what, deadline) }))
 
   const make = (
     layer: Layer.Layer<I, unknown>,
@@ -98,7 +109,7 @@ export const bench = <I, S>(tag: Context.Tag<I, S>, options: CheckOptions<I>): B
     name,
     effect: within("starting the layer", Layer.build(layer)).pipe(
       Effect.mapError((error) =>
-        error instanceof CheckFailed ? error : new CheckFailed({ reason: `the layer does not start: ${error}` })
+        error instanceof CheckFailed ? error : new CheckFailed({ reason: `the layer did not start: ${error}` })
       ),
       Effect.flatMap((context) => body(Context.get(context, tag))),
       Effect.scoped,
@@ -107,7 +118,7 @@ export const bench = <I, S>(tag: Context.Tag<I, S>, options: CheckOptions<I>): B
       Effect.sandbox,
       Effect.mapError((cause) => {
         const error = Cause.squash(cause)
-        return error instanceof CheckFailed ? error : new CheckFailed({ reason: `it died: ${error}` })
+        return error instanceof CheckFailed ? error : new CheckFailed({ reason: `it died with a defect: ${error}` })
       })
     )
   })
@@ -116,16 +127,30 @@ export const bench = <I, S>(tag: Context.Tag<I, S>, options: CheckOptions<I>): B
     check: (name, body) => make(options.layer, name, body),
     fault: (layer, name, body) => (layer === undefined ? [] : [make(layer, name, body)]),
     within,
+    mustFail: (what, effect, isTyped) =>
+      Effect.flatMap(Effect.either(within(what, effect)), (result) => {
+        if (result._tag === "Right") return new CheckFailed({ reason: `${what} succeeded` })
+        const error = result.left
+        if (error instanceof CheckFailed) return error
+        return isTyped(error) ? Effect.succeed(error) : new CheckFailed({ reason: `${what} failed with ${error}` })
+      }),
     eventually: (what, condition) =>
       Effect.gen(function* () {
         const start = yield* Clock.currentTimeMillis
         while (!condition()) {
-          if ((yield* Clock.currentTimeMillis) - start > Duration.toMillis(patience)) {
-            return yield* new CheckFailed({ reason: `waited in vain for: ${what}` })
+          if ((yield* Clock.currentTimeMillis) - start > Duration.toMillis(deadline)) {
+            return yield* new CheckFailed({ reason: `${what} did not happen within ${Duration.format(deadline)}` })
           }
           yield* Effect.sleep(pollMs)
         }
       }),
-    quiet: Effect.sleep(options.quiet ?? "100 millis")
+    quiet: Effect.sleep(options.quietPeriod ?? "100 millis")
   }
 }
+
+/** Text for comparison: lower case, without punctuation, with single spaces. */
+export const normalized = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim()

@@ -1,20 +1,19 @@
 import { Effect, Fiber } from "effect"
 import type { CallLeg, DialFailed, OutgoingCall } from "../Telephony.ts"
-import { type Check, CheckFailed, must, mustNotThrow } from "./Check.ts"
+import { type Check, CheckFailed, must, mustNotThrow, mustSucceed } from "./Check.ts"
 import type { OtherBehaviour, OtherPhone } from "./Phone.ts"
 import {
   audioOf,
+  labelled,
+  labelsIn,
+  labelsOf,
   listen,
-  marked,
-  marksIn,
-  marksOf,
   type Network,
   play,
-  type TelephonyCheckOptions,
-  telephonyBench
-} from "./TelephonyBench.ts"
+  type TelephonyHarness
+} from "./TelephonyHarness.ts"
 
-/** How a phone's behaviour may be told. */
+/** The outcomes that are allowed for each behaviour of the phone. */
 const outcomes: { readonly [B in OtherBehaviour]: ReadonlyArray<DialFailed["outcome"]> } = {
   answers: [],
   busy: ["busy"],
@@ -22,11 +21,11 @@ const outcomes: { readonly [B in OtherBehaviour]: ReadonlyArray<DialFailed["outc
   rings: ["no-answer"]
 }
 
-/** What a telephone network must do that places calls; nothing is asked of others. */
-export const dialChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check> => {
-  const { check, eventually, numbers, quiet, within } = telephonyBench(options)
+/** The requirements on outbound calls. They pass when the plugin has no `outbound`. */
+export const dialChecks = (harness: TelephonyHarness): ReadonlyArray<Check> => {
+  const { check, eventually, mustFail, numbers, quiet, within } = harness
 
-  /** Runs a check against a network that dials, with another phone on it. */
+  /** A check that dials a phone with the given behaviour. */
   const dialling = (
     name: string,
     behaves: OtherBehaviour,
@@ -51,74 +50,68 @@ export const dialChecks = (options: TelephonyCheckOptions): ReadonlyArray<Check>
     )
 
   const answered = (dial: Effect.Effect<CallLeg, DialFailed>): Effect.Effect<CallLeg, CheckFailed> =>
-    Effect.mapError(within("dialling a phone that answers", dial), (error) =>
-      error instanceof CheckFailed ? error : new CheckFailed({ reason: `dialling failed: ${error.reason}` })
-    )
+    within("dial", dial).pipe(mustSucceed("dial"))
 
-  /** The error of a call that is not answered. */
+  /** The error of a call that must not be answered. */
   const failed = (dial: Effect.Effect<CallLeg, DialFailed>): Effect.Effect<DialFailed, CheckFailed> =>
-    Effect.flatMap(Effect.either(within("dialling", dial)), (result) => {
-      if (result._tag === "Right") return new CheckFailed({ reason: "it connected a phone that does not answer" })
-      const error = result.left
-      if (error instanceof CheckFailed) return error
-      return error._tag === "DialFailed"
-        ? Effect.succeed(error)
-        : new CheckFailed({ reason: `dialling failed with ${error}` })
-    })
+    mustFail("dial", dial, ({ _tag }) => _tag === "DialFailed")
 
   const refusal = (behaves: "busy" | "declines"): Check =>
-    dialling(`tells that a phone that we dial ${behaves === "busy" ? "is busy" : "declines"}`, behaves, (dial) =>
-      Effect.gen(function* () {
-        const { outcome } = yield* failed(dial())
-        yield* must(outcomes[behaves].includes(outcome), `it told "${outcome}"`)
-      })
+    dialling(
+      `dial fails with outcome ${outcomes[behaves].join(" or ")} when the phone ${behaves === "busy" ? "is busy" : "declines"}`,
+      behaves,
+      (dial) =>
+        Effect.gen(function* () {
+          const { outcome } = yield* failed(dial())
+          yield* must(outcomes[behaves].includes(outcome), `the outcome is "${outcome}"`)
+        })
     )
 
   return [
-    dialling("dials, if it says that it does, with audio both ways", "answers", (dial, { call }) =>
+    dialling("dial connects audio in both directions if outbound is provided", "answers", (dial, { call }) =>
       Effect.gen(function* () {
         const leg = yield* answered(dial())
         const events = yield* listen(leg)
-        yield* eventually("the phone's call being answered", () => call.state() === "answered")
+        yield* eventually("the answer on the phone", () => call.state() === "answered")
         yield* play(leg, 0, 10)
-        const ours = marksOf(leg.format, 0, 10)
-        yield* eventually("our audio", () => marksIn(call.heard()).join() === ours.join())
-        yield* call.send(marked(leg.format, 20))
-        const theirs = marksOf(leg.format, 20, 21)[0] ?? 0
-        yield* eventually("the phone's audio", () => marksIn(audioOf(events)).includes(theirs))
+        const agentLabels = labelsOf(leg.format, 0, 10)
+        yield* eventually("the agent's audio on the phone", () => labelsIn(call.heard()).join() === agentLabels.join())
+        yield* call.send(labelled(leg.format, 20))
+        const phoneLabel = labelsOf(leg.format, 20, 21)[0] ?? 0
+        yield* eventually("the phone's audio on the leg", () => labelsIn(audioOf(events)).includes(phoneLabel))
         yield* call.hangup
         yield* eventually("the event Ended", () => events.some(({ _tag }) => _tag === "Ended"))
       })
     ),
-    dialling("ends a call that we dialled and hang up", "answers", (dial, { call }) =>
+    dialling("hangup ends a dialled call on the phone", "answers", (dial, { call }) =>
       Effect.gen(function* () {
         const leg = yield* answered(dial())
         yield* mustNotThrow("hangup", () => leg.hangup("conformance"))
-        yield* eventually("the phone's call ending", () => call.state() === "ended")
+        yield* eventually("the end of the call on the phone", () => call.state() === "ended")
       })
     ),
     refusal("busy"),
     refusal("declines"),
-    dialling("stops the ringing within 50 ms when it is interrupted", "rings", (dial, { call }) =>
+    dialling("dial stops the ringing within 50 ms when it is interrupted", "rings", (dial, { call }) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.fork(dial())
         yield* eventually("the phone ringing", () => call.state() === "ringing")
         yield* quiet
-        yield* must(fiber.unsafePoll() === null, "it did not wait for the answer")
+        yield* must(fiber.unsafePoll() === null, "dial completed before the phone answered")
         yield* Fiber.interrupt(fiber).pipe(
           Effect.disconnect,
           Effect.timeoutFail({
             duration: 50,
-            onTimeout: () => new CheckFailed({ reason: "it goes on for more than 50 ms after its interruption" })
+            onTimeout: () => new CheckFailed({ reason: "it took longer than 50 ms to stop after its interruption" })
           })
         )
         yield* eventually("the end of the ringing", () => call.state() === "ended")
       })
     ),
-    dialling("refuses a format that it cannot do, with DialFailed", "answers", (dial) =>
+    dialling("dial fails with DialFailed when no requested format is supported", "answers", (dial) =>
       Effect.gen(function* () {
         const { outcome } = yield* failed(dial({ formats: [] }))
-        yield* must(outcome === "failed", `it told "${outcome}"`)
+        yield* must(outcome === "failed", `the outcome is "${outcome}"`)
       })
     )
   ]

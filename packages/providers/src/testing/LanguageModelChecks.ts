@@ -6,9 +6,9 @@ import {
   type ModelRequest,
   type ModelToolCall
 } from "../LanguageModel.ts"
-import { bench, type Check, CheckFailed, type CheckOptions, must, noError } from "./Check.ts"
-import { stops } from "./Interruption.ts"
-import { leavesNothing } from "./Leaks.ts"
+import { type Check, type CheckOptions, makeHarness, must, mustSucceed } from "./Check.ts"
+import { mustStop } from "./Interruption.ts"
+import { mustNotLeak } from "./Leaks.ts"
 
 type Service = typeof LanguageModel.Service
 
@@ -16,16 +16,16 @@ type Service = typeof LanguageModel.Service
 export type Prompt = Pick<ModelRequest, "messages"> & Partial<ModelRequest>
 
 export interface LanguageModelCheckOptions extends CheckOptions<LanguageModel> {
-  /** A request that is answered with a few words; exactly with `says`, where the model is that predictable. */
+  /** A request that is answered with a few words: exactly with `says`, if the model is predictable. */
   readonly text: { readonly prompt: Prompt; readonly says?: string }
-  /** A request that is answered with these tool calls, in this order (names and arguments; the ids are the model's). */
+  /** A request that is answered with these tool calls, in this order. Their ids are chosen by the model. */
   readonly tools?: { readonly prompt: Prompt; readonly calls: ReadonlyArray<Omit<ModelToolCall, "id">> }
 }
 
-/** What every language model must do. */
+/** The requirements on a language model. */
 export const languageModelChecks = (options: LanguageModelCheckOptions): ReadonlyArray<Check> => {
-  const tools = bench(LanguageModel, options)
-  const { check, eventually, fault, quiet, within } = tools
+  const harness = makeHarness(LanguageModel, options)
+  const { check, eventually, fault, mustFail, quiet, within } = harness
 
   const ask = (service: Service, prompt: Prompt, deltas: Array<ModelDelta>) =>
     Effect.suspend(() =>
@@ -36,7 +36,7 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
   const answer = (service: Service, prompt: Prompt) =>
     Effect.gen(function* () {
       const deltas: Array<ModelDelta> = []
-      yield* within("generate", ask(service, prompt, deltas)).pipe(noError("generate"))
+      yield* within("generate", ask(service, prompt, deltas)).pipe(mustSucceed("generate"))
       return deltas
     })
   const textOf = (deltas: ReadonlyArray<ModelDelta>) =>
@@ -44,14 +44,14 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
   const callsOf = (deltas: ReadonlyArray<ModelDelta>) =>
     deltas.flatMap((delta) => (delta._tag === "ToolCall" ? [delta.call] : []))
 
-  /** One Done, at the end; Usage at most once, in whole numbers. */
+  /** One Done, at the end, and at most one Usage, in whole numbers. */
   const wellFormed = (deltas: ReadonlyArray<ModelDelta>) =>
     Effect.gen(function* () {
       const done = deltas.filter(({ _tag }) => _tag === "Done").length
-      yield* must(done === 1, `it told Done ${done} times`)
-      yield* must(deltas.at(-1)?._tag === "Done", "it told something after Done")
+      yield* must(done === 1, `it emitted Done ${done} times`)
+      yield* must(deltas.at(-1)?._tag === "Done", "it emitted a delta after Done")
       const usage = deltas.flatMap((delta) => (delta._tag === "Usage" ? [delta] : []))
-      yield* must(usage.length <= 1, `it told Usage ${usage.length} times`)
+      yield* must(usage.length <= 1, `it emitted Usage ${usage.length} times`)
       for (const { inputTokens, outputTokens } of usage) {
         yield* must(
           Number.isInteger(inputTokens) && Number.isInteger(outputTokens) && inputTokens >= 0 && outputTokens >= 0,
@@ -62,26 +62,27 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
   const saysText = (deltas: ReadonlyArray<ModelDelta>) =>
     Effect.gen(function* () {
       const text = textOf(deltas)
-      yield* must(text.trim() !== "", "it said nothing")
+      yield* must(text.trim() !== "", "it emitted no text")
       const { says } = options.text
-      yield* must(says === undefined || text === says, `it said "${text}" and not "${says}"`)
+      yield* must(says === undefined || text === says, `it emitted "${text}" instead of "${says}"`)
     })
 
   const failsTyped = (service: Service) =>
     Effect.gen(function* () {
       const deltas: Array<ModelDelta> = []
-      const outcome = yield* Effect.either(within("generate", ask(service, options.text.prompt, deltas)))
-      if (outcome._tag === "Right") return yield* new CheckFailed({ reason: "generate completed as if all were well" })
-      if (outcome.left instanceof CheckFailed) return yield* outcome.left
-      yield* must(outcome.left instanceof LanguageModelError, `generate failed with ${outcome.left}`)
+      yield* mustFail(
+        "generate",
+        ask(service, options.text.prompt, deltas),
+        (error) => error instanceof LanguageModelError
+      )
       const count = deltas.length
-      yield* must(!deltas.some(({ _tag }) => _tag === "Done"), "it told Done and then failed")
+      yield* must(!deltas.some(({ _tag }) => _tag === "Done"), "it emitted Done and then failed")
       yield* quiet
-      yield* must(deltas.length === count, "it told something after it had failed")
+      yield* must(deltas.length === count, "it emitted a delta after it had failed")
     })
 
   const toolChecks = (wanted: NonNullable<LanguageModelCheckOptions["tools"]>): ReadonlyArray<Check> => [
-    check("calls tools, complete and in order, each with its own id", (service) =>
+    check("generate emits complete tool calls in order, each with its own id", (service) =>
       Effect.gen(function* () {
         const deltas = yield* answer(service, wanted.prompt)
         const calls = callsOf(deltas)
@@ -92,13 +93,13 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
         )
         yield* must(
           calls.every(({ id }) => id !== "") && new Set(calls.map(({ id }) => id)).size === calls.length,
-          "two of its calls share an id, or one has none"
+          "two of its tool calls have the same id, or one has none"
         )
         const done = deltas.find((delta) => delta._tag === "Done")
-        yield* must(done?.reason === "tool_calls", `it was done because of "${done?.reason}" and not "tool_calls"`)
+        yield* must(done?.reason === "tool_calls", `the reason of Done is "${done?.reason}" instead of "tool_calls"`)
       })
     ),
-    check("goes on from the results of its tools", (service) =>
+    check("generate accepts the results of tool calls and answers them", (service) =>
       Effect.gen(function* () {
         const calls = callsOf(yield* answer(service, wanted.prompt))
         yield* wellFormed(
@@ -121,35 +122,39 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
   ]
 
   return [
-    check("declares its models", (service) =>
+    check("declares at least one model, a discount from 0 to 1, and is healthy", (service) =>
       Effect.gen(function* () {
         yield* must(service.models.length > 0, "it declares no model")
         const discount = service.discount ?? 0
-        yield* must(discount >= 0 && discount <= 1, `its discount is ${discount}, not a share from 0 to 1`)
+        yield* must(discount >= 0 && discount <= 1, `its discount is ${discount}, which is not between 0 and 1`)
         const health = yield* within("health", service.health)
         yield* must(health.healthy, "it is not healthy")
       })
     ),
-    check("answers in order", (service) => Effect.flatMap(answer(service, options.text.prompt), saysText)),
-    check("tells Done once, last", (service) => Effect.flatMap(answer(service, options.text.prompt), wellFormed)),
-    check("completes after Done and tells nothing afterwards", (service) =>
+    check("generate emits the text of the answer in order", (service) =>
+      Effect.flatMap(answer(service, options.text.prompt), saysText)
+    ),
+    check("generate emits Done exactly once, as the last delta", (service) =>
+      Effect.flatMap(answer(service, options.text.prompt), wellFormed)
+    ),
+    check("generate completes after Done and emits nothing afterwards", (service) =>
       Effect.gen(function* () {
         const deltas = yield* answer(service, options.text.prompt)
         const count = deltas.length
         yield* quiet
-        yield* must(deltas.length === count, "it told something after it had completed")
+        yield* must(deltas.length === count, "it emitted a delta after it had completed")
       })
     ),
     ...(options.tools === undefined ? [] : toolChecks(options.tools)),
-    check("tells nothing after it was interrupted", (service) =>
+    check("generate stops when it is interrupted and emits nothing afterwards", (service) =>
       Effect.gen(function* () {
         const deltas: Array<ModelDelta> = []
         const fiber = yield* Effect.forkDaemon(ask(service, options.text.prompt, deltas))
         yield* eventually("the first delta", () => deltas.length > 0)
-        yield* stops(tools, fiber, () => deltas.length)
+        yield* mustStop(harness, fiber, () => deltas.length)
       })
     ),
-    check("keeps two requests at once apart", (service) =>
+    check("generate keeps two concurrent requests separate", (service) =>
       Effect.gen(function* () {
         const both = yield* Effect.all([answer(service, options.text.prompt), answer(service, options.text.prompt)], {
           concurrency: 2
@@ -158,9 +163,9 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
         yield* Effect.forEach(both, wellFormed)
       })
     ),
-    check("leaves nothing behind after many requests", (service) =>
-      leavesNothing(
-        tools,
+    check("many interrupted requests leave no fibers, timers or sockets behind", (service) =>
+      mustNotLeak(
+        harness,
         options,
         Effect.gen(function* () {
           const deltas: Array<ModelDelta> = []
@@ -170,16 +175,24 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
         })
       )
     ),
-    ...fault(options.faults?.refuses, "peer refuses: fails with a typed error", failsTyped),
-    ...fault(options.faults?.hangs, "peer hangs: can be interrupted", (service) =>
+    ...fault(options.faults?.refuses, "generate fails with LanguageModelError when the peer refuses", failsTyped),
+    ...fault(options.faults?.hangs, "generate can be interrupted when the peer hangs", (service) =>
       Effect.gen(function* () {
         const deltas: Array<ModelDelta> = []
         const fiber = yield* Effect.forkDaemon(ask(service, options.text.prompt, deltas))
         yield* quiet
-        yield* stops(tools, fiber, () => deltas.length)
+        yield* mustStop(harness, fiber, () => deltas.length)
       })
     ),
-    ...fault(options.faults?.closesEarly, "peer closes early: fails with a typed error", failsTyped),
-    ...fault(options.faults?.sendsGarbage, "peer sends garbage: fails with a typed error", failsTyped)
+    ...fault(
+      options.faults?.closesEarly,
+      "generate fails with LanguageModelError when the peer closes the connection early",
+      failsTyped
+    ),
+    ...fault(
+      options.faults?.sendsGarbage,
+      "generate fails with LanguageModelError when the peer sends malformed data",
+      failsTyped
+    )
   ]
 }

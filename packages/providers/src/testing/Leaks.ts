@@ -1,22 +1,22 @@
 import { Effect, Supervisor } from "effect"
-import { type Bench, type CheckFailed, type CheckOptions, must } from "./Check.ts"
+import { type CheckFailed, type CheckOptions, must, type Waits } from "./Check.ts"
 
-/** Timers and the like that come and go without being anyone's leak. */
-const slack = 20
+/** Timers and the like that exist for a moment and are not leaks. */
+const tolerance = 20
 
 /**
- * Runs `session` many times, and fails when fibers, timers, sockets or what the author counts at the peer have grown with it.
- * Memory is not looked at, because it says nothing reliable in a test; nor are timers that were unref'ed.
+ * Runs `session` many times, and fails the check when the number of fibers, timers, sockets or sessions at the peer has
+ * grown. Memory and unref'ed timers are not counted.
  */
-export const leavesNothing = <I, S, R>(
-  bench: Bench<I, S>,
+export const mustNotLeak = <I, R>(
+  { quiet }: Waits,
   options: CheckOptions<I>,
   session: Effect.Effect<void, CheckFailed, R>
 ): Effect.Effect<void, CheckFailed, R> =>
   Effect.gen(function* () {
     const fibers = yield* Supervisor.track
     const count = Effect.gen(function* () {
-      yield* bench.quiet
+      yield* quiet
       return {
         fibers: (yield* fibers.value).length,
         resources: process.getActiveResourcesInfo().length,
@@ -25,17 +25,17 @@ export const leavesNothing = <I, S, R>(
     })
     const sessions = options.sessions ?? 1000
     yield* Effect.gen(function* () {
-      // The first ones may set up what all share: a pool, a cache.
+      // The first sessions may create shared resources, such as a pool or a cache.
       yield* Effect.repeatN(session, 9)
       const before = yield* count
       yield* Effect.repeatN(session, sessions - 1)
       const after = yield* count
-      const grown = (kind: keyof typeof before) => after[kind] - before[kind]
-      yield* must(grown("fibers") <= slack, `${grown("fibers")} fibers are left over from ${sessions} sessions`)
+      const growth = (kind: keyof typeof before) => after[kind] - before[kind]
+      yield* must(growth("fibers") <= tolerance, `${sessions} sessions left ${growth("fibers")} fibers behind`)
       yield* must(
-        grown("resources") <= slack,
-        `${grown("resources")} timers or sockets are left over from ${sessions} sessions`
+        growth("resources") <= tolerance,
+        `${sessions} sessions left ${growth("resources")} timers or sockets behind`
       )
-      yield* must(grown("peer") <= 0, `the peer still holds ${grown("peer")} of ${sessions} sessions`)
+      yield* must(growth("peer") <= 0, `${growth("peer")} of ${sessions} sessions are still open at the peer`)
     }).pipe(Effect.supervised(fibers))
   })

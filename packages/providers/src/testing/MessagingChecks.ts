@@ -1,14 +1,14 @@
 import { Effect, Queue, Stream } from "effect"
 import type { IncomingSms, Messaging, OutgoingSms } from "../Messaging.ts"
-import { type Check, CheckFailed, must } from "./Check.ts"
-import type { TelephonyBench, TelephonyCheckOptions } from "./TelephonyBench.ts"
+import { type Check, must, mustSucceed } from "./Check.ts"
+import type { TelephonyCheckOptions, TelephonyHarness } from "./TelephonyHarness.ts"
 
-/** What a telephone network must do with text messages, if it says that it has any. */
+/** The requirements on the text messages of a telephone network. They pass when it has no `sms`. */
 export const messagingChecks = (
-  { check, eventually, numbers, quiet, within }: TelephonyBench,
+  { check, eventually, mustFail, numbers, quiet, within }: TelephonyHarness,
   options: TelephonyCheckOptions
 ): ReadonlyArray<Check> => {
-  /** One to the phone; `from` is ours. */
+  /** A message from the platform to the phone. */
   const sms = (id: string, more: Partial<OutgoingSms> = {}): OutgoingSms => ({
     id,
     to: numbers.from,
@@ -19,47 +19,41 @@ export const messagingChecks = (
   })
   const send = (messaging: Messaging, message: OutgoingSms) =>
     within(
-      "sending a message",
+      "send",
       Effect.suspend(() => messaging.send(message))
-    ).pipe(
-      Effect.mapError((error) =>
-        error instanceof CheckFailed ? error : new CheckFailed({ reason: `the message failed: ${error.reason}` })
-      )
-    )
-  const told = ({ from, message, to }: Pick<OutgoingSms, "from" | "to" | "message">) => `${from} ${to} ${message}`
+    ).pipe(mustSucceed("send"))
+  const summary = ({ from, message, to }: Pick<OutgoingSms, "from" | "to" | "message">) => `${from} ${to} ${message}`
 
   return [
-    check(
-      "brings messages to the phone, each once and unchanged, if it says that it sends them",
-      ({ phone, ring, telephony }) =>
-        Effect.gen(function* () {
-          const { sms: messaging } = telephony
-          if (messaging === undefined) return
-          // On some networks a phone is known by its calls.
-          yield* ring
-          const received = phone.messages
-          if (received === undefined) return yield* must(false, "the phone of this suite does not tell its messages")
-          const all = [
-            ...Array.from({ length: 20 }, (_, n) => sms(`m${n}`)),
-            sms("named", { from: "Conformance".slice(0, 11), sender_type: "alphanumeric" })
-          ]
-          yield* Effect.forEach(all, (message) => send(messaging, message), { concurrency: "unbounded", discard: true })
-          yield* eventually("the messages on the phone", () => received().length >= all.length)
-          yield* quiet
-          const got = received().map(told).sort().join("\n")
-          yield* must(got === all.map(told).sort().join("\n"), `the phone got ${got}`)
-        })
+    check("send delivers each text message once and unchanged if sms is provided", ({ phone, ring, telephony }) =>
+      Effect.gen(function* () {
+        const { sms: messaging } = telephony
+        if (messaging === undefined) return
+        // Some networks know a phone only after it has called.
+        yield* ring
+        const received = phone.messages
+        if (received === undefined) return yield* must(false, "sms is provided; give the phone `messages`")
+        const all = [
+          ...Array.from({ length: 20 }, (_, n) => sms(`m${n}`)),
+          sms("named", { from: "Conformance".slice(0, 11), sender_type: "alphanumeric" })
+        ]
+        yield* Effect.forEach(all, (message) => send(messaging, message), { concurrency: "unbounded", discard: true })
+        yield* eventually("the delivery of all messages to the phone", () => received().length >= all.length)
+        yield* quiet
+        const got = received().map(summary).sort().join("\n")
+        yield* must(got === all.map(summary).sort().join("\n"), `the phone received ${got}`)
+      })
     ),
-    check("fails a message that the network refuses, with SmsFailed", ({ telephony }) =>
+    check("send fails with SmsFailed when the network refuses the text message", ({ telephony }) =>
       Effect.gen(function* () {
         const { sms: messaging } = telephony
         if (messaging === undefined || options.refusesSms === undefined) return
         const refused = sms("refused", { to: options.refusesSms })
-        const failure = yield* within("a refusal", Effect.either(Effect.suspend(() => messaging.send(refused))))
-        yield* must(failure._tag === "Left", "it told that the message was sent")
+        const send = Effect.suspend(() => messaging.send(refused))
+        yield* mustFail("send", send, (error) => error._tag === "SmsFailed")
       })
     ),
-    check("brings messages of the phone in, in order", ({ phone, telephony }) =>
+    check("incoming emits the phone's text messages in order", ({ phone, telephony }) =>
       Effect.gen(function* () {
         const { sms: messaging } = telephony
         const { text } = phone
@@ -69,7 +63,10 @@ export const messagingChecks = (
         const all = ["one", "two", "three"].map((message) => ({ from: numbers.from, to: numbers.to, message }))
         yield* Effect.forEach(all, text, { discard: true })
         const got = yield* within("the messages", Effect.replicateEffect(Queue.take(arrived), all.length))
-        yield* must(got.map(told).join("\n") === all.map(told).join("\n"), `it brought ${got.map(told).join(", ")}`)
+        yield* must(
+          got.map(summary).join("\n") === all.map(summary).join("\n"),
+          `incoming emitted ${got.map(summary).join(", ")}`
+        )
       })
     )
   ]

@@ -1,16 +1,16 @@
 import { Effect, Fiber, Option, type Scope, Stream } from "effect"
 import { ObjectStore, ObjectStoreError, type ObjectWriter } from "../ObjectStore.ts"
-import { bench, type Check, CheckFailed, type CheckOptions, must, noError } from "./Check.ts"
-import { leavesNothing } from "./Leaks.ts"
+import { type Check, CheckFailed, type CheckOptions, makeHarness, must, mustSucceed } from "./Check.ts"
+import { mustNotLeak } from "./Leaks.ts"
 
 type Service = typeof ObjectStore.Service
 
 export interface ObjectStoreCheckOptions extends CheckOptions<ObjectStore> {
-  /** Fetches a presigned URL: the bytes, or undefined when it is refused. Without it such URLs are not checked. */
+  /** Downloads a presigned URL: the bytes, or undefined when it is refused. Without it `presign` is not checked. */
   readonly fetch?: (url: string) => Effect.Effect<Uint8Array | undefined>
 }
 
-/** Bytes that tell where they belong. */
+/** Bytes that identify their object and position. */
 const bytesOf = (seed: number, length: number): Uint8Array =>
   Uint8Array.from({ length }, (_, i) => (seed * 31 + i * 7 + (i >> 8)) & 255)
 
@@ -28,18 +28,18 @@ const joined = (parts: Iterable<Uint8Array>): Uint8Array => {
 const same = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, i) => byte === b[i])
 
 let keys = 0
-/** A key that nobody has used, whatever store we are let loose on. */
+/** A new key, also in a store that is in use. */
 const newKey = (): string => `conformance/${crypto.randomUUID()}/${keys++}.bin`
 
-/** What every object store must do. */
+/** The requirements on an object store. */
 export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArray<Check> => {
-  const tools = bench(ObjectStore, options)
-  const { check, fault, quiet, within } = tools
+  const harness = makeHarness(ObjectStore, options)
+  const { check, fault, mustFail, quiet, within } = harness
   const steps = <A, R>(what: string, effect: Effect.Effect<A, ObjectStoreError | CheckFailed, R>) =>
-    noError(what)(within(what, effect))
+    mustSucceed(what)(within(what, effect))
 
   const begin = (service: Service, key: string): Effect.Effect<ObjectWriter, CheckFailed, Scope.Scope> =>
-    noError("write")(service.write(key, "application/octet-stream"))
+    mustSucceed("write")(service.write(key, "application/octet-stream"))
   const append = (writer: ObjectWriter, bytes: Uint8Array) => steps("append", writer.append(bytes))
   const put = (service: Service, key: string, ...parts: ReadonlyArray<Uint8Array>) =>
     Effect.scoped(
@@ -60,26 +60,24 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
   const holds = (service: Service, key: string, bytes: Uint8Array) =>
     Effect.gen(function* () {
       const size = yield* sizeOf(service, key)
-      yield* must(Option.isSome(size), "the object is not there")
+      yield* must(Option.isSome(size), "the object does not exist")
       yield* must(
         Option.contains(size, bytes.length),
         `its size is ${Option.getOrNull(size)} instead of ${bytes.length}`
       )
-      yield* must(same(yield* get(service, key), bytes), "other bytes are read than were written")
+      yield* must(
+        same(yield* get(service, key), bytes),
+        "the bytes that were read differ from the bytes that were written"
+      )
     })
   const isAbsent = (service: Service, key: string) =>
     Effect.gen(function* () {
       const size = yield* sizeOf(service, key)
-      yield* must(Option.isNone(size), "it tells a size")
+      yield* must(Option.isNone(size), "size returned a size")
       yield* failsTyped("reading it", Stream.runDrain(service.read(key)))
     })
   const failsTyped = (what: string, effect: Effect.Effect<unknown, ObjectStoreError>) =>
-    Effect.gen(function* () {
-      const outcome = yield* Effect.either(within(what, effect))
-      if (outcome._tag === "Right") return yield* new CheckFailed({ reason: `${what} completed as if it had worked` })
-      if (outcome.left instanceof CheckFailed) return yield* outcome.left
-      yield* must(outcome.left instanceof ObjectStoreError, `${what} failed with ${outcome.left}`)
-    })
+    mustFail(what, effect, (error) => error instanceof ObjectStoreError)
   const allFail = (service: Service) =>
     Effect.gen(function* () {
       const key = newKey()
@@ -103,7 +101,7 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         yield* must(health.healthy, "it is not healthy")
       })
     ),
-    check("keeps what was appended, in its order", (service) =>
+    check("stores the appended bytes in order", (service) =>
       Effect.gen(function* () {
         const key = newKey()
         const parts = [1, 2, 3, 4].map((n) => bytesOf(n, 1000 * n))
@@ -111,14 +109,14 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         yield* holds(service, key, joined(parts))
       })
     ),
-    check("keeps an object of no bytes", (service) =>
+    check("stores an empty object", (service) =>
       Effect.gen(function* () {
         const key = newKey()
         yield* put(service, key)
         yield* holds(service, key, new Uint8Array(0))
       })
     ),
-    check("keeps the bytes of an array that is used again after the append", (service) =>
+    check("append does not keep a reference to the array", (service) =>
       Effect.scoped(
         Effect.gen(function* () {
           const key = newKey()
@@ -131,7 +129,7 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         })
       )
     ),
-    check("has no object before it is finished", (service) =>
+    check("an object does not exist before finish", (service) =>
       Effect.scoped(
         Effect.gen(function* () {
           const key = newKey()
@@ -143,7 +141,7 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         })
       )
     ),
-    check("keeps the former object until the new one of its key is finished", (service) =>
+    check("an existing object is replaced only by finish", (service) =>
       Effect.scoped(
         Effect.gen(function* () {
           const key = newKey()
@@ -156,7 +154,7 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         })
       )
     ),
-    check("reads any part", (service) =>
+    check("read returns exactly the requested range", (service) =>
       Effect.gen(function* () {
         const key = newKey()
         const bytes = bytesOf(5, 200_000)
@@ -172,13 +170,13 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
           const part = yield* get(service, key, { start, end })
           yield* must(
             same(part, bytes.subarray(start, end)),
-            `bytes ${start} to ${end} are read as ${part.length} others`
+            `reading the bytes from ${start} to ${end} returned ${part.length} other bytes`
           )
         }
       })
     ),
-    check("tells of an unknown object that it is not there", (service) => isAbsent(service, newKey())),
-    check("removes an object, and is not troubled by what is not there", (service) =>
+    check("size returns none and read fails for an unknown object", (service) => isAbsent(service, newKey())),
+    check("remove deletes one object and succeeds for an unknown one", (service) =>
       Effect.gen(function* () {
         const [key, other] = [newKey(), newKey()]
         yield* put(service, key, bytesOf(1, 100))
@@ -189,7 +187,7 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         yield* holds(service, other, bytesOf(2, 100))
       })
     ),
-    check("makes an object of what a writer has left that is gone, or has none", (service) =>
+    check("recover makes an object of a prefix of what an unfinished writer appended, or returns none", (service) =>
       Effect.gen(function* () {
         const key = newKey()
         const parts = [bytesOf(1, 7000), bytesOf(2, 7000)]
@@ -202,33 +200,33 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         yield* isAbsent(service, key)
         const size = yield* steps("recover", service.recover(key))
         if (Option.isNone(size)) return yield* isAbsent(service, key)
-        yield* must(size.value <= 14_000, "there is more than was appended")
+        yield* must(size.value <= 14_000, "the object is longer than what was appended")
         yield* holds(service, key, joined(parts).subarray(0, size.value))
         const again = yield* steps("recover", service.recover(key))
-        yield* must(Option.contains(again, size.value), "recovering it again gives another size")
+        yield* must(Option.contains(again, size.value), "a second recover returned another size")
       })
     ),
-    check("recovers an object that was finished, and nothing where nothing is", (service) =>
+    check("recover returns the size of a finished object and none for an unknown one", (service) =>
       Effect.gen(function* () {
         const key = newKey()
         yield* put(service, key, bytesOf(1, 300))
         const size = yield* steps("recover", service.recover(key))
-        yield* must(Option.contains(size, 300), "a finished object has not its size")
+        yield* must(Option.contains(size, 300), "recover did not return the size of a finished object")
         yield* holds(service, key, bytesOf(1, 300))
         const none = yield* steps("recover", service.recover(newKey()))
-        yield* must(Option.isNone(none), "it recovers what never was")
+        yield* must(Option.isNone(none), "recover returned a size for an unknown object")
       })
     ),
-    check("removes what a writer has left", (service) =>
+    check("remove deletes what an unfinished writer appended", (service) =>
       Effect.gen(function* () {
         const key = newKey()
         yield* Effect.scoped(Effect.flatMap(begin(service, key), (writer) => append(writer, bytesOf(1, 100))))
         yield* steps("remove", service.remove(key))
         const left = yield* steps("recover", service.recover(key))
-        yield* must(Option.isNone(left), "it can still be recovered")
+        yield* must(Option.isNone(left), "it can still be recovered after remove")
       })
     ),
-    check("keeps 50 objects that are written at once apart", (service) =>
+    check("keeps 50 concurrently written objects separate", (service) =>
       Effect.gen(function* () {
         const all = Array.from({ length: 50 }, (_, n) => ({ key: newKey(), n }))
         yield* Effect.forEach(all, ({ key, n }) => put(service, key, bytesOf(n, 400), bytesOf(n + 1, 400)), {
@@ -238,7 +236,7 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         yield* Effect.forEach(all, ({ key, n }) => holds(service, key, joined([bytesOf(n, 400), bytesOf(n + 1, 400)])))
       })
     ),
-    check("refuses keys that are none with a typed error", (service) =>
+    check("write, read and remove fail with ObjectStoreError for an invalid key", (service) =>
       Effect.forEach(["", "/a", "a//b", "../a", "a/../b", "a/.b", "A b", "a\\b", "a\0b"], (key) =>
         Effect.gen(function* () {
           yield* failsTyped(`write of "${key}"`, Effect.scoped(service.write(key, "text/plain")))
@@ -247,12 +245,12 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
         })
       )
     ),
-    check("leaves nothing behind of objects that are read in part and writers that are given up", (service) =>
+    check("many partial reads and unfinished writers leave no fibers, timers or sockets behind", (service) =>
       Effect.gen(function* () {
         const key = newKey()
         yield* put(service, key, bytesOf(1, 200_000))
-        yield* leavesNothing(
-          tools,
+        yield* mustNotLeak(
+          harness,
           options,
           Effect.gen(function* () {
             yield* steps("read", Stream.runDrain(Stream.take(service.read(key), 1)))
@@ -262,10 +260,18 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
       })
     ),
     ...(options.fetch === undefined ? [] : presigning(options.fetch)),
-    ...fault(options.faults?.refuses, "peer refuses: fails with typed errors", allFail),
-    ...fault(options.faults?.closesEarly, "peer closes early: fails with typed errors", allFail),
-    ...fault(options.faults?.sendsGarbage, "peer sends garbage: fails with typed errors", allFail),
-    ...fault(options.faults?.hangs, "peer hangs: can be interrupted", (service) =>
+    ...fault(options.faults?.refuses, "all methods fail with ObjectStoreError when the peer refuses", allFail),
+    ...fault(
+      options.faults?.closesEarly,
+      "all methods fail with ObjectStoreError when the peer closes the connection early",
+      allFail
+    ),
+    ...fault(
+      options.faults?.sendsGarbage,
+      "all methods fail with ObjectStoreError when the peer sends malformed data",
+      allFail
+    ),
+    ...fault(options.faults?.hangs, "size can be interrupted when the peer hangs", (service) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.forkDaemon(service.size(newKey()))
         yield* quiet
@@ -276,17 +282,17 @@ export const objectStoreChecks = (options: ObjectStoreCheckOptions): ReadonlyArr
 
   function presigning(fetch: NonNullable<ObjectStoreCheckOptions["fetch"]>): ReadonlyArray<Check> {
     return [
-      check("presigns URLs that give the object to anybody, and cannot be altered", (service) =>
+      check("presign returns a URL that downloads its object and no other", (service) =>
         Effect.gen(function* () {
-          if (service.presign === undefined) return yield* new CheckFailed({ reason: "it does not presign" })
+          if (service.presign === undefined) return yield* new CheckFailed({ reason: "it has no presign" })
           const [key, other] = [newKey(), newKey()]
           yield* put(service, key, bytesOf(1, 300))
           yield* put(service, other, bytesOf(2, 300))
           const url = yield* steps("presign", service.presign(key, 60))
           const got = yield* within("fetching", fetch(url))
-          yield* must(got !== undefined && same(got, bytesOf(1, 300)), "the URL does not give the object")
+          yield* must(got !== undefined && same(got, bytesOf(1, 300)), "the URL does not return the object")
           const foreign = yield* within("fetching", fetch(url.replace(key, other)))
-          yield* must(foreign === undefined, "the URL of one object opens another")
+          yield* must(foreign === undefined, "a URL that was changed to another key returns that object")
         })
       )
     ]

@@ -1,6 +1,6 @@
 import { type ObjectStoreCheckOptions, objectStoreChecks } from "./ObjectStoreChecks.ts"
 import { type SuiteOptions, suite } from "./Suite.ts"
 
-/** Registers, in vitest, what every object store must do. */
+/** Registers the checks of an object store as vitest tests. */
 export const objectStoreSuite = (options: SuiteOptions & ObjectStoreCheckOptions): void =>
   suite(options, objectStoreChecks(options))

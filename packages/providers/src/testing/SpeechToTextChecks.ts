@@ -1,31 +1,39 @@
 import { Effect, Exit, Scope } from "effect"
 import { type SpeechEvent, SpeechToText, SpeechToTextError } from "../SpeechToText.ts"
-import { bench, type Check, CheckFailed, type CheckOptions, must, mustNotThrow, noError } from "./Check.ts"
-import { stops } from "./Interruption.ts"
-import { leavesNothing } from "./Leaks.ts"
-import { words } from "./Words.ts"
+import {
+  type Check,
+  CheckFailed,
+  type CheckOptions,
+  makeHarness,
+  must,
+  mustNotThrow,
+  mustSucceed,
+  normalized
+} from "./Check.ts"
+import { mustStop } from "./Interruption.ts"
+import { mustNotLeak } from "./Leaks.ts"
 
 type Service = typeof SpeechToText.Service
 
 export interface SpeechToTextCheckOptions extends CheckOptions<SpeechToText> {
-  /** 20 ms frames of PCM16 in which a voice says `text`. */
+  /** 20 ms frames of PCM16 that speak `text`. */
   readonly speak: (text: string, sampleRate: number) => Effect.Effect<ReadonlyArray<Int16Array>>
-  /** Two phrases that the recognizer is sure to understand. */
+  /** Two phrases that the provider transcribes reliably. */
   readonly phrases?: readonly [string, string]
-  /** Silence that ends an utterance, in 20 ms frames; 100 (2 s) by default. */
+  /** The silence that ends an utterance, in 20 ms frames; 100 (2 s) by default. */
   readonly pauseFrames?: number
-  /** Time to let pass after each frame; none by default. Recognizers that live in real time want 20 ms. */
+  /** A pause after each frame; none by default. Providers that work in real time need 20 ms. */
   readonly pace?: Effect.Effect<void>
 }
 
-/** What every recognizer must do. */
+/** The requirements on a speech-to-text provider. */
 export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyArray<Check> => {
-  const tools = bench(SpeechToText, options)
-  const { check, eventually, fault, quiet, within } = tools
+  const harness = makeHarness(SpeechToText, options)
+  const { check, eventually, fault, quiet, within } = harness
   const [first, second] = options.phrases ?? ["hello world", "good bye"]
   const pace = options.pace ?? Effect.yieldNow()
 
-  const raw = (service: Service, sampleRate: number, onEvent: (event: SpeechEvent) => void) =>
+  const openWith = (service: Service, sampleRate: number, onEvent: (event: SpeechEvent) => void) =>
     Effect.suspend(() =>
       service.open({
         callId: "call_conformance",
@@ -41,13 +49,13 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
       const events: Array<SpeechEvent> = []
       const session = yield* within(
         "open",
-        raw(service, sampleRate, (event) => events.push(event))
+        openWith(service, sampleRate, (event) => events.push(event))
       )
       return { session, events }
     })
   type Listening = Effect.Effect.Success<ReturnType<typeof open>>
   const listen = (service: Service, sampleRate = service.capabilities.sampleRates[0] ?? 8000) =>
-    noError("open")(open(service, sampleRate))
+    mustSucceed("open")(open(service, sampleRate))
 
   const feed = ({ session }: Listening, frames: ReadonlyArray<Int16Array>) =>
     Effect.forEach(
@@ -63,12 +71,12 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
   const pause = (sampleRate: number) =>
     Array.from({ length: options.pauseFrames ?? 100 }, () => new Int16Array(sampleRate / 50))
   const finals = ({ events }: Listening) =>
-    words(events.flatMap((event) => (event._tag === "Final" ? [event.text] : [])).join(" "))
+    normalized(events.flatMap((event) => (event._tag === "Final" ? [event.text] : [])).join(" "))
   const finish = ({ session }: Listening) => within("finish", session.finish)
   const failures = ({ events }: Listening) => events.filter(({ _tag }) => _tag === "Failed").length
 
-  /** What a session may do when its peer breaks: say so once and then nothing, or go on hearing. */
-  const survives = (service: Service) =>
+  /** When the peer fails, a session may emit Failed once as its last event, or continue to transcribe. */
+  const failsOrContinues = (service: Service) =>
     Effect.gen(function* () {
       const opened = yield* Effect.either(open(service, rateOf(service)))
       if (opened._tag === "Left") {
@@ -85,15 +93,15 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
       yield* finish(listening)
       yield* quiet
       const count = failures(listening)
-      yield* must(count <= 1, `it told ${count} failures`)
+      yield* must(count <= 1, `it emitted Failed ${count} times`)
       if (count === 1) {
-        return yield* must(listening.events.at(-1)?._tag === "Failed", "it told something after Failed")
+        return yield* must(listening.events.at(-1)?._tag === "Failed", "it emitted an event after Failed")
       }
-      yield* must(finals(listening).includes(words(first)), "it neither told Failed nor heard the words")
+      yield* must(finals(listening).includes(normalized(first)), "it emitted neither Failed nor the words")
     })
 
   return [
-    check("declares languages and sample rates", (service) =>
+    check("declares at least one language and one sample rate, and is healthy", (service) =>
       Effect.gen(function* () {
         yield* must(service.capabilities.languages.length > 0, "it declares no language")
         yield* must(service.capabilities.sampleRates.length > 0, "it declares no sample rate")
@@ -101,17 +109,19 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         yield* must(health.healthy, "it is not healthy")
       })
     ),
-    check("hears at every sample rate that it declares", (service) =>
+    check("transcribes speech at every declared sample rate", (service) =>
       Effect.forEach(service.capabilities.sampleRates, (rate) =>
         Effect.gen(function* () {
           const listening = yield* listen(service, rate)
           yield* feed(listening, yield* options.speak(first, rate))
           yield* feed(listening, pause(rate))
-          yield* eventually(`"${first}" at ${rate} Hz`, () => finals(listening).includes(words(first)))
+          yield* eventually(`the transcript "${first}" at ${rate} Hz`, () =>
+            finals(listening).includes(normalized(first))
+          )
         }).pipe(Effect.scoped)
       )
     ),
-    check("tells what was said in order, each utterance once", (service) =>
+    check("emits the words of each utterance once and in order", (service) =>
       Effect.gen(function* () {
         const listening = yield* listen(service)
         const rate = rateOf(service)
@@ -119,46 +129,49 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
           yield* feed(listening, yield* options.speak(phrase, rate))
           yield* feed(listening, pause(rate))
         }
-        yield* eventually(`"${second}"`, () => finals(listening).includes(words(second)))
+        yield* eventually(`the transcript "${second}"`, () => finals(listening).includes(normalized(second)))
         yield* finish(listening)
         const heard = finals(listening)
-        yield* must(heard === `${words(first)} ${words(second)}`, `it heard "${heard}"`)
+        yield* must(heard === `${normalized(first)} ${normalized(second)}`, `it transcribed "${heard}"`)
         for (const event of listening.events) {
           if (event._tag !== "Final") continue
-          yield* must(event.confidence >= 0 && event.confidence <= 1, `a confidence is ${event.confidence}`)
+          yield* must(
+            event.confidence >= 0 && event.confidence <= 1,
+            `the confidence ${event.confidence} is not between 0 and 1`
+          )
         }
       })
     ),
-    check("gives the last words before finish completes", (service) =>
+    check("emits the last words before finish completes, and nothing afterwards", (service) =>
       Effect.gen(function* () {
         const listening = yield* listen(service)
         yield* feed(listening, yield* options.speak(first, rateOf(service)))
         yield* finish(listening)
         const [heard, count] = [finals(listening), listening.events.length]
-        yield* must(heard.includes(words(first)), `when finish completed it had heard "${heard}"`)
+        yield* must(heard.includes(normalized(first)), `when finish completed, the transcript was "${heard}"`)
         yield* quiet
-        yield* must(listening.events.length === count, "it told something after finish had completed")
+        yield* must(listening.events.length === count, "it emitted an event after finish had completed")
       })
     ),
-    check("tells the end of a turn after its words, if and only if it says that it does", (service) =>
+    check("emits EndOfTurn after the words of a turn if and only if it declares endpointing", (service) =>
       Effect.gen(function* () {
         const listening = yield* listen(service)
         yield* feed(listening, yield* options.speak(first, rateOf(service)))
         yield* feed(listening, pause(rateOf(service)))
-        yield* eventually(`"${first}"`, () => finals(listening).includes(words(first)))
+        yield* eventually(`the transcript "${first}"`, () => finals(listening).includes(normalized(first)))
         const ends = () => listening.events.findIndex(({ _tag }) => _tag === "EndOfTurn")
         if (service.capabilities.endpointing === "none") {
           yield* quiet
-          return yield* must(ends() < 0, "it told the end of a turn, but declares no endpointing")
+          return yield* must(ends() < 0, "it emitted EndOfTurn, but declares no endpointing")
         }
-        yield* eventually("the end of the turn", () => ends() >= 0)
+        yield* eventually("the event EndOfTurn", () => ends() >= 0)
         yield* must(
           listening.events.findIndex(({ _tag }) => _tag === "Final") < ends(),
-          "the end of the turn came before its words"
+          "EndOfTurn came before the words of the turn"
         )
       })
     ),
-    check("does not keep the frames that it is given", (service) =>
+    check("push does not keep a reference to the frame", (service) =>
       Effect.gen(function* () {
         const listening = yield* listen(service)
         const rate = rateOf(service)
@@ -169,10 +182,10 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
           shared.fill(0x55)
           yield* pace
         }
-        yield* eventually(`"${first}"`, () => finals(listening).includes(words(first)))
+        yield* eventually(`the transcript "${first}"`, () => finals(listening).includes(normalized(first)))
       })
     ),
-    check("takes every frame without throwing, also empty, odd and late ones", (service) =>
+    check("push accepts empty, odd-sized and late frames without throwing", (service) =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const listening = yield* Scope.extend(listen(service), scope)
@@ -185,7 +198,7 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         yield* feed(listening, odd)
       })
     ),
-    check("tells nothing after its scope is closed", (service) =>
+    check("emits no event after the session's scope was closed", (service) =>
       Effect.gen(function* () {
         const frames = yield* options.speak(first, rateOf(service))
         const scope = yield* Scope.make()
@@ -196,10 +209,10 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         const count = listening.events.length
         yield* feed(listening, [...pause(rateOf(service)), ...frames])
         yield* quiet
-        yield* must(listening.events.length === count, "it told something after its scope was closed")
+        yield* must(listening.events.length === count, "it emitted an event after its scope was closed")
       })
     ),
-    check("keeps sessions apart", (service) =>
+    check("keeps two concurrent sessions separate", (service) =>
       Effect.gen(function* () {
         const rate = rateOf(service)
         const both = [yield* listen(service), yield* listen(service)] as const
@@ -215,12 +228,12 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         yield* finish(both[0])
         yield* finish(both[1])
         const heard = `${finals(both[0])} | ${finals(both[1])}`
-        yield* must(heard === `${words(first)} | ${words(second)}`, `two sessions heard "${heard}"`)
+        yield* must(heard === `${normalized(first)} | ${normalized(second)}`, `two sessions transcribed "${heard}"`)
       })
     ),
-    check("leaves nothing behind after many sessions", (service) =>
-      leavesNothing(
-        tools,
+    check("many sessions leave no fibers, timers or sockets behind", (service) =>
+      mustNotLeak(
+        harness,
         options,
         Effect.scoped(
           Effect.flatMap(listen(service), (listening) =>
@@ -229,30 +242,41 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         )
       )
     ),
-    ...fault(options.faults?.refuses, "peer refuses: says so with a typed error", (service) =>
-      Effect.gen(function* () {
-        const opened = yield* Effect.either(open(service, rateOf(service)))
-        if (opened._tag === "Right") {
-          return yield* eventually("the event Failed", () => failures(opened.right) === 1)
-        }
-        const error = opened.left
-        if (error instanceof CheckFailed) return yield* error
-        yield* must(error instanceof SpeechToTextError, `open failed with ${error}`)
-      })
+    ...fault(
+      options.faults?.refuses,
+      "open fails with SpeechToTextError or the session emits Failed when the peer refuses",
+      (service) =>
+        Effect.gen(function* () {
+          const opened = yield* Effect.either(open(service, rateOf(service)))
+          if (opened._tag === "Right") {
+            return yield* eventually("the event Failed", () => failures(opened.right) === 1)
+          }
+          const error = opened.left
+          if (error instanceof CheckFailed) return yield* error
+          yield* must(error instanceof SpeechToTextError, `open failed with ${error}`)
+        })
     ),
-    ...fault(options.faults?.hangs, "peer hangs: opening and finishing can be interrupted", (service) =>
+    ...fault(options.faults?.hangs, "open and finish can be interrupted when the peer hangs", (service) =>
       Effect.gen(function* () {
-        // Uninterrupted until now, wherever it hangs: in open or in finish.
-        const fiber = yield* raw(service, rateOf(service), () => {}).pipe(
+        // It may hang in open or in finish.
+        const fiber = yield* openWith(service, rateOf(service), () => {}).pipe(
           Effect.flatMap((session) => session.finish),
           Effect.scoped,
           Effect.forkDaemon
         )
         yield* quiet
-        yield* stops(tools, fiber, () => 0)
+        yield* mustStop(harness, fiber, () => 0)
       })
     ),
-    ...fault(options.faults?.closesEarly, "peer closes early: tells Failed once, or goes on hearing", survives),
-    ...fault(options.faults?.sendsGarbage, "peer sends garbage: tells Failed once, or goes on hearing", survives)
+    ...fault(
+      options.faults?.closesEarly,
+      "a session emits Failed once or continues when the peer closes the connection early",
+      failsOrContinues
+    ),
+    ...fault(
+      options.faults?.sendsGarbage,
+      "a session emits Failed once or continues when the peer sends malformed data",
+      failsOrContinues
+    )
   ]
 }

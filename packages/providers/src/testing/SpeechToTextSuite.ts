@@ -1,6 +1,6 @@
 import { type SpeechToTextCheckOptions, speechToTextChecks } from "./SpeechToTextChecks.ts"
 import { type SuiteOptions, suite } from "./Suite.ts"
 
-/** Registers, in vitest, what every speech-to-text provider must do. */
+/** Registers the checks of a speech-to-text provider as vitest tests. */
 export const speechToTextSuite = (options: SuiteOptions & SpeechToTextCheckOptions): void =>
   suite(options, speechToTextChecks(options))

@@ -3,9 +3,9 @@ import type { Check } from "./Check.ts"
 import { inVirtualTime } from "./VirtualTime.ts"
 
 export interface SuiteOptions {
-  /** Heading in vitest's report. */
+  /** The heading in vitest's report. */
   readonly name: string
-  /** `virtual`: see {@link inVirtualTime}. `real` by default, as providers with sockets need it. */
+  /** `real` by default, which providers with sockets need. `virtual`: see {@link inVirtualTime}. */
   readonly time?: "real" | "virtual"
 }
 

@@ -1,7 +1,7 @@
 import { type SuiteOptions, suite } from "./Suite.ts"
-import type { TelephonyCheckOptions } from "./TelephonyBench.ts"
 import { telephonyChecks } from "./TelephonyChecks.ts"
+import type { TelephonyCheckOptions } from "./TelephonyHarness.ts"
 
-/** Registers, in vitest, what every telephony provider must do. */
+/** Registers the checks of a telephone network as vitest tests. */
 export const telephonySuite = (options: SuiteOptions & TelephonyCheckOptions): void =>
   suite(options, telephonyChecks(options))

@@ -1,27 +1,26 @@
 import { Deferred, Effect, Fiber } from "effect"
 import { type AudioSink, TextToSpeech, TextToSpeechError } from "../TextToSpeech.ts"
-import { bench, type Check, CheckFailed, type CheckOptions, must, noError } from "./Check.ts"
-import { stops } from "./Interruption.ts"
-import { leavesNothing } from "./Leaks.ts"
-import { words } from "./Words.ts"
+import { type Check, CheckFailed, type CheckOptions, makeHarness, must, mustSucceed, normalized } from "./Check.ts"
+import { mustStop } from "./Interruption.ts"
+import { mustNotLeak } from "./Leaks.ts"
 
 type Service = typeof TextToSpeech.Service
 
 export interface TextToSpeechCheckOptions extends CheckOptions<TextToSpeech> {
-  /** Two passages that take some seconds to say. */
+  /** Two texts that take some seconds to speak. */
   readonly texts?: readonly [string, string]
-  /** Understands what the voice says. Without it, order and mixing are judged by the amount of audio alone. */
+  /** Transcribes the audio. Without it only the amount of audio is checked, not what it says. */
   readonly hear?: (samples: Int16Array, sampleRate: number) => Effect.Effect<string>
 }
 
-/** What is asked for, where it is not the first rate and voice, and English. */
-interface Wanted {
+/** Overrides the default request: the first sample rate, the first voice, and English. */
+interface Overrides {
   readonly rate?: number
   readonly voice?: string
   readonly language?: string
 }
 
-/** A sink that remembers what was written; `room` decides whether it is full after each write. */
+/** A sink that records what is written. `room` decides after each write whether it has room. */
 const recorder = (room: () => boolean, drained: Effect.Effect<void>) => {
   const chunks: Array<Int16Array> = []
   const aligned: Array<number> = []
@@ -41,7 +40,7 @@ const recorder = (room: () => boolean, drained: Effect.Effect<void>) => {
 }
 type Recorder = ReturnType<typeof recorder>
 
-const endless = () => recorder(() => true, Effect.void)
+const unbounded = () => recorder(() => true, Effect.void)
 
 const joined = ({ chunks, length }: Recorder): Int16Array => {
   const all = new Int16Array(length())
@@ -53,14 +52,14 @@ const joined = ({ chunks, length }: Recorder): Int16Array => {
   return all
 }
 
-/** What every synthesizer must do. */
+/** The requirements on a text-to-speech provider. */
 export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyArray<Check> => {
-  const tools = bench(TextToSpeech, options)
-  const { check, eventually, fault, quiet, within } = tools
+  const harness = makeHarness(TextToSpeech, options)
+  const { check, eventually, fault, mustFail, quiet, within } = harness
   const [first, second] = options.texts ?? ["The quick brown fox jumps over the lazy dog.", "Pack my box with jugs."]
 
   const rateOf = (service: Service) => service.sampleRates[0] ?? 8000
-  const speak = (service: Service, text: string, to: Recorder, more: Wanted = {}) =>
+  const speak = (service: Service, text: string, to: Recorder, more: Overrides = {}) =>
     Effect.suspend(() =>
       service.synthesize({
         callId: "call_conformance",
@@ -71,35 +70,30 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         sink: to.sink
       })
     )
-  const spoken = (service: Service, text: string, to: Recorder, more: Wanted = {}) =>
-    within("synthesize", speak(service, text, to, more)).pipe(noError("synthesize"))
+  const spoken = (service: Service, text: string, to: Recorder, more: Overrides = {}) =>
+    within("synthesize", speak(service, text, to, more)).pipe(mustSucceed("synthesize"))
 
-  /** Fails unless the audio says the text; without ears, unless there is audio. */
+  /** Fails unless the audio says the text or, without `hear`, unless there is audio. */
   const says = (recording: Recorder, rate: number, text: string) =>
     Effect.gen(function* () {
       yield* must(recording.length() > 0, `no audio was written for "${text}"`)
       if (options.hear === undefined) return
-      const heard = words(yield* options.hear(joined(recording), rate))
-      yield* must(heard === words(text), `the audio for "${words(text)}" says "${heard}"`)
+      const heard = normalized(yield* options.hear(joined(recording), rate))
+      yield* must(heard === normalized(text), `the audio for "${normalized(text)}" says "${heard}"`)
     })
 
-  /** With a peer that breaks: a typed error, in time, and nothing written after. */
+  /** With a faulty peer: a typed error in time, and no write afterwards. */
   const failsTyped = (service: Service) =>
     Effect.gen(function* () {
-      const recording = endless()
-      const outcome = yield* Effect.either(within("synthesize", speak(service, first, recording)))
+      const recording = unbounded()
+      yield* mustFail("synthesize", speak(service, first, recording), (error) => error instanceof TextToSpeechError)
       const count = recording.writes()
-      yield* must(outcome._tag === "Left", "synthesize completed as if all had been said")
-      if (outcome._tag === "Left" && outcome.left instanceof CheckFailed) return yield* outcome.left
-      if (outcome._tag === "Left") {
-        yield* must(outcome.left instanceof TextToSpeechError, `synthesize failed with ${outcome.left}`)
-      }
       yield* quiet
-      yield* must(recording.writes() === count, "it wrote something after it had failed")
+      yield* must(recording.writes() === count, "it wrote audio after it had failed")
     })
 
   return [
-    check("declares voices and sample rates", (service) =>
+    check("declares voices with distinct names and at least one sample rate, and is healthy", (service) =>
       Effect.gen(function* () {
         const names = service.voices.map(({ name }) => name)
         yield* must(names.length > 0, "it declares no voice")
@@ -109,23 +103,23 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         yield* must(health.healthy, "it is not healthy")
       })
     ),
-    check("speaks at every sample rate that it declares, equally long", (service) =>
+    check("synthesize speaks a text in about the same time at every declared sample rate", (service) =>
       Effect.gen(function* () {
         const seconds: Array<number> = []
         for (const rate of service.sampleRates) {
-          const recording = endless()
+          const recording = unbounded()
           yield* spoken(service, first, recording, { rate })
           yield* says(recording, rate, first)
           seconds.push(recording.length() / rate)
         }
         const [shortest, longest] = [Math.min(...seconds), Math.max(...seconds)]
-        yield* must(longest <= shortest * 1.5, `the same text takes from ${shortest} s to ${longest} s`)
+        yield* must(longest <= shortest * 1.5, `the same text takes between ${shortest} s and ${longest} s`)
       })
     ),
-    check("speaks with its voices", (service) =>
+    check("synthesize writes audio with each of the first five voices", (service) =>
       Effect.forEach(service.voices.slice(0, 5), ({ languages, name }) =>
         Effect.gen(function* () {
-          const recording = endless()
+          const recording = unbounded()
           yield* spoken(service, second, recording, {
             voice: name,
             language: languages === "*" ? "en-US" : (languages[0] ?? "en-US")
@@ -134,32 +128,35 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         })
       )
     ),
-    check("writes all the audio before it completes, and none after", (service) =>
+    check("synthesize writes all audio before it completes, and nothing afterwards", (service) =>
       Effect.gen(function* () {
-        const recording = endless()
+        const recording = unbounded()
         yield* spoken(service, first, recording)
         const count = recording.writes()
         yield* says(recording, rateOf(service), first)
         yield* quiet
-        yield* must(recording.writes() === count, "it wrote something after it had completed")
+        yield* must(recording.writes() === count, "it wrote audio after it had completed")
       })
     ),
-    check("completes for a text with nothing to say", (service) => spoken(service, "", endless())),
-    check("tells alignments in order, within the text", (service) =>
+    check("synthesize completes for an empty text", (service) => spoken(service, "", unbounded())),
+    check("synthesize calls align in ascending order and within the text", (service) =>
       Effect.gen(function* () {
-        const recording = endless()
+        const recording = unbounded()
         yield* spoken(service, first, recording)
         let last = 0
         for (const characters of recording.aligned) {
-          yield* must(characters >= last, `it aligned to ${characters} after ${last}`)
-          yield* must(characters <= first.length, `it aligned to ${characters} of ${first.length} characters`)
+          yield* must(characters >= last, `it called align with ${characters} after ${last}`)
+          yield* must(
+            characters <= first.length,
+            `it called align with ${characters} for a text of ${first.length} characters`
+          )
           last = characters
         }
       })
     ),
-    check("stops writing while the sink is full, and goes on when there is room", (service) =>
+    check("synthesize does not write while the sink is full, and continues when it has room", (service) =>
       Effect.gen(function* () {
-        const whole = endless()
+        const whole = unbounded()
         yield* spoken(service, first, whole)
         let waiting = yield* Deferred.make<void>()
         const recording = recorder(
@@ -169,11 +166,11 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         const fiber = yield* Effect.fork(speak(service, first, recording))
         for (let round = 0; round < 3; round++) {
           const before = recording.writes()
-          yield* eventually("a write or the end", () => recording.writes() > before || fiber.unsafePoll() !== null)
+          yield* eventually("a write or completion", () => recording.writes() > before || fiber.unsafePoll() !== null)
           yield* quiet
           yield* must(
             recording.writes() <= before + 1,
-            `it wrote ${recording.writes() - before} times though the sink was full`
+            `it wrote ${recording.writes() - before} times while the sink was full`
           )
           yield* Deferred.succeed(waiting, undefined)
           waiting = yield* Deferred.make<void>()
@@ -182,52 +179,52 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
           Effect.suspend(() => Effect.zipRight(Deferred.succeed(waiting, undefined), Effect.sleep(1)))
         )
         yield* within("synthesize into a slow sink", Effect.raceFirst(Fiber.join(fiber), open)).pipe(
-          noError("synthesize")
+          mustSucceed("synthesize")
         )
         yield* must(
           recording.length() >= whole.length() * 0.9,
-          `of ${whole.length()} samples, ${recording.length()} reached a slow sink`
+          `only ${recording.length()} of ${whole.length()} samples were written to a slow sink`
         )
       })
     ),
-    check("writes nothing after it was interrupted", (service) =>
+    check("synthesize stops when it is interrupted and writes nothing afterwards", (service) =>
       Effect.gen(function* () {
-        const recording = endless()
+        const recording = unbounded()
         const fiber = yield* Effect.forkDaemon(speak(service, `${first} ${second} `.repeat(10), recording))
         yield* eventually("the first audio", () => recording.writes() > 0)
-        yield* stops(tools, fiber, () => recording.writes())
+        yield* mustStop(harness, fiber, () => recording.writes())
       })
     ),
-    check("can be interrupted while it waits for room", (service) =>
+    check("synthesize can be interrupted while the sink is full", (service) =>
       Effect.gen(function* () {
         const recording = recorder(() => false, Effect.never)
         const fiber = yield* Effect.forkDaemon(speak(service, first, recording))
         yield* eventually("the first audio", () => recording.writes() > 0)
         yield* quiet
-        yield* stops(tools, fiber, () => recording.writes())
+        yield* mustStop(harness, fiber, () => recording.writes())
       })
     ),
-    check("keeps two passages at once apart", (service) =>
+    check("synthesize keeps two concurrent requests separate", (service) =>
       Effect.gen(function* () {
-        const [left, right] = [endless(), endless()]
+        const [left, right] = [unbounded(), unbounded()]
         yield* Effect.all([spoken(service, first, left), spoken(service, second, right)], { concurrency: 2 })
         yield* says(left, rateOf(service), first)
         yield* says(right, rateOf(service), second)
       })
     ),
-    check("answers an unknown voice with speech or a typed error", (service) =>
+    check("synthesize speaks or fails with TextToSpeechError for an unknown voice", (service) =>
       Effect.gen(function* () {
         const outcome = yield* Effect.either(
-          within("synthesize", speak(service, first, endless(), { voice: "no such voice" }))
+          within("synthesize", speak(service, first, unbounded(), { voice: "no such voice" }))
         )
         if (outcome._tag === "Right") return
         if (outcome.left instanceof CheckFailed) return yield* outcome.left
         yield* must(outcome.left instanceof TextToSpeechError, `synthesize failed with ${outcome.left}`)
       })
     ),
-    check("leaves nothing behind after many passages", (service) =>
-      leavesNothing(
-        tools,
+    check("many interrupted requests leave no fibers, timers or sockets behind", (service) =>
+      mustNotLeak(
+        harness,
         options,
         Effect.gen(function* () {
           const recording = recorder(() => false, Effect.never)
@@ -237,16 +234,24 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         })
       )
     ),
-    ...fault(options.faults?.refuses, "peer refuses: fails with a typed error", failsTyped),
-    ...fault(options.faults?.hangs, "peer hangs: can be interrupted", (service) =>
+    ...fault(options.faults?.refuses, "synthesize fails with TextToSpeechError when the peer refuses", failsTyped),
+    ...fault(options.faults?.hangs, "synthesize can be interrupted when the peer hangs", (service) =>
       Effect.gen(function* () {
-        const recording = endless()
+        const recording = unbounded()
         const fiber = yield* Effect.forkDaemon(speak(service, first, recording))
         yield* quiet
-        yield* stops(tools, fiber, () => recording.writes())
+        yield* mustStop(harness, fiber, () => recording.writes())
       })
     ),
-    ...fault(options.faults?.closesEarly, "peer closes early: fails with a typed error", failsTyped),
-    ...fault(options.faults?.sendsGarbage, "peer sends garbage: fails with a typed error", failsTyped)
+    ...fault(
+      options.faults?.closesEarly,
+      "synthesize fails with TextToSpeechError when the peer closes the connection early",
+      failsTyped
+    ),
+    ...fault(
+      options.faults?.sendsGarbage,
+      "synthesize fails with TextToSpeechError when the peer sends malformed data",
+      failsTyped
+    )
   ]
 }

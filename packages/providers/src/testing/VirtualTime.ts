@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect } from "effect"
 
-/** Turns of the event loop without anything to do after which a process counts as idle. */
+/** Turns of the event loop to wait before time advances, so that all ready work is done. */
 const idleTurns = 8
 
 interface Sleeper {
@@ -9,31 +9,31 @@ interface Sleeper {
 }
 
 /**
- * Runs an effect in virtual time: whenever nothing else is left to do, the clock jumps to the next sleeper. Minutes pass in
- * milliseconds, and nothing depends on how busy the machine is. Only for providers that are wholly in memory and tell time by
- * `Clock`: real sockets and `setTimeout` know nothing of it.
+ * Runs an effect in virtual time: when no work is left, the clock advances to the next sleeper. Minutes pass in
+ * milliseconds, and the machine's load has no influence. Only for providers that are entirely in memory and use
+ * `Clock`: sockets and `setTimeout` use real time.
  */
 export const inVirtualTime = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     let now = 0
     let done = false
-    let jumping = false
+    let advancing = false
     let sleepers: ReadonlyArray<Sleeper> = []
 
-    const jump = (turns: number): void => {
+    const advance = (turns: number): void => {
       if (done || sleepers.length === 0) {
-        jumping = false
+        advancing = false
         return
       }
       if (turns > 0) {
-        setImmediate(() => jump(turns - 1))
+        setImmediate(() => advance(turns - 1))
         return
       }
       now = Math.max(now, Math.min(...sleepers.map(({ at }) => at)))
       const due = sleepers.filter(({ at }) => at <= now)
       sleepers = sleepers.filter(({ at }) => at > now)
       for (const { wake } of due) wake()
-      setImmediate(() => jump(idleTurns))
+      setImmediate(() => advance(idleTurns))
     }
     const clock: Clock.Clock = {
       [Clock.ClockTypeId]: Clock.ClockTypeId,
@@ -45,9 +45,9 @@ export const inVirtualTime = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.E
         Effect.async<void>((resume) => {
           const sleeper: Sleeper = { at: now + Duration.toMillis(duration), wake: () => resume(Effect.void) }
           sleepers = [...sleepers, sleeper]
-          if (!jumping) {
-            jumping = true
-            jump(idleTurns)
+          if (!advancing) {
+            advancing = true
+            advance(idleTurns)
           }
           return Effect.sync(() => {
             sleepers = sleepers.filter((other) => other !== sleeper)

@@ -20,90 +20,118 @@ const options = (bug?: LanguageModelBug, sessions = 60): LanguageModelCheckOptio
   faults: {
     refuses: referenceLanguageModel(bug, "refuses"),
     hangs: referenceLanguageModel(bug, "hangs"),
-    closesEarly: referenceLanguageModel(bug, "breaks"),
-    sendsGarbage: referenceLanguageModel(bug, "breaks")
+    closesEarly: referenceLanguageModel(bug, "fails"),
+    sendsGarbage: referenceLanguageModel(bug, "fails")
   }
 })
 
 languageModelSuite({ name: "a correct language model", time: "virtual", ...options(undefined, 1000) })
 
 const expected: { readonly [B in LanguageModelBug]: Expected } = {
-  throws: { allBut: ["declares its models", "leaves nothing behind after many requests"] },
-  dies: { allBut: ["declares its models", "leaves nothing behind after many requests"] },
-  hangs: { allBut: ["declares its models", "peer hangs: can be interrupted"] },
+  throws: {
+    allBut: [
+      "declares at least one model, a discount from 0 to 1, and is healthy",
+      "many interrupted requests leave no fibers, timers or sockets behind"
+    ]
+  },
+  dies: {
+    allBut: [
+      "declares at least one model, a discount from 0 to 1, and is healthy",
+      "many interrupted requests leave no fibers, timers or sockets behind"
+    ]
+  },
+  hangs: {
+    allBut: [
+      "declares at least one model, a discount from 0 to 1, and is healthy",
+      "generate can be interrupted when the peer hangs"
+    ]
+  },
   fails: [
-    "answers in order",
-    "tells Done once, last",
-    "completes after Done and tells nothing afterwards",
-    "calls tools, complete and in order, each with its own id",
-    "goes on from the results of its tools",
-    "tells nothing after it was interrupted",
-    "keeps two requests at once apart"
+    "generate emits the text of the answer in order",
+    "generate emits Done exactly once, as the last delta",
+    "generate completes after Done and emits nothing afterwards",
+    "generate emits complete tool calls in order, each with its own id",
+    "generate accepts the results of tool calls and answers them",
+    "generate stops when it is interrupted and emits nothing afterwards",
+    "generate keeps two concurrent requests separate"
   ],
-  "tells after interruption": ["tells nothing after it was interrupted", "peer hangs: can be interrupted"],
-  "ignores interruption": ["tells nothing after it was interrupted", "peer hangs: can be interrupted"],
-  "tells after completion": ["completes after Done and tells nothing afterwards"],
+  "emits after interruption": [
+    "generate stops when it is interrupted and emits nothing afterwards",
+    "generate can be interrupted when the peer hangs"
+  ],
+  "ignores interruption": [
+    "generate stops when it is interrupted and emits nothing afterwards",
+    "generate can be interrupted when the peer hangs"
+  ],
+  "emits after completion": ["generate completes after Done and emits nothing afterwards"],
   "completes without Done": [
-    "tells Done once, last",
-    "calls tools, complete and in order, each with its own id",
-    "goes on from the results of its tools",
-    "keeps two requests at once apart"
+    "generate emits Done exactly once, as the last delta",
+    "generate emits complete tool calls in order, each with its own id",
+    "generate accepts the results of tool calls and answers them",
+    "generate keeps two concurrent requests separate"
   ],
-  "tells Done twice": [
-    "tells Done once, last",
-    "goes on from the results of its tools",
-    "keeps two requests at once apart"
+  "emits Done twice": [
+    "generate emits Done exactly once, as the last delta",
+    "generate accepts the results of tool calls and answers them",
+    "generate keeps two concurrent requests separate"
   ],
-  "tells Done first": [
-    "tells Done once, last",
-    "calls tools, complete and in order, each with its own id",
-    "goes on from the results of its tools",
-    "keeps two requests at once apart",
-    "peer closes early: fails with a typed error",
-    "peer sends garbage: fails with a typed error"
+  "emits Done first": [
+    "generate emits Done exactly once, as the last delta",
+    "generate emits complete tool calls in order, each with its own id",
+    "generate accepts the results of tool calls and answers them",
+    "generate keeps two concurrent requests separate",
+    "generate fails with LanguageModelError when the peer closes the connection early",
+    "generate fails with LanguageModelError when the peer sends malformed data"
   ],
   "never completes after Done": [
-    "answers in order",
-    "tells Done once, last",
-    "completes after Done and tells nothing afterwards",
-    "calls tools, complete and in order, each with its own id",
-    "goes on from the results of its tools",
-    "keeps two requests at once apart"
+    "generate emits the text of the answer in order",
+    "generate emits Done exactly once, as the last delta",
+    "generate completes after Done and emits nothing afterwards",
+    "generate emits complete tool calls in order, each with its own id",
+    "generate accepts the results of tool calls and answers them",
+    "generate keeps two concurrent requests separate"
   ],
-  reorders: ["answers in order", "keeps two requests at once apart"],
-  "mixes requests": ["keeps two requests at once apart"],
-  "says nothing": [
-    "answers in order",
-    "keeps two requests at once apart",
-    "peer closes early: fails with a typed error",
-    "peer sends garbage: fails with a typed error"
+  "reorders text": [
+    "generate emits the text of the answer in order",
+    "generate keeps two concurrent requests separate"
   ],
-  "fractional usage": [
-    "tells Done once, last",
-    "goes on from the results of its tools",
-    "keeps two requests at once apart"
+  "mixes requests": ["generate keeps two concurrent requests separate"],
+  "emits no text": [
+    "generate emits the text of the answer in order",
+    "generate keeps two concurrent requests separate",
+    "generate fails with LanguageModelError when the peer closes the connection early",
+    "generate fails with LanguageModelError when the peer sends malformed data"
   ],
-  "usage twice": ["tells Done once, last", "goes on from the results of its tools", "keeps two requests at once apart"],
-  "reorders calls": ["calls tools, complete and in order, each with its own id"],
-  "calls without arguments": ["calls tools, complete and in order, each with its own id"],
-  "shares call ids": ["calls tools, complete and in order, each with its own id"],
-  "wrong reason for calls": ["calls tools, complete and in order, each with its own id"],
-  "dies of tool results": ["goes on from the results of its tools"],
-  "leaks fibers": ["leaves nothing behind after many requests"],
-  "Done though the peer broke": [
-    "peer closes early: fails with a typed error",
-    "peer sends garbage: fails with a typed error"
+  "emits fractional usage": [
+    "generate emits Done exactly once, as the last delta",
+    "generate accepts the results of tool calls and answers them",
+    "generate keeps two concurrent requests separate"
   ],
-  "hangs when the peer broke": [
-    "peer closes early: fails with a typed error",
-    "peer sends garbage: fails with a typed error"
+  "emits Usage twice": [
+    "generate emits Done exactly once, as the last delta",
+    "generate accepts the results of tool calls and answers them",
+    "generate keeps two concurrent requests separate"
   ],
-  "discount in percent": ["declares its models"]
+  "reorders tool calls": ["generate emits complete tool calls in order, each with its own id"],
+  "drops the arguments of tool calls": ["generate emits complete tool calls in order, each with its own id"],
+  "reuses tool call ids": ["generate emits complete tool calls in order, each with its own id"],
+  "ends tool calls with the reason stop": ["generate emits complete tool calls in order, each with its own id"],
+  "dies on tool results": ["generate accepts the results of tool calls and answers them"],
+  "leaks fibers": ["many interrupted requests leave no fibers, timers or sockets behind"],
+  "emits Done although the peer failed": [
+    "generate fails with LanguageModelError when the peer closes the connection early",
+    "generate fails with LanguageModelError when the peer sends malformed data"
+  ],
+  "hangs when the peer fails": [
+    "generate fails with LanguageModelError when the peer closes the connection early",
+    "generate fails with LanguageModelError when the peer sends malformed data"
+  ],
+  "declares its discount in percent": ["declares at least one model, a discount from 0 to 1, and is healthy"]
 }
 
 describe("a language model that", () => {
   for (const [bug, names] of Object.entries(expected) as ReadonlyArray<[LanguageModelBug, Expected]>) {
-    it.effect(`"${bug}" is found out`, () =>
+    it.effect(`"${bug}" fails its checks`, () =>
       Effect.gen(function* () {
         const checks = languageModelChecks(options(bug))
         expect(yield* failing(checks)).toEqual(namesOf(names, checks))

@@ -17,65 +17,71 @@ const options = (bug?: ObjectStoreBug, sessions = 60): ObjectStoreCheckOptions =
 
 objectStoreSuite({ name: "a correct object store", time: "virtual", ...options(undefined, 1000) })
 
-const unaffected = ["is healthy", "peer hangs: can be interrupted"]
+const unaffected = ["is healthy", "size can be interrupted when the peer hangs"]
 
 const expected: { readonly [B in ObjectStoreBug]: Expected } = {
   throws: {
-    allBut: [...unaffected, "tells of an unknown object that it is not there"]
+    allBut: [...unaffected, "size returns none and read fails for an unknown object"]
   },
   dies: { allBut: unaffected },
   hangs: { allBut: unaffected },
   fails: {
-    allBut: [...unaffected, "refuses keys that are none with a typed error", "peer refuses: fails with typed errors"]
+    allBut: [
+      ...unaffected,
+      "write, read and remove fail with ObjectStoreError for an invalid key",
+      "all methods fail with ObjectStoreError when the peer refuses"
+    ]
   },
-  reorders: [
-    "keeps what was appended, in its order",
-    "makes an object of what a writer has left that is gone, or has none",
-    "keeps 50 objects that are written at once apart"
+  "reorders appended bytes": [
+    "stores the appended bytes in order",
+    "recover makes an object of a prefix of what an unfinished writer appended, or returns none",
+    "keeps 50 concurrently written objects separate"
   ],
-  "keeps the caller's array": ["keeps the bytes of an array that is used again after the append"],
-  "shows unfinished objects": [
-    "has no object before it is finished",
-    "keeps the former object until the new one of its key is finished",
-    "makes an object of what a writer has left that is gone, or has none"
+  "keeps a reference to appended arrays": ["append does not keep a reference to the array"],
+  "exposes unfinished objects": [
+    "an object does not exist before finish",
+    "an existing object is replaced only by finish",
+    "recover makes an object of a prefix of what an unfinished writer appended, or returns none"
   ],
-  "drops the former object at once": ["keeps the former object until the new one of its key is finished"],
-  "ignores ranges": ["reads any part"],
-  "takes the end as the last byte": ["reads any part"],
+  "deletes the existing object before finish": ["an existing object is replaced only by finish"],
+  "ignores ranges": ["read returns exactly the requested range"],
+  "treats the end of a range as inclusive": ["read returns exactly the requested range"],
   "reads unknown objects as empty": [
-    "has no object before it is finished",
-    "tells of an unknown object that it is not there",
-    "removes an object, and is not troubled by what is not there",
-    "makes an object of what a writer has left that is gone, or has none"
+    "an object does not exist before finish",
+    "size returns none and read fails for an unknown object",
+    "remove deletes one object and succeeds for an unknown one",
+    "recover makes an object of a prefix of what an unfinished writer appended, or returns none"
   ],
-  "removes too much": ["removes an object, and is not troubled by what is not there"],
-  "fails to remove what is not there": [
-    "removes an object, and is not troubled by what is not there",
-    "removes what a writer has left"
+  "removes all objects": ["remove deletes one object and succeeds for an unknown one"],
+  "fails to remove an unknown object": [
+    "remove deletes one object and succeeds for an unknown one",
+    "remove deletes what an unfinished writer appended"
   ],
-  "recovers garbage": ["makes an object of what a writer has left that is gone, or has none"],
-  "recovers what never was": [
-    "recovers an object that was finished, and nothing where nothing is",
-    "removes what a writer has left"
+  "recovers other bytes": [
+    "recover makes an object of a prefix of what an unfinished writer appended, or returns none"
   ],
-  "forgets finished objects when it recovers": [
-    "makes an object of what a writer has left that is gone, or has none",
-    "recovers an object that was finished, and nothing where nothing is"
+  "recovers unknown objects": [
+    "recover returns the size of a finished object and none for an unknown one",
+    "remove deletes what an unfinished writer appended"
   ],
-  "keeps what was left when it removes": ["removes what a writer has left"],
+  "recover deletes finished objects": [
+    "recover makes an object of a prefix of what an unfinished writer appended, or returns none",
+    "recover returns the size of a finished object and none for an unknown one"
+  ],
+  "remove keeps the bytes of an unfinished writer": ["remove deletes what an unfinished writer appended"],
   "mixes objects": [
-    "keeps the former object until the new one of its key is finished",
-    "removes an object, and is not troubled by what is not there",
-    "keeps 50 objects that are written at once apart"
+    "an existing object is replaced only by finish",
+    "remove deletes one object and succeeds for an unknown one",
+    "keeps 50 concurrently written objects separate"
   ],
-  "takes any key": ["refuses keys that are none with a typed error"],
-  "leaks fibers": ["leaves nothing behind of objects that are read in part and writers that are given up"],
-  "completes though the peer broke": ["peer refuses: fails with typed errors"]
+  "accepts any key": ["write, read and remove fail with ObjectStoreError for an invalid key"],
+  "leaks fibers": ["many partial reads and unfinished writers leave no fibers, timers or sockets behind"],
+  "completes although the peer refused": ["all methods fail with ObjectStoreError when the peer refuses"]
 }
 
 describe("an object store that", () => {
   for (const [bug, names] of Object.entries(expected) as ReadonlyArray<[ObjectStoreBug, Expected]>) {
-    it.effect(`"${bug}" is found out`, () =>
+    it.effect(`"${bug}" fails its checks`, () =>
       Effect.gen(function* () {
         const checks = objectStoreChecks(options(bug))
         expect(yield* failing(checks)).toEqual(namesOf(names, checks))

@@ -2,36 +2,36 @@ import { Effect, Layer } from "effect"
 import { healthy } from "../../src/Health.ts"
 import { LanguageModel, LanguageModelError, type ModelDelta } from "../../src/LanguageModel.ts"
 
-/** What a language model can do wrong. */
+/** Faults of a language model. */
 export type LanguageModelBug =
   | "throws"
   | "dies"
   | "hangs"
   | "fails"
-  | "tells after interruption"
+  | "emits after interruption"
   | "ignores interruption"
-  | "tells after completion"
+  | "emits after completion"
   | "completes without Done"
-  | "tells Done twice"
-  | "tells Done first"
+  | "emits Done twice"
+  | "emits Done first"
   | "never completes after Done"
-  | "reorders"
+  | "reorders text"
   | "mixes requests"
-  | "says nothing"
-  | "fractional usage"
-  | "usage twice"
-  | "reorders calls"
-  | "calls without arguments"
-  | "shares call ids"
-  | "wrong reason for calls"
-  | "dies of tool results"
+  | "emits no text"
+  | "emits fractional usage"
+  | "emits Usage twice"
+  | "reorders tool calls"
+  | "drops the arguments of tool calls"
+  | "reuses tool call ids"
+  | "ends tool calls with the reason stop"
+  | "dies on tool results"
   | "leaks fibers"
-  | "Done though the peer broke"
-  | "hangs when the peer broke"
-  | "discount in percent"
+  | "emits Done although the peer failed"
+  | "hangs when the peer fails"
+  | "declares its discount in percent"
 
-/** What the peer does. */
-export type Peer = "well" | "refuses" | "hangs" | "breaks"
+/** The behaviour of the peer. */
+export type Peer = "works" | "refuses" | "hangs" | "fails"
 
 export const says = "one two three four five"
 
@@ -40,57 +40,64 @@ export const calls = [
   { name: "book", arguments: { day: "monday", hour: 9 } }
 ]
 
-/** A model wholly in memory: counts to five, a word every 40 ms; with tools it calls two, and says "done" to their results. */
-export const referenceLanguageModel = (bug?: LanguageModelBug, peer: Peer = "well"): Layer.Layer<LanguageModel> => {
+/**
+ * A model in memory: counts to five, a word every 40 ms; with tools it calls two, and answers their results with
+ * "done".
+ */
+export const referenceLanguageModel = (bug?: LanguageModelBug, peer: Peer = "works"): Layer.Layer<LanguageModel> => {
   const is = (...bugs: ReadonlyArray<LanguageModelBug>) => bug !== undefined && bugs.includes(bug)
   let shared: Array<string> = []
   return Layer.succeed(LanguageModel, {
     id: "reference",
     models: ["reference-1"],
-    discount: is("discount in percent") ? 10 : 0.1,
+    discount: is("declares its discount in percent") ? 10 : 0.1,
     health: Effect.succeed(healthy),
     generate: ({ messages, tools }, onDelta) => {
       if (is("throws")) throw new Error("no such model")
-      const broken = new LanguageModelError({ reason: "the peer broke", retryable: true })
-      const tell = (delta: ModelDelta) =>
+      const broken = new LanguageModelError({ reason: "the peer failed", retryable: true })
+      const emit = (delta: ModelDelta) =>
         Effect.zipRight(
           Effect.sleep(40),
           Effect.sync(() => onDelta(delta))
         )
       const done = (reason: "stop" | "tool_calls") =>
         Effect.gen(function* () {
-          const usage: ModelDelta = { _tag: "Usage", inputTokens: is("fractional usage") ? 1.5 : 7, outputTokens: 5 }
-          yield* tell(usage)
-          if (is("usage twice")) yield* tell(usage)
-          if (is("completes without Done", "tells Done first")) return
-          yield* tell({ _tag: "Done", reason })
-          if (is("tells Done twice")) yield* tell({ _tag: "Done", reason })
+          const usage: ModelDelta = {
+            _tag: "Usage",
+            inputTokens: is("emits fractional usage") ? 1.5 : 7,
+            outputTokens: 5
+          }
+          yield* emit(usage)
+          if (is("emits Usage twice")) yield* emit(usage)
+          if (is("completes without Done", "emits Done first")) return
+          yield* emit({ _tag: "Done", reason })
+          if (is("emits Done twice")) yield* emit({ _tag: "Done", reason })
           if (is("never completes after Done")) return yield* Effect.never
-          if (is("tells after completion")) yield* Effect.forkDaemon(tell({ _tag: "Text", text: "!" }))
+          if (is("emits after completion")) yield* Effect.forkDaemon(emit({ _tag: "Text", text: "!" }))
         })
       const answer = Effect.gen(function* () {
         if (is("dies")) return yield* Effect.die("x is undefined")
         if (is("hangs") || peer === "hangs") return yield* Effect.never
         if (is("fails") || peer === "refuses") return yield* broken
         if (is("leaks fibers")) yield* Effect.forkDaemon(Effect.never)
-        if (is("tells Done first")) yield* tell({ _tag: "Done", reason: "stop" })
+        if (is("emits Done first")) yield* emit({ _tag: "Done", reason: "stop" })
         if (messages.at(-1)?.role === "tool") {
-          if (is("dies of tool results")) return yield* Effect.die("tool")
-          yield* tell({ _tag: "Text", text: "done" })
+          if (is("dies on tool results")) return yield* Effect.die("tool")
+          yield* emit({ _tag: "Text", text: "done" })
           return yield* done("stop")
         }
         if (tools.length > 0) {
-          for (const [index, call] of (is("reorders calls") ? [...calls].reverse() : calls).entries()) {
-            const id = is("shares call ids") ? "call" : `call_${index}`
-            yield* tell({
+          for (const [index, call] of (is("reorders tool calls") ? [...calls].reverse() : calls).entries()) {
+            const id = is("reuses tool call ids") ? "call" : `call_${index}`
+            yield* emit({
               _tag: "ToolCall",
-              call: { id, name: call.name, arguments: is("calls without arguments") ? {} : call.arguments }
+              call: { id, name: call.name, arguments: is("drops the arguments of tool calls") ? {} : call.arguments }
             })
           }
-          return yield* done(is("wrong reason for calls") ? "stop" : "tool_calls")
+          return yield* done(is("ends tool calls with the reason stop") ? "stop" : "tool_calls")
         }
-        if (is("says nothing")) return yield* done("stop")
-        const words = (is("reorders") ? says.split(" ").reverse().join(" ") : says).split(/(?<= )/)
+        if (is("emits no text")) return yield* done("stop")
+        const words = (is("reorders text") ? says.split(" ").reverse().join(" ") : says).split(/(?<= )/)
         if (is("mixes requests")) {
           shared.push(...words)
           yield* Effect.sleep(5)
@@ -98,18 +105,18 @@ export const referenceLanguageModel = (bug?: LanguageModelBug, peer: Peer = "wel
         const todo = is("mixes requests") ? shared : words
         shared = []
         for (const [index, text] of todo.entries()) {
-          yield* tell({ _tag: "Text", text })
-          if (peer === "breaks" && index === 1) {
-            if (is("Done though the peer broke")) return yield* done("stop")
-            if (is("hangs when the peer broke")) return yield* Effect.never
+          yield* emit({ _tag: "Text", text })
+          if (peer === "fails" && index === 1) {
+            if (is("emits Done although the peer failed")) return yield* done("stop")
+            if (is("hangs when the peer fails")) return yield* Effect.never
             return yield* broken
           }
         }
         return yield* done("stop")
       })
       if (is("ignores interruption")) return Effect.uninterruptible(answer)
-      if (!is("tells after interruption")) return answer
-      return Effect.onInterrupt(answer, () => Effect.forkDaemon(tell({ _tag: "Text", text: "late" })))
+      if (!is("emits after interruption")) return answer
+      return Effect.onInterrupt(answer, () => Effect.forkDaemon(emit({ _tag: "Text", text: "late" })))
     }
   })
 }

@@ -2,19 +2,19 @@ import { Effect, Queue, Stream } from "effect"
 import { type IncomingSms, type Messaging, type OutgoingSms, SmsFailed } from "../../src/Messaging.ts"
 import type { Phone } from "../../src/testing/Phone.ts"
 
-/** What a network can do wrong with messages. */
+/** Faults of a network with text messages. */
 export type MessagingBug =
-  | "sends no messages"
-  | "sends messages twice"
-  | "cuts messages"
-  | "dies on messages"
-  | "keeps refusals of messages to itself"
-  | "brings no messages"
+  | "sends no text messages"
+  | "sends text messages twice"
+  | "truncates text messages"
+  | "dies on text messages"
+  | "ignores the refusal of text messages"
+  | "emits no text messages"
 
-/** The number to which the network takes no message. */
+/** The number to which the network refuses messages. */
 export const refused = "+12025550000"
 
-/** Messages wholly in memory, and the phone's end of them. */
+/** Text messages in memory, and the phone that sends and receives them. */
 export const referenceMessaging = (
   is: (bug: MessagingBug) => boolean
 ): Effect.Effect<{ readonly messaging: Messaging } & Pick<Required<Phone>, "messages" | "text">> =>
@@ -23,15 +23,15 @@ export const referenceMessaging = (
     const received: Array<OutgoingSms> = []
     let count = 0
     const deliver = (sms: OutgoingSms): void => {
-      if (is("sends no messages")) return
-      received.push(is("cuts messages") ? { ...sms, message: sms.message.slice(0, 12) } : sms)
-      if (is("sends messages twice")) received.push(sms)
+      if (is("sends no text messages")) return
+      received.push(is("truncates text messages") ? { ...sms, message: sms.message.slice(0, 12) } : sms)
+      if (is("sends text messages twice")) received.push(sms)
     }
     return {
       messaging: {
         send: (sms) => {
-          if (is("dies on messages")) return Effect.die("no messages")
-          if (sms.to === refused && !is("keeps refusals of messages to itself")) {
+          if (is("dies on text messages")) return Effect.die("no messages")
+          if (sms.to === refused && !is("ignores the refusal of text messages")) {
             return Effect.fail(new SmsFailed({ reason: "refused" }))
           }
           return Effect.sync(() => {
@@ -43,6 +43,6 @@ export const referenceMessaging = (
       },
       messages: () => received,
       text: (sms) =>
-        is("brings no messages") ? Effect.void : Effect.asVoid(Queue.offer(incoming, { ...sms, id: `${++count}` }))
+        is("emits no text messages") ? Effect.void : Effect.asVoid(Queue.offer(incoming, { ...sms, id: `${++count}` }))
     }
   })

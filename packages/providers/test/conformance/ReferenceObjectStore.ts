@@ -2,49 +2,49 @@ import { Effect, Layer, Option, Stream } from "effect"
 import { healthy } from "../../src/Health.ts"
 import { isObjectKey, ObjectStore, ObjectStoreError } from "../../src/ObjectStore.ts"
 
-/** What a store can do wrong. */
+/** Faults of an object store. */
 export type ObjectStoreBug =
   | "throws"
   | "dies"
   | "hangs"
   | "fails"
-  | "reorders"
-  | "keeps the caller's array"
-  | "shows unfinished objects"
-  | "drops the former object at once"
+  | "reorders appended bytes"
+  | "keeps a reference to appended arrays"
+  | "exposes unfinished objects"
+  | "deletes the existing object before finish"
   | "ignores ranges"
-  | "takes the end as the last byte"
+  | "treats the end of a range as inclusive"
   | "reads unknown objects as empty"
-  | "removes too much"
-  | "fails to remove what is not there"
-  | "recovers garbage"
-  | "recovers what never was"
-  | "forgets finished objects when it recovers"
-  | "keeps what was left when it removes"
+  | "removes all objects"
+  | "fails to remove an unknown object"
+  | "recovers other bytes"
+  | "recovers unknown objects"
+  | "recover deletes finished objects"
+  | "remove keeps the bytes of an unfinished writer"
   | "mixes objects"
-  | "takes any key"
+  | "accepts any key"
   | "leaks fibers"
-  | "completes though the peer broke"
+  | "completes although the peer refused"
 
-/** What the peer does. */
-export type Peer = "well" | "refuses" | "hangs"
+/** The behaviour of the peer. */
+export type Peer = "works" | "refuses" | "hangs"
 
-/** A store wholly in memory. */
-export const referenceObjectStore = (bug?: ObjectStoreBug, peer: Peer = "well"): Layer.Layer<ObjectStore> => {
+/** A store in memory. */
+export const referenceObjectStore = (bug?: ObjectStoreBug, peer: Peer = "works"): Layer.Layer<ObjectStore> => {
   const is = (...bugs: ReadonlyArray<ObjectStoreBug>) => bug !== undefined && bugs.includes(bug)
   const objects = new Map<string, Uint8Array>()
   const parts = new Map<string, Uint8Array>()
-  const broken = new ObjectStoreError({ reason: "the peer broke", retryable: true })
+  const broken = new ObjectStoreError({ reason: "the peer failed", retryable: true })
   const missing = new ObjectStoreError({ reason: "no such object", retryable: false })
 
-  /** A step that reaches the peer. */
+  /** A step that needs the peer. */
   const step = <A>(key: string, work: () => A): Effect.Effect<A, ObjectStoreError> =>
     Effect.gen(function* () {
       if (is("dies")) return yield* Effect.die("x is undefined")
       if (is("hangs") || peer === "hangs") return yield* Effect.never
       if (is("fails")) return yield* broken
-      if (peer === "refuses" && !is("completes though the peer broke")) return yield* broken
-      if (!is("takes any key") && !isObjectKey(key)) return yield* missing
+      if (peer === "refuses" && !is("completes although the peer refused")) return yield* broken
+      if (!is("accepts any key") && !isObjectKey(key)) return yield* missing
       if (is("leaks fibers")) yield* Effect.forkDaemon(Effect.never)
       yield* Effect.sleep(1)
       return work()
@@ -61,15 +61,15 @@ export const referenceObjectStore = (bug?: ObjectStoreBug, peer: Peer = "well"):
       const all = () => kept.reduce(joined, new Uint8Array(0))
       return step(asked, () => {
         parts.delete(key)
-        if (is("drops the former object at once")) objects.delete(key)
+        if (is("deletes the existing object before finish")) objects.delete(key)
         return {
           append: (bytes: Uint8Array) =>
             step(asked, () => {
-              const own = is("keeps the caller's array") ? bytes : bytes.slice()
-              if (is("reorders")) kept.unshift(own)
+              const own = is("keeps a reference to appended arrays") ? bytes : bytes.slice()
+              if (is("reorders appended bytes")) kept.unshift(own)
               else kept.push(own)
               parts.set(key, all())
-              if (is("shows unfinished objects")) objects.set(key, all())
+              if (is("exposes unfinished objects")) objects.set(key, all())
             }),
           finish: step(asked, () => {
             parts.delete(key)
@@ -82,10 +82,10 @@ export const referenceObjectStore = (bug?: ObjectStoreBug, peer: Peer = "well"):
     recover: (key) =>
       step(key, () => {
         const left = parts.get(key)
-        if (left !== undefined) objects.set(key, is("recovers garbage") ? left.map((byte) => byte ^ 1) : left)
-        else if (is("forgets finished objects when it recovers")) objects.delete(key)
+        if (left !== undefined) objects.set(key, is("recovers other bytes") ? left.map((byte) => byte ^ 1) : left)
+        else if (is("recover deletes finished objects")) objects.delete(key)
         parts.delete(key)
-        if (is("recovers what never was") && !objects.has(key)) objects.set(key, new Uint8Array(1))
+        if (is("recovers unknown objects") && !objects.has(key)) objects.set(key, new Uint8Array(1))
         return Option.fromNullable(objects.get(key)?.length)
       }),
     size: (key) => step(key, () => Option.fromNullable(objects.get(key)?.length)),
@@ -100,7 +100,7 @@ export const referenceObjectStore = (bug?: ObjectStoreBug, peer: Peer = "well"):
                 : Effect.fail(missing)
             }
             if (range === undefined || is("ignores ranges")) return Effect.succeed(Stream.make(bytes))
-            const end = is("takes the end as the last byte") ? range.end + 1 : range.end
+            const end = is("treats the end of a range as inclusive") ? range.end + 1 : range.end
             return Effect.succeed(Stream.make(bytes.subarray(range.start, end)))
           }
         )
@@ -108,10 +108,10 @@ export const referenceObjectStore = (bug?: ObjectStoreBug, peer: Peer = "well"):
     remove: (key) =>
       Effect.flatten(
         step(key, () => {
-          if (!is("keeps what was left when it removes")) parts.delete(key)
-          if (is("removes too much")) objects.clear()
+          if (!is("remove keeps the bytes of an unfinished writer")) parts.delete(key)
+          if (is("removes all objects")) objects.clear()
           const was = objects.delete(key)
-          return was || !is("fails to remove what is not there") ? Effect.void : Effect.fail(missing)
+          return was || !is("fails to remove an unknown object") ? Effect.void : Effect.fail(missing)
         })
       )
   })

@@ -2,65 +2,65 @@ import { Effect, Layer } from "effect"
 import { healthy } from "../../src/Health.ts"
 import { type SpeechEvent, SpeechToText, SpeechToTextError } from "../../src/SpeechToText.ts"
 
-/** What a recognizer can do wrong. */
+/** Faults of a speech-to-text provider. */
 export type SpeechToTextBug =
   | "hangs on open"
-  | "open ignores interruption"
+  | "ignores the interruption of open"
   | "throws on open"
   | "throws on odd frames"
-  | "throws after close"
-  | "tells after close"
-  | "keeps frames"
+  | "throws after its scope was closed"
+  | "emits after its scope was closed"
+  | "keeps a reference to frames"
   | "loses the last words"
-  | "finishes late"
+  | "emits the last words after finish"
   | "never finishes"
-  | "reorders"
-  | "repeats"
+  | "reorders words"
+  | "repeats words"
   | "mixes sessions"
-  | "deaf at 16 kHz"
-  | "no end of turn"
-  | "undeclared end of turn"
-  | "end of turn first"
-  | "confidence in percent"
+  | "transcribes nothing at 16 kHz"
+  | "emits no EndOfTurn"
+  | "emits EndOfTurn without declaring endpointing"
+  | "emits EndOfTurn before the words"
+  | "emits its confidence in percent"
   | "leaks fibers"
   | "leaks timers"
   | "leaks at the peer"
-  | "fails twice"
-  | "silent about failure"
-  | "unhealthy"
+  | "emits Failed twice"
+  | "does not emit Failed"
+  | "is unhealthy"
 
-/** What the peer does. */
-export type Peer = "well" | "refuses" | "hangs" | "breaks"
+/** The behaviour of the peer. */
+export type Peer = "works" | "refuses" | "hangs" | "fails"
 
 export const pauseFrames = 10
 
-/** A voice: each character is one frame, its code in every sample. */
+/** The speech of the tests: each character is one frame with its code in every sample. */
 export const speak = (text: string, sampleRate: number): Effect.Effect<ReadonlyArray<Int16Array>> =>
   Effect.succeed([...text].map((character) => new Int16Array(sampleRate / 50).fill(character.charCodeAt(0))))
 
-/** Sessions that the peer of the leaking variant still holds. */
+/** Sessions that are open at the peer. */
 export const heldAtPeer = { count: 0 }
 
-/** Timers of the variant that leaks them, for whoever cleans up. */
+/** Timers of the variant that leaks them, for clean-up. */
 export const leakedTimers: Array<NodeJS.Timeout> = []
 
-/** A recognizer of that voice, wholly in memory: silence ends an utterance, and words are told 20 ms after they were heard. */
-export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "well"): Layer.Layer<SpeechToText> => {
+/** A provider in memory: silence ends an utterance, and events are emitted up to 20 ms later. */
+export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "works"): Layer.Layer<SpeechToText> => {
   const is = (...bugs: ReadonlyArray<SpeechToTextBug>) => bug !== undefined && bugs.includes(bug)
   let shared = ""
   return Layer.succeed(SpeechToText, {
     id: "reference",
     capabilities: {
       languages: ["en-US"],
-      endpointing: is("undeclared end of turn") ? "none" : "provider",
+      endpointing: is("emits EndOfTurn without declaring endpointing") ? "none" : "provider",
       sampleRates: [8000, 16000],
       keyterms: false
     },
-    health: Effect.succeed(is("unhealthy") ? { healthy: false, reason: "never is" } : healthy),
+    health: Effect.succeed(is("is unhealthy") ? { healthy: false, reason: "always unhealthy" } : healthy),
     open: (options) => {
       if (is("throws on open")) throw new Error("no such language")
       return Effect.gen(function* () {
-        if (is("open ignores interruption")) return yield* Effect.uninterruptible(Effect.never)
+        if (is("ignores the interruption of open")) return yield* Effect.uninterruptible(Effect.never)
         if (is("hangs on open") || peer === "hangs") return yield* Effect.never
         if (peer === "refuses") {
           return yield* new SpeechToTextError({ reason: "wrong key", retryable: false })
@@ -73,15 +73,15 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "well"
         const waiting: Array<SpeechEvent> = []
         let last: string | undefined
 
-        const tell = (event: SpeechEvent) => {
-          if (state.open || is("tells after close")) options.onEvent(event)
+        const emit = (event: SpeechEvent) => {
+          if (state.open || is("emits after its scope was closed")) options.onEvent(event)
         }
         const flush = Effect.sync(() => {
-          for (const event of waiting.splice(0)) tell(event)
+          for (const event of waiting.splice(0)) emit(event)
         })
-        // Events come from a fiber of the session's own, as they would from a socket.
-        const teller = Effect.forever(Effect.zipRight(Effect.sleep(20), flush))
-        yield* is("tells after close") ? Effect.forkDaemon(teller) : Effect.forkScoped(teller)
+        // Events come from another fiber, as they would from a socket.
+        const emitter = Effect.forever(Effect.zipRight(Effect.sleep(20), flush))
+        yield* is("emits after its scope was closed") ? Effect.forkDaemon(emitter) : Effect.forkScoped(emitter)
         yield* Effect.addFinalizer(() =>
           Effect.sync(() => {
             state.open = false
@@ -90,24 +90,24 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "well"
         )
         const fail = () => {
           state.broken = true
-          if (is("silent about failure")) return
-          const error = new SpeechToTextError({ reason: "the peer broke", retryable: true })
+          if (is("does not emit Failed")) return
+          const error = new SpeechToTextError({ reason: "the peer failed", retryable: true })
           waiting.push({ _tag: "Failed", error })
-          if (is("fails twice")) waiting.push({ _tag: "Failed", error })
+          if (is("emits Failed twice")) waiting.push({ _tag: "Failed", error })
         }
         const utter = (text: string) => {
           if (text === "") return
           const end: SpeechEvent = { _tag: "EndOfTurn" }
-          if (is("end of turn first")) waiting.push(end)
-          const confidence = is("confidence in percent") ? 90 : 0.9
+          if (is("emits EndOfTurn before the words")) waiting.push(end)
+          const confidence = is("emits its confidence in percent") ? 90 : 0.9
           const final = (words: string): SpeechEvent => ({ _tag: "Final", text: words, confidence })
-          if (is("reorders") && last === undefined) last = text
+          if (is("reorders words") && last === undefined) last = text
           else {
             waiting.push(final(text))
-            if (is("repeats")) waiting.push(final(text))
+            if (is("repeats words")) waiting.push(final(text))
             if (last !== undefined) waiting.push(final(last))
           }
-          if (!is("no end of turn", "end of turn first")) waiting.push(end)
+          if (!is("emits no EndOfTurn", "emits EndOfTurn before the words")) waiting.push(end)
         }
         const take = () => {
           const text = is("mixes sessions") ? shared : state.text
@@ -127,12 +127,12 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "well"
         }
         return {
           push: (frame: Int16Array) => {
-            if (!state.open && is("throws after close")) throw new Error("closed")
+            if (!state.open && is("throws after its scope was closed")) throw new Error("closed")
             if (!state.open || state.broken) return
             if (is("throws on odd frames") && frame.length % 80 !== 0) throw new Error("odd frame")
-            if (is("deaf at 16 kHz") && options.sampleRate === 16000) return
-            if (peer === "breaks" && ++state.frames === 3) return fail()
-            if (!is("keeps frames")) return read(frame)
+            if (is("transcribes nothing at 16 kHz") && options.sampleRate === 16000) return
+            if (peer === "fails" && ++state.frames === 3) return fail()
+            if (!is("keeps a reference to frames")) return read(frame)
             kept.push(frame)
             if (kept.length > 1) read(kept[kept.length - 2] ?? frame)
           },
@@ -140,7 +140,7 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "well"
             if (is("never finishes")) return yield* Effect.never
             if (!state.open || state.broken) return yield* flush
             if (!is("loses the last words")) utter(take())
-            if (!is("finishes late")) yield* flush
+            if (!is("emits the last words after finish")) yield* flush
           })
         }
       })

@@ -23,8 +23,8 @@ const options = (bug?: SpeechToTextBug, sessions = 60): SpeechToTextCheckOptions
   faults: {
     refuses: referenceSpeechToText(bug, "refuses"),
     hangs: referenceSpeechToText(bug, "hangs"),
-    closesEarly: referenceSpeechToText(bug, "breaks"),
-    sendsGarbage: referenceSpeechToText(bug, "breaks")
+    closesEarly: referenceSpeechToText(bug, "fails"),
+    sendsGarbage: referenceSpeechToText(bug, "fails")
   } satisfies { readonly [fault: string]: Layer.Layer<SpeechToText> }
 })
 
@@ -36,59 +36,77 @@ afterAll(() => {
 
 const expected: { readonly [B in SpeechToTextBug]: Expected } = {
   "hangs on open": {
-    allBut: ["declares languages and sample rates", "peer hangs: opening and finishing can be interrupted"]
+    allBut: [
+      "declares at least one language and one sample rate, and is healthy",
+      "open and finish can be interrupted when the peer hangs"
+    ]
   },
-  "throws on open": { allBut: ["declares languages and sample rates"] },
-  "open ignores interruption": { allBut: ["declares languages and sample rates"] },
-  unhealthy: ["declares languages and sample rates"],
-  "deaf at 16 kHz": ["hears at every sample rate that it declares"],
-  reorders: [
-    "hears at every sample rate that it declares",
-    "tells what was said in order, each utterance once",
-    "gives the last words before finish completes",
-    "tells the end of a turn after its words, if and only if it says that it does",
-    "does not keep the frames that it is given",
-    "keeps sessions apart"
+  "throws on open": { allBut: ["declares at least one language and one sample rate, and is healthy"] },
+  "ignores the interruption of open": {
+    allBut: ["declares at least one language and one sample rate, and is healthy"]
+  },
+  "is unhealthy": ["declares at least one language and one sample rate, and is healthy"],
+  "transcribes nothing at 16 kHz": ["transcribes speech at every declared sample rate"],
+  "reorders words": [
+    "transcribes speech at every declared sample rate",
+    "emits the words of each utterance once and in order",
+    "emits the last words before finish completes, and nothing afterwards",
+    "emits EndOfTurn after the words of a turn if and only if it declares endpointing",
+    "push does not keep a reference to the frame",
+    "keeps two concurrent sessions separate"
   ],
-  repeats: ["tells what was said in order, each utterance once", "keeps sessions apart"],
-  "confidence in percent": ["tells what was said in order, each utterance once"],
-  "loses the last words": ["gives the last words before finish completes"],
-  "finishes late": ["gives the last words before finish completes", "keeps sessions apart"],
+  "repeats words": ["emits the words of each utterance once and in order", "keeps two concurrent sessions separate"],
+  "emits its confidence in percent": ["emits the words of each utterance once and in order"],
+  "loses the last words": ["emits the last words before finish completes, and nothing afterwards"],
+  "emits the last words after finish": [
+    "emits the last words before finish completes, and nothing afterwards",
+    "keeps two concurrent sessions separate"
+  ],
   "never finishes": [
-    "tells what was said in order, each utterance once",
-    "gives the last words before finish completes",
-    "takes every frame without throwing, also empty, odd and late ones",
-    "keeps sessions apart",
-    "peer closes early: tells Failed once, or goes on hearing",
-    "peer sends garbage: tells Failed once, or goes on hearing"
+    "emits the words of each utterance once and in order",
+    "emits the last words before finish completes, and nothing afterwards",
+    "push accepts empty, odd-sized and late frames without throwing",
+    "keeps two concurrent sessions separate",
+    "a session emits Failed once or continues when the peer closes the connection early",
+    "a session emits Failed once or continues when the peer sends malformed data"
   ],
-  "no end of turn": ["tells the end of a turn after its words, if and only if it says that it does"],
-  "undeclared end of turn": ["tells the end of a turn after its words, if and only if it says that it does"],
-  "end of turn first": ["tells the end of a turn after its words, if and only if it says that it does"],
-  "keeps frames": ["gives the last words before finish completes", "does not keep the frames that it is given"],
-  "throws on odd frames": ["takes every frame without throwing, also empty, odd and late ones"],
-  "throws after close": [
-    "takes every frame without throwing, also empty, odd and late ones",
-    "tells nothing after its scope is closed"
+  "emits no EndOfTurn": ["emits EndOfTurn after the words of a turn if and only if it declares endpointing"],
+  "emits EndOfTurn without declaring endpointing": [
+    "emits EndOfTurn after the words of a turn if and only if it declares endpointing"
   ],
-  "tells after close": ["tells nothing after its scope is closed", "leaves nothing behind after many sessions"],
-  "mixes sessions": ["keeps sessions apart"],
-  "leaks fibers": ["leaves nothing behind after many sessions"],
-  "leaks timers": ["leaves nothing behind after many sessions"],
-  "leaks at the peer": ["leaves nothing behind after many sessions"],
-  "fails twice": [
-    "peer closes early: tells Failed once, or goes on hearing",
-    "peer sends garbage: tells Failed once, or goes on hearing"
+  "emits EndOfTurn before the words": [
+    "emits EndOfTurn after the words of a turn if and only if it declares endpointing"
   ],
-  "silent about failure": [
-    "peer closes early: tells Failed once, or goes on hearing",
-    "peer sends garbage: tells Failed once, or goes on hearing"
+  "keeps a reference to frames": [
+    "emits the last words before finish completes, and nothing afterwards",
+    "push does not keep a reference to the frame"
+  ],
+  "throws on odd frames": ["push accepts empty, odd-sized and late frames without throwing"],
+  "throws after its scope was closed": [
+    "push accepts empty, odd-sized and late frames without throwing",
+    "emits no event after the session's scope was closed"
+  ],
+  "emits after its scope was closed": [
+    "emits no event after the session's scope was closed",
+    "many sessions leave no fibers, timers or sockets behind"
+  ],
+  "mixes sessions": ["keeps two concurrent sessions separate"],
+  "leaks fibers": ["many sessions leave no fibers, timers or sockets behind"],
+  "leaks timers": ["many sessions leave no fibers, timers or sockets behind"],
+  "leaks at the peer": ["many sessions leave no fibers, timers or sockets behind"],
+  "emits Failed twice": [
+    "a session emits Failed once or continues when the peer closes the connection early",
+    "a session emits Failed once or continues when the peer sends malformed data"
+  ],
+  "does not emit Failed": [
+    "a session emits Failed once or continues when the peer closes the connection early",
+    "a session emits Failed once or continues when the peer sends malformed data"
   ]
 }
 
 describe("a speech-to-text provider that", () => {
   for (const [bug, names] of Object.entries(expected) as ReadonlyArray<[SpeechToTextBug, Expected]>) {
-    it.effect(`"${bug}" is found out`, () =>
+    it.effect(`"${bug}" fails its checks`, () =>
       Effect.gen(function* () {
         const checks = speechToTextChecks(options(bug))
         expect(yield* failing(checks)).toEqual(namesOf(names, checks))

@@ -1,12 +1,13 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { describe } from "vitest"
-import type { TelephonyCheckOptions } from "../../src/testing/TelephonyBench.ts"
 import { telephonyChecks } from "../../src/testing/TelephonyChecks.ts"
+import type { TelephonyCheckOptions } from "../../src/testing/TelephonyHarness.ts"
 import { telephonySuite } from "../../src/testing/TelephonySuite.ts"
 import { type Expected, failing, namesOf } from "./Failing.ts"
+import type { TelephonyBug } from "./ReferenceCall.ts"
 import { refused } from "./ReferenceMessaging.ts"
-import { connectPhone, referenceTelephony, type TelephonyBug } from "./ReferenceTelephony.ts"
+import { connectPhone, referenceTelephony } from "./ReferenceTelephony.ts"
 
 const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
   layer: Layer.suspend(() => referenceTelephony(bug)),
@@ -17,165 +18,179 @@ const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
 
 telephonySuite({ name: "a correct telephone network", time: "virtual", ...options(undefined, 1000) })
 
-const sendsMessages = "brings messages to the phone, each once and unchanged, if it says that it sends them"
-const refusesMessages = "fails a message that the network refuses, with SmsFailed"
-const bringsMessages = "brings messages of the phone in, in order"
-const ofMessages = [sendsMessages, refusesMessages, bringsMessages]
+const sendText = "send delivers each text message once and unchanged if sms is provided"
+const refuseText = "send fails with SmsFailed when the network refuses the text message"
+const receiveText = "incoming emits the phone's text messages in order"
+const textMessages = [sendText, refuseText, receiveText]
 
-const transfersCall = "transfers a call, if it says that it does, and tells only the end after that"
-const failedTransfer = "tells why a transfer failed, once, and leaves the call with us"
-const callerLeaves = "ends a call whose caller hangs up in mid-transfer, and stops the ringing"
-const weLeave = "ends a call that we hang up in mid-transfer, and stops the ringing"
-const transferring = [transfersCall, failedTransfer, callerLeaves, weLeave]
-const dialled = "dials, if it says that it does, with audio both ways"
-const dialledAndHungUp = "ends a call that we dialled and hang up"
-const stopsRinging = "stops the ringing within 50 ms when it is interrupted"
+const transferCompletes = "transferBlind completes if transfer is declared, and only Ended follows"
+const transferFails = "a failed transfer emits its outcome once, and the call continues with the agent"
+const callerHangsUp = "the caller's hangup during a transfer ends the call and stops the ringing"
+const agentHangsUp = "hangup during a transfer ends the call and stops the ringing"
+const transfers = [transferCompletes, transferFails, callerHangsUp, agentHangsUp]
+const dialConnects = "dial connects audio in both directions if outbound is provided"
+const hangupEndsDialled = "hangup ends a dialled call on the phone"
+const stopsRinging = "dial stops the ringing within 50 ms when it is interrupted"
 const dialling = [
-  dialled,
-  dialledAndHungUp,
-  "tells that a phone that we dial is busy",
-  "tells that a phone that we dial declines",
+  dialConnects,
+  hangupEndsDialled,
+  "dial fails with outcome busy when the phone is busy",
+  "dial fails with outcome rejected or busy when the phone declines",
   stopsRinging,
-  "refuses a format that it cannot do, with DialFailed"
+  "dial fails with DialFailed when no requested format is supported"
 ]
 
 const expected: { readonly [B in TelephonyBug]: Expected } = {
-  "brings no calls": { allBut: ["declares what it can do", ...dialling, refusesMessages, bringsMessages] },
-  "forgets the caller's number": ["brings a call in with its numbers, and rings"],
-  "never rings": ["brings a call in with its numbers, and rings", callerLeaves, weLeave, stopsRinging],
+  "emits no incoming calls": {
+    allBut: [
+      "declares a lower-case id and at least one audio format, and is healthy",
+      ...dialling,
+      refuseText,
+      receiveText
+    ]
+  },
+  "drops the caller's number": ["incoming emits a call with both numbers, and ringing reaches the phone"],
+  "ignores ringing": [
+    "incoming emits a call with both numbers, and ringing reaches the phone",
+    callerHangsUp,
+    agentHangsUp,
+    stopsRinging
+  ],
   "hangs on answer": {
     allBut: [
-      "declares what it can do",
-      "brings a call in with its numbers, and rings",
-      "tells the phone that a call was refused",
+      "declares a lower-case id and at least one audio format, and is healthy",
+      "incoming emits a call with both numbers, and ringing reaches the phone",
+      "reject refuses the call on the phone for every cause",
       ...dialling,
-      ...ofMessages
+      ...textMessages
     ]
   },
   "dies on answer": {
     allBut: [
-      "declares what it can do",
-      "brings a call in with its numbers, and rings",
-      "tells the phone that a call was refused",
+      "declares a lower-case id and at least one audio format, and is healthy",
+      "incoming emits a call with both numbers, and ringing reaches the phone",
+      "reject refuses the call on the phone for every cause",
       ...dialling,
-      ...ofMessages
+      ...textMessages
     ]
   },
-  "answers in one format": ["answers in each format that it declares"],
-  "keeps refusals to itself": ["tells the phone that a call was refused"],
-  "never notices a caller who gives up": [
-    "tells when the caller gives up before the answer, and fails the answer with CallGone"
+  "answers in one format only": ["answer uses each declared format when it is requested"],
+  "does not pass reject on": ["reject refuses the call on the phone for every cause"],
+  "never completes canceled": [
+    "canceled completes when the caller hangs up before the answer, and answer then fails with CallGone"
   ],
-  "cancels every call": ["tells when the caller gives up before the answer, and fails the answer with CallGone"],
-  "answers calls that are gone": [
-    "tells when the caller gives up before the answer, and fails the answer with CallGone"
+  "completes canceled for every call": [
+    "canceled completes when the caller hangs up before the answer, and answer then fails with CallGone"
+  ],
+  "answers canceled calls": [
+    "canceled completes when the caller hangs up before the answer, and answer then fails with CallGone"
   ],
   "reorders the caller's audio": [
-    "brings the caller's audio, whole and in order",
-    "keeps what came before listen, in order",
-    "keeps calls apart",
-    failedTransfer,
-    dialled
+    "a leg emits the caller's audio completely and in order",
+    "listen delivers the events from before it first and in order",
+    "keeps two concurrent calls separate",
+    transferFails,
+    dialConnects
   ],
-  "half frames": ["brings the caller's audio, whole and in order"],
-  "forgets what came before listen": ["keeps what came before listen, in order"],
-  "keeps frames": [
-    "plays our audio, in order, and copies the frames it is given",
-    "tells marks as played once the audio before them was",
-    "labels marks truly when audio is cleared: played only if all before them was heard",
-    "lets nothing be heard after clear that was sent before it",
-    "keeps calls apart",
-    failedTransfer,
-    dialled
+  "emits incomplete frames": ["a leg emits the caller's audio completely and in order"],
+  "drops events from before listen": ["listen delivers the events from before it first and in order"],
+  "keeps a reference to frames": [
+    "send plays frames in order and does not keep a reference to them",
+    "a mark is confirmed as played after the audio before it",
+    "after clear a mark is confirmed as played only if all audio before it was played",
+    "clear drops the audio that was sent before it",
+    "keeps two concurrent calls separate",
+    transferFails,
+    dialConnects
   ],
-  "reorders our audio": [
-    "plays our audio, in order, and copies the frames it is given",
-    "tells marks as played once the audio before them was",
-    "keeps calls apart",
-    dialled
+  "reorders the agent's audio": [
+    "send plays frames in order and does not keep a reference to them",
+    "a mark is confirmed as played after the audio before it",
+    "keeps two concurrent calls separate",
+    dialConnects
   ],
-  "mark played too early": [
-    "labels marks truly when audio is cleared: played only if all before them was heard",
-    "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after"
+  "confirms marks too early": [
+    "after clear a mark is confirmed as played only if all audio before it was played",
+    "a leg emits Ended with cause hangup once and last when the caller hangs up",
+    "a leg emits Ended once and last when the connection breaks"
   ],
-  "never marks": [
-    "tells marks as played once the audio before them was",
-    "labels marks truly when audio is cleared: played only if all before them was heard"
+  "never confirms marks": [
+    "a mark is confirmed as played after the audio before it",
+    "after clear a mark is confirmed as played only if all audio before it was played"
   ],
-  "labels cleared marks as played": [
-    "labels marks truly when audio is cleared: played only if all before them was heard"
+  "confirms cleared marks as played": [
+    "after clear a mark is confirmed as played only if all audio before it was played"
   ],
-  "loses cleared marks": ["labels marks truly when audio is cleared: played only if all before them was heard"],
-  "plays after clear": ["lets nothing be heard after clear that was sent before it"],
+  "drops cleared marks": ["after clear a mark is confirmed as played only if all audio before it was played"],
+  "ignores clear": ["clear drops the audio that was sent before it"],
   "throws on clear": [
-    "labels marks truly when audio is cleared: played only if all before them was heard",
-    "lets nothing be heard after clear that was sent before it",
-    "ends the call when we hang up, once",
-    "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after"
+    "after clear a mark is confirmed as played only if all audio before it was played",
+    "clear drops the audio that was sent before it",
+    "hangup ends the call on the phone and emits Ended at most once",
+    "a leg emits Ended with cause hangup once and last when the caller hangs up",
+    "a leg emits Ended once and last when the connection breaks"
   ],
-  "hangup not told": [
-    "ends the call when we hang up, once",
-    "leaves nothing behind after many calls",
-    weLeave,
-    dialledAndHungUp
+  "does not pass hangup on": [
+    "hangup ends the call on the phone and emits Ended at most once",
+    "many calls leave no fibers, timers or sockets behind",
+    agentHangsUp,
+    hangupEndsDialled
   ],
-  "throws after the end": [
-    "ends the call when we hang up, once",
-    "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after"
+  "throws after Ended": [
+    "hangup ends the call on the phone and emits Ended at most once",
+    "a leg emits Ended with cause hangup once and last when the caller hangs up",
+    "a leg emits Ended once and last when the connection breaks"
   ],
-  "audio after the end": [
-    "keeps what came before listen, in order",
-    "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after",
-    transfersCall,
-    callerLeaves
+  "emits audio after Ended": [
+    "listen delivers the events from before it first and in order",
+    "a leg emits Ended with cause hangup once and last when the caller hangs up",
+    "a leg emits Ended once and last when the connection breaks",
+    transferCompletes,
+    callerHangsUp
   ],
-  "ends twice": [
-    "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after",
-    transfersCall
+  "emits Ended twice": [
+    "a leg emits Ended with cause hangup once and last when the caller hangs up",
+    "a leg emits Ended once and last when the connection breaks",
+    transferCompletes
   ],
-  "never ends": [
-    "keeps what came before listen, in order",
-    "tells once that the caller hung up, and nothing after",
-    "tells once that the connection broke, and nothing after",
-    "keeps calls apart",
-    transfersCall,
-    callerLeaves,
-    dialled
+  "never emits Ended": [
+    "listen delivers the events from before it first and in order",
+    "a leg emits Ended with cause hangup once and last when the caller hangs up",
+    "a leg emits Ended once and last when the connection breaks",
+    "keeps two concurrent calls separate",
+    transferCompletes,
+    callerHangsUp,
+    dialConnects
   ],
-  "never notices a broken connection": ["tells once that the connection broke, and nothing after"],
-  "reorders keys": ["brings keys that were pressed, in order, if it says that it does"],
-  "sends no keys": ["sends keys, in order, if it says that it does"],
-  "mixes calls": ["keeps calls apart"],
-  "sends no messages": [sendsMessages],
-  "sends messages twice": [sendsMessages],
-  "cuts messages": [sendsMessages],
-  "dies on messages": [sendsMessages, refusesMessages],
-  "keeps refusals of messages to itself": [refusesMessages],
-  "brings no messages": [bringsMessages],
-  "garbage ends the network": ["survives a phone that sends garbage, and goes on taking calls"],
-  "leaks fibers": ["leaves nothing behind after many calls"],
-  "transfers nowhere": transferring,
-  "keeps the outcome of a transfer to itself": [transfersCall, failedTransfer],
-  "tells the outcome of a transfer twice": [transfersCall, failedTransfer],
-  "calls every transfer completed": [failedTransfer],
-  "ends a call whose transfer failed": [failedTransfer],
-  "hears on after a transfer": [transfersCall],
-  "rings on after the caller left": [callerLeaves, weLeave],
+  "emits no Ended for a broken connection": ["a leg emits Ended once and last when the connection breaks"],
+  "reorders digits": ["a leg emits received digits in order if dtmfIn is declared"],
+  "sends no digits": ["sendDtmf sends digits in order if dtmfOut is declared"],
+  "mixes calls": ["keeps two concurrent calls separate"],
+  "sends no text messages": [sendText],
+  "sends text messages twice": [sendText],
+  "truncates text messages": [sendText],
+  "dies on text messages": [sendText, refuseText],
+  "ignores the refusal of text messages": [refuseText],
+  "emits no text messages": [receiveText],
+  "stops on malformed data": ["incoming continues to emit calls after a phone sent malformed data"],
+  "leaks fibers": ["many calls leave no fibers, timers or sockets behind"],
+  "has no transferBlind": transfers,
+  "emits no outcome of a transfer": [transferCompletes, transferFails],
+  "emits the outcome of a transfer twice": [transferCompletes, transferFails],
+  "completes every transfer": [transferFails],
+  "ends the call after a failed transfer": [transferFails],
+  "passes audio after a transfer": [transferCompletes],
+  "continues to ring after the caller's hangup": [callerHangsUp, agentHangsUp],
   "hangs on dial": dialling,
-  "connects what is busy": ["tells that a phone that we dial is busy"],
-  "rings on after an interrupted dial": [stopsRinging],
-  "dials in any format": ["refuses a format that it cannot do, with DialFailed"],
-  "dials without audio": [dialled]
+  "connects busy phones": ["dial fails with outcome busy when the phone is busy"],
+  "continues to ring after an interrupted dial": [stopsRinging],
+  "accepts any format in dial": ["dial fails with DialFailed when no requested format is supported"],
+  "dials without audio": [dialConnects]
 }
 
 describe("a telephone network that", () => {
   for (const [bug, names] of Object.entries(expected) as ReadonlyArray<[TelephonyBug, Expected]>) {
-    it.effect(`"${bug}" is found out`, () =>
+    it.effect(`"${bug}" fails its checks`, () =>
       Effect.gen(function* () {
         const checks = telephonyChecks(options(bug))
         expect(yield* failing(checks)).toEqual(namesOf(names, checks))

@@ -13,78 +13,95 @@ const options = (bug?: TextToSpeechBug, sessions = 60): TextToSpeechCheckOptions
   faults: {
     refuses: referenceTextToSpeech(bug, "refuses"),
     hangs: referenceTextToSpeech(bug, "hangs"),
-    closesEarly: referenceTextToSpeech(bug, "breaks"),
-    sendsGarbage: referenceTextToSpeech(bug, "breaks")
+    closesEarly: referenceTextToSpeech(bug, "fails"),
+    sendsGarbage: referenceTextToSpeech(bug, "fails")
   }
 })
 
 textToSpeechSuite({ name: "a correct text-to-speech provider", time: "virtual", ...options(undefined, 1000) })
 
 const expected: { readonly [B in TextToSpeechBug]: Expected } = {
-  throws: { allBut: ["declares voices and sample rates", "leaves nothing behind after many passages"] },
-  dies: { allBut: ["declares voices and sample rates", "leaves nothing behind after many passages"] },
-  hangs: { allBut: ["declares voices and sample rates", "peer hangs: can be interrupted"] },
+  throws: {
+    allBut: [
+      "declares voices with distinct names and at least one sample rate, and is healthy",
+      "many interrupted requests leave no fibers, timers or sockets behind"
+    ]
+  },
+  dies: {
+    allBut: [
+      "declares voices with distinct names and at least one sample rate, and is healthy",
+      "many interrupted requests leave no fibers, timers or sockets behind"
+    ]
+  },
+  hangs: {
+    allBut: [
+      "declares voices with distinct names and at least one sample rate, and is healthy",
+      "synthesize can be interrupted when the peer hangs"
+    ]
+  },
   fails: {
     allBut: [
-      "declares voices and sample rates",
-      "answers an unknown voice with speech or a typed error",
-      "leaves nothing behind after many passages",
-      "peer refuses: fails with a typed error",
-      "peer hangs: can be interrupted",
-      "peer closes early: fails with a typed error",
-      "peer sends garbage: fails with a typed error"
+      "declares voices with distinct names and at least one sample rate, and is healthy",
+      "synthesize speaks or fails with TextToSpeechError for an unknown voice",
+      "many interrupted requests leave no fibers, timers or sockets behind",
+      "synthesize fails with TextToSpeechError when the peer refuses",
+      "synthesize can be interrupted when the peer hangs",
+      "synthesize fails with TextToSpeechError when the peer closes the connection early",
+      "synthesize fails with TextToSpeechError when the peer sends malformed data"
     ]
   },
   "writes after interruption": [
-    "writes nothing after it was interrupted",
-    "can be interrupted while it waits for room",
-    "peer hangs: can be interrupted"
+    "synthesize stops when it is interrupted and writes nothing afterwards",
+    "synthesize can be interrupted while the sink is full",
+    "synthesize can be interrupted when the peer hangs"
   ],
   "ignores interruption": [
-    "writes nothing after it was interrupted",
-    "can be interrupted while it waits for room",
-    "leaves nothing behind after many passages",
-    "peer hangs: can be interrupted"
+    "synthesize stops when it is interrupted and writes nothing afterwards",
+    "synthesize can be interrupted while the sink is full",
+    "many interrupted requests leave no fibers, timers or sockets behind",
+    "synthesize can be interrupted when the peer hangs"
   ],
-  "ignores a full sink": ["stops writing while the sink is full, and goes on when there is room"],
-  "never goes on after a full sink": ["stops writing while the sink is full, and goes on when there is room"],
-  "completes early": {
+  "ignores a full sink": ["synthesize does not write while the sink is full, and continues when it has room"],
+  "never continues after a full sink": [
+    "synthesize does not write while the sink is full, and continues when it has room"
+  ],
+  "completes before all audio is written": {
     allBut: [
-      "declares voices and sample rates",
-      "completes for a text with nothing to say",
-      "tells alignments in order, within the text",
-      "can be interrupted while it waits for room",
-      "answers an unknown voice with speech or a typed error",
-      "peer hangs: can be interrupted"
+      "declares voices with distinct names and at least one sample rate, and is healthy",
+      "synthesize completes for an empty text",
+      "synthesize calls align in ascending order and within the text",
+      "synthesize can be interrupted while the sink is full",
+      "synthesize speaks or fails with TextToSpeechError for an unknown voice",
+      "synthesize can be interrupted when the peer hangs"
     ]
   },
-  reorders: [
-    "speaks at every sample rate that it declares, equally long",
-    "writes all the audio before it completes, and none after",
-    "keeps two passages at once apart"
+  "reorders audio": [
+    "synthesize speaks a text in about the same time at every declared sample rate",
+    "synthesize writes all audio before it completes, and nothing afterwards",
+    "synthesize keeps two concurrent requests separate"
   ],
-  "mixes passages": ["keeps two passages at once apart"],
-  "silent at 16 kHz": ["speaks at every sample rate that it declares, equally long"],
-  "hangs on empty text": ["completes for a text with nothing to say"],
-  "aligns backwards": ["tells alignments in order, within the text"],
-  "aligns beyond the text": ["tells alignments in order, within the text"],
-  "dies of an unknown voice": ["answers an unknown voice with speech or a typed error"],
-  "silent voice": ["speaks with its voices"],
-  "leaks fibers": ["leaves nothing behind after many passages"],
-  "completes though the peer broke": [
-    "peer closes early: fails with a typed error",
-    "peer sends garbage: fails with a typed error"
+  "mixes requests": ["synthesize keeps two concurrent requests separate"],
+  "writes nothing at 16 kHz": ["synthesize speaks a text in about the same time at every declared sample rate"],
+  "hangs on empty text": ["synthesize completes for an empty text"],
+  "aligns backwards": ["synthesize calls align in ascending order and within the text"],
+  "aligns beyond the text": ["synthesize calls align in ascending order and within the text"],
+  "dies on an unknown voice": ["synthesize speaks or fails with TextToSpeechError for an unknown voice"],
+  "has a voice without audio": ["synthesize writes audio with each of the first five voices"],
+  "leaks fibers": ["many interrupted requests leave no fibers, timers or sockets behind"],
+  "completes although the peer failed": [
+    "synthesize fails with TextToSpeechError when the peer closes the connection early",
+    "synthesize fails with TextToSpeechError when the peer sends malformed data"
   ],
-  "hangs when the peer broke": [
-    "peer closes early: fails with a typed error",
-    "peer sends garbage: fails with a typed error"
+  "hangs when the peer fails": [
+    "synthesize fails with TextToSpeechError when the peer closes the connection early",
+    "synthesize fails with TextToSpeechError when the peer sends malformed data"
   ],
-  "same name twice": ["declares voices and sample rates"]
+  "declares a voice twice": ["declares voices with distinct names and at least one sample rate, and is healthy"]
 }
 
 describe("a text-to-speech provider that", () => {
   for (const [bug, names] of Object.entries(expected) as ReadonlyArray<[TextToSpeechBug, Expected]>) {
-    it.effect(`"${bug}" is found out`, () =>
+    it.effect(`"${bug}" fails its checks`, () =>
       Effect.gen(function* () {
         const checks = textToSpeechChecks(options(bug))
         expect(yield* failing(checks)).toEqual(namesOf(names, checks))

@@ -1,0 +1,113 @@
+import { Effect } from "effect"
+import { frameBytes } from "../Audio.ts"
+import type { CallEvent } from "../Telephony.ts"
+import { type Check, must, mustNotThrow } from "./Check.ts"
+import {
+  audioOf,
+  countEnded,
+  labelled,
+  labelsIn,
+  labelsOf,
+  listen,
+  play,
+  same,
+  type TelephonyHarness
+} from "./TelephonyHarness.ts"
+
+const marks = (events: ReadonlyArray<CallEvent>) =>
+  events.flatMap((event) => (event._tag === "Mark" ? [`${event.name} ${event.outcome}`] : []))
+
+/** The requirements on the audio of a call and its marks. */
+export const audioChecks = ({ check, eventually, quiet }: TelephonyHarness): ReadonlyArray<Check> => [
+  check("a leg emits the caller's audio completely and in order", ({ connect }) =>
+    Effect.gen(function* () {
+      const { events, leg, phone } = yield* connect
+      for (let index = 0; index < 40; index++) {
+        yield* phone.send(labelled(leg.format, index))
+        yield* Effect.sleep(20)
+      }
+      const wanted = labelsOf(leg.format, 0, 40)
+      yield* eventually("the last frame", () => labelsIn(audioOf(events)).includes(wanted.at(-1) ?? 0))
+      const got = labelsIn(audioOf(events))
+      yield* must(same(got, wanted), `it emitted the frames ${got} instead of ${wanted}`)
+      const whole = events.every((e) => e._tag !== "Audio" || e.payload.length % frameBytes(leg.format) === 0)
+      yield* must(whole, "it emitted audio that is not a whole number of 20 ms frames")
+    })
+  ),
+  check("listen delivers the events from before it first and in order", ({ answer, ring }) =>
+    Effect.gen(function* () {
+      const { call, phone } = yield* ring
+      const leg = yield* answer(call)
+      yield* eventually("the answer on the phone", () => phone.state() === "answered")
+      for (let index = 0; index < 5; index++) yield* phone.send(labelled(leg.format, index))
+      yield* phone.hangup
+      yield* quiet
+      const events = yield* listen(leg)
+      yield* eventually("the event Ended", () => countEnded(events) > 0)
+      const [got, wanted] = [labelsIn(audioOf(events)), labelsOf(leg.format, 0, 5)]
+      yield* must(same(got, wanted), `of the frames ${wanted} from before listen, ${got} were delivered`)
+      yield* must(events.at(-1)?._tag === "Ended", "it emitted an event after Ended")
+    })
+  ),
+  check("send plays frames in order and does not keep a reference to them", ({ connect }) =>
+    Effect.gen(function* () {
+      const { leg, phone } = yield* connect
+      yield* play(leg, 0, 40)
+      const wanted = labelsOf(leg.format, 0, 40)
+      yield* eventually("the last frame", () => labelsIn(phone.heard()).includes(wanted.at(-1) ?? 0))
+      const got = labelsIn(phone.heard())
+      yield* must(same(got, wanted), `the phone played the frames ${got} instead of ${wanted}`)
+    })
+  ),
+  check("a mark is confirmed as played after the audio before it", ({ connect }) =>
+    Effect.gen(function* () {
+      const { events, leg, phone } = yield* connect
+      yield* play(leg, 0, 10)
+      yield* mustNotThrow("mark", () => leg.mark("one"))
+      yield* play(leg, 10, 20)
+      yield* mustNotThrow("mark", () => leg.mark("two"))
+      yield* eventually("both marks", () => marks(events).length >= 2)
+      yield* must(same(marks(events), ["one played", "two played"]), `it emitted the marks ${marks(events).join(", ")}`)
+      const wanted = labelsOf(leg.format, 0, 20)
+      yield* eventually("the audio", () => same(labelsIn(phone.heard()), wanted))
+    })
+  ),
+  check("after clear a mark is confirmed as played only if all audio before it was played", ({ connect }) =>
+    Effect.gen(function* () {
+      const { events, leg, phone } = yield* connect
+      for (let index = 0; index < 75; index++) leg.send(labelled(leg.format, index))
+      yield* mustNotThrow("mark", () => leg.mark("cut"))
+      yield* mustNotThrow("clear", () => leg.clear())
+      yield* eventually("the mark", () => marks(events).length > 0)
+      yield* play(leg, 75, 80)
+      yield* mustNotThrow("mark", () => leg.mark("next"))
+      yield* eventually("the next mark", () => marks(events).length > 1)
+      const emitted = marks(events)
+      yield* must(emitted[1] === "next played", `a mark after clear was confirmed as "${emitted[1]}"`)
+      yield* eventually("the new audio", () => labelsIn(phone.heard()).includes(labelsOf(leg.format, 79, 80)[0] ?? 0))
+      const all = same(labelsIn(phone.heard()), labelsOf(leg.format, 0, 80))
+      const correct = all ? "cut played" : "cut cleared"
+      yield* must(
+        emitted[0] === correct,
+        `the phone played ${all ? "all" : "not all"} audio before the mark, which was confirmed as "${emitted[0]}"`
+      )
+    })
+  ),
+  check("clear drops the audio that was sent before it", ({ connect }) =>
+    Effect.gen(function* () {
+      const { leg, phone } = yield* connect
+      for (let index = 0; index < 75; index++) leg.send(labelled(leg.format, index))
+      yield* mustNotThrow("clear", () => leg.clear())
+      const before = yield* Effect.as(Effect.yieldNow(), labelsIn(phone.heard()))
+      yield* play(leg, 75, 80)
+      const fresh = labelsOf(leg.format, 75, 80)
+      yield* eventually("the new audio", () => labelsIn(phone.heard()).includes(fresh.at(-1) ?? 0))
+      yield* quiet
+      // One frame may have been in transit.
+      const after = labelsIn(phone.heard())
+        .slice(before.length)
+        .filter((label) => !fresh.includes(label))
+      yield* must(after.length <= 1, `${after.length} frames from before clear were played after it`)
+    })
+  )
+]
