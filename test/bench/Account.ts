@@ -4,11 +4,11 @@ import { VoiceApi } from "@svc/api/VoiceApi"
 import { Effect } from "effect"
 import { BenchFailed } from "./Child.ts"
 
-/** The bench as a customer of the server: what it sets up and reads through the API. */
+/** What the bench creates and reads through the API. */
 export interface Account {
-  /** Makes an agent with a number. Gives the number. */
+  /** Creates an agent with a number. Returns the number. */
   readonly open: (customerUrl: string, recording: boolean) => Effect.Effect<string, BenchFailed>
-  /** The turns' latencies of calls that are over, by the servers' own records. */
+  /** The latencies of the turns of ended calls, from the call records. */
   readonly latencies: (callIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TurnLatency>, BenchFailed>
 }
 
@@ -20,11 +20,11 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
       baseUrl: url,
       transformClient: HttpClient.mapRequest(HttpClientRequest.bearerToken(key))
     })
-    const ask = <A, E>(what: string, request: Effect.Effect<A, E>) =>
+    const failAs = <A, E>(what: string, request: Effect.Effect<A, E>) =>
       Effect.mapError(request, (error) => new BenchFailed({ message: `cannot ${what}: ${String(error)}` }))
 
     const open = Effect.fn("Account.open")(function* (customerUrl: string, recording: boolean) {
-      const { agent } = yield* ask(
+      const { agent } = yield* failAs(
         "create the agent",
         client.agents.create({
           payload: {
@@ -38,11 +38,11 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
           }
         })
       )
-      const { phone_number } = yield* ask(
+      const { phone_number } = yield* failAs(
         "import the number",
         client.phoneNumbers.import({ payload: { number, telephony: "simulated" } })
       )
-      yield* ask(
+      yield* failAs(
         "assign the number",
         client.phoneNumbers.assign({
           path: { numberId: String(phone_number.id) },
@@ -56,7 +56,7 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
       open,
       latencies: (callIds) =>
         Effect.map(
-          Effect.forEach(callIds, (callId) => ask(`read call ${callId}`, client.calls.get({ path: { callId } })), {
+          Effect.forEach(callIds, (callId) => failAs(`read call ${callId}`, client.calls.get({ path: { callId } })), {
             concurrency: 10
           }),
           (calls) => calls.flatMap((call) => call.latency_data.turns)

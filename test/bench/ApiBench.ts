@@ -8,15 +8,15 @@ import { table } from "./Table.ts"
 import { type Line, quantile } from "./Verdict.ts"
 
 /**
- * `npm run bench:api`: the list of agents, with authentication, rate limit and database, next to the same on Fastify and
- * `pg`; then usage, summary and pages of very many calls. It judges nothing by its exit code, because a busy machine would: 0 unless it could not run.
+ * `npm run bench:api`: the list of agents, with authentication, rate limit and database, beside the same on Fastify and
+ * `pg`; then usage, summary and lists with many calls. The exit code is 0 unless the bench could not run.
  */
 
 const usage = `npm run bench:api -- [options]
   --rounds N       rounds of which the medians are shown (5)
-  --seconds N      length of one volley at one server (4)
-  --connections N  requests under way at once (20)
-  --calls N        calls of the organization when it is asked about them (1000000); 0 leaves that out
+  --seconds N      length of one burst to one server (4)
+  --connections N  requests in flight at once (20)
+  --calls N        calls of the organization for the list and usage queries (1000000); 0 skips them
   --profile DIR    writes CPU profiles of both servers, of the whole run
   --json           prints JSON`
 
@@ -62,7 +62,7 @@ const linesOf = ({ fastify, ours }: ApiFigures): ReadonlyArray<Line> => {
       0.5
     )
   const of = (name: string, rounds: ReadonlyArray<Round>): ReadonlyArray<Line> => [
-    { what: `${name}: requests a second`, figure: median(rounds, ({ perSecond }) => perSecond), unit: "" },
+    { what: `${name}: requests per second`, figure: median(rounds, ({ perSecond }) => perSecond), unit: "" },
     { what: `${name}: CPU per request`, figure: median(rounds, ({ cpu }) => cpu), unit: "ms" },
     { what: `${name}: time to answer p50`, figure: median(rounds, ({ p50 }) => p50), unit: "ms" },
     { what: `${name}: time to answer p99`, figure: median(rounds, ({ p99 }) => p99), unit: "ms" },

@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { seedCalls } from "@svc/call-engine/testing/SeedCalls"
 import * as Database from "@svc/database/Database"
 import { Console, DateTime, Effect, Option, Redacted, Schedule, Schema } from "effect"
-import type { ApiLoadAsks } from "./ApiMessages.ts"
+import type { ApiLoadRequests } from "./ApiRequests.ts"
 import { BenchFailed, type Child } from "./Child.ts"
 import type { Line } from "./Verdict.ts"
 
@@ -10,15 +10,15 @@ export interface ApiCallsOptions {
   /** How many calls the organization gets. */
   readonly calls: number
   readonly database: string
-  readonly load: Child<ApiLoadAsks>
+  readonly load: Child<ApiLoadRequests>
   /** The server, and a key of the project that has the agents. */
   readonly url: string
   readonly key: string
-  /** How long each question is asked. */
+  /** Length of the measurement of each query. */
   readonly seconds: number
 }
 
-/** How long the answers to one question took, in milliseconds. */
+/** Time to answer of one query, in milliseconds. */
 export interface CallsFigures {
   readonly what: string
   readonly path: string
@@ -30,13 +30,13 @@ export interface CallsFigures {
 
 const days = 365
 const budget = { must: 50, goal: 50 }
-/** Asked for this long before it counts: plans and pages of the database get warm. */
+/** Warm-up of each request: plans and pages of the database. */
 const warmUpMs = 500
 
 const failed = (what: string) => (error: unknown) =>
   new BenchFailed({ message: `${what}: ${error instanceof Error ? error.message : String(error)}` })
 
-/** Fills the database; answers with an agent that has calls. */
+/** Fills the database; returns an agent that has calls. */
 const seed = ({ calls: count, database }: ApiCallsOptions, until: DateTime.Utc) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -50,7 +50,7 @@ const seed = ({ calls: count, database }: ApiCallsOptions, until: DateTime.Utc) 
     if (agent === undefined) return yield* new BenchFailed({ message: "no agents to seed calls for" })
     const { org_id, project_id } = agent
     yield* Console.error(`seeding ${count} calls …`)
-    // The rows are not to be seen before the end; the numbers that they took are.
+    // The rows are not visible before the end; the ids they took are.
     const progress = sql<{ readonly taken: number | null }>`
       select pg_sequence_last_value(pg_get_serial_sequence('calls', 'id')::regclass)::float8 as taken`.pipe(
       Effect.flatMap(([row]) => Console.error(`  ${row?.taken ?? 0} of ${count} calls written`)),
@@ -80,7 +80,7 @@ const Shown = Schema.Union(
 )
 const readShown = Schema.decodeUnknownOption(Schema.parseJson(Shown))
 
-/** An answer about no calls would come fast and say nothing. */
+/** An answer without calls would be fast and meaningless. */
 const check = ({ key, url }: ApiCallsOptions, path: string): Effect.Effect<void, BenchFailed> =>
   Effect.gen(function* () {
     const { status, text } = yield* Effect.tryPromise({
@@ -96,12 +96,12 @@ const check = ({ key, url }: ApiCallsOptions, path: string): Effect.Effect<void,
         "calls" in shown ? shown.calls.length : "totals" in shown ? shown.totals.call_count : shown.total_calls
     })
     if (status !== 200 || count === 0) {
-      return yield* new BenchFailed({ message: `${path} tells of no calls: ${status} ${text.slice(0, 400)}` })
+      return yield* new BenchFailed({ message: `${path} contains no calls: ${status} ${text.slice(0, 400)}` })
     }
-    yield* Console.error(`GET ${path} tells of ${count} calls …`)
+    yield* Console.error(`GET ${path} covers ${count} calls …`)
   })
 
-/** Gives the organization its calls, then asks about them, one question after the other and one request at a time. */
+/** Seeds the calls, then measures each query, one request at a time. */
 export const measure = (options: ApiCallsOptions): Effect.Effect<ReadonlyArray<CallsFigures>, BenchFailed> =>
   Effect.gen(function* () {
     const { key, load, seconds, url } = options
@@ -123,9 +123,9 @@ export const measure = (options: ApiCallsOptions): Effect.Effect<ReadonlyArray<C
     return yield* Effect.forEach(questions, ({ path, what }) =>
       Effect.gen(function* () {
         yield* check(options, path)
-        const volley = { url: `${url}${path}`, key, connections: 1 }
-        yield* load.ask("fire", { ...volley, ms: warmUpMs })
-        const { failures, p50, p95, requests } = yield* load.ask("fire", { ...volley, ms: seconds * 1000 })
+        const burst = { url: `${url}${path}`, key, connections: 1 }
+        yield* load.request("send", { ...burst, ms: warmUpMs })
+        const { failures, p50, p95, requests } = yield* load.request("send", { ...burst, ms: seconds * 1000 })
         return { what, path, p50, p95, requests, failures }
       })
     )

@@ -1,12 +1,12 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
 import { Pool } from "undici"
-import type { ApiLoadAsks, Volley, VolleyFigures } from "./ApiMessages.ts"
-import { attend } from "./Duties.ts"
+import type { ApiLoadRequests, Burst, BurstFigures } from "./ApiRequests.ts"
 import { Histogram } from "./Histogram.ts"
+import { serveRequests } from "./RequestHandlers.ts"
 
-/** Those who ask: plain promises, because what they cost is taken from the cores of the server. */
-const fire = ({ connections, key, ms, url }: Volley): Effect.Effect<VolleyFigures> =>
+/** The clients: plain promises, because their CPU time is taken from the server. */
+const send = ({ connections, key, ms, url }: Burst): Effect.Effect<BurstFigures> =>
   Effect.promise(() => {
     const { origin, pathname, search } = new URL(url)
     const pool = new Pool(origin, { connections, pipelining: 1 })
@@ -48,4 +48,4 @@ const fire = ({ connections, key, ms, url }: Volley): Effect.Effect<VolleyFigure
       )
   })
 
-NodeRuntime.runMain(attend<ApiLoadAsks>({ fire }))
+NodeRuntime.runMain(serveRequests<ApiLoadRequests>({ send }))

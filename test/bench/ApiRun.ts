@@ -6,21 +6,21 @@ import { VoiceApi } from "@svc/api/VoiceApi"
 import * as EmbeddedPostgres from "@svc/database/EmbeddedPostgres"
 import { Console, Effect } from "effect"
 import { type CallsFigures, measure } from "./ApiCalls.ts"
-import type { ApiLoadAsks, ApiServerAsks } from "./ApiMessages.ts"
+import type { ApiLoadRequests, ApiServerRequests } from "./ApiRequests.ts"
 import * as Child from "./Child.ts"
 
 export interface ApiRunOptions {
   readonly rounds: number
-  /** Length of one volley. */
+  /** Length of one burst. */
   readonly seconds: number
   readonly connections: number
-  /** Calls of the organization when it is asked about them; 0 leaves that out. */
+  /** Calls of the organization for the list and usage queries; 0 skips them. */
   readonly calls: number
   /** Folder for CPU profiles of both servers. */
   readonly profile: string | undefined
 }
 
-/** One volley at one server. */
+/** One burst at one server. */
 export interface Round {
   readonly perSecond: number
   /** Milliseconds of CPU per request. */
@@ -38,10 +38,10 @@ export interface ApiFigures {
 }
 
 const agentCount = 20
-/** Volleys that are thrown away: compilers and pools warm up. */
+/** Bursts that are thrown away: compilers and pools warm up. */
 const warmUps = 2
 
-/** Agents as people have them: names and URLs of a usual length. */
+/** Agents with names and URLs of usual length. */
 const populate = (url: string, key: string) =>
   Effect.gen(function* () {
     const client = yield* HttpApiClient.make(VoiceApi, {
@@ -66,7 +66,7 @@ const populate = (url: string, key: string) =>
     Effect.mapError((error) => new Child.BenchFailed({ message: `cannot make the agents: ${String(error)}` }))
   )
 
-/** Both servers on one database, asked in turns. */
+/** Both servers on one database, measured in turns. */
 export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.BenchFailed> =>
   Effect.gen(function* () {
     const key = `svc_live_${randomBytes(24).toString("hex")}`
@@ -78,8 +78,8 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
     )
     const flags = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`]
     const env = { SVC_DATABASE_URL: database.url }
-    const load = yield* Child.start<ApiLoadAsks>("ApiLoadProcess.ts")
-    const ours = yield* Child.start<ApiServerAsks>("ApiServerProcess.ts", {
+    const load = yield* Child.start<ApiLoadRequests>("ApiLoadProcess.ts")
+    const ours = yield* Child.start<ApiServerRequests>("ApiServerProcess.ts", {
       built: true,
       flags,
       env: {
@@ -97,33 +97,33 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
         SVC_LOG_LEVEL: "warn"
       }
     })
-    const { url } = yield* ours.ask("address")
+    const { url } = yield* ours.request("address")
     yield* populate(url, key)
-    const fastify = yield* Child.start<ApiServerAsks>("FastifyProcess.ts", { built: true, flags, env })
-    const volley = (server: Child.Child<ApiServerAsks>, origin: string) =>
+    const fastify = yield* Child.start<ApiServerRequests>("FastifyProcess.ts", { built: true, flags, env })
+    const burst = (server: Child.Child<ApiServerRequests>, origin: string) =>
       Effect.gen(function* () {
-        yield* server.ask("measure")
-        const shot = yield* load.ask("fire", {
+        yield* server.request("measure")
+        const sent = yield* load.request("send", {
           url: `${origin}/v1/agents?limit=${agentCount}`,
           key,
           connections: options.connections,
           ms: options.seconds * 1000
         })
-        const { cpuMs } = yield* server.ask("figures")
-        const { failures, ms, p50, p99, requests } = shot
+        const { cpuMs } = yield* server.request("figures")
+        const { failures, ms, p50, p99, requests } = sent
         if (requests === 0) return yield* new Child.BenchFailed({ message: `${origin} answered nothing` })
         return { perSecond: requests / (ms / 1000), cpu: cpuMs / requests, p50, p99, failures }
       })
-    const other = (yield* fastify.ask("address")).url
-    yield* checkAlike(url, other, key)
+    const other = (yield* fastify.request("address")).url
+    yield* checkSameAnswer(url, other, key)
     const figures = { ours: [] as Round[], fastify: [] as Round[] }
     for (let round = 1 - warmUps; round <= options.rounds; round++) {
       yield* Console.error(round < 1 ? "warming up …" : `round ${round} of ${options.rounds} …`)
-      // Who comes first changes from round to round.
+      // The order changes from round to round.
       const first = round % 2 === 0
-      const before = first ? yield* volley(ours, url) : undefined
-      const theirs = yield* volley(fastify, other)
-      const own = before ?? (yield* volley(ours, url))
+      const before = first ? yield* burst(ours, url) : undefined
+      const theirs = yield* burst(fastify, other)
+      const own = before ?? (yield* burst(ours, url))
       if (round < 1) continue
       figures.ours.push(own)
       figures.fastify.push(theirs)
@@ -133,8 +133,8 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
     return { ...figures, calls: yield* measure({ calls, database: database.url, load, url, key, seconds }) }
   }).pipe(Effect.scoped)
 
-/** Both give the same answer, or the comparison is worth nothing. */
-const checkAlike = (ours: string, theirs: string, key: string): Effect.Effect<void, Child.BenchFailed> => {
+/** Both must give the same answer, otherwise the comparison is meaningless. */
+const checkSameAnswer = (ours: string, theirs: string, key: string): Effect.Effect<void, Child.BenchFailed> => {
   const get = (origin: string) =>
     Effect.tryPromise({
       try: () =>

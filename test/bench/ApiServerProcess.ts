@@ -4,22 +4,22 @@ import * as Logging from "@svc/server/Logging"
 import { Server } from "@svc/server/Server"
 import * as Settings from "@svc/server/Settings"
 import { Effect } from "effect"
-import type { ApiServerAsks } from "./ApiMessages.ts"
-import { attend } from "./Duties.ts"
-import { EffortMeter } from "./Effort.ts"
+import type { ApiServerRequests } from "./ApiRequests.ts"
+import { ProcessMeter } from "./ProcessMeter.ts"
+import { serveRequests } from "./RequestHandlers.ts"
 
 /** The server of which the API is measured: the real one, whole. Its settings are in its environment. */
 const program = Effect.gen(function* () {
   const { port } = yield* HttpServer
-  const effort = new EffortMeter()
-  yield* attend<ApiServerAsks>({
+  const meter = new ProcessMeter()
+  yield* serveRequests<ApiServerRequests>({
     address: () => Effect.succeed({ url: `http://127.0.0.1:${port}` }),
     measure: () =>
       Effect.as(
-        Effect.sync(() => effort.begin()),
+        Effect.sync(() => meter.begin()),
         undefined
       ),
-    figures: () => Effect.sync(() => effort.read())
+    figures: () => Effect.sync(() => meter.read())
   })
 })
 

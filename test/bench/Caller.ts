@@ -1,13 +1,13 @@
 import { WebSocket } from "ws"
-import { type HeardFigures, Utterance } from "./Hearing.ts"
-import type { Paced } from "./Pace.ts"
+import type { Paced } from "./Pacer.ts"
 import { type Phrase, phrases, phrasesWithTool, silence } from "./Phrase.ts"
+import { type AudioFigures, Utterance } from "./ReceivedAudio.ts"
 
-/** Frames of silence after speech, as a voice detector wants them. */
+/** Frames of silence after speech, which voice activity detection needs. */
 const trailingFrames = 25
 /** Frames without an answer after which a caller gives up: 10 s. */
 const longestWait = 500
-/** `{"event":"media"` has an m here, and no other message that the server sends has. */
+/** `{"event":"media"` has an m here; no other message of the server does. */
 const eventAt = 10
 const m = "m".charCodeAt(0)
 
@@ -16,18 +16,18 @@ export interface CallerOptions {
   readonly to: string
   readonly index: number
   readonly continuous: boolean
-  readonly figures: HeardFigures
+  readonly figures: AudioFigures
   /** The call was answered, or failed: called once. */
   readonly settled: () => void
 }
 
-/** One caller: dials, and talks in turns with the agent until told to hang up. */
+/** One caller: dials, and talks in turns with the agent until it hangs up. */
 export class Caller implements Paced {
   private readonly options: CallerOptions
   private readonly socket: WebSocket
   private readonly utterance = new Utterance()
   private readonly phrases: ReadonlyArray<Phrase>
-  /** Where the bytes of prepared frames go. */
+  /** The raw socket for prepared frames. */
   private wire: { write: (bytes: Buffer) => unknown } | undefined
   private state: "dialling" | "listening" | "pausing" | "speaking" | "over" = "dialling"
   /** Frames since the state began. */
@@ -36,7 +36,7 @@ export class Caller implements Paced {
   private said = 0
   private askedAt = 0
   callId: string | undefined
-  fallen = false
+  dropped = false
 
   constructor(options: CallerOptions) {
     this.options = options
@@ -51,8 +51,8 @@ export class Caller implements Paced {
       this.socket.send(JSON.stringify({ event: "dial", to: options.to, from, audio: true }))
     })
     this.socket.on("message", (data) => this.receive(data instanceof Buffer ? data : Buffer.alloc(0)))
-    this.socket.on("close", () => this.fall())
-    this.socket.on("error", () => this.fall())
+    this.socket.on("close", () => this.drop())
+    this.socket.on("error", () => this.drop())
   }
 
   get up(): boolean {
@@ -70,10 +70,10 @@ export class Caller implements Paced {
     if (frame !== undefined) this.wire?.write(frame)
   }
 
-  /** What goes out in these 20 ms. */
+  /** What is sent in these 20 ms. */
   private frame(): Buffer | undefined {
     if (this.state === "pausing" && this.frames > 15 + ((this.options.index * 7) % 20)) this.enter("speaking")
-    if (this.state === "listening" && this.frames > longestWait) this.fall()
+    if (this.state === "listening" && this.frames > longestWait) this.drop()
     if (this.state === "speaking") {
       const frame = this.phrase?.frames[this.frames]
       if (this.frames === this.phrase?.understood) this.askedAt = this.phrase.asksTool ? 0 : performance.now()
@@ -120,14 +120,14 @@ export class Caller implements Paced {
       case "rejected":
       case "hangup":
       case "error":
-        this.fall()
+        this.drop()
         return
     }
   }
 
-  private fall(): void {
+  private drop(): void {
     if (this.state === "over") return
-    this.fallen = true
+    this.dropped = true
     const dialling = this.state === "dialling"
     this.state = "over"
     this.socket.terminate()

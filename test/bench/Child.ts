@@ -1,22 +1,22 @@
 import { fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { Data, Deferred, Effect, Schema, type Scope } from "effect"
-import type { Asks } from "./Messages.ts"
+import type { Requests } from "./ProcessRequests.ts"
 
-/** The bench could not be run; `message` is one line for people. */
+/** The bench could not run; `message` is one line. */
 export class BenchFailed extends Data.TaggedError("BenchFailed")<{ readonly message: string }> {}
 
 /** A process of the bench, as its parent sees it. */
-export interface Child<A extends Asks<A>> {
-  readonly ask: <K extends keyof A & string>(
+export interface Child<A extends Requests<A>> {
+  readonly request: <K extends keyof A & string>(
     name: K,
     ...argument: A[K]["argument"] extends undefined ? [] : [A[K]["argument"]]
   ) => Effect.Effect<A[K]["answer"], BenchFailed>
 }
 
-/** A child gets this long to end in good order: the server settles its calls and stops its database. */
-const farewell = "20 seconds"
-const patience = "120 seconds"
+/** Time for a child to stop: the server settles its calls and stops its database. */
+const stopTimeout = "20 seconds"
+const answerTimeout = "120 seconds"
 
 const isReply = Schema.is(
   Schema.Struct({
@@ -27,7 +27,7 @@ const isReply = Schema.is(
 )
 
 /** Starts a file of this folder in a process of its own, which ends with the scope. Its log goes to our standard error. */
-export const start = <A extends Asks<A>>(
+export const start = <A extends Requests<A>>(
   file: string,
   options: {
     readonly flags?: ReadonlyArray<string>
@@ -37,7 +37,7 @@ export const start = <A extends Asks<A>>(
   } = {}
 ): Effect.Effect<Child<A>, BenchFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const waiting = new Map<number, Deferred.Deferred<unknown, BenchFailed>>()
+    const pending = new Map<number, Deferred.Deferred<unknown, BenchFailed>>()
     const gone = yield* Deferred.make<void>()
     let last = 0
     let over = false
@@ -56,17 +56,17 @@ export const start = <A extends Asks<A>>(
       ),
       (started) =>
         Effect.sync(() => started.connected && started.disconnect()).pipe(
-          Effect.zipRight(Effect.timeoutOption(Effect.interruptible(Deferred.await(gone)), farewell)),
+          Effect.zipRight(Effect.timeoutOption(Effect.interruptible(Deferred.await(gone)), stopTimeout)),
           Effect.zipRight(Effect.sync(() => started.kill("SIGKILL")))
         )
     )
     child.on("message", (reply: unknown) => {
       if (!isReply(reply)) return
-      const asked = waiting.get(reply.id)
-      waiting.delete(reply.id)
-      if (asked === undefined) return
+      const answer = pending.get(reply.id)
+      pending.delete(reply.id)
+      if (answer === undefined) return
       Deferred.unsafeDone(
-        asked,
+        answer,
         reply.failure === undefined
           ? Effect.succeed(reply.answer)
           : new BenchFailed({ message: `${file}: ${reply.failure}` })
@@ -75,23 +75,23 @@ export const start = <A extends Asks<A>>(
     child.on("exit", (code, signal) => {
       over = true
       Deferred.unsafeDone(gone, Effect.void)
-      for (const asked of waiting.values()) {
-        Deferred.unsafeDone(asked, new BenchFailed({ message: `${file} ended by ${signal ?? `code ${code}`}` }))
+      for (const answer of pending.values()) {
+        Deferred.unsafeDone(answer, new BenchFailed({ message: `${file} ended by ${signal ?? `code ${code}`}` }))
       }
     })
 
-    const ask = (name: string, argument?: unknown): Effect.Effect<unknown, BenchFailed> =>
+    const request = (name: string, argument?: unknown): Effect.Effect<unknown, BenchFailed> =>
       Effect.gen(function* () {
         if (over) return yield* new BenchFailed({ message: `${file} has ended` })
-        const asked = yield* Deferred.make<unknown, BenchFailed>()
+        const answer = yield* Deferred.make<unknown, BenchFailed>()
         const id = ++last
-        waiting.set(id, asked)
-        child.send({ id, ask: name, argument }, () => {})
-        return yield* Effect.timeoutFail(Deferred.await(asked), {
-          duration: patience,
+        pending.set(id, answer)
+        child.send({ id, name, argument }, () => {})
+        return yield* Effect.timeoutFail(Deferred.await(answer), {
+          duration: answerTimeout,
           onTimeout: () => new BenchFailed({ message: `${file} does not answer "${name}"` })
         })
       })
-    // Both ends are compiled from the same list of asks, so an answer has the type that the list gives it.
-    return { ask } as Child<A>
+    // Both ends are compiled from the same list of requests, so an answer has the type of the list.
+    return { request } as Child<A>
   })

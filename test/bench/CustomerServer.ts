@@ -1,7 +1,7 @@
 import * as http from "node:http"
 import { Effect, type Scope } from "effect"
 
-/** A script whose model answers at once; one phrase asks a tool. */
+/** A script whose model answers at once; one phrase calls a tool. */
 const script = {
   first_token_ms: 0,
   rules: [
@@ -24,7 +24,7 @@ const configuration = JSON.stringify({
 })
 const result = JSON.stringify({ result: { price: 12 } })
 
-/** The customer's server: answers every callback at once. Gives its URL. */
+/** The agent's server: answers every request at once. Returns its URL. */
 export const start: Effect.Effect<string, never, Scope.Scope> = Effect.gen(function* () {
   const server = http.createServer((request, response) => {
     const event = request.headers["x-svc-event"]

@@ -15,11 +15,11 @@ import { BenchFailed } from "./Child.ts"
 import { table } from "./Table.ts"
 import { type Line, quantile } from "./Verdict.ts"
 
-/** `npm run bench:customers`: pages and search among very many booking customers of one organization. */
+/** `npm run bench:customers`: lists and search with many booking customers of one organization. */
 
 const usage = `npm run bench:customers -- [options]
   --customers N  how many there are (1000000)
-  --times N      how often each question is asked (50)`
+  --times N      how often each query is run (50)`
 
 const options = Effect.try({
   try: () => {
@@ -42,16 +42,16 @@ const questions: ReadonlyArray<readonly [what: string, query: Partial<BookingCus
   ["an email address", { email: "anna.jansen7@example.com" }],
   ["a phone number", { phone: "+31600048271" }],
   ["q: one letter", { q: "a" }],
-  ["q: one letter that nobody has", { q: "ß" }],
+  ["q: one letter without match", { q: "ß" }],
   ["q: two letters", { q: "an" }],
-  ["q: two letters that nobody has", { q: "xq" }],
+  ["q: two letters without match", { q: "xq" }],
   ["q: a first name", { q: "fatima" }],
   ["q: a last name", { q: "jansen" }],
   ["q: a full name", { q: "fatima zwart" }],
   ["q: part of an email address", { q: "timmermans77" }],
   ["q: a phone number", { q: "06 0004 8271" }],
   ["q: five digits", { q: "12345" }],
-  ["q: what nobody is called", { q: "nobody here" }]
+  ["q: words without match", { q: "nobody here" }]
 ]
 
 const budget = { must: 50, goal: 50 }
@@ -74,7 +74,7 @@ const measure = (customers: number, times: number) =>
           yield* list.page(org, { limit: 50, deleted: "exclude", ...query })
           return Number((yield* Clock.currentTimeNanos) - before) / 1e6
         })
-        // Plans and pages of the database get warm.
+        // Warm-up of plans and database pages.
         yield* Effect.replicateEffect(one, 3)
         return { what, took: yield* Effect.replicateEffect(one, times) }
       })
@@ -101,7 +101,7 @@ const program = Effect.gen(function* () {
       { what: `${what}: p95`, figure: quantile(took, 0.95), unit: "ms", budget }
     ]
   )
-  yield* Console.log(table(`Pages of 50 among ${customers} booking customers, each asked ${times} times`, lines))
+  yield* Console.log(table(`Pages of 50 among ${customers} booking customers, ${times} times each`, lines))
 })
 
 program.pipe(

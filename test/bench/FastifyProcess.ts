@@ -5,9 +5,9 @@ import { requestId } from "@svc/server/http/RequestId"
 import { Config, Effect } from "effect"
 import fastify, { type FastifyInstance } from "fastify"
 import pg from "pg"
-import type { ApiServerAsks } from "./ApiMessages.ts"
-import { attend } from "./Duties.ts"
-import { EffortMeter } from "./Effort.ts"
+import type { ApiServerRequests } from "./ApiRequests.ts"
+import { ProcessMeter } from "./ProcessMeter.ts"
+import { serveRequests } from "./RequestHandlers.ts"
 
 /**
  * The measure: `GET /v1/agents` as one would write it by hand on Fastify and `pg`. It does the same work as the server
@@ -155,15 +155,15 @@ const program = Effect.gen(function* () {
     (made) => Effect.promise(() => made.close())
   )
   const url = yield* Effect.promise(() => app.listen({ host: "127.0.0.1", port: 0 }))
-  const effort = new EffortMeter()
-  yield* attend<ApiServerAsks>({
+  const meter = new ProcessMeter()
+  yield* serveRequests<ApiServerRequests>({
     address: () => Effect.succeed({ url }),
     measure: () =>
       Effect.as(
-        Effect.sync(() => effort.begin()),
+        Effect.sync(() => meter.begin()),
         undefined
       ),
-    figures: () => Effect.sync(() => effort.read())
+    figures: () => Effect.sync(() => meter.read())
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Quantiles } from "./Messages.ts"
+import type { Quantiles } from "./ProcessRequests.ts"
 
 const steps = 20_000
 const perMs = 10

@@ -1,30 +1,30 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
+import { Callers } from "./Callers.ts"
 import * as CustomerServer from "./CustomerServer.ts"
-import { attend } from "./Duties.ts"
-import { EffortMeter } from "./Effort.ts"
-import { Exchange } from "./Exchange.ts"
-import type { LoadAsks } from "./Messages.ts"
+import { ProcessMeter } from "./ProcessMeter.ts"
+import type { LoadRequests } from "./ProcessRequests.ts"
+import { serveRequests } from "./RequestHandlers.ts"
 
-/** The world around the server: its callers, and the customer who answers its callbacks. */
+/** The load: callers, and the agent's server. */
 const program = Effect.gen(function* () {
   const url = yield* CustomerServer.start
-  const effort = new EffortMeter()
-  const exchange = yield* Effect.acquireRelease(
-    Effect.sync(() => new Exchange()),
-    (exchange) => Effect.sync(() => exchange.close())
+  const meter = new ProcessMeter()
+  const callers = yield* Effect.acquireRelease(
+    Effect.sync(() => new Callers()),
+    (callers) => Effect.sync(() => callers.close())
   )
-  yield* attend<LoadAsks>({
+  yield* serveRequests<LoadRequests>({
     customer: () => Effect.succeed({ url }),
-    dial: (dialling) => Effect.as(exchange.dial(dialling), undefined),
+    dial: (dialling) => Effect.as(callers.dial(dialling), undefined),
     measure: () =>
       Effect.sync(() => {
-        exchange.measure()
-        effort.begin()
+        callers.measure()
+        meter.begin()
         return undefined
       }),
-    figures: () => Effect.sync(() => ({ ...effort.read(), ...exchange.figures })),
-    hangUp: () => Effect.sync(() => exchange.hangUp())
+    figures: () => Effect.sync(() => ({ ...meter.read(), ...callers.figures })),
+    hangUp: () => Effect.sync(() => callers.hangUp())
   })
 })
 

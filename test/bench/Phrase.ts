@@ -7,12 +7,12 @@ export interface Phrase {
   readonly text: string
   /** One WebSocket frame for each 20 ms of audio. */
   readonly frames: ReadonlyArray<Buffer>
-  /** The frame with which the recognizer has everything: the first of the last symbol. */
+  /** The frame that completes the text for speech-to-text: the first of the last symbol. */
   readonly understood: number
   readonly asksTool: boolean
 }
 
-/** A text message as a client sends it (RFC 6455), masked. Made once, sent often: the bench must not be what is slow. */
+/** A masked client message (RFC 6455), made once and sent often, so that the bench itself is fast. */
 const onWire = (text: string): Buffer => {
   const payload = Buffer.from(text)
   const mask = randomBytes(4)

@@ -1,12 +1,12 @@
 import * as http from "node:http"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
-import { attend } from "./Duties.ts"
 import { Histogram } from "./Histogram.ts"
-import type { ReceiverAsks } from "./WebhookMessages.ts"
+import { serveRequests } from "./RequestHandlers.ts"
+import type { ReceiverRequests } from "./WebhookRequests.ts"
 
-// The receiver of the webhooks bench, in a process of its own: answers 200 to everything but what comes to `/hang`, which
-// it never answers, and knows how long each event was under way from the stamp that it carries. Processes of one machine share the clock of `hrtime`.
+// The receiver of the webhooks bench, in a process of its own: answers 200, except to `/hang`, which
+// it never answers, and measures the time of each event by the stamp in it. Processes of one machine share the clock of `hrtime`.
 
 const program = Effect.gen(function* () {
   const times = new Histogram()
@@ -30,7 +30,7 @@ const program = Effect.gen(function* () {
   })
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  yield* attend<ReceiverAsks>({
+  yield* serveRequests<ReceiverRequests>({
     address: () => Effect.succeed(`http://127.0.0.1:${port}/events`),
     begin: () =>
       Effect.as(

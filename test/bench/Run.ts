@@ -4,9 +4,9 @@ import type { TurnLatency } from "@svc/api/calls/Call"
 import { Console, Effect, Schedule, type Scope } from "effect"
 import * as Account from "./Account.ts"
 import * as Child from "./Child.ts"
-import type { LoadAsks, LoadFigures, Memory, ServerAsks, ServerFigures } from "./Messages.ts"
+import type { LoadFigures, LoadRequests, Memory, ServerFigures, ServerRequests } from "./ProcessRequests.ts"
 
-/** What one run is asked to do. */
+/** Options of one run. */
 export interface RunOptions {
   readonly calls: number
   /** Length of the measurement. */
@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly profile: string | undefined
 }
 
-/** What one run gave, as it was read. */
+/** Figures of one run. */
 export interface RunFigures {
   readonly calls: number
   readonly server: ServerFigures
@@ -35,11 +35,11 @@ const rate = 60
 /** Calls with which the server is warmed up before its memory is read, and how long they talk. */
 const warmUpCalls = 20
 const warmUp = "5 seconds"
-/** From the last answer to the first measurement. */
+/** Time from the last answer to the measurement. */
 const settling = "3 seconds"
 
-/** Removes what a server leaves that had to be killed. Must be built before the server. */
-const remains: Effect.Effect<{ folder: string | undefined }, never, Scope.Scope> = Effect.acquireRelease(
+/** Removes the data folder of a server that had to be killed. Must be acquired before the server. */
+const leftoverFolder: Effect.Effect<{ folder: string | undefined }, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync((): { folder: string | undefined } => ({ folder: undefined })),
   ({ folder }) => Effect.sync(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }))
 )
@@ -53,11 +53,11 @@ export const run = ({
   seconds
 }: RunOptions): Effect.Effect<RunFigures, Child.BenchFailed> =>
   Effect.gen(function* () {
-    const left = yield* remains
+    const left = yield* leftoverFolder
     const key = `svc_live_${randomBytes(24).toString("hex")}`
     yield* Console.error(`${calls} calls: starting a server …`)
-    const load = yield* Child.start<LoadAsks>("LoadProcess.ts", { built: true })
-    const server = yield* Child.start<ServerAsks>("ServerProcess.ts", {
+    const load = yield* Child.start<LoadRequests>("LoadProcess.ts", { built: true })
+    const server = yield* Child.start<ServerRequests>("ServerProcess.ts", {
       built: true,
       flags: ["--expose-gc", ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
       env: {
@@ -71,19 +71,19 @@ export const run = ({
         SVC_LOG_LEVEL: "warn"
       }
     })
-    const { folder, url } = yield* server.ask("address")
+    const { folder, url } = yield* server.request("address")
     left.folder = folder
     const account = yield* Account.make(url, key)
-    const to = yield* account.open((yield* load.ask("customer")).url, record)
+    const to = yield* account.open((yield* load.request("customer")).url, record)
     const dial = (count: number) =>
-      load.ask("dial", {
+      load.request("dial", {
         url: `${url.replace(/^http/, "ws")}/telephony/simulated`,
         to,
         calls: count,
         rampMs: (count / rate) * 1000,
         continuous
       })
-    const allOver = server.ask("live").pipe(
+    const allOver = server.request("live").pipe(
       Effect.repeat({ until: (live) => live === 0, schedule: Schedule.spaced("100 millis") }),
       Effect.timeoutFail({
         duration: "60 seconds",
@@ -93,20 +93,20 @@ export const run = ({
 
     yield* dial(warmUpCalls)
     yield* Effect.sleep(warmUp)
-    yield* load.ask("hangUp")
+    yield* load.request("hangUp")
     yield* allOver
-    const idle = yield* server.ask("memory")
+    const idle = yield* server.request("memory")
 
     yield* dial(calls)
     yield* Effect.sleep(settling)
     yield* Console.error(`${calls} calls: measuring for ${seconds} s …`)
-    yield* Effect.all([server.ask("measure"), load.ask("measure")], { concurrency: 2 })
+    yield* Effect.all([server.request("measure"), load.request("measure")], { concurrency: 2 })
     yield* Effect.sleep(seconds * 1000)
-    const [serverFigures, loadFigures] = yield* Effect.all([server.ask("figures"), load.ask("figures")], {
+    const [serverFigures, loadFigures] = yield* Effect.all([server.request("figures"), load.request("figures")], {
       concurrency: 2
     })
-    const busy = yield* server.ask("memory")
-    const callIds = yield* load.ask("hangUp")
+    const busy = yield* server.request("memory")
+    const callIds = yield* load.request("hangUp")
     yield* allOver
     return {
       calls,

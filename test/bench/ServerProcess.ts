@@ -10,11 +10,11 @@ import * as Logging from "@svc/server/Logging"
 import { Server } from "@svc/server/Server"
 import * as Settings from "@svc/server/Settings"
 import { ConfigProvider, Effect } from "effect"
-import { attend } from "./Duties.ts"
-import { EffortMeter } from "./Effort.ts"
-import type { ServerAsks } from "./Messages.ts"
+import { ProcessMeter } from "./ProcessMeter.ts"
+import type { ServerRequests } from "./ProcessRequests.ts"
+import { serveRequests } from "./RequestHandlers.ts"
 
-/** The server under load: the real one, whole, with instruments that the parent reads. Its settings are in its environment. */
+/** The server under load, with meters that the parent reads. Its settings are in its environment. */
 
 const collect = (): void => {
   globalThis.gc?.()
@@ -27,22 +27,22 @@ const program = (folder: string) =>
     const calls = yield* LiveCalls
     const { wheel } = yield* Ticker
     const { port } = yield* HttpServer
-    const effort = new EffortMeter()
+    const meter = new ProcessMeter()
     let skippedBefore = 0
     yield* yieldToMainThread
 
-    yield* attend<ServerAsks>({
+    yield* serveRequests<ServerRequests>({
       address: () => Effect.succeed({ url: `http://127.0.0.1:${port}`, folder }),
       measure: () =>
         Effect.sync(() => {
           wheel.lateness.reset()
           skippedBefore = wheel.skipped
-          effort.begin()
+          meter.begin()
           return undefined
         }),
       figures: () =>
         Effect.map(calls.count, (live) => ({
-          ...effort.read(),
+          ...meter.read(),
           ticker: { p50: wheel.lateness.quantile(0.5), p99: wheel.lateness.quantile(0.99) },
           skipped: wheel.skipped - skippedBefore,
           live
@@ -57,7 +57,7 @@ const program = (folder: string) =>
     })
   })
 
-/** Data in a folder that goes when the server has ended, also when the parent was killed. */
+/** A data folder that is removed when the server has stopped, also when the parent was killed. */
 const inFolder = Effect.acquireUseRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-bench-"))),
   (folder) => {

@@ -11,7 +11,7 @@ const budgetOf = ({ budget, unit }: Line): string => {
   return `${sign} ${number(budget.must, unit)} (${sign} ${number(budget.goal, unit)})`
 }
 
-/** The result as people read it. */
+/** The result as a text table. */
 export const table = (title: string, lines: ReadonlyArray<Line>): string => {
   const rows = [
     ["", "figure", "must (goal)", ""],

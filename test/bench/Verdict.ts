@@ -5,7 +5,7 @@ export interface Line {
   readonly what: string
   readonly figure: number
   readonly unit: "" | "ms" | "%" | "KB"
-  /** At most (lateness, memory) or at least (calls) this much; absent where nothing was promised. */
+  /** At most (lateness, memory) or at least (calls) this much; absent where there is no budget. */
   readonly budget?: { readonly must: number; readonly goal: number; readonly atLeast?: boolean }
 }
 
@@ -15,7 +15,7 @@ export const quantile = (values: ReadonlyArray<number>, share: number): number =
 const known = (values: ReadonlyArray<number | null>): ReadonlyArray<number> => values.flatMap((value) => value ?? [])
 
 const callsUp = "calls up to the end"
-/** How many calls there should be; a run with fewer of them says nothing about it. */
+/** How many calls must stay up; not judged in a run with fewer calls. */
 const callsBudget = { must: 200, goal: 500, atLeast: true }
 
 /** The figures of a run against the budgets. */
@@ -28,7 +28,7 @@ export const linesOf = ({ busy, calls, idle, load, server, turns }: RunFigures):
   const late = { must: 20, goal: 5 }
   return [
     { what: callsUp, figure: load.up, unit: "", ...(calls < 200 ? {} : { budget: callsBudget }) },
-    { what: "calls that fell over", figure: load.fallen, unit: "" },
+    { what: "dropped calls", figure: load.dropped, unit: "" },
     { what: "frame lateness on the wire p50", figure: load.lateness.p50, unit: "ms" },
     { what: "frame lateness on the wire p99", figure: load.lateness.p99, unit: "ms", budget: late },
     { what: "frame lateness on the wire max", figure: load.lateness.max, unit: "ms" },
@@ -40,11 +40,11 @@ export const linesOf = ({ busy, calls, idle, load, server, turns }: RunFigures):
     { what: "event-loop delay p50", figure: server.loop.p50, unit: "ms" },
     { what: "event-loop delay p99", figure: server.loop.p99, unit: "ms", budget: { must: 20, goal: 10 } },
     { what: "event-loop delay max", figure: server.loop.max, unit: "ms" },
-    { what: "agent's turns heard a second", figure: load.turns / (load.wallMs / 1000), unit: "" },
+    { what: "agent turns heard per second", figure: load.turns / (load.wallMs / 1000), unit: "" },
     { what: "platform latency per turn p50", figure: quantile(response, 0.5), unit: "ms" },
     { what: "platform latency per turn p99", figure: quantile(response, 0.99), unit: "ms", budget: late },
-    { what: "  of it the model p99", figure: quantile(model, 0.99), unit: "ms" },
-    { what: "  of it the voice and the media p99", figure: quantile(voice, 0.99), unit: "ms" },
+    { what: "  of which the model p99", figure: quantile(model, 0.99), unit: "ms" },
+    { what: "  of which text-to-speech and media p99", figure: quantile(voice, 0.99), unit: "ms" },
     { what: "caller's last words → first frame, on the wire p50", figure: load.answer.p50, unit: "ms" },
     { what: "caller's last words → first frame, on the wire p99", figure: load.answer.p99, unit: "ms" },
     {
@@ -60,7 +60,11 @@ export const linesOf = ({ busy, calls, idle, load, server, turns }: RunFigures):
     { what: "CPU per turn of both sides", figure: server.cpuMs / load.turns, unit: "ms" },
     { what: "CPU of the load generator", figure: (load.cpuMs / load.wallMs) * 100, unit: "%" },
     { what: "event-loop delay of the load generator p99", figure: load.loop.p99, unit: "ms" },
-    { what: "server kept waiting for a core by others", figure: (server.waitedMs / server.wallMs) * 100, unit: "%" }
+    {
+      what: "server waiting for a core used by other programs",
+      figure: (server.waitedMs / server.wallMs) * 100,
+      unit: "%"
+    }
   ]
 }
 
@@ -82,6 +86,6 @@ export const verdictOf = ({ budget, figure }: Line): Verdict | undefined => {
   return keeps(budget.goal) ? "met goal" : keeps(budget.must) ? "met must" : "missed"
 }
 
-/** Whether all calls were up to the end and every must was met. */
-export const isHeld = (lines: ReadonlyArray<Line>, calls: number): boolean =>
+/** Whether all calls were up to the end and no budget was missed. */
+export const meetsBudgets = (lines: ReadonlyArray<Line>, calls: number): boolean =>
   lines.every((line) => (line.what === callsUp ? line.figure >= calls : verdictOf(line) !== "missed"))

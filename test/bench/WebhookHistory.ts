@@ -4,15 +4,15 @@ import { DeliveriesRepo } from "@svc/webhooks/DeliveriesRepo"
 import { Clock, Console, Effect } from "effect"
 import { type Line, quantile } from "./Verdict.ts"
 
-/** Rows that one statement makes. */
+/** Rows per statement. */
 const step = 250_000
-/** A call has so many of them. */
+/** Events per call. */
 const perCall = 20
 const dayMs = 86_400_000
 
 /**
  * Gives the database a history: events of the last 30 days, each delivered once, and 200,000 of each that are older. Then
- * tells what its pages cost, and what it takes to remove the old ones in the batches of the clean-up.
+ * measures its pages, and the removal of the old rows in the batches of the clean-up.
  */
 export const seed = (org_id: number, webhook_id: number, deliveries: number) =>
   Effect.gen(function* () {
@@ -78,7 +78,7 @@ export const seed = (org_id: number, webhook_id: number, deliveries: number) =>
       { what: "history: first page of a webhook", figure: page, unit: "ms" },
       { what: "history: a page from the middle", figure: deep, unit: "ms" },
       { what: "history: a call's deliveries", figure: ofCall, unit: "ms" },
-      { what: "clean-up: rows removed a second", figure: Math.round((removed / spent) * 1000), unit: "" },
+      { what: "clean-up: rows removed per second", figure: Math.round((removed / spent) * 1000), unit: "" },
       { what: "clean-up: a batch of 1000, p99", figure: quantile(batches, 0.99), unit: "ms" },
       { what: "size of events and attempts with their indexes", figure: size?.kb ?? 0, unit: "KB" }
     ]

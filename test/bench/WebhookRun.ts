@@ -18,9 +18,9 @@ import { WebhooksRepo } from "@svc/webhooks/WebhooksRepo"
 import { Clock, type ConfigProvider, Effect, Layer } from "effect"
 import { Agent, request } from "undici"
 import { BenchFailed, type Child } from "./Child.ts"
-import type { ReceiverAsks, ReceiverFigures } from "./WebhookMessages.ts"
+import type { ReceiverFigures, ReceiverRequests } from "./WebhookRequests.ts"
 
-/** What delivers, on an embedded database. */
+/** Delivery on an embedded database. */
 export const services = (config: ConfigProvider.ConfigProvider) =>
   DeliveryWorker.pipe(
     Layer.provideMerge(Layer.mergeAll(QueueRepo.layer, WebhooksRepo.layer, DeliveriesRepo.layer, Outbox.layer)),
@@ -31,8 +31,8 @@ export const services = (config: ConfigProvider.ConfigProvider) =>
     Layer.provide(Layer.setConfigProvider(config))
   )
 
-/** Events that are appended and not yet delivered, at most. */
-const mostUnderWay = 2_000
+/** Maximum of appended events that are not delivered yet. */
+const maxPendingEvents = 2_000
 /** Events of one transaction. */
 const perAppend = 100
 
@@ -56,7 +56,7 @@ const webhookOf = (org_id: number, url: string) =>
     webhooks.insert({ org_id, url, events: ["*"], secret: "0".repeat(64), filters: {}, agent_public_id: null })
   )
 
-/** An organization with one webhook for everything. */
+/** An organization with one webhook for all events. */
 export const subscribe = (url: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -67,27 +67,27 @@ export const subscribe = (url: string) =>
     return { org_id: row.id, webhook_id: webhook.id }
   })
 
-type Receiver = Child<ReceiverAsks>
+type Receiver = Child<ReceiverRequests>
 
-/** Asks until it has got so many. */
+/** Waits until the receiver got this many. */
 const seen = (receiver: Receiver, count: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
   Effect.gen(function* () {
     for (let tries = 0; tries < 3_000; tries++) {
-      const figures = yield* receiver.ask("figures")
+      const figures = yield* receiver.request("figures")
       if (figures.count >= count) return figures
       yield* Effect.sleep("20 millis")
     }
     return yield* new BenchFailed({ message: "not every event was delivered" })
   })
 
-/** The limit: the same letter again and again with undici and nothing else, as many at once as one webhook gets. */
+/** The reference: the same request again and again with undici only, as many at once as one webhook gets. */
 export const bare = (receiver: Receiver, url: string, seconds: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
   Effect.gen(function* () {
     const { data, ...event } = draft(1, process.hrtime.bigint(), yield* newCallId)
     const parts = { ...event, event_id: yield* newEventId, api_version: apiVersion, data: JSON.stringify(data) }
     const { body, headers } = letterOf({ url, secret: "0".repeat(64) }, parts, yield* Clock.currentTimeMillis)
     const agent = new Agent({ pipelining: 1 })
-    yield* receiver.ask("begin")
+    yield* receiver.request("begin")
     const until = performance.now() + seconds * 1000
     const loop = async () => {
       while (performance.now() < until) {
@@ -97,23 +97,23 @@ export const bare = (receiver: Receiver, url: string, seconds: number): Effect.E
     }
     yield* Effect.promise(() => Promise.all(Array.from({ length: 32 }, loop)))
     yield* Effect.promise(() => agent.close())
-    return yield* receiver.ask("figures")
+    return yield* receiver.request("figures")
   })
 
-/** As many as go: appends are held back only by what is under way. Events of many calls. */
+/** As many as possible: appends wait only for pending events. Events of many calls. */
 export const saturated = (receiver: Receiver, org_id: number, seconds: number) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const first = yield* newCallId
-    const calls = [first, ...(yield* Effect.replicateEffect(newCallId, mostUnderWay - 1))]
-    yield* receiver.ask("begin")
+    const calls = [first, ...(yield* Effect.replicateEffect(newCallId, maxPendingEvents - 1))]
+    yield* receiver.request("begin")
     const until = performance.now() + seconds * 1000
     let appended = 0
     let arrived = 0
     while (performance.now() < until) {
-      if (appended - arrived > mostUnderWay) {
+      if (appended - arrived > maxPendingEvents) {
         yield* Effect.sleep("10 millis")
-        arrived = (yield* receiver.ask("figures")).count
+        arrived = (yield* receiver.request("figures")).count
         continue
       }
       const some = Array.from({ length: perAppend }, (_, n) => calls[(appended + n) % calls.length] ?? first)
@@ -123,12 +123,12 @@ export const saturated = (receiver: Receiver, org_id: number, seconds: number) =
     return yield* seen(receiver, appended)
   })
 
-/** So many a second, each in a transaction of its own; `receivers` webhooks get each. */
+/** `perSecond` events, each in a transaction of its own; `receivers` webhooks get each. */
 export const paced = (receiver: Receiver, org_id: number, perSecond: number, seconds: number, receivers = 1) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const call = yield* newCallId
-    yield* receiver.ask("begin")
+    yield* receiver.request("begin")
     const total = perSecond * seconds
     const from = performance.now()
     for (let n = 0; n < total; n++) {
@@ -142,7 +142,7 @@ export const paced = (receiver: Receiver, org_id: number, perSecond: number, sec
 const crowd = 9
 
 /** Nine webhooks alone, and then beside one whose receiver accepts and never answers. */
-export const besideHanging = (receiver: Receiver, url: string, perSecond: number, seconds: number) =>
+export const besideHangingReceiver = (receiver: Receiver, url: string, perSecond: number, seconds: number) =>
   Effect.gen(function* () {
     const webhooks = yield* WebhooksRepo
     const { org_id } = yield* subscribe(url)

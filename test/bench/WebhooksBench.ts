@@ -8,12 +8,12 @@ import { BenchFailed, start } from "./Child.ts"
 import { table } from "./Table.ts"
 import { type Line, quantile } from "./Verdict.ts"
 import { seed } from "./WebhookHistory.ts"
-import type { ReceiverAsks, ReceiverFigures } from "./WebhookMessages.ts"
-import { bare, besideHanging, paced, saturated, services, subscribe } from "./WebhookRun.ts"
+import type { ReceiverFigures, ReceiverRequests } from "./WebhookRequests.ts"
+import { bare, besideHangingReceiver, paced, saturated, services, subscribe } from "./WebhookRun.ts"
 
 /**
- * `npm run bench:webhooks`: events from append to 2xx at a receiver on this machine, next to a bare loop of POSTs in the
- * same run. It judges nothing by its exit code, because a busy machine would: 0 unless it could not run.
+ * `npm run bench:webhooks`: events from append to 2xx at a receiver on this machine, beside a bare loop of POSTs in the
+ * same run. The exit code is 0 unless the bench could not run.
  */
 
 const usage = `npm run bench:webhooks -- [options]
@@ -56,8 +56,8 @@ interface Round {
 const linesOf = (rounds: ReadonlyArray<Round>): ReadonlyArray<Line> => {
   const median = (of: (round: Round) => number) => quantile(rounds.map(of), 0.5)
   return [
-    { what: "bare undici POSTs a second", figure: Math.round(median((r) => r.bare.perSecond)), unit: "" },
-    { what: "events delivered a second", figure: Math.round(median((r) => r.saturated.perSecond)), unit: "" },
+    { what: "bare undici POSTs per second", figure: Math.round(median((r) => r.bare.perSecond)), unit: "" },
+    { what: "events delivered per second", figure: Math.round(median((r) => r.saturated.perSecond)), unit: "" },
     {
       what: "  relative to bare POSTs",
       figure: median((r) => (r.saturated.perSecond / r.bare.perSecond) * 100),
@@ -105,8 +105,8 @@ const temporary = Effect.acquireRelease(
 const program = Effect.gen(function* () {
   const { deliveries, hanging, rounds, seconds } = yield* options
   const directory = yield* temporary
-  const receiver = yield* start<ReceiverAsks>("./ReceiverProcess.ts")
-  const url = yield* receiver.ask("address")
+  const receiver = yield* start<ReceiverRequests>("./ReceiverProcess.ts")
+  const url = yield* receiver.request("address")
   const config = ConfigProvider.fromMap(
     new Map([
       ["SVC_DATA_DIR", directory],
@@ -116,10 +116,11 @@ const program = Effect.gen(function* () {
   const measured = Effect.gen(function* () {
     const { org_id, webhook_id } = yield* subscribe(url)
     const history = deliveries === 0 ? [] : yield* seed(org_id, webhook_id, deliveries)
-    // Code and pages of the database get warm.
+    // Warm-up of code and database pages.
     yield* bare(receiver, url, 1)
     yield* saturated(receiver, org_id, 2)
-    if (hanging) return hangingLinesOf(yield* Effect.replicateEffect(besideHanging(receiver, url, 20, seconds), rounds))
+    if (hanging)
+      return hangingLinesOf(yield* Effect.replicateEffect(besideHangingReceiver(receiver, url, 20, seconds), rounds))
     const round = Effect.gen(function* () {
       return {
         bare: yield* bare(receiver, url, seconds),

@@ -10,7 +10,7 @@ const path = "/api/workspace/v1/bookings/customers"
 const limits = { SVC_LIMIT_WORKSPACE_KEY_PER_MINUTE: "1000000", SVC_LIMIT_WORKSPACE_ORG_PER_MINUTE: "1000000" }
 
 it.scopedLive(
-  "of requests that a killed server did not answer, sent again with their idempotency keys, each has one effect",
+  "requests that a killed server did not answer take effect once when repeated with their Idempotency-Key",
   () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.freshUrl
@@ -24,7 +24,7 @@ it.scopedLive(
           headers: { "idempotency-key": `create-${n}` }
         })
 
-      // The server is killed in the middle of the load, with some answered, some under way, and some not sent.
+      // The server is killed under load: some requests are answered, some in flight, some not sent.
       const enough = yield* Deferred.make<void>()
       let answered = 0
       const first = yield* Effect.fork(

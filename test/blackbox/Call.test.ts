@@ -4,17 +4,17 @@ import { at, call as get } from "../src/blackbox/ApiClient.ts"
 import { BlackBox } from "../src/blackbox/BlackBox.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
 import * as CustomerServer from "../src/blackbox/CustomerServer.ts"
+import * as DocumentedShapes from "../src/blackbox/DocumentedShapes.ts"
 import { eventually } from "../src/blackbox/Inbox.ts"
 import * as Line from "../src/blackbox/Line.ts"
 import { misfits } from "../src/blackbox/Shape.ts"
-import * as SpecShapes from "../src/blackbox/SpecShapes.ts"
 
 const concurrent = { concurrent: true, timeout: 60_000 }
 const echo = { otherwise: "Ok {{user}}." }
 
 layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A call", (it) => {
   it.scoped(
-    "is answered, talks, runs tools side by side, hangs up, and leaves its record, its events and its journal",
+    "is answered, talks, runs tools in parallel, hangs up, and writes its record, events and journal",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -42,7 +42,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
             )
           }
           if (request.event === "transcript.updated") return { json: {} }
-          // The fast tool answers only once the slow one was called as well; the slow one never does.
+          // The fast tool answers once the slow one was called too; the slow one never answers.
           if (request.body["name"] === "slow") {
             for (const answer of waiting.splice(0)) answer()
             return undefined
@@ -63,7 +63,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
 
         const live = yield* box.api.get(`/v1/calls/${callId}/status`)
         expect(live.status).toBe(200)
-        expect(misfits(SpecShapes.callState, live.body)).toEqual([])
+        expect(misfits(DocumentedShapes.callState, live.body)).toEqual([])
         expect(live.body).toMatchObject({
           status: "in-progress",
           disposition: null,
@@ -74,7 +74,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
           CallRecords.spoken(body).includes("assistant: Ok Hi.")
         )
         expect(CallRecords.spoken(soFar.body)).toEqual(["assistant: Hello.", "user: Hi", "assistant: Ok Hi."])
-        expect(misfits(SpecShapes.call, soFar.body)).toEqual([])
+        expect(misfits(DocumentedShapes.call, soFar.body)).toEqual([])
 
         phone.say("go gold")
         yield* phone.hears("Got 5.")
@@ -84,7 +84,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         yield* phone.until("hangup")
 
         const call = yield* CallRecords.settled(box.api, callId)
-        expect(misfits(SpecShapes.call, call)).toEqual([])
+        expect(misfits(DocumentedShapes.call, call)).toEqual([])
         expect(call).toMatchObject({
           call_id: callId,
           agent_id: line.agentId,
@@ -102,8 +102,10 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         })
         expect(call["turn_count"]).toBe(8)
         expect(call["duration_seconds"]).toBeGreaterThanOrEqual(4)
-        expect(at(call, "transcript.0") && misfits(SpecShapes.transcriptTurn, at(call, "transcript.0"))).toEqual([])
-        expect(misfits(SpecShapes.turnLatency, at(call, "latency_data.turns.0"))).toEqual([])
+        expect(at(call, "transcript.0") && misfits(DocumentedShapes.transcriptTurn, at(call, "transcript.0"))).toEqual(
+          []
+        )
+        expect(misfits(DocumentedShapes.turnLatency, at(call, "latency_data.turns.0"))).toEqual([])
         const said = [
           "assistant: Hello.",
           "user: Hi",
@@ -117,17 +119,21 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         expect(CallRecords.spoken(call)).toEqual(said)
 
         const listed = yield* box.api.get(`/v1/calls?agent_id=${line.agentId}`)
-        expect(at(listed.body, "calls.0") && misfits(SpecShapes.callSummary, at(listed.body, "calls.0"))).toEqual([])
+        expect(at(listed.body, "calls.0") && misfits(DocumentedShapes.callSummary, at(listed.body, "calls.0"))).toEqual(
+          []
+        )
         const { latency_data: _, transcript: __, ...summary } = call
         expect(listed.body).toEqual({ calls: [summary], next_cursor: null })
         const over = yield* box.api.get(`/v1/calls/${callId}/status`)
-        expect(misfits(SpecShapes.callState, over.body)).toEqual([])
-        expect(over.body).toEqual(Object.fromEntries(Object.keys(SpecShapes.callState).map((key) => [key, call[key]])))
+        expect(misfits(DocumentedShapes.callState, over.body)).toEqual([])
+        expect(over.body).toEqual(
+          Object.fromEntries(Object.keys(DocumentedShapes.callState).map((key) => [key, call[key]]))
+        )
 
-        // The customer's server heard of it all, each request signed with the agent's secret.
+        // The agent's server got every request, each signed with the agent's secret.
         yield* line.customer.inbox.find("the last turn", ({ body }) => body["content"] === "So long.")
         const received = line.customer.inbox.all
-        expect(received.flatMap((request) => CustomerServer.distrust(request, line.secret))).toEqual([])
+        expect(received.flatMap((request) => CustomerServer.requestFaults(request, line.secret))).toEqual([])
         expect(line.customer.of("call.started").map(({ body }) => body)).toEqual([
           {
             event: "call.started",
@@ -163,7 +169,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
           Array.from({ length: 8 }, (_, index) => at(call, `transcript.${index}.timestamp`))
         )
 
-        // What webhooks will deliver.
+        // The events for webhooks.
         const events = yield* CallRecords.eventsOf(callId)
         expect(CallRecords.misfitsOf(events)).toEqual([])
         expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
@@ -203,7 +209,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "ends when the caller hangs up",
+    "ends with ended_reason caller-hangup when the caller hangs up",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -222,7 +228,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
         expect((yield* CallRecords.replayOf(callId)).differing).toEqual([])
 
-        // Its webhook got them all, and its history says so.
+        // The webhook got all of them, and its history shows it.
         const records = ({ body }: { readonly body: unknown }): ReadonlyArray<unknown> => {
           const found = at(body, "deliveries")
           return Array.isArray(found) ? found : []
@@ -234,7 +240,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         )
         expect(history).toMatchObject({ status: 200, body: { deliveries: expect.any(Array) } })
         for (const record of records(history)) {
-          expect(misfits(SpecShapes.deliveryRecord, record)).toEqual([])
+          expect(misfits(DocumentedShapes.deliveryRecord, record)).toEqual([])
           expect(record).toMatchObject({ url: receiver.url, attempt: 1, status_code: 200, success: true, error: null })
         }
         const told = receiver.inbox.all.map(({ event, headers }) => `${headers["x-svc-delivery"]} ${event}`)
@@ -251,7 +257,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "is ended by the API after its farewell; a second end is a conflict, and so is the end of one that never was live",
+    "ends by POST /v1/calls/<id>/end after its farewell; a second end, and one of a call that was never live, answer 409",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -285,7 +291,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "is ended for silence after inactivity_timeout, with a farewell",
+    "ends after inactivity_timeout with a farewell and ended_reason silence-timeout",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -306,7 +312,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "waits for the caller when there is no first_message, knows keys by their names, and takes callers without a number",
+    "waits for the caller without first_message, reports digits by dtmf_actions, and accepts a withheld number",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -338,7 +344,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "may be hung up by an agent that is allowed to, and speaks the language and voice of its configuration",
+    "can be ended by the model with end_call_enabled, and uses the language and voice of its configuration",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -363,7 +369,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "is one of many: ten at once on one number keep apart, and a phone may call again on its line",
+    "does not mix with nine others on the same number, and a phone can call again on its connection",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -393,7 +399,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "is found by its filters, page by page, newest first",
+    "is listed by GET /v1/calls with filters and after, newest first",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox

@@ -20,7 +20,7 @@ const callsTo = (box: typeof BlackBox.Service, line: Line.Line) =>
     return Array.isArray(calls) ? calls.map((call: unknown) => String(at(call, "call_id"))) : []
   })
 
-/** A call that never was answered and failed: status, disposition, reason, and `call.failed` alone. */
+/** Checks a failed call that was never answered: status, disposition, ended_reason, and `call.failed` alone. */
 const expectNeverAnswered = (
   box: typeof BlackBox.Service,
   callId: string,
@@ -39,7 +39,7 @@ const expectNeverAnswered = (
 const failed = { status: "failed", disposition: "failed", ended_reason: "error" }
 const fiveMegabytes = `{"system_prompt":"${"x".repeat(5 * 1024 * 1024)}"}`
 
-/** Answers to `call.started` that are of no use. */
+/** Unusable answers to `call.started`. */
 const unusable: ReadonlyArray<readonly [what: string, answer: CustomerServer.Answer]> = [
   ["never answers", undefined],
   [
@@ -55,7 +55,7 @@ const unusable: ReadonlyArray<readonly [what: string, answer: CustomerServer.Ans
     })
   ],
   ["answers without a system_prompt", { json: { first_message: "Hello." } }],
-  ["answers with a system_prompt that is no text", { json: { system_prompt: 5, first_message: "Hello." } }],
+  ["answers with a system_prompt that is not a string", { json: { system_prompt: 5, first_message: "Hello." } }],
   ["answers an array", { json: [] }],
   ["answers nothing", byHand((response) => response.end())],
   ["closes the connection", byHand((response) => response.destroy())],
@@ -69,7 +69,7 @@ const unusable: ReadonlyArray<readonly [what: string, answer: CustomerServer.Ans
   ]
 ]
 
-layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("When things go wrong", (it) => {
+layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A call with faults", (it) => {
   for (const [what, answer] of unusable) {
     it.scoped(
       `the call is hung up and failed when the customer's server ${what}`,
@@ -90,7 +90,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   }
 
   it.scoped(
-    "a redirect of the customer's server is not followed",
+    "a redirect of the agent's server is not followed",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -109,7 +109,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a bad field in the configuration is left out, and the call goes on",
+    "an invalid field of the call.started answer is left out, and the call continues",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -135,7 +135,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "the call goes on without a tool that never answers, answers 500 or has no result",
+    "the call continues when a tool never answers, answers 500 or has no result",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -173,7 +173,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a caller who hangs up while the configuration is fetched has canceled the call, and nobody waits for the answer",
+    "a caller who hangs up during call.started makes the call canceled, and the request is aborted",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -193,7 +193,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a caller who hangs up during the greeting leaves what was heard of it",
+    "a caller who hangs up during the greeting leaves what was played of it in the transcript",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -216,7 +216,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a caller who hangs up during a tool ends its request",
+    "a caller who hangs up during a tool aborts its tool.call request",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -242,7 +242,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a caller who talks over the greeting stops it, and only what was heard of it is on record",
+    "a caller who talks over the greeting stops it, and the transcript has only what was played",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -274,7 +274,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a caller who talks while a tool runs is answered once the tool is done",
+    "a caller who talks while a tool runs is answered when the tool has its result",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -333,7 +333,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a phone whose connection breaks in mid-call has hung up",
+    "a phone whose connection breaks during a call counts as hung up",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -349,7 +349,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "messages that are none are refused one by one, and the call lives on",
+    "malformed messages of a phone are answered with error, and the call continues",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -385,7 +385,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "an unknown number is refused and leaves nothing; one without an agent leaves a rejected call",
+    "a call to an unknown number leaves no record; one to a number without agent is recorded as rejected",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -425,7 +425,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a model that fails is excused once, and the second time the call ends",
+    "a failing model is apologized for once; the second failure in a row ends the call",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -454,7 +454,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "frames that are lost, late and noisy do not stop a call",
+    "lost, late and noisy frames do not end a call",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -472,7 +472,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Whe
   )
 
   it.scoped(
-    "a server that hangs on transcript.updated holds up nothing",
+    "an agent's server that never answers transcript.updated does not delay the call",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox

@@ -11,7 +11,7 @@ import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
 const echo = { otherwise: "Ok {{user}}." }
 
 it.scopedLive(
-  "the calls of a server that was killed are ended by the next one, once, with every turn that was finished",
+  "calls of a killed server are settled once by the next start, with every finished turn",
   () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.freshUrl
@@ -46,7 +46,7 @@ it.scopedLive(
         (events) => CallRecords.namesOf(events, "speech.started").length === 2
       )
 
-      // And many more, each at another moment of its life.
+      // Many more calls, each in another phase.
       yield* Effect.forEach(
         Array.from({ length: 12 }, (_, n) => n),
         (n) =>
@@ -82,7 +82,7 @@ it.scopedLive(
       expect(never).toMatchObject({ status: "failed", disposition: "failed", ended_reason: "error", transcript: [] })
       const conflict = yield* next.api.post(`/v1/calls/${callId}/end`)
       expect([conflict.status, conflict.body["code"]]).toEqual([409, "CALL_NOT_IN_PROGRESS"])
-      // A call that was over before stays as it was.
+      // A call that had ended before is unchanged.
       expect((yield* next.api.get(`/v1/calls/${ended.callId}`)).body).toEqual(before)
 
       yield* read(
@@ -106,7 +106,7 @@ it.scopedLive(
         })
       )
 
-      // Whatever the moment was: what the record, the events and the journal of a call tell is one story.
+      // In every phase the record, the events and the journal of a call agree.
       const listed = yield* eventually("the end of all", next.api.get("/v1/calls?limit=100"), ({ body }) => {
         const { calls } = body
         return Array.isArray(calls) && calls.every((one: unknown) => at(one, "ended_at") !== null)
@@ -130,7 +130,7 @@ it.scopedLive(
         expect(CallRecords.spoken(record).slice(0, told.length)).toEqual(told)
       }
 
-      // The new server takes calls.
+      // The new server accepts calls.
       const again = yield* Line.open(next, () => Line.configuration(echo))
       const second = yield* again.call
       yield* second.phone.hears("Hello.")
@@ -141,7 +141,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "the calls of a server that was killed are ended by another one that runs beside it",
+  "calls of a killed server are settled by another running server",
   () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.freshUrl
@@ -160,7 +160,7 @@ it.scopedLive(
           return CallRecords.spoken(body).length === 1
         })
       }
-      // Both servers tell of either call; only the one that holds it can end it, for the time being.
+      // Both servers show both calls; only the one that holds a call can end it.
       const foreign = yield* other.api.post(`/v1/calls/${first.callId}/end`)
       expect([foreign.status, foreign.body["code"]]).toEqual([409, "NO_CONTROL_CHANNEL"])
 
@@ -172,7 +172,7 @@ it.scopedLive(
       const events = yield* CallRecords.eventsOf(first.callId).pipe(Effect.provide(pool(Redacted.value(database), 1)))
       expect(CallRecords.namesOf(events).slice(-2)).toEqual(["call.ended", "call.failed"])
       expect(CallRecords.namesOf(events, "call.")).toHaveLength(4)
-      // The call of the server that lives was not touched.
+      // The call of the running server is unchanged.
       second.phone.say("Hi")
       yield* second.phone.hears("Ok Hi.")
       second.phone.hangup()

@@ -16,13 +16,13 @@ import * as SvcProcess from "../src/blackbox/SvcProcess.ts"
 const echo = { otherwise: "Ok {{user}}." }
 const anyKey = /svc_(live|org|wsp_live)_[0-9a-f]{48}/g
 
-/** A folder for a server's data, which goes with the scope; its database may still be on its way out. */
+/** A data folder that is removed with the scope; its database may still be stopping. */
 const folder = Effect.acquireRelease(
   Effect.promise(() => fs.mkdtemp(path.join(os.tmpdir(), "svc-blackbox-"))),
   (dir) => Effect.promise(() => fs.rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
 )
 
-/** The process of the database that runs on the data folder. */
+/** The process id of the database on this data folder. */
 const databasePid = (dir: string) =>
   Effect.map(
     Effect.promise(() => fs.readFile(path.join(dir, "postgres", "postmaster.pid"), "utf8")),
@@ -30,7 +30,7 @@ const databasePid = (dir: string) =>
   )
 
 it.scopedLive(
-  "a server with its own database makes its keys once, is survived by its data when killed, and leaves no database behind",
+  "a server with the embedded database creates its keys once, keeps its data when killed, and leaves no PostgreSQL running",
   () =>
     Effect.gen(function* () {
       const dir = yield* folder
@@ -49,7 +49,7 @@ it.scopedLive(
         return CallRecords.spoken(body).length === 3
       })
 
-      // Other commands work beside it, on its database.
+      // Other commands work on its database while it runs.
       const beside = { SVC_DATA_DIR: dir, SVC_PORT: "0" }
       const [migrate, doctor] = yield* Effect.all([
         SvcProcess.run(["migrate"], beside),

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
 import { describe, expect, it } from "@effect/vitest"
 import { Cause, Effect } from "effect"
-import { distrust, type Received } from "../src/blackbox/CustomerServer.ts"
+import { type Received, requestFaults } from "../src/blackbox/CustomerServer.ts"
 import { eventually, Inbox } from "../src/blackbox/Inbox.ts"
 import { misfits, type Shape } from "../src/blackbox/Shape.ts"
 
@@ -26,16 +26,16 @@ const signed: Received = {
 const failureOf = <A>(effect: Effect.Effect<A>) =>
   Effect.map(Effect.sandbox(effect).pipe(Effect.flip), (cause) => String(Cause.squash(cause)))
 
-describe("The judges of the outside tests", () => {
-  it("trust a request that is signed, and no other", () => {
-    expect(distrust(signed, "secret")).toEqual([])
-    expect(distrust(signed, "other")).toHaveLength(1)
-    expect(distrust({ ...signed, raw: `${raw} ` }, "secret")).toHaveLength(1)
-    expect(distrust({ ...signed, at: 2_000_000 }, "secret")).toHaveLength(1)
-    expect(distrust({ ...signed, headers: {} }, "secret")).toHaveLength(5)
+describe("The fixtures of the black-box tests", () => {
+  it("accept a request with a valid signature only", () => {
+    expect(requestFaults(signed, "secret")).toEqual([])
+    expect(requestFaults(signed, "other")).toHaveLength(1)
+    expect(requestFaults({ ...signed, raw: `${raw} ` }, "secret")).toHaveLength(1)
+    expect(requestFaults({ ...signed, at: 2_000_000 }, "secret")).toHaveLength(1)
+    expect(requestFaults({ ...signed, headers: {} }, "secret")).toHaveLength(5)
   })
 
-  it("see fields that are missing, of another kind, or too many", () => {
+  it("report fields that are missing, unexpected, or of the wrong type", () => {
     const shape: Shape = { a: "text", b: "integer?", c: "time" }
     const fits = { a: "", b: null, c: "2026-11-01T09:30:00.000Z" }
     expect(misfits(shape, fits)).toEqual([])
@@ -47,17 +47,17 @@ describe("The judges of the outside tests", () => {
     expect(misfits(shape, [])).toHaveLength(1)
   })
 
-  it.live("say what came instead when they waited in vain", () =>
+  it.live("name what arrived instead when a wait times out", () =>
     Effect.gen(function* () {
       const inbox = new Inbox<string>("the phone")
       inbox.push("one")
       const late = yield* failureOf(inbox.next("two", (item) => item === "two", "20 millis"))
-      expect(late).toBe('Error: the phone waited in vain for two; it got ["one"]')
+      expect(late).toBe('Error: the phone timed out waiting for two; it got ["one"]')
       inbox.close("the line was closed")
       expect(yield* failureOf(inbox.next("two", (item) => item === "two"))).toMatch(/the line was closed$/)
       expect(yield* inbox.next("one", (item) => item === "one")).toBe("one")
       const never = yield* failureOf(eventually("a miracle", Effect.succeed(5), () => false, "20 millis"))
-      expect(never).toBe("Error: a miracle: waited in vain; last seen 5")
+      expect(never).toBe("Error: a miracle: timed out; last seen 5")
     })
   )
 })

@@ -8,9 +8,9 @@ import * as Line from "../src/blackbox/Line.ts"
 
 const concurrent = { concurrent: true, timeout: 60_000 }
 
-layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The keypad", (it) => {
+layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Digits", (it) => {
   it.scoped(
-    "chooses from a menu before the call, and gives a tool its digits",
+    "choose from a pre_gather menu, and are collected for a tool with gather",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -62,7 +62,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
   )
 
   it.scoped(
-    "chooses in vain when the server hangs, and a menu can be left: by the caller, and by the API",
+    "fail the call when the agent's server does not answer after the menu; a caller or the API can end a menu",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -113,7 +113,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
   )
 
   it.scoped(
-    "is asked for by the API: 202, and 409 while another is under way and after the call",
+    "are collected by POST /v1/calls/<id>/gather: 202, and 409 while another gather is active and after the call",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -164,7 +164,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
         yield* eventually("the outcome", CallRecords.eventsOf(callId), (events) =>
           CallRecords.namesOf(events).includes("call.gather.completed")
         )
-        // The numeric id of the answer names the call as well.
+        // The numeric id of the answer addresses the call too.
         const again = yield* gather({ prompt: "More." }, textAt(accepted.body, "call_id"))
         expect(again.status).toBe(202)
         phone.hangup()
@@ -175,7 +175,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
         expect([unknown.status, unknown.body["code"]]).toEqual([404, "CALL_NOT_FOUND"])
         const events = yield* CallRecords.eventsOf(callId)
         expect(CallRecords.misfitsOf(events)).toEqual([])
-        // The second was cut short by the end of the call.
+        // The end of the call ended the second gather.
         expect(CallRecords.dataOf(events, "call.gather.completed")).toMatchObject([
           { status: "completed", input: "42" },
           { status: "timeout", input: null }

@@ -15,11 +15,11 @@ import * as SvcProcess from "../src/blackbox/SvcProcess.ts"
 const echo = { otherwise: "Ok {{user}}." }
 const slow = { timeout: 120_000 }
 
-/** Lines on standard error, without the log. */
+/** Lines on standard error, without log lines. */
 const lines = (errors: string): ReadonlyArray<string> =>
   errors.split("\n").filter((line) => line.trim() !== "" && !/^timestamp=\S+ level=INFO /.test(line))
 
-/** Somebody else on a port. */
+/** Another process on a port. */
 const occupied = Effect.map(
   Effect.acquireRelease(
     Effect.async<net.Server>((resume) => {
@@ -33,9 +33,9 @@ const occupied = Effect.map(
   }
 )
 
-layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Running the server", (it) => {
+layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A server", (it) => {
   it.scoped(
-    "/readyz names the database while it is away, the API answers 503, a live call goes on, and all is well when it is back",
+    "answers 503 on /readyz and in the API while the database is away, keeps a live call, and recovers",
     () =>
       Effect.gen(function* () {
         const { api, database, url } = yield* BlackBox
@@ -60,7 +60,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Run
             yield* sql`alter database ${sql(name)} allow_connections ${sql.literal(String(connections))}`
             if (!connections) yield* sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
           }).pipe(admin, Effect.orDie)
-        // Whatever happens here, the other tests have a database.
+        // The other tests get their database back in any case.
         yield* Effect.addFinalizer(() => allow(true))
 
         yield* allow(false)
@@ -92,7 +92,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Run
   )
 
   it.scoped(
-    "outside development mode no URL leads into our own network, neither a new agent's nor one that is stored already",
+    "refuses private URLs outside development mode, in new agents and at each connection",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -155,7 +155,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Run
   )
 
   it.effect(
-    "migrate and doctor work beside it",
+    "runs beside svc migrate and svc doctor",
     () =>
       Effect.gen(function* () {
         const { database, url } = yield* BlackBox
@@ -178,7 +178,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Run
   )
 
   it.effect(
-    "the keys that were given are not printed",
+    "does not print keys given by SVC_BOOTSTRAP_ variables",
     () =>
       Effect.gen(function* () {
         const { keys, output } = yield* BlackBox
@@ -195,7 +195,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Run
     ["SVC_BOOTSTRAP_PROJECT_KEY", { SVC_BOOTSTRAP_PROJECT_KEY: "svc_live_short" }]
   ]
   it.effect(
-    "a wrong variable stops the start with one line that names it",
+    "does not start with an invalid variable, and prints one line that names it",
     () =>
       Effect.gen(function* () {
         const { database } = yield* BlackBox
@@ -215,7 +215,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Run
   )
 
   it.scoped(
-    "a port that is taken, and a database that is not there, stop the start with one line",
+    "does not start on a used port or without its database, and prints one line",
     () =>
       Effect.gen(function* () {
         const { database } = yield* BlackBox

@@ -19,7 +19,7 @@ const folder = Effect.acquireRelease(
   (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
 )
 
-/** A server on a database and a folder of their own, which another can be started on. */
+/** A database and a data folder on which servers can be started one after the other. */
 const world = Effect.gen(function* () {
   const database = yield* TestDatabase.freshUrl
   const recordings = yield* folder
@@ -38,7 +38,7 @@ const fetched = (url: string, init?: RequestInit) =>
   })
 
 it.scopedLive(
-  "a recorded call can be heard by its link, whole and in part, and by no other link",
+  "a recording is served by its signed link, whole and by Range, and by no altered link",
   () =>
     Effect.gen(function* () {
       const { options, read } = yield* world
@@ -99,7 +99,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "the recording of a call whose server was killed is there up to its last seconds, told once by the next one",
+  "the recording of a call whose server was killed is completed by the next start, with one call.recording_ready",
   () =>
     Effect.gen(function* () {
       const { options, read, recordings } = yield* world
@@ -132,7 +132,7 @@ it.scopedLive(
       const file = yield* fetched(next.url + textAt(answer.body, "url").replace(/^https?:\/\/[^/]+/, ""))
       const { seconds, stray } = framesOf(file.bytes)
       expect(seconds).toBeGreaterThan(lived - 4)
-      // At most the frame that was being written is cut.
+      // At most the frame being written is cut.
       expect(stray).toBeLessThan(600)
       const events = yield* read(CallRecords.eventsOf(callId))
       expect(CallRecords.misfitsOf(events)).toEqual([])

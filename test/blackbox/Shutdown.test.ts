@@ -6,13 +6,13 @@ import { pool } from "@svc/database/TestServer"
 import { Effect, Redacted } from "effect"
 import * as ApiClient from "../src/blackbox/ApiClient.ts"
 import * as CallRecords from "../src/blackbox/CallRecords.ts"
-import { patience } from "../src/blackbox/Inbox.ts"
+import { defaultTimeout } from "../src/blackbox/Inbox.ts"
 import * as Line from "../src/blackbox/Line.ts"
 import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
 
 const echo = { otherwise: "Ok {{user}}." }
 
-/** A server of its own, whose database outlives it. */
+/** A server whose database outlives it. */
 const fresh = Effect.gen(function* () {
   const database = yield* TestDatabase.freshUrl
   const keys = yield* ServerProcess.newKeys
@@ -20,7 +20,7 @@ const fresh = Effect.gen(function* () {
   return { server, read: Effect.provide(pool(Redacted.value(database), 1)) }
 })
 
-/** A request whose body is still to come; `finish` sends it and gives the answer's status and body. */
+/** A request without its body; `finish` sends the body and returns the answer's status and body. */
 const halfway = (server: ServerProcess.ServerProcess, body: string) =>
   Effect.async<{ readonly finish: Effect.Effect<{ readonly status: number; readonly text: string }> }>((resume) => {
     const request = http.request(`${server.url}/v1/agents`, {
@@ -45,13 +45,13 @@ const halfway = (server: ServerProcess.ServerProcess, body: string) =>
       request.end(body.slice(10))
       return Effect.promise(() => answer)
     }).pipe(
-      Effect.timeoutFail({ duration: patience, onTimeout: () => new Error("the slow request was not answered") }),
+      Effect.timeoutFail({ duration: defaultTimeout, onTimeout: () => new Error("the slow request was not answered") }),
       Effect.orDie
     )
     request.write(body.slice(0, 10), () => resume(Effect.succeed({ finish })))
   })
 
-/** How a new request fares: its status, or `refused`. */
+/** The status of a new request, or `refused`. */
 const knock = (url: string) =>
   Effect.async<number | "refused">((resume) => {
     const request = http.get(`${url}/healthz`, { agent: false }, (response) => {
@@ -61,9 +61,9 @@ const knock = (url: string) =>
     request.once("error", () => resume(Effect.succeed("refused")))
   })
 
-describe("A server that is told to stop", () => {
+describe("A server that gets SIGTERM", () => {
   it.scopedLive(
-    "says goodbye in its calls, settles them, finishes requests, takes nothing new, and exits with 0",
+    "speaks the farewell in live calls, settles them, finishes requests, refuses new ones, and exits with 0",
     () =>
       Effect.gen(function* () {
         const { read, server } = yield* fresh
@@ -76,7 +76,7 @@ describe("A server that is told to stop", () => {
         const ringingId = String((yield* waiting.customer.until("call.started")).body["call_id"])
         const idle = yield* line.phone
         const slow = yield* halfway(server, JSON.stringify({ name: "Late", server_url: line.customer.url }))
-        // The server has it once a later request has been answered.
+        // The server has read it once a later request is answered.
         yield* server.api.get("/v1/health")
 
         yield* server.signal("SIGTERM")
@@ -89,7 +89,7 @@ describe("A server that is told to stop", () => {
         expect([status, ApiClient.at(JSON.parse(text), "agent.name")]).toEqual([201, "Late"])
         yield* phone.hears("We close.")
         yield* phone.until("hangup")
-        // The product's own grace is 10 s.
+        // The server itself waits 10 s.
         expect(yield* server.exit("15 seconds")).toEqual({ code: 0, signal: null })
 
         yield* read(

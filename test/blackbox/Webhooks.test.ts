@@ -15,14 +15,14 @@ import * as CustomerServer from "../src/blackbox/CustomerServer.ts"
 import { eventually } from "../src/blackbox/Inbox.ts"
 import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
 
-/** A receiver's own check, as the README shows it. */
+/** A receiver's check, as docs/webhooks.md shows it. */
 const isSigned = (request: CustomerServer.Received, secret: string): boolean => {
   const timestamp = String(request.headers["x-webhook-timestamp"])
   const expected = createHmac("sha256", secret).update(`${timestamp}.${request.raw}`).digest("hex")
   return request.headers["x-webhook-signature"] === `sha256=${expected}`
 }
 
-it.scopedLive("events that were appended before and while a server was killed are all delivered by the next one", () =>
+it.scopedLive("events appended before and while a server was killed are all delivered by the next start", () =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.freshUrl
     const keys = yield* ServerProcess.newKeys

@@ -15,7 +15,7 @@ const script = {
 }
 const tool = { name: "find_order", description: "Finds an order", parameters: { type: "object", properties: {} } }
 
-/** A recorded call to an agent with a tool, that is under way, and the address of its debug page. */
+/** A live recorded call to an agent with a tool, and the address of its debug page. */
 const running = Effect.gen(function* () {
   const server = yield* BlackBox
   const line = yield* Line.open(
@@ -38,9 +38,9 @@ const looks: ReadonlyArray<Browser.Look> = [
   { scheme: "dark", width: 360 }
 ]
 
-describe("the debug page in a browser", () => {
+describe("The debug page in a browser", () => {
   layer(BlackBox.layer, { excludeTestServices: true, timeout: "60 seconds" })("of a server", (it) => {
-    it.scoped("follows a call while it runs, keeps open what was unfolded, and plays the recording at its end", () =>
+    it.scoped("follows a live call, keeps opened sections open, and plays the recording at the end", () =>
       Effect.gen(function* () {
         const { callId, phone, server, url } = yield* running
         const { faults, page } = yield* Browser.open(yield* Browser.launch, url, { scheme: "light", width: 1200 })
@@ -54,7 +54,7 @@ describe("the debug page in a browser", () => {
         phone.say("Where is my order")
         yield* phone.hears("It is on its way.")
         yield* shows("It is on its way.")
-        // A request to the agent's server, and the answer, in full.
+        // A request to the agent's server and its answer, complete.
         const request = page.locator("details", { hasText: "tool.call" }).first()
         yield* Effect.promise(() => request.locator("summary").click())
         yield* Effect.promise(() => request.getByText(`"state": "on its way"`).waitFor())
@@ -67,7 +67,7 @@ describe("the debug page in a browser", () => {
       })
     )
 
-    it.scoped("can be read wide and narrow, light and dark", () =>
+    it.scoped("is readable on wide and narrow screens, in light and dark", () =>
       Effect.gen(function* () {
         const { callId, phone, server, url } = yield* running
         yield* phone.hears("Hello.")

@@ -1,7 +1,7 @@
 import { Effect, Redacted } from "effect"
-import { patience } from "./Inbox.ts"
+import { defaultTimeout } from "./Inbox.ts"
 
-/** A JSON object whose inside is not known. */
+/** A JSON object of unknown content. */
 export interface JsonRecord {
   readonly [name: string]: unknown
 }
@@ -23,7 +23,7 @@ export interface RequestOptions {
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** The voice API as a customer's program calls it, with one key. */
+/** A client of the voice API with one key. */
 export interface ApiClient {
   readonly request: (method: string, path: string, options?: RequestOptions) => Effect.Effect<Reply>
   readonly get: (path: string) => Effect.Effect<Reply>
@@ -50,7 +50,7 @@ export const at = (value: unknown, path: string): unknown =>
     return isRecord(inside) ? inside[key] : undefined
   }, value)
 
-/** The same where it must be a text, or the test ends with what was there. */
+/** The same where it must be a text or number; otherwise the test fails with the value. */
 export const textAt = (value: unknown, path: string): string => {
   const found = at(value, path)
   if (typeof found === "string" || typeof found === "number") return String(found)
@@ -77,7 +77,7 @@ export const call = (
     )
   ).pipe(
     Effect.mapError(({ error }) => new Error(`${method} ${url} failed: ${error}`, { cause: error })),
-    Effect.timeoutFail({ duration: patience, onTimeout: () => new Error(`${method} ${url} was not answered`) }),
+    Effect.timeoutFail({ duration: defaultTimeout, onTimeout: () => new Error(`${method} ${url} was not answered`) }),
     Effect.orDie
   )
 }

@@ -1,13 +1,13 @@
 import { Config, Effect, type Scope } from "effect"
 import { type Browser, chromium, type Page } from "playwright-core"
 
-/** How a page is looked at. */
+/** Color scheme and width of a page. */
 export interface Look {
   readonly scheme: "light" | "dark"
   readonly width: number
 }
 
-/** A page, and what went wrong in it: errors of scripts, of its content policy, and requests that failed. */
+/** A page and its faults: script errors, violations of its content policy, failed requests. */
 export interface OpenPage {
   readonly page: Page
   readonly faults: ReadonlyArray<string>
@@ -50,7 +50,7 @@ export const open = (browser: Browser, url: string, look: Look): Effect.Effect<O
 export const fits = (page: Page): Effect.Effect<boolean> =>
   Effect.promise(() => page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
-/** Runs in the page, which has other globals than we. */
+/** Runs in the page, which has other globals. */
 const contrastScript = `(selector) => {
   const element = document.querySelector(selector)
   if (element === null) throw new Error("there is no " + selector)

@@ -3,11 +3,11 @@ import { Facts, Input } from "@svc/conversation/Input"
 import { type Replayed, replay } from "@svc/conversation/Replay"
 import { Effect, Schema } from "effect"
 import { type ApiClient, at, isRecord, type JsonRecord } from "./ApiClient.ts"
+import * as DocumentedShapes from "./DocumentedShapes.ts"
 import { eventually } from "./Inbox.ts"
 import { misfits } from "./Shape.ts"
-import * as SpecShapes from "./SpecShapes.ts"
 
-/** An event in the outbox, as its envelope will be delivered (spec 6.2). */
+/** An event in the outbox, with the envelope that is delivered. See docs/reference/events.md. */
 export interface SentEvent {
   readonly event: string
   readonly data: JsonRecord
@@ -40,15 +40,15 @@ export const eventsOf = (callId: string): Effect.Effect<ReadonlyArray<SentEvent>
     }))
   }).pipe(Effect.orDie)
 
-/** All that is not as spec 6.2 and 6.3 say. */
+/** Differences from the documented envelope and data. */
 export const misfitsOf = (events: ReadonlyArray<SentEvent>): ReadonlyArray<string> =>
   events.flatMap(({ data, envelope, event }) => {
-    const shape = SpecShapes.eventData[event]
+    const shape = DocumentedShapes.eventData[event]
     const wrong = shape === undefined ? [`unknown event`] : misfits(shape, data)
     const others = envelope["agent_id"] === data["agent_id"] ? [] : ["agent_id differs from the envelope's"]
     const form = /^whe_[0-9a-z]{24}$/.test(String(envelope["id"])) ? [] : [`id ${envelope["id"]}`]
     const version = envelope["api_version"] === "2026-11-01" ? [] : [`api_version ${envelope["api_version"]}`]
-    const all = [...wrong, ...misfits(SpecShapes.envelope, envelope), ...others, ...form, ...version]
+    const all = [...wrong, ...misfits(DocumentedShapes.envelope, envelope), ...others, ...form, ...version]
     return all.map((what) => `${event}: ${what}`)
   })
 
@@ -59,7 +59,7 @@ export const namesOf = (events: ReadonlyArray<SentEvent>, prefix = ""): Readonly
 export const dataOf = (events: ReadonlyArray<SentEvent>, event: string): ReadonlyArray<JsonRecord> =>
   events.flatMap((one) => (one.event === event ? [one.data] : []))
 
-/** The call's record once it is over and settled. */
+/** The call's record when it is settled. */
 export const settled = (api: ApiClient, callId: string): Effect.Effect<JsonRecord> =>
   Effect.map(
     eventually(
@@ -78,7 +78,7 @@ export const spoken = (call: JsonRecord): ReadonlyArray<string> => {
 
 const StoredInput = Schema.Struct({ seq: Schema.Int, input: Schema.Union(Facts, Input), commands: Schema.String })
 
-/** Plays a call's journal again, from the database. */
+/** Replays a call's journal from the database. */
 export const replayOf = (callId: string): Effect.Effect<Replayed, never, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

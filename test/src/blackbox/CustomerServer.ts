@@ -4,7 +4,7 @@ import { Effect, type Scope } from "effect"
 import { isRecord, type JsonRecord } from "./ApiClient.ts"
 import { Inbox } from "./Inbox.ts"
 
-/** A request that the customer's server got. */
+/** A request that the agent's server got. */
 export interface Received {
   readonly event: string
   readonly body: JsonRecord
@@ -14,20 +14,20 @@ export interface Received {
   readonly headers: http.IncomingHttpHeaders
   /** Unix milliseconds. */
   readonly at: number
-  /** Completes when the client has gone or has its answer. */
+  /** Completes when the client has disconnected or has its answer. */
   readonly over: Promise<void>
 }
 
-/** What it answers: JSON, anything by hand, or (undefined) nothing ever. */
+/** The answer: JSON, written by hand, or (undefined) never. */
 export type Answer =
   | { readonly json: unknown }
   | { readonly write: (response: http.ServerResponse) => void }
   | undefined
 
-/** How it decides; what takes a while may answer by hand. */
+/** Chooses the answer; a delayed one is written by hand. */
 export type Behaviour = (request: Received) => Answer
 
-/** A customer's own HTTP server on loopback, at `/agent`. */
+/** An agent's server on loopback, at `/agent`. */
 export interface CustomerServer {
   readonly url: string
   readonly inbox: Inbox<Received>
@@ -103,8 +103,8 @@ export const start = (behaviour: Behaviour): Effect.Effect<CustomerServer, never
     }
   })
 
-/** What a careful receiver finds wrong with a request: nothing, if it is signed as decisions §3.2 says. */
-export const distrust = (request: Received, secret: string): ReadonlyArray<string> => {
+/** What is wrong with a request's signature and headers; empty when all are valid. See docs/reference/agent-server.md. */
+export const requestFaults = (request: Received, secret: string): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const header = (name: string) => String(request.headers[name] ?? "")
   const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(request.raw, "utf8").digest("hex")}`)

@@ -1,11 +1,11 @@
 import { Duration, Effect, Option } from "effect"
 
-/** The longest that anything here is waited for, unless the test says otherwise. */
-export const patience = Duration.seconds(30)
+/** The longest wait, unless a test gives another. */
+export const defaultTimeout = Duration.seconds(30)
 
 const show = (value: unknown): string => JSON.stringify(value) ?? String(value)
 
-/** What came in from the other side, in order; tests wait for the piece that they need. */
+/** Messages received, in order; tests wait for the ones they need. */
 export class Inbox<A> {
   readonly #name: string
   readonly #all: Array<A> = []
@@ -13,7 +13,7 @@ export class Inbox<A> {
   #seen = 0
   #closed: string | undefined
 
-  /** `name` stands in the message of a wait that was in vain. */
+  /** `name` is used in the message of a timeout. */
   constructor(name: string) {
     this.#name = name
   }
@@ -27,16 +27,16 @@ export class Inbox<A> {
     this.#wake()
   }
 
-  /** Nothing more will come: whoever still waits fails at once. */
+  /** Nothing more will arrive: pending waits fail at once. */
   close(reason: string): void {
     this.#closed ??= reason
     this.#wake()
   }
 
-  /** The first item that fits, of those that came after the last one that `next` gave. */
+  /** The first matching item after the last one that `next` returned. */
   next<B extends A>(what: string, fits: (item: A) => item is B, within?: Duration.DurationInput): Effect.Effect<B>
   next(what: string, fits: (item: A) => boolean, within?: Duration.DurationInput): Effect.Effect<A>
-  next(what: string, fits: (item: A) => boolean, within: Duration.DurationInput = patience): Effect.Effect<A> {
+  next(what: string, fits: (item: A) => boolean, within: Duration.DurationInput = defaultTimeout): Effect.Effect<A> {
     return this.#wait(what, within, () => {
       const index = this.#all.findIndex((item, at) => at >= this.#seen && fits(item))
       if (index >= 0) this.#seen = index + 1
@@ -44,8 +44,8 @@ export class Inbox<A> {
     })
   }
 
-  /** The first item at all that fits, whether or not it came before. */
-  find(what: string, fits: (item: A) => boolean, within: Duration.DurationInput = patience): Effect.Effect<A> {
+  /** The first matching item, also one received before. */
+  find(what: string, fits: (item: A) => boolean, within: Duration.DurationInput = defaultTimeout): Effect.Effect<A> {
     return this.#wait(what, within, () => this.#all.find(fits))
   }
 
@@ -53,22 +53,22 @@ export class Inbox<A> {
   readonly closed: Effect.Effect<string> = Effect.suspend(() =>
     this.#await(
       () => this.#closed,
-      patience,
+      defaultTimeout,
       () => `${this.#name} was not closed; it got ${show(this.#all)}`
     )
   )
 
   #wait(what: string, within: Duration.DurationInput, look: () => A | undefined): Effect.Effect<A> {
-    const inVain = () => `${this.#name} waited in vain for ${what}; it got ${show(this.#all.slice(this.#seen))}`
+    const timedOut = () => `${this.#name} timed out waiting for ${what}; it got ${show(this.#all.slice(this.#seen))}`
     const dead = (): Error | undefined =>
-      this.#closed === undefined ? undefined : new Error(`${inVain()}, and then: ${this.#closed}`)
-    return this.#await(look, within, inVain, dead)
+      this.#closed === undefined ? undefined : new Error(`${timedOut()}, and then: ${this.#closed}`)
+    return this.#await(look, within, timedOut, dead)
   }
 
   #await<B>(
     look: () => B | undefined,
     within: Duration.DurationInput,
-    inVain: () => string,
+    timedOut: () => string,
     dead: () => Error | undefined = () => undefined
   ): Effect.Effect<B> {
     return Effect.async<B>((resume) => {
@@ -82,7 +82,7 @@ export class Inbox<A> {
       this.#watchers.add(watcher)
       watcher()
       return Effect.sync(() => this.#watchers.delete(watcher))
-    }).pipe(Effect.timeoutFail({ duration: within, onTimeout: () => new Error(inVain()) }), Effect.orDie)
+    }).pipe(Effect.timeoutFail({ duration: within, onTimeout: () => new Error(timedOut()) }), Effect.orDie)
   }
 
   #wake(): void {
@@ -90,22 +90,22 @@ export class Inbox<A> {
   }
 }
 
-/** Looks again and again until what it sees is good; for what can only be asked, as a record or a probe. */
+/** Polls until the result is good; for what can only be requested, such as a record or a probe. */
 export const eventually = <A, E, R>(
   what: string,
   look: Effect.Effect<A, E, R>,
   good: (seen: A) => boolean,
-  within: Duration.DurationInput = patience
+  within: Duration.DurationInput = defaultTimeout
 ): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     let last: unknown = "nothing"
-    const inVain = () => Effect.die(new Error(`${what}: waited in vain; last seen ${show(last)}`))
+    const timedOut = () => Effect.die(new Error(`${what}: timed out; last seen ${show(last)}`))
     const attempt: Effect.Effect<A, E, R> = Effect.flatMap(look, (seen) => {
       last = seen
       return good(seen) ? Effect.succeed(seen) : Effect.zipRight(Effect.sleep("30 millis"), attempt)
     })
     return attempt.pipe(
       Effect.timeoutOption(within),
-      Effect.flatMap(Option.match({ onNone: inVain, onSome: Effect.succeed }))
+      Effect.flatMap(Option.match({ onNone: timedOut, onSome: Effect.succeed }))
     )
   })

@@ -4,16 +4,16 @@ import * as CustomerServer from "./CustomerServer.ts"
 import * as PhoneClient from "./PhoneClient.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
-/** An agent with its customer's server, and a number that reaches it. */
+/** An agent, its server, and its number. */
 export interface Line {
   readonly number: string
   readonly agentId: string
-  /** Signs the requests to the customer's server. */
+  /** Signs the requests to the agent's server. */
   readonly secret: string
   readonly customer: CustomerServer.CustomerServer
   /** A phone that is connected and has not dialled. */
   readonly phone: Effect.Effect<PhoneClient.PhoneClient, never, Scope.Scope>
-  /** Dials; gives the phone as soon as the call is answered. */
+  /** Dials; returns the phone when the call is answered. */
   readonly call: Effect.Effect<{ readonly phone: PhoneClient.PhoneClient; readonly callId: string }, never, Scope.Scope>
 }
 
@@ -22,7 +22,7 @@ export const caller = "+15550001111"
 
 let numbers = 0
 
-/** A number of the test network that no other line has. */
+/** An unused number of the test network. */
 export const freshNumber = (): string => `+1555${String(2_000_000 + ++numbers)}`
 
 /** Makes an agent, imports a number and assigns it, through the API. */

@@ -1,7 +1,7 @@
 /** Bits a second of an MPEG-2.5 (and MPEG-2) layer III frame, by its index, in kbit/s. */
 const bitrates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
 
-/** What an MP3 file of telephone quality is made of. */
+/** Contents of an MP3 file of telephone quality. */
 export interface Mp3Frames {
   /** Seconds of sound in whole frames. */
   readonly seconds: number
@@ -10,7 +10,7 @@ export interface Mp3Frames {
   readonly stray: number
 }
 
-/** Walks the frames of an MP3 of 8 kHz. */
+/** Reads the frames of an MP3 of 8 kHz. */
 export const framesOf = (file: Uint8Array): Mp3Frames => {
   let at = 0
   let frames = 0

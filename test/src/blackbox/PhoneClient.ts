@@ -1,7 +1,7 @@
 import { type ClientMessage, ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Effect, Schema, type Scope } from "effect"
 import { WebSocket } from "ws"
-import { Inbox, patience } from "./Inbox.ts"
+import { defaultTimeout, Inbox } from "./Inbox.ts"
 
 const decode = Schema.decodeUnknownSync(Schema.parseJson(ServerMessage))
 
@@ -9,20 +9,20 @@ type MessageOf<E extends ServerMessage["event"]> = Extract<ServerMessage, { read
 
 /** A phone on the simulated network: one WebSocket, one call at a time. */
 export interface PhoneClient {
-  /** What the network told it. */
+  /** Messages of the network. */
   readonly inbox: Inbox<ServerMessage>
   readonly send: (message: ClientMessage) => void
-  /** Sends any text, also what is no message. */
+  /** Sends any text, also malformed messages. */
   readonly sendRaw: (text: string | Uint8Array) => void
   readonly say: (text: string) => void
   readonly hangup: () => void
-  /** Cuts the connection without a goodbye. */
+  /** Breaks the connection. */
   readonly drop: () => void
   /** The next message of that name. */
   readonly until: <E extends ServerMessage["event"]>(event: E) => Effect.Effect<MessageOf<E>>
-  /** The next whole utterance that the caller hears and that fits. */
+  /** The next complete utterance that the caller hears and that matches. */
   readonly hears: (text: RegExp | string) => Effect.Effect<string>
-  /** The next moment at which the caller has heard these words, perhaps in the middle of an utterance. */
+  /** Waits until the caller has heard these words, perhaps within an utterance. */
   readonly catches: (words: string) => Effect.Effect<string>
 }
 
@@ -39,7 +39,7 @@ export const connect = (url: string): Effect.Effect<PhoneClient, never, Scope.Sc
         opened.on("close", (code, reason) => inbox.close(`the line was closed (${code} ${reason})`))
         return Effect.sync(() => opened.terminate())
       }).pipe(
-        Effect.timeoutFail({ duration: patience, onTimeout: () => new Error(`no line to ${url}`) }),
+        Effect.timeoutFail({ duration: defaultTimeout, onTimeout: () => new Error(`no line to ${url}`) }),
         Effect.orDie
       ),
       (opened) => Effect.sync(() => opened.terminate())

@@ -7,12 +7,12 @@ export const isAlive = (pid: number): boolean => {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Somebody else's is alive as well.
+    // A process of another user is alive too.
     return error instanceof Error && "code" in error && error.code === "EPERM"
   }
 }
 
-/** Waits until a process that is not our child is gone. */
+/** Waits until a process that is not our child has ended. */
 export const gone = (pid: number): Effect.Effect<void> =>
   Effect.asVoid(
     eventually(

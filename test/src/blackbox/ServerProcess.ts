@@ -13,7 +13,7 @@ export interface ServerKeys {
 
 /** A running `svc serve`. */
 export interface ServerProcess extends SvcProcess.SvcProcess {
-  /** Where it said that it listens. */
+  /** The address that it printed. */
   readonly url: string
   readonly keys: ServerKeys
   /** With the project key. */
@@ -22,7 +22,7 @@ export interface ServerProcess extends SvcProcess.SvcProcess {
 
 const newKey = (prefix: string) => Redacted.make(prefix + randomBytes(24).toString("hex"))
 
-/** Keys that nobody has yet. */
+/** New random keys. */
 export const newKeys: Effect.Effect<ServerKeys> = Effect.sync(() => ({
   org: newKey("svc_org_"),
   project: newKey("svc_live_"),
@@ -38,14 +38,14 @@ const bootstrap = ({ org, project, workspace }: ServerKeys): SvcProcess.Environm
 export interface ServerOptions {
   /** Where its data is: `SVC_DATABASE_URL`, or `SVC_DATA_DIR` for the embedded database. */
   readonly data: { readonly url: Redacted.Redacted } | { readonly folder: string }
-  /** Given at the first start; without them the server makes its own, and they are read off what it prints. */
+  /** Given at the first start; without them the server generates keys, which are read from its output. */
   readonly keys?: ServerKeys
   readonly env?: SvcProcess.Environment
   /** Without `--dev`, as in production. */
   readonly production?: boolean
 }
 
-/** The environment that such a server gets. */
+/** The environment of such a server. */
 export const environmentOf = ({ data, env, keys }: ServerOptions): SvcProcess.Environment => ({
   SVC_PORT: "0",
   ...("url" in data ? { SVC_DATABASE_URL: Redacted.value(data.url) } : { SVC_DATA_DIR: data.folder }),

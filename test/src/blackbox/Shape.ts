@@ -1,6 +1,6 @@
 import { isRecord } from "./ApiClient.ts"
 
-/** What a field must hold; with `?` it may also be null. */
+/** The type of a field; with `?` it may also be null. */
 export type Kind = "text" | "integer" | "number" | "boolean" | "object" | "list" | "texts" | "time" | "any"
 export interface Shape {
   readonly [field: string]: Kind | `${Kind}?`
@@ -20,7 +20,7 @@ const checks: { readonly [K in Kind]: (value: unknown) => boolean } = {
 
 const isKind = (name: string): name is Kind => Object.hasOwn(checks, name)
 
-/** What is wrong with a value: a field that is missing, of another kind, or too many. Nothing when it fits exactly. */
+/** What is wrong with a value: fields that are missing, unexpected or of another type; empty when it fits exactly. */
 export const misfits = (shape: Shape, value: unknown): ReadonlyArray<string> => {
   if (!isRecord(value)) return [`not an object: ${JSON.stringify(value)}`]
   const wrong = Object.entries(shape).flatMap(([field, expected]) => {

@@ -11,14 +11,14 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** A running `svc …` of its own, with nothing of our environment but what any program needs. */
+/** A running `svc …` with only the necessary part of our environment. */
 export interface SvcProcess {
   readonly pid: number
-  /** All that it has printed, both streams, in order. */
+  /** Its output, both streams, in order. */
   readonly output: () => string
-  /** What it has printed on standard error. */
+  /** Its standard error. */
   readonly errors: () => string
-  /** Lines as they come. */
+  /** Lines as they arrive. */
   readonly lines: Inbox<string>
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
   /** Waits for its end: at most a minute, for a command that also has to start on a busy machine. */
@@ -40,7 +40,7 @@ const surroundings = Effect.map(
   (parts): Environment => Object.assign({}, ...parts)
 )
 
-/** Starts `svc` with these arguments, as it is built. The scope ends it, by force if need be. */
+/** Starts the built `svc` with these arguments. The scope stops it, by force if necessary. */
 export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Effect<SvcProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
     const around = yield* surroundings
@@ -110,7 +110,7 @@ export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Eff
     }
   })
 
-/** Runs a command to its end. */
+/** Runs a command until it ends. */
 export const run = (
   args: ReadonlyArray<string>,
   env: Environment

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs"
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks"
-import type * as Messages from "./Messages.ts"
+import type { ProcessFigures } from "./ProcessRequests.ts"
 
 const resolutionMs = 5
 
-/** How long our main thread has been ready to run while others had the cores, in milliseconds; 0 where the system does not tell. */
+/** Milliseconds that our main thread was ready to run while other programs used the cores; 0 where the system does not report it. */
 const waited = (): number => {
   try {
     return Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")[1] ?? 0) / 1e6
@@ -13,8 +13,8 @@ const waited = (): number => {
   }
 }
 
-/** What a process spends, and how late its event loop is, from `begin` on. */
-export class EffortMeter {
+/** CPU time and event-loop delay of this process from `begin` on. */
+export class ProcessMeter {
   private readonly loop: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs })
   private cpu = process.cpuUsage()
   private waited = waited()
@@ -28,7 +28,7 @@ export class EffortMeter {
     this.since = performance.now()
   }
 
-  read(): Messages.Effort {
+  read(): ProcessFigures {
     const { system, user } = process.cpuUsage(this.cpu)
     // The histogram holds the time between two looks at the clock, which is at least the resolution.
     const late = (ns: number) => Math.max(0, ns / 1e6 - resolutionMs)

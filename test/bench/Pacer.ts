@@ -1,15 +1,15 @@
-/** Something that is called every 20 ms. */
+/** Called every 20 ms. */
 export interface Paced {
   readonly tick: () => void
 }
 
 const slotMs = 5
 const slotCount = 4
-/** What is missed in a longer stall is left out. */
+/** After a longer stall the missed slots are skipped. */
 const stallMs = 100
 
-/** The one clock of all callers: each is called every 20 ms, a quarter of them every 5 ms. */
-export class Pace {
+/** The clock of all callers: each is called every 20 ms, a quarter of them every 5 ms. */
+export class Pacer {
   private readonly slots: ReadonlyArray<Set<Paced>> = Array.from({ length: slotCount }, () => new Set<Paced>())
   private timer: NodeJS.Timeout | undefined
   private origin = performance.now()

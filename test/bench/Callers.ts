@@ -1,13 +1,13 @@
 import { Deferred, Effect } from "effect"
 import { Caller } from "./Caller.ts"
-import { HeardFigures } from "./Hearing.ts"
-import type { Dialling, Effort, LoadFigures } from "./Messages.ts"
-import { Pace } from "./Pace.ts"
+import { Pacer } from "./Pacer.ts"
+import type { Dialling, LoadFigures, ProcessFigures } from "./ProcessRequests.ts"
+import { AudioFigures } from "./ReceivedAudio.ts"
 
-/** All callers, and what they heard. */
-export class Exchange {
-  private readonly pace = new Pace()
-  private readonly heard = new HeardFigures()
+/** All callers, and figures of what they heard. */
+export class Callers {
+  private readonly pacer = new Pacer()
+  private readonly heard = new AudioFigures()
   private callers: ReadonlyArray<Caller> = []
 
   /** Places the calls one after the other; completes when each is answered or has failed. */
@@ -22,7 +22,7 @@ export class Exchange {
         const settled = () => Deferred.unsafeDone(answered, Effect.void)
         const caller = new Caller({ url, to, index, continuous, figures: this.heard, settled })
         dialled.push(caller)
-        this.pace.add(caller)
+        this.pacer.add(caller)
         yield* Effect.sleep(rampMs / calls)
       }
       yield* Effect.forEach(answers, (answered) => Deferred.await(answered), { discard: true })
@@ -33,7 +33,7 @@ export class Exchange {
     this.heard.clear()
   }
 
-  get figures(): Omit<LoadFigures, keyof Effort> {
+  get figures(): Omit<LoadFigures, keyof ProcessFigures> {
     const { answer, frames, jitter, lateness, missing, turns } = this.heard
     return {
       lateness: lateness.quantiles,
@@ -43,20 +43,20 @@ export class Exchange {
       missing,
       turns,
       up: this.callers.filter((caller) => caller.up).length,
-      fallen: this.callers.filter((caller) => caller.fallen).length
+      dropped: this.callers.filter((caller) => caller.dropped).length
     }
   }
 
   hangUp(): ReadonlyArray<string> {
     for (const caller of this.callers) {
       caller.hangUp()
-      this.pace.remove(caller)
+      this.pacer.remove(caller)
     }
     return this.callers.flatMap(({ callId }) => callId ?? [])
   }
 
   close(): void {
     this.hangUp()
-    this.pace.stop()
+    this.pacer.stop()
   }
 }

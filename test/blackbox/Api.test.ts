@@ -4,13 +4,13 @@ import { Effect, Redacted } from "effect"
 import * as ApiClient from "../src/blackbox/ApiClient.ts"
 import { BlackBox } from "../src/blackbox/BlackBox.ts"
 import * as CustomerServer from "../src/blackbox/CustomerServer.ts"
+import * as DocumentedShapes from "../src/blackbox/DocumentedShapes.ts"
 import * as Line from "../src/blackbox/Line.ts"
 import { misfits } from "../src/blackbox/Shape.ts"
-import * as SpecShapes from "../src/blackbox/SpecShapes.ts"
 
 const { at } = ApiClient
 
-/** What an error must look like, whatever it is (decisions §1.1, §1.4). */
+/** Checks the shape of an error. See docs/reference/conventions.md. */
 const expectError = (reply: ApiClient.Reply, status: number, code: string): void => {
   const { code: given, error, message, details: _, retryAfter: __, ...more } = reply.body
   expect([reply.status, given, more]).toEqual([status, code, {}])
@@ -20,7 +20,7 @@ const expectError = (reply: ApiClient.Reply, status: number, code: string): void
   expect(reply.text).not.toMatch(/\bat \S+:\d+|node_modules|select |ParseError|Schema|undefined/i)
 }
 
-/** A validation error of these fields; when it is only one, the message is that field's. */
+/** Checks a validation error of these fields; with a single one its message is also the error's. */
 const expectInvalid = (reply: ApiClient.Reply, details: { readonly [field: string]: string | RegExp }): void => {
   expectError(reply, 400, "VALIDATION_ERROR")
   const expected = Object.entries(details).map(([field, message]) => [
@@ -50,7 +50,7 @@ const otherProjects = Effect.gen(function* () {
 }).pipe(Effect.orDie)
 
 layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The API", (it) => {
-  it.effect("tells who may come in, and why not", () =>
+  it.effect("answers 401, 403 and 404 by key, header, scope and project", () =>
     Effect.gen(function* () {
       const { keys, url } = yield* BlackBox
       const { foreign, own } = yield* otherProjects
@@ -96,7 +96,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.effect("lets a read-only key read and a revoked one do nothing", () =>
+  it.effect("allows GET only to a read key, and answers 401 to a revoked key", () =>
     Effect.gen(function* () {
       const { url } = yield* BlackBox
       const sql = yield* SqlClient.SqlClient
@@ -113,7 +113,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
       const reader = yield* keyOf("a", false)
       expect((yield* reader.get("/v1/agents")).status).toBe(200)
       expectError(yield* reader.post("/v1/agents", { name: "A", server_url }), 403, "READ_ONLY_KEY")
-      // The key is judged before the body, and before what the path names.
+      // The key is checked before the path and the body.
       expectError(yield* reader.post("/v1/agents", {}), 403, "READ_ONLY_KEY")
       expectError(yield* reader.patch("/v1/phone-numbers/1", { agent_id: null }), 403, "READ_ONLY_KEY")
       expectError(yield* reader.post("/v1/calls/nope/end"), 403, "READ_ONLY_KEY")
@@ -122,7 +122,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.effect("keeps projects apart: what belongs to another one is not there", () =>
+  it.effect("answers 404 for agents, calls and phone numbers of another project", () =>
     Effect.gen(function* () {
       const { api, keys, url } = yield* BlackBox
       const sql = yield* SqlClient.SqlClient
@@ -174,7 +174,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.effect("answers what is not there, not allowed, not JSON or too large", () =>
+  it.effect("answers 404, 405, 400 and 413 to unknown paths, wrong methods, malformed JSON and large bodies", () =>
     Effect.gen(function* () {
       const { api, url } = yield* BlackBox
       for (const path of ["/", "/v1", "/v1/nope", "/v2/agents", "/v1/agents/a/b/c", "/V1/agents"]) {
@@ -202,7 +202,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
       }
       const large = { name: "x".repeat(1024 * 1024), server_url }
       expectError(yield* api.post("/v1/agents", large), 413, "REQUEST_TOO_LARGE")
-      // The key is looked at before the body.
+      // The key is checked before the body.
       expectError(yield* ApiClient.call(`${url}/v1/agents`, "POST", { raw: "{" }), 401, "MISSING_API_KEY")
       for (const id of [
         "agent_x",
@@ -223,7 +223,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.effect("gives every answer an id, and takes the client's own when it is a sound one", () =>
+  it.effect("sends X-Request-Id with every answer, and echoes a valid one of the client", () =>
     Effect.gen(function* () {
       const { api, url } = yield* BlackBox
       const ask = (path: string, id: string) => api.request("GET", path, { headers: { "x-request-id": id } })
@@ -242,7 +242,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.effect("makes agents with defaults, trims and clamps, and tells the secret once", () =>
+  it.effect("POST /v1/agents applies defaults, trims name, clamps max_duration and returns server_secret once", () =>
     Effect.gen(function* () {
       const { api } = yield* BlackBox
       const made = yield* api.post("/v1/agents", { name: "  Ann ", server_url, unknown_field: 1 })
@@ -250,7 +250,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
       const secret = ApiClient.textAt(made.body, "server_secret")
       expect(secret).toMatch(/^[0-9a-f]{64}$/)
       expect(Object.keys(made.body).sort()).toEqual(["agent", "server_secret", "server_secret_note"])
-      expect(misfits(SpecShapes.agent, made.body["agent"])).toEqual([])
+      expect(misfits(DocumentedShapes.agent, made.body["agent"])).toEqual([])
       expect(made.body["agent"]).toMatchObject({
         name: "Ann",
         server_url,
@@ -287,7 +287,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     ["nothing at all", {}, { name: "name is required.", server_url: "server_url is required." }],
     ["no name", { server_url }, { name: "name is required." }],
     ["a blank name", { name: "  ", server_url }, { name: "name is required." }],
-    ["a name that is no text", { name: 5, server_url }, { name: /^name must be/ }],
+    ["a name that is not a string", { name: 5, server_url }, { name: /^name must be/ }],
     ["null for a name", { name: null, server_url }, { name: /name/ }],
     ["no server_url", { name: "A" }, { server_url: "server_url is required." }],
     ["null for a server_url", { name: "A", server_url: null }, { server_url: /server_url/ }],
@@ -297,7 +297,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     ["a file as server_url", { name: "A", server_url: "file:///etc/passwd" }, { server_url: urlRule }],
     ["a name that does not resolve", { name: "A", server_url: "https://nowhere.invalid/" }, { server_url: urlRule }],
     [
-      "the cloud's metadata address",
+      "a cloud metadata address as server_url",
       { name: "A", server_url: "http://169.254.169.254/latest/" },
       { server_url: "server_url blocked by SSRF filter" }
     ],
@@ -307,7 +307,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
       { language: "language must be a supported BCP-47 code" }
     ],
     [
-      "a language that is no text",
+      "a language that is not a string",
       { name: "A", server_url, language: 5 },
       { language: "language must be a supported BCP-47 code" }
     ],
@@ -317,18 +317,18 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
       { voice: "voice not available for the selected language" }
     ],
     [
-      "a max_duration that is no integer",
+      "a max_duration that is not an integer",
       { name: "A", server_url, max_duration: 90.5 },
       { max_duration: "max_duration must be between 60 and 7200" }
     ],
     [
-      "a max_duration that is no number",
+      "a max_duration that is not a number",
       { name: "A", server_url, max_duration: "90" },
       { max_duration: "max_duration must be between 60 and 7200" }
     ],
     ["recording that is no boolean", { name: "A", server_url, recording: "yes" }, { recording: /^recording must be/ }],
     [
-      "several at once",
+      "several invalid fields",
       { server_url, recording: 1, end_call_enabled: "no" },
       { name: "name is required.", recording: /./, end_call_enabled: /./ }
     ],
@@ -395,7 +395,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     ["a number that is too long", { number: "+1234567890123456", telephony: "simulated" }, { number: e164 }],
     ["a number that begins with 0", { number: "+0123456789", telephony: "simulated" }, { number: e164 }],
     ["an empty number", { number: "", telephony: "simulated" }, { number: e164 }],
-    ["a number that is no text", { number: 15551234567, telephony: "simulated" }, { number: /./ }],
+    ["a number that is not a string", { number: 15551234567, telephony: "simulated" }, { number: /./ }],
     ["no telephony", { number: "+15551234567" }, { telephony: "telephony is required." }],
     ["an unknown telephony", { number: "+15551234567", telephony: "nope" }, { telephony: /./ }]
   ]
@@ -408,13 +408,13 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     )
   }
 
-  it.effect("imports, assigns, unassigns and lists phone numbers", () =>
+  it.effect("imports, assigns, unassigns and lists phone numbers through /v1/phone-numbers", () =>
     Effect.gen(function* () {
       const { api } = yield* BlackBox
       const number = Line.freshNumber()
       const imported = yield* api.post("/v1/phone-numbers/import", { number, telephony: "simulated" })
       expect(imported.status).toBe(201)
-      expect(misfits(SpecShapes.phoneNumber, imported.body["phone_number"])).toEqual([])
+      expect(misfits(DocumentedShapes.phoneNumber, imported.body["phone_number"])).toEqual([])
       expect(imported.body["phone_number"]).toMatchObject({
         number,
         country: "US",
@@ -445,7 +445,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.effect("pages through agents and numbers, newest first, by either kind of id, and finds agents by name", () =>
+  it.effect("pages through agents and phone numbers with after, newest first, and filters agents by name", () =>
     Effect.gen(function* () {
       const { api } = yield* BlackBox
       const made: Array<unknown> = []
@@ -478,7 +478,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.effect("survives texts that a database does not take", () =>
+  it.effect("answers below 500 to texts that the database cannot store", () =>
     Effect.gen(function* () {
       const { api } = yield* BlackBox
       for (const name of ["a\u0000b", "\ud800", "\u202eabc", "x".repeat(201), "' ; drop table agents; --", "😀"]) {
@@ -501,7 +501,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.scoped("sends text messages within their limits, and says what is wrong with others", () =>
+  it.scoped("POST /v1/sms/send sends messages within the limits and answers 400 or 422 to others", () =>
     Effect.gen(function* () {
       const { api, url } = yield* BlackBox
       const number = Line.freshNumber()
@@ -549,7 +549,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
-  it.scoped("asks a customer's server for nothing while an agent is only made", () =>
+  it.scoped("sends no request to server_url when an agent is created", () =>
     Effect.gen(function* () {
       const { api } = yield* BlackBox
       const customer = yield* CustomerServer.start(() => undefined)

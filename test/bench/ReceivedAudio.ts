@@ -3,8 +3,8 @@ import { framesOf } from "./Phrase.ts"
 
 const longest = 4096
 
-/** The figures of what all callers hear. */
-export class HeardFigures {
+/** Figures of the audio that all callers receive. */
+export class AudioFigures {
   readonly lateness = new Histogram()
   readonly jitter = new Histogram()
   readonly answer = new Histogram()
@@ -22,7 +22,7 @@ export class HeardFigures {
   }
 }
 
-/** One utterance of the agent as one caller hears it: when each frame came. */
+/** One utterance of the agent at one caller: when each frame arrived. */
 export class Utterance {
   private readonly times = new Float64Array(longest)
   private count = 0
@@ -32,24 +32,24 @@ export class Utterance {
     return this.count > 0
   }
 
-  /** A frame came. */
+  /** A frame arrived. */
   frame(at: number): void {
     if (this.count < longest) this.times[this.count++] = at
   }
 
-  /** The network says what it understood, with the first of the last three frames. */
+  /** The network reports the decoded text, with the first of the last three frames. */
   understood(text: string): void {
     this.text = text
   }
 
   /** The utterance is over. */
-  finish(figures: HeardFigures): void {
+  finish(figures: AudioFigures): void {
     if (this.count > 0 && this.text !== undefined) this.judge(figures, this.text)
     this.count = 0
     this.text = undefined
   }
 
-  private judge(figures: HeardFigures, text: string): void {
+  private judge(figures: AudioFigures, text: string): void {
     const first = this.times[0] ?? 0
     let earliest = Number.POSITIVE_INFINITY
     for (let k = 0; k < this.count; k++) earliest = Math.min(earliest, (this.times[k] ?? 0) - 20 * k)

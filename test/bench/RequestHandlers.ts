@@ -1,28 +1,28 @@
 import { Effect, FiberSet, Schema } from "effect"
-import type { Asks } from "./Messages.ts"
+import type { Requests } from "./ProcessRequests.ts"
 
-/** How a child of the bench answers what its parent asks. */
-export type Duties<A extends Asks<A>> = {
+/** How a child process of the bench answers the requests of its parent. */
+export type RequestHandlers<A extends Requests<A>> = {
   readonly [K in keyof A & string]: (argument: A[K]["argument"]) => Effect.Effect<A[K]["answer"]>
 }
 
-const isQuestion = Schema.is(
-  Schema.Struct({ id: Schema.Number, ask: Schema.String, argument: Schema.optional(Schema.Unknown) })
+const isRequest = Schema.is(
+  Schema.Struct({ id: Schema.Number, name: Schema.String, argument: Schema.optional(Schema.Unknown) })
 )
 
-/** Answers until the parent goes, which ends this process too. */
-export const attend = <A extends Asks<A>>(duties: Duties<A>): Effect.Effect<void> =>
+/** Answers requests until the parent disconnects, which ends this process too. */
+export const serveRequests = <A extends Requests<A>>(handlers: RequestHandlers<A>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntime<never, void, never>()
-    const known = new Map<string, (argument: never) => Effect.Effect<unknown>>(Object.entries(duties))
+    const byName = new Map<string, (argument: never) => Effect.Effect<unknown>>(Object.entries(handlers))
     const send = (message: unknown) => Effect.sync(() => void process.send?.(message, () => {}))
-    const onMessage = (question: unknown): void => {
-      if (!isQuestion(question)) return
-      const { argument, ask, id } = question
-      const duty = known.get(ask)
+    const onMessage = (request: unknown): void => {
+      if (!isRequest(request)) return
+      const { argument, id, name } = request
+      const handler = byName.get(name)
       run(
         Effect.matchCauseEffect(
-          duty === undefined ? Effect.dieMessage(`nobody answers ${ask}`) : duty(argument as never),
+          handler === undefined ? Effect.dieMessage(`no handler for ${name}`) : handler(argument as never),
           {
             onSuccess: (answer) => send({ id, answer }),
             onFailure: (cause) => send({ id, failure: String(cause) })

@@ -1,8 +1,8 @@
 import type { Shape } from "./Shape.ts"
 
-/** Shapes written down from the specification alone, so that the product's own schemas are not their judge. */
+/** Shapes of docs/reference, written by hand, so that the API's schemas are not checked against themselves. */
 
-/** Spec 2.6 without transcript and latency_data, as lists show it. */
+/** A call in lists, without transcript and latency_data. */
 export const callSummary: Shape = {
   call_id: "text",
   agent_id: "text?",
@@ -33,12 +33,12 @@ export const callSummary: Shape = {
   ended_at: "time?"
 }
 
-/** Spec 2.6. */
+/** A turn of a transcript. */
 export const call: Shape = { ...callSummary, transcript: "list", latency_data: "object" }
 
 export const transcriptTurn: Shape = { role: "text", content: "text", timestamp: "number" }
 
-/** Spec 2.6; the last three are our extensions. */
+/** An entry of latency_data; the last three fields are extensions. */
 export const turnLatency: Shape = {
   turn: "integer",
   ts: "number",
@@ -50,7 +50,7 @@ export const turnLatency: Shape = {
   platform_ms: "number?"
 }
 
-/** Decisions §4.5. */
+/** The answer of GET /v1/calls/<id>/status. */
 export const callState: Shape = {
   call_id: "text",
   status: "text",
@@ -61,7 +61,7 @@ export const callState: Shape = {
   ended_at: "time?"
 }
 
-/** Spec 2.7: one attempt of a delivery. */
+/** One attempt of a delivery. */
 export const deliveryRecord: Shape = {
   id: "integer",
   event: "text",
@@ -74,7 +74,7 @@ export const deliveryRecord: Shape = {
   created_at: "time"
 }
 
-/** Spec 2.4, decisions §3.1. */
+/** An agent. */
 export const agent: Shape = {
   id: "integer",
   public_id: "text",
@@ -94,7 +94,7 @@ export const agent: Shape = {
   updated_at: "time"
 }
 
-/** Decisions §6.2. */
+/** A phone number. */
 export const phoneNumber: Shape = {
   id: "integer",
   number: "text",
@@ -108,7 +108,7 @@ export const phoneNumber: Shape = {
   purchased_at: "time"
 }
 
-/** Spec 6.2. */
+/** The envelope of an event. */
 export const envelope: Shape = {
   id: "text",
   event: "text",
@@ -125,7 +125,7 @@ const from = { from: "text?" } as const
 const parties = { from: "text?", to: "text?" } as const
 const tool = { ...call_, tool_name: "text", tool_call_id: "text" } as const
 
-/** Spec 6.3, by event name: the events of a call's own path. */
+/** `data` of call events, by event name. */
 export const eventData: { readonly [event: string]: Shape } = {
   "call.ringing": { ...call_, ...parties },
   "call.started": { ...call_, ...parties },
