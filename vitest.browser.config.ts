@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from "vitest/config"
 import base from "./vitest.config.ts"
 
-// Pages in a real browser, Debian's: `npm run test:browser`. SVC_TEST_CHROMIUM names another one.
+// `npm run test:browser`: pages in the system's Chromium, or the one that SVC_TEST_CHROMIUM names.
 export default defineConfig({
   ...base,
   test: {

@@ -1,10 +1,10 @@
 import { availableParallelism } from "node:os"
 import { configDefaults, defineConfig } from "vitest/config"
 
-// Vitest hands these to Node in the test processes as well, where "import" or "module" would also apply to require().
+// Vitest passes these to Node in the test processes too, where "import" or "module" would also apply to require().
 const conditions = ["@svc/source", "node"]
 
-// Many tests wait, so three share two cores; beyond six cores half of them, so that media clocks keep their time.
+// At least three, because many tests wait; at most half of the cores, so that media clocks stay on time.
 const processes = Math.max(3, Math.floor(availableParallelism() / 2))
 
 export default defineConfig({
@@ -24,9 +24,9 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",
-    // Files share processes: loading everything anew for each took a quarter of the time.
+    // Files share processes: loading modules for each file took a quarter of the time.
     poolOptions: { forks: { isolate: false } },
-    // As many at least as at most: the pool may end one that is idle twice, and then calls a green run failed.
+    // Minimum equals maximum: the pool may stop an idle process twice and then report a passing run as failed.
     minWorkers: processes,
     maxWorkers: processes
   }

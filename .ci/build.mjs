@@ -1,5 +1,4 @@
-// vitest's global set-up: builds what has changed, so that the programs under test are the ones that are shipped, and start
-// without being compiled each time.
+// vitest's global set-up: builds changed packages, because tests of whole programs start the built ones.
 import { spawnSync } from "node:child_process"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"

@@ -1,6 +1,6 @@
-// Type-checks the whole repository with the build of the native TypeScript compiler that carries Effect's diagnostics.
-// Its program is run where npm put it: nothing in node_modules is patched, so `npm ci --ignore-scripts` is enough.
-// (Not through @effect/tsgo/lib/getExePath: in 0.45.0 that rejects the manifest of its own platform packages.)
+// Type-checks the repository with the native TypeScript compiler that includes Effect's diagnostics. The compiler is run from
+// where npm installed it: nothing in node_modules is patched, so `npm ci --ignore-scripts` is enough.
+// @effect/tsgo/lib/getExePath is not used: in 0.45.0 it rejects the manifests of its own platform packages.
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -13,7 +13,7 @@ const typescript = require.resolve("typescript/package.json")
 const { version } = JSON.parse(readFileSync(typescript, "utf8"))
 const platform = `${process.platform}-${process.arch}`
 
-/** The path of Effect's compiler for the installed TypeScript version, if npm has it for this platform. */
+/** The path of Effect's compiler for the installed TypeScript version, or undefined when this platform has none. */
 const effectCompiler = () => {
   try {
     const { resolve } = createRequire(require.resolve("@effect/tsgo/package.json"))
@@ -25,7 +25,7 @@ const effectCompiler = () => {
   }
 }
 
-// Not incremental: a build-info file written by another compiler would hide Effect's diagnostics.
+// Not incremental: a build-info file of another compiler would hide Effect's diagnostics.
 const args = ["--noEmit", "--incremental", "false", "-p", "tsconfig.json", ...process.argv.slice(2)]
 const options = { cwd: root, stdio: "inherit" }
 const program = effectCompiler()

@@ -1,6 +1,6 @@
-// Completes package-lock.json with the optional platform packages that the registry at hand could not tell npm about.
-// `npm ci` refuses a lockfile that lacks one, and a Mac or an ARM machine needs its own. A parent pins their exact
-// version and their names carry the platform; an integrity hash is not known here, so none is written.
+// Adds the optional packages of other platforms to package-lock.json: npm omits those that its registry does not have, and
+// `npm ci` then fails on the other platforms. The parent pins the exact version and the name contains the platform. The
+// integrity hash is unknown here, so none is written.
 import { readFileSync, writeFileSync } from "node:fs"
 
 const file = new URL("../package-lock.json", import.meta.url)

@@ -1,5 +1,5 @@
-// vitest's set-up of each test file. Files of one process share @effect/vitest, whose `layer` writes the testers of its layer
-// over those of `it`; the next file is given the original ones back.
+// vitest's set-up of each test file. Files of one process share @effect/vitest, whose `layer` replaces the functions of `it`;
+// this restores them for the next file.
 import { effect, flakyTest, it, layer, live, prop, scoped, scopedLive } from "@effect/vitest"
 
 Object.assign(it, { effect, flakyTest, layer, live, prop, scoped, scopedLive })
