@@ -3,7 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { type Call, DebugTokenNotFound, RecordingNotFound } from "@svc/api/calls/Call"
 import { AgentId, CallId, EventId } from "@svc/api/Ids"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import type { CallbackExchange } from "@svc/call-engine/agent-server/CallbackExchange"
+import type { ServerRequest } from "@svc/call-engine/agent-server/ServerRequest"
 import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
 import type { CallStory } from "@svc/conversation/CallStory"
@@ -69,7 +69,7 @@ const story: CallStory = {
   isOfOtherVersion: false
 }
 
-const exchanges: ReadonlyArray<CallbackExchange> = [
+const serverRequests: ReadonlyArray<ServerRequest> = [
   {
     event: "tool.call",
     started_at: Date.parse("2026-11-01T09:30:07.250Z"),
@@ -107,7 +107,7 @@ const serverOf = (now: () => Call) =>
             of: () => Effect.die("not asked"),
             view: (token) =>
               token === "known"
-                ? Effect.sync(() => ({ call: now(), story, exchanges }))
+                ? Effect.sync(() => ({ call: now(), story, serverRequests }))
                 : Effect.fail(new DebugTokenNotFound())
           }),
           Layer.mock(Recordings, {

@@ -15,7 +15,7 @@ const ratio = 8
 const followQuiet = 0.05
 const followLoud = 0.0005
 
-export class EnergyVoice implements VoiceActivityDetector {
+export class EnergyDetector implements VoiceActivityDetector {
   private floor = minimum / ratio
   private loud = 0
   private quiet = 0

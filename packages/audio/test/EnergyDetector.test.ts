@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest"
-import { EnergyVoice } from "../src/EnergyDetector.ts"
+import { EnergyDetector } from "../src/EnergyDetector.ts"
 
 const tone = (amplitude: number): Int16Array =>
   Int16Array.from({ length: 160 }, (_, i) => Math.round(Math.sin((i * Math.PI) / 4) * amplitude))
 
-const feed = (voice: EnergyVoice, amplitude: number, frames: number): ReadonlyArray<string> =>
+const feed = (voice: EnergyDetector, amplitude: number, frames: number): ReadonlyArray<string> =>
   Array.from({ length: frames }, () => voice.push(tone(amplitude)))
 
 describe("the built-in voice detector", () => {
   it("hears speech after 60 ms, and its end after 160 ms of quiet", () => {
-    const voice = new EnergyVoice()
+    const voice = new EnergyDetector()
     feed(voice, 0, 10)
     expect(feed(voice, 8000, 4)).toEqual(["silence", "silence", "speech", "speech"])
     const end = feed(voice, 0, 9)
@@ -17,7 +17,7 @@ describe("the built-in voice detector", () => {
   })
 
   it("takes no click for speech, and no short gap for its end", () => {
-    const voice = new EnergyVoice()
+    const voice = new EnergyDetector()
     expect(feed(voice, 20_000, 2)).not.toContain("speech")
     expect(feed(voice, 0, 5)).not.toContain("speech")
     feed(voice, 8000, 5)
@@ -26,20 +26,20 @@ describe("the built-in voice detector", () => {
   })
 
   it("hears no speech in silence or in what is too quiet, however long", () => {
-    const voice = new EnergyVoice()
+    const voice = new EnergyDetector()
     expect(feed(voice, 0, 500)).not.toContain("speech")
     expect(feed(voice, 250, 500)).not.toContain("speech")
   })
 
   it("raises its floor with noise that grows, and still hears speech over it", () => {
-    const voice = new EnergyVoice()
+    const voice = new EnergyDetector()
     for (let level = 50; level <= 900; level *= 1.1) expect(feed(voice, level, 20)).not.toContain("speech")
     expect(feed(voice, 6000, 4)).toContain("speech")
     expect(feed(voice, 900, 12).at(-1)).toBe("silence")
   })
 
   it("gets used to a hiss that was there from the first moment", () => {
-    const voice = new EnergyVoice()
+    const voice = new EnergyDetector()
     expect(feed(voice, 700, 10)).toContain("speech")
     feed(voice, 700, 400)
     expect(feed(voice, 700, 100)).not.toContain("speech")
@@ -47,13 +47,13 @@ describe("the built-in voice detector", () => {
   })
 
   it("forgets noise that has gone", () => {
-    const voice = new EnergyVoice()
+    const voice = new EnergyDetector()
     feed(voice, 2000, 600)
     feed(voice, 0, 150)
     expect(feed(voice, 700, 4)).toContain("speech")
   })
 
   it("takes an empty frame for silence", () => {
-    expect(new EnergyVoice().push(new Int16Array())).toBe("silence")
+    expect(new EnergyDetector().push(new Int16Array())).toBe("silence")
   })
 })

@@ -16,7 +16,7 @@ import type { Providers } from "@svc/providers/Providers"
 import type { Sms } from "@svc/sms/Sms"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { type ConfigError, Effect, Layer } from "effect"
-import { Callbacks } from "./agent-server/Callbacks.ts"
+import { AgentServerClient } from "./agent-server/AgentServerClient.ts"
 import { CallAdmission } from "./live/CallAdmission.ts"
 import { CallControl } from "./live/CallControl.ts"
 import { InboundCalls } from "./live/InboundCalls.ts"
@@ -30,7 +30,9 @@ import { CallsHttp } from "./record/CallsHttp.ts"
 import { CallsRepo } from "./record/CallsRepo.ts"
 import { DebugLinks } from "./record/DebugLinks.ts"
 import { DebugRepo } from "./record/DebugRepo.ts"
-import { Journal } from "./record/Journal.ts"
+import { JournalRepo } from "./record/JournalRepo.ts"
+import { LiveCallWriter } from "./record/LiveCallWriter.ts"
+import { ServerRequestsRepo } from "./record/ServerRequestsRepo.ts"
 import { Settlement } from "./record/Settlement.ts"
 import * as LocalStore from "./recording/LocalStore.ts"
 import { Mp3Encoder } from "./recording/Mp3Encoder.ts"
@@ -81,8 +83,17 @@ type Needs =
  */
 export const services: Layer.Layer<
   | Services
-  | (CallAdmission | Callbacks | CallMessages | Journal | Recorder | RecordingLinks | Recovery | Settlement)
-  | (CallsRepo | DebugRepo | RecordingsRepo),
+  | (
+      | CallAdmission
+      | AgentServerClient
+      | CallMessages
+      | LiveCallWriter
+      | Recorder
+      | RecordingLinks
+      | Recovery
+      | Settlement
+    )
+  | (CallsRepo | JournalRepo | ServerRequestsRepo | DebugRepo | RecordingsRepo),
   ConfigError.ConfigError,
   Needs | ObjectStore | PublicUrl | Ticker
 > = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, AgentsInCalls, InboundCalls, Recovery.onNodeDeath).pipe(
@@ -91,17 +102,19 @@ export const services: Layer.Layer<
   Layer.provideMerge(LiveCalls.layer),
   Layer.provideMerge(
     Layer.mergeAll(
-      Callbacks.layer,
+      AgentServerClient.layer,
       CallMessages.layer,
       CallAdmission.layer,
-      Journal.layer,
+      LiveCallWriter.layer,
       Recovery.layer,
       Recordings.layer
     )
   ),
   Layer.provideMerge(Layer.mergeAll(Recorder.layer, RecordingLinks.layer, Settlement.layer)),
   Layer.provide(Mp3Encoder.layer),
-  Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, DebugRepo.layer, RecordingsRepo.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(CallsRepo.layer, JournalRepo.layer, ServerRequestsRepo.layer, DebugRepo.layer, RecordingsRepo.layer)
+  )
 )
 
 /**

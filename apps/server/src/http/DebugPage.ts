@@ -1,6 +1,6 @@
 import type { Call, TurnLatency } from "@svc/api/calls/Call"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import type { CallbackExchange } from "@svc/call-engine/agent-server/CallbackExchange"
+import type { ServerRequest } from "@svc/call-engine/agent-server/ServerRequest"
 import type { DebugView } from "@svc/call-engine/record/DebugLinks"
 import type { CallStory, StoryLine } from "@svc/conversation/CallStory"
 import { script, style } from "./DebugLook.ts"
@@ -116,18 +116,18 @@ const pretty = (body: string): string => {
   }
 }
 
-const exchangeLine =
+const serverRequestLine =
   (startedAt: number) =>
-  ({ duration_ms, error, event, request, response, started_at, status }: CallbackExchange, index: number): string => {
+  ({ duration_ms, error, event, request, response, started_at, status }: ServerRequest, index: number): string => {
     const outcome = error === null ? `${status ?? ""}` : `<span class="bad">${html(error)}</span>`
     const answer = response === null ? "" : `<h3>answer</h3><pre>${html(pretty(response))}</pre>`
     return `<li><time>${clock(started_at - startedAt)}</time><span class="who server">${duration_ms} ms</span><div class="what"><details id="x${index}"><summary>${html(event)} ${outcome}</summary><h3>request</h3><pre>${html(pretty(request))}</pre>${answer}</details></div></li>`
   }
 
-const exchangesOf = ({ call, exchanges }: DebugView): string =>
-  exchanges.length === 0
+const serverRequestsOf = ({ call, serverRequests }: DebugView): string =>
+  serverRequests.length === 0
     ? ""
-    : `<h2>Requests to the agent's server</h2><ol>${exchanges.map(exchangeLine(Date.parse(call.started_at))).join("")}</ol>`
+    : `<h2>Requests to the agent's server</h2><ol>${serverRequests.map(serverRequestLine(Date.parse(call.started_at))).join("")}</ol>`
 
 /** Without what may be secret in it. */
 const place = (url: string): string => {
@@ -162,7 +162,7 @@ export const content = (view: ShownCall): string => {
     playerOf(call, path),
     transcriptOf(call),
     waterfall(call.latency_data.turns),
-    exchangesOf(view),
+    serverRequestsOf(view),
     deliveriesOf(view),
     story === undefined ? "" : `<h2>Timeline</h2><ol>${story.lines.map(storyLine).join("")}</ol>`
   ].join("")

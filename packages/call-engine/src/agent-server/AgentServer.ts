@@ -3,17 +3,16 @@ import * as StartedAnswer from "@svc/conversation/answers/StartedAnswer"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { Facts } from "@svc/conversation/Input"
 import { Effect, Either } from "effect"
-import type { Feed } from "../session/Feed.ts"
-import type { SessionServices } from "../session/SessionServices.ts"
-import type { CallbackExchange } from "./CallbackExchange.ts"
-import * as TranscriptTeller from "./TranscriptUpdates.ts"
+import type { ConversationServices, Feed } from "../session/ConversationServices.ts"
+import type { ServerRequest } from "./ServerRequest.ts"
+import * as TranscriptUpdates from "./TranscriptUpdates.ts"
 
-/** What a call asks its agent's server, and tells it (spec 6.6). The answers are fed to the conversation. */
+/** The requests of one call to its agent's server; answers are fed to the conversation. See docs/reference/agent-server.md. */
 export interface AgentServer {
   readonly fetchConfig: (command: CommandOf<"FetchConfig">) => Effect.Effect<void>
   readonly invokeTool: (command: CommandOf<"InvokeTool">) => Effect.Effect<void>
-  /** Returns at once; what is told arrives in order. */
-  readonly tellTranscript: (command: CommandOf<"TellTranscript">) => void
+  /** Returns at once; transcripts arrive in order. */
+  readonly sendTranscript: (command: CommandOf<"TellTranscript">) => void
 }
 
 export const make = (options: {
@@ -21,19 +20,19 @@ export const make = (options: {
   readonly callId: number
   readonly agent: CallAgent
   readonly facts: Facts
-  readonly services: SessionServices
+  readonly services: Pick<ConversationServices, "agentServer" | "background" | "serverRequests" | "speaks">
   readonly feed: Feed
 }): AgentServer => {
-  const { agent, facts, feed, services } = options
-  const { callbacks, journal } = services
-  const tell = (exchange: CallbackExchange): void => journal.exchange({ ...exchange, call_id: options.callId })
-  const teller = TranscriptTeller.make((body) => callbacks.transcriptUpdated(agent, body, tell), services.background)
+  const { agent, facts, feed } = options
+  const { agentServer, background, serverRequests, speaks } = options.services
+  const onDone = (request: ServerRequest): void => serverRequests.add({ ...request, call_id: options.callId })
+  const transcripts = TranscriptUpdates.make((body) => agentServer.transcriptUpdated(agent, body, onDone), background)
 
   return {
     fetchConfig: ({ gathered }) =>
       Effect.flatMap(
         Effect.either(
-          callbacks.callStarted(
+          agentServer.callStarted(
             agent,
             {
               event: "call.started",
@@ -45,25 +44,25 @@ export const make = (options: {
               gathered_input: gathered?.gathered_input ?? null,
               gather_status: gathered?.gather_status ?? null
             },
-            tell
+            onDone
           )
         ),
         (answer) => {
-          const told = Either.match(answer, {
+          const input = Either.match(answer, {
             onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
-            onRight: (body) => StartedAnswer.read(body, facts.agent, services.speaks, gathered !== undefined)
+            onRight: (body) => StartedAnswer.read(body, facts.agent, speaks, gathered !== undefined)
           })
           const log = Effect.forEach(
-            StartedAnswer.complaintsOf(told),
+            StartedAnswer.complaintsOf(input),
             (complaint) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${complaint}`),
             { discard: true }
           )
-          return Effect.map(log, () => feed(told))
+          return Effect.map(log, () => feed(input))
         }
       ),
     invokeTool: (command) =>
       Effect.match(
-        callbacks.toolCall(
+        agentServer.toolCall(
           agent,
           {
             event: "tool.call",
@@ -73,15 +72,15 @@ export const make = (options: {
             call_id: facts.call_id,
             from: facts.from
           },
-          tell
+          onDone
         ),
         {
           onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),
           onFailure: ({ reason }) => feed({ _tag: "ToolFailed", id: command.id, reason })
         }
       ),
-    tellTranscript: (command) =>
-      teller.tell({
+    sendTranscript: (command) =>
+      transcripts.send({
         event: "transcript.updated",
         call_id: facts.call_id,
         role: command.role,

@@ -4,30 +4,30 @@ import { mulaw8k } from "@svc/providers/Audio"
 import type { Providers } from "@svc/providers/Providers"
 import type { IncomingCall } from "@svc/providers/Telephony"
 import { type ConfigError, Context, Deferred, Effect, FiberSet, Layer, Schedule } from "effect"
-import type { Callbacks } from "../agent-server/Callbacks.ts"
+import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import type { Ticker } from "../media/Ticker.ts"
 import type { CallOwner } from "../record/CallsRepo.ts"
-import { Journal } from "../record/Journal.ts"
+import { LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { Settlement } from "../record/Settlement.ts"
 import type { Recorder } from "../recording/Recorder.ts"
 import { Recordings } from "../recording/Recordings.ts"
 import type { CallMessages } from "../session/CallMessages.ts"
-import * as CallSession from "../session/CallSession.ts"
-import type { Outgoing } from "../session/Direction.ts"
-import { sessionServices } from "../session/SessionServices.ts"
+import type { OutboundDial } from "../session/Direction.ts"
+import { phoneServices } from "../session/PhoneServices.ts"
+import * as PhoneSession from "../session/PhoneSession.ts"
 
 /** A call that is live in this process. */
 export interface LiveCall {
   /** Numeric id. */
   readonly project: number
-  readonly session: CallSession.CallSession
+  readonly session: PhoneSession.PhoneSession
   /** Completes when the call's record has been settled. */
   readonly settled: Deferred.Deferred<void>
 }
 
 /** An admitted call: its record exists, its session does not yet. */
 export interface AdmittedCall {
-  readonly connection: IncomingCall | Outgoing
+  readonly connection: IncomingCall | OutboundDial
   readonly agent: CallAgent
   readonly owner: CallOwner
   /** Completes when this node loses the lease under which the call was admitted. */
@@ -58,19 +58,19 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
   static readonly layer: Layer.Layer<
     LiveCalls,
     ConfigError.ConfigError,
-    Providers | Callbacks | CallMessages | Journal | Ticker | Settlement | Recorder | Recordings
+    Providers | AgentServerClient | CallMessages | LiveCallWriter | Ticker | Settlement | Recorder | Recordings
   > = Layer.scoped(
     LiveCalls,
     Effect.gen(function* () {
       const settlement = yield* Settlement
-      const journal = yield* Journal
+      const { journal } = yield* LiveCallWriter
       const recordings = yield* Recordings
       const live = new Map<string, LiveCall>()
       let draining = false
 
       const calls = yield* FiberSet.make<void>()
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
-      const services = yield* sessionServices((effect) => void background(effect))
+      const services = yield* phoneServices((effect) => void background(effect))
 
       const run = ({ agent, connection, leaseLost, outbound, owner }: AdmittedCall) =>
         Effect.gen(function* () {
@@ -78,9 +78,9 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
           if ("ringing" in connection) connection.ringing(owner.public_id)
           const { finished, recording } = yield* Effect.scoped(
             Effect.gen(function* () {
-              const session = yield* CallSession.make(services, {
+              const session = yield* PhoneSession.make(services, {
                 id: owner.id,
-                incoming: connection,
+                connection,
                 agent,
                 formats: [mulaw8k],
                 facts: {
@@ -108,7 +108,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                   Effect.sync(() => session.abandon())
                 )
               )
-              yield* Effect.forkScoped(Effect.zipRight(session.lingering, settlement.freeSlot(owner)))
+              yield* Effect.forkScoped(Effect.zipRight(session.extracting, settlement.freeSlot(owner)))
               const over = yield* session.over
               return { finished: over, recording: session.recording() }
             })

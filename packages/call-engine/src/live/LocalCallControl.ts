@@ -11,8 +11,8 @@ export const LocalCallControl: Layer.Layer<CallControl, never, LiveCalls> = Laye
         const call = live.find(callId)
         if (call === undefined) return Effect.succeed("not-here" as const)
         // It ended for another reason, which its record shows once it is settled.
-        if (call.session.lingers()) return Effect.as(Deferred.await(call.settled), "not-in-progress" as const)
-        if (!call.session.inProgress()) return Effect.succeed("not-in-progress" as const)
+        if (call.session.isCompleting()) return Effect.as(Deferred.await(call.settled), "not-in-progress" as const)
+        if (!call.session.isInProgress()) return Effect.succeed("not-in-progress" as const)
         call.session.end("api")
         return Effect.as(Deferred.await(call.settled), "ended" as const)
       }),
@@ -26,7 +26,7 @@ export const LocalCallControl: Layer.Layer<CallControl, never, LiveCalls> = Laye
     endAllOf: (projects) =>
       Effect.sync(() => {
         for (const { project, session } of live.all()) {
-          if (projects.includes(project)) session.end(session.inProgress() ? "api" : "shutdown")
+          if (projects.includes(project)) session.end(session.isInProgress() ? "api" : "shutdown")
         }
       })
   }))

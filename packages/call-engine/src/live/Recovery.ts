@@ -5,6 +5,7 @@ import * as Ending from "@svc/conversation/machines/Ending"
 import { replay } from "@svc/conversation/Replay"
 import { Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
+import { JournalRepo } from "../record/JournalRepo.ts"
 import { Settlement } from "../record/Settlement.ts"
 
 /** Settles the calls of dead nodes from their journals: as failed, with every finished turn. */
@@ -15,17 +16,18 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
     readonly settleCallsOf: (nodes: ReadonlyArray<string>) => Effect.Effect<void>
   }
 >() {
-  static readonly layer: Layer.Layer<Recovery, never, CallsRepo | Settlement> = Layer.effect(
+  static readonly layer: Layer.Layer<Recovery, never, CallsRepo | JournalRepo | Settlement> = Layer.effect(
     Recovery,
     Effect.gen(function* () {
       const repo = yield* CallsRepo
+      const journal = yield* JournalRepo
       const settlement = yield* Settlement
 
       const settle = (call: CallOwner) =>
         Effect.gen(function* () {
           // Rejected at admission, but not settled before the node died.
           if (call.status === "rejected") return yield* settlement.settleWithout(call, Ending.rejected, call.started_at)
-          const rows = yield* repo.journal(call.id)
+          const rows = yield* journal.ofCall(call.id)
           const replayed = replay(rows)
           if (replayed === undefined) return yield* settlement.settleWithout(call, Ending.failed, call.started_at)
           // The last journaled input is the latest time at which the call is known to have been live.

@@ -21,10 +21,11 @@ import { replay } from "@svc/conversation/Replay"
 import { Context, Effect, Layer, Option } from "effect"
 import { CallControl } from "../live/CallControl.ts"
 import { type CallRow, CallsRepo } from "./CallsRepo.ts"
+import { JournalRepo } from "./JournalRepo.ts"
 
 const readId = parseId(CallId)
 
-/** The calls of a project: their records, and their end (spec 2.6, 4.3; decisions §4). */
+/** The calls of a project: their records, and control of live ones. See docs/reference/calls.md. */
 export class Calls extends Context.Tag("@svc/call-engine/Calls")<
   Calls,
   {
@@ -36,15 +37,15 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       { readonly calls: ReadonlyArray<CallSummary>; readonly next_cursor: string | null },
       ValidationError
     >
-    /** With transcript and latencies; of a live call they, and its counts of turns and tools, go as far as its journal. */
+    /** With transcript and latencies; those of a live call, and its counts of turns and tools, come from its journal. */
     readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
-    /** Ends a call that is in progress; completes when it has ended and its record is settled. */
+    /** Ends a call that is in progress; completes when its record is settled. */
     readonly end: (
       project: PrincipalProject,
       id: string
     ) => Effect.Effect<CallId, CallNotFound | CallNotInProgress | NoControlChannel>
-    /** Begins to collect digits in a call that is in progress. Returns its numeric id; the outcome comes as an event. */
+    /** Starts collecting digits in a call that is in progress. Returns the call's numeric id; the outcome is an event. */
     readonly gather: (
       project: PrincipalProject,
       id: string,
@@ -53,7 +54,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       number,
       ValidationError | CallNotFound | CallNotInProgress | GatherAlreadyActive | NoControlChannel
     >
-    /** Hands the caller over to another number (E.164); completes when they are there. */
+    /** Transfers the caller to another number (E.164); completes when the transfer has. */
     readonly transfer: (
       project: PrincipalProject,
       id: string,
@@ -64,129 +65,139 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
     >
   }
 >() {
-  static readonly layer: Layer.Layer<Calls, never, CallsRepo | CallControl | Agents | Voices> = Layer.effect(
-    Calls,
-    Effect.gen(function* () {
-      const repo = yield* CallsRepo
-      const control = yield* CallControl
-      const agents = yield* Agents
-      const voices = yield* Voices
+  static readonly layer: Layer.Layer<Calls, never, CallsRepo | JournalRepo | CallControl | Agents | Voices> =
+    Layer.effect(
+      Calls,
+      Effect.gen(function* () {
+        const repo = yield* CallsRepo
+        const journal = yield* JournalRepo
+        const control = yield* CallControl
+        const agents = yield* Agents
+        const voices = yield* Voices
 
-      const find = <A>(
-        project: Pick<PrincipalProject, "id">,
-        id: string,
-        look: (
-          project: number,
-          id: { readonly numeric: number } | { readonly public: string }
-        ) => Effect.Effect<Option.Option<A>>
-      ): Effect.Effect<A, CallNotFound> => {
-        const key = readId(id)
-        return key === undefined
-          ? Effect.fail(new CallNotFound())
-          : Effect.flatMap(look(project.id, key), (row) =>
-              Option.isNone(row) ? Effect.fail(new CallNotFound()) : Effect.succeed(row.value)
-            )
-      }
-
-      const list = Effect.fn("Calls.list")(function* (project: PrincipalProject, query: CallsQuery) {
-        const { after, agent_id, ...rest } = query
-        const agent =
-          agent_id === undefined
-            ? undefined
-            : yield* Effect.mapError(agents.get(project, agent_id), () =>
-                ValidationError.field("agent_id", "agent_id is not an agent of this project")
+        const find = <A>(
+          project: Pick<PrincipalProject, "id">,
+          id: string,
+          lookUp: (
+            project: number,
+            id: { readonly numeric: number } | { readonly public: string }
+          ) => Effect.Effect<Option.Option<A>>
+        ): Effect.Effect<A, CallNotFound> => {
+          const key = readId(id)
+          return key === undefined
+            ? Effect.fail(new CallNotFound())
+            : Effect.flatMap(lookUp(project.id, key), (row) =>
+                Option.isNone(row) ? Effect.fail(new CallNotFound()) : Effect.succeed(row.value)
               )
-        const cursor =
-          after === undefined
-            ? undefined
-            : yield* Effect.mapError(find(project, after, repo.get), () =>
-                ValidationError.field("after", "after is not a call of this project")
-              )
-        const rows = yield* repo.list({
-          ...rest,
-          project_id: project.id,
-          limit: query.limit + 1,
-          ...(agent === undefined ? {} : { agent_id: agent.id }),
-          ...(cursor === undefined ? {} : { before_id: cursor.id })
-        })
-        const page = rows.slice(0, query.limit)
-        return {
-          calls: page.map(({ id: _, ...call }) => call),
-          next_cursor: rows.length > query.limit ? (page.at(-1)?.call_id ?? null) : null
         }
-      })
 
-      /** What the journal of a live call tells so far. */
-      const soFar = (row: CallRow) =>
-        Effect.map(repo.journal(row.id), (rows) => {
-          const state = replay(rows)?.state
-          if (state === undefined) return {}
-          const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
-          return { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count }
+        const list = Effect.fn("Calls.list")(function* (project: PrincipalProject, query: CallsQuery) {
+          const { after, agent_id, ...rest } = query
+          const agent =
+            agent_id === undefined
+              ? undefined
+              : yield* Effect.mapError(agents.get(project, agent_id), () =>
+                  ValidationError.field("agent_id", "agent_id is not an agent of this project")
+                )
+          const cursor =
+            after === undefined
+              ? undefined
+              : yield* Effect.mapError(find(project, after, repo.get), () =>
+                  ValidationError.field("after", "after is not a call of this project")
+                )
+          const rows = yield* repo.list({
+            ...rest,
+            project_id: project.id,
+            limit: query.limit + 1,
+            ...(agent === undefined ? {} : { agent_id: agent.id }),
+            ...(cursor === undefined ? {} : { before_id: cursor.id })
+          })
+          const page = rows.slice(0, query.limit)
+          return {
+            calls: page.map(({ id: _, ...call }) => call),
+            next_cursor: rows.length > query.limit ? (page.at(-1)?.call_id ?? null) : null
+          }
         })
 
-      const get = Effect.fn("Calls.get")(function* (project: Pick<PrincipalProject, "id">, callId: string) {
-        const row = yield* find(project, callId, repo.get)
-        const { id: _, latency_turns, ...call } = row.ended_at === null ? { ...row, ...(yield* soFar(row)) } : row
-        return { ...call, latency_data: { turns: latency_turns } }
-      })
+        /** Transcript, latencies and counts of a live call, from its journal. */
+        const liveRecord = (row: CallRow) =>
+          Effect.map(journal.ofCall(row.id), (rows) => {
+            const state = replay(rows)?.state
+            if (state === undefined) return {}
+            const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
+            return { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count }
+          })
 
-      const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
-        const { call_id, status } = yield* find(project, callId, repo.state)
-        if ((yield* control.end(call_id)) === "ended") return call_id
-        return yield* yield* uncontrolled(project, callId, status)
-      })
+        const get = Effect.fn("Calls.get")(function* (project: Pick<PrincipalProject, "id">, callId: string) {
+          const row = yield* find(project, callId, repo.get)
+          const {
+            id: _,
+            latency_turns,
+            ...call
+          } = row.ended_at === null ? { ...row, ...(yield* liveRecord(row)) } : row
+          return { ...call, latency_data: { turns: latency_turns } }
+        })
 
-      /** Why a call that is not live here cannot be controlled. */
-      const uncontrolled = Effect.fnUntraced(function* (project: PrincipalProject, callId: string, status: CallStatus) {
-        if (status !== "in-progress") return new CallNotInProgress()
-        // The record may be a moment older than the end.
-        const again = yield* find(project, callId, repo.state)
-        return again.ended_at === null ? new NoControlChannel() : new CallNotInProgress()
-      })
+        const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
+          const { call_id, status } = yield* find(project, callId, repo.state)
+          if ((yield* control.end(call_id)) === "ended") return call_id
+          return yield* yield* uncontrolled(project, callId, status)
+        })
 
-      const gather = Effect.fn("Calls.gather")(function* (
-        project: PrincipalProject,
-        callId: string,
-        request: GatherRequest
-      ) {
-        const { language, voice } = request
-        if (!isGender(voice) && !voices.isValid(voice, language)) {
-          return yield* ValidationError.field("voice", "voice not available for the selected language")
-        }
-        const { call_id, id, status } = yield* find(project, callId, repo.get)
-        switch (yield* control.gather(call_id, request)) {
-          case "accepted":
-            return id
-          case "already-active":
-            return yield* new GatherAlreadyActive()
-          case "not-in-progress":
-            return yield* new CallNotInProgress()
-          case "not-here":
-            return yield* yield* uncontrolled(project, callId, status)
-        }
-      })
+        /** The error for a call that no node controls. */
+        const uncontrolled = Effect.fnUntraced(function* (
+          project: PrincipalProject,
+          callId: string,
+          status: CallStatus
+        ) {
+          if (status !== "in-progress") return new CallNotInProgress()
+          // The call may have ended after the first read.
+          const again = yield* find(project, callId, repo.state)
+          return again.ended_at === null ? new NoControlChannel() : new CallNotInProgress()
+        })
 
-      const transfer = Effect.fn("Calls.transfer")(function* (
-        project: PrincipalProject,
-        callId: string,
-        destination: string
-      ) {
-        const { call_id, status } = yield* find(project, callId, repo.state)
-        const outcome = yield* control.transfer(call_id, destination)
-        switch (outcome) {
-          case "already-active":
-            return yield* new TransferAlreadyActive()
-          case "not-in-progress":
-            return yield* new CallNotInProgress()
-          case "not-here":
-            return yield* yield* uncontrolled(project, callId, status)
-        }
-        if (outcome.failure === null) return
-        return yield* new TransferFailed({ message: `transfer failed: ${outcome.failure}` })
-      })
+        const gather = Effect.fn("Calls.gather")(function* (
+          project: PrincipalProject,
+          callId: string,
+          request: GatherRequest
+        ) {
+          const { language, voice } = request
+          if (!isGender(voice) && !voices.isValid(voice, language)) {
+            return yield* ValidationError.field("voice", "voice not available for the selected language")
+          }
+          const { call_id, id, status } = yield* find(project, callId, repo.get)
+          switch (yield* control.gather(call_id, request)) {
+            case "accepted":
+              return id
+            case "already-active":
+              return yield* new GatherAlreadyActive()
+            case "not-in-progress":
+              return yield* new CallNotInProgress()
+            case "not-here":
+              return yield* yield* uncontrolled(project, callId, status)
+          }
+        })
 
-      return { list, get, state: (project, id) => find(project, id, repo.state), end, gather, transfer }
-    })
-  )
+        const transfer = Effect.fn("Calls.transfer")(function* (
+          project: PrincipalProject,
+          callId: string,
+          destination: string
+        ) {
+          const { call_id, status } = yield* find(project, callId, repo.state)
+          const outcome = yield* control.transfer(call_id, destination)
+          switch (outcome) {
+            case "already-active":
+              return yield* new TransferAlreadyActive()
+            case "not-in-progress":
+              return yield* new CallNotInProgress()
+            case "not-here":
+              return yield* yield* uncontrolled(project, callId, status)
+          }
+          if (outcome.failure === null) return
+          return yield* new TransferFailed({ message: `transfer failed: ${outcome.failure}` })
+        })
+
+        return { list, get, state: (project, id) => find(project, id, repo.state), end, gather, transfer }
+      })
+    )
 }

@@ -12,11 +12,10 @@ import {
 } from "@svc/api/calls/Call"
 import type { CallsQuery } from "@svc/api/calls/CallsApi"
 import type { AgentId, CallId } from "@svc/api/Ids"
-import { Facts, Input } from "@svc/conversation/Input"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 
-/** A call about to be recorded. */
+/** A call before its record is written. */
 export interface NewCall {
   readonly public_id: CallId
   readonly org_id: number
@@ -32,14 +31,23 @@ export interface NewCall {
   readonly metadata?: { readonly [key: string]: unknown }
 }
 
-/** What is written when a call is over. */
+/** What is written when a call was answered; again when its configuration comes after that. */
+export interface AnsweredCall {
+  /** Numeric id. */
+  readonly call_id: number
+  readonly answered_at: Date
+  readonly metadata: { readonly [key: string]: unknown }
+  readonly recording_enabled: boolean
+}
+
+/** What is written when a call is settled. */
 export interface FinishedCall {
   readonly status: CallStatus
   readonly disposition: Disposition
   readonly ended_reason: string | null
   readonly ended_at: Date
   readonly duration_seconds: number
-  /** With the party that the caller was transferred to; not part of the call's duration. */
+  /** Time with the transfer's destination; not part of the call's duration. */
   readonly transfer_duration_seconds: number
   readonly transferred_to: string | null
   readonly minutes_used: number
@@ -59,7 +67,7 @@ export interface FinishedCall {
   readonly latency_turns: ReadonlyArray<TurnLatency>
 }
 
-/** Whose a call is, and where it lives. */
+/** A call with its owners and its node. */
 export const CallOwner = Schema.Struct({
   id: Schema.Int,
   public_id: CallSummary.fields.call_id,
@@ -71,13 +79,13 @@ export const CallOwner = Schema.Struct({
   status: CallSummary.fields.status,
   from_number: Schema.NullOr(Schema.String),
   to_number: Schema.NullOr(Schema.String),
-  /** As of the row: of a call that lives in this process the session knows it better. */
+  /** May lag behind the session of a live call. */
   recording_enabled: Schema.Boolean,
   started_at: Schema.DateFromSelf
 })
 export type CallOwner = typeof CallOwner.Type
 
-/** Which rows a list shows: the query with its ids looked up. */
+/** The filters of a list, with ids resolved. */
 export type CallFilter = Omit<CallsQuery, "agent_id" | "after"> & {
   readonly project_id: number
   readonly agent_id?: number
@@ -85,8 +93,8 @@ export type CallFilter = Omit<CallsQuery, "agent_id" | "after"> & {
   readonly before_id?: number
 }
 
-/** The alias is never written (decisions §4.3). */
-const writtenReason = (reason: NonNullable<CallFilter["ended_reason"]>): EndedReason =>
+/** `max-duration` is an alias that is never stored. */
+const storedReason = (reason: NonNullable<CallFilter["ended_reason"]>): EndedReason =>
   reason === "max-duration" ? "timeout" : reason
 
 const Money = Schema.NumberFromString
@@ -117,27 +125,21 @@ const CallRow = Schema.Struct({
 })
 export type CallRow = typeof CallRow.Type
 const StateRow = Schema.Struct({ ...CallState.fields, started_at: Iso, ended_at: Schema.NullOr(Iso) })
-const StoredInput = Schema.Struct({
-  seq: Schema.Int,
-  input: Schema.Union(Facts, Input),
-  commands: Schema.String
-})
-export type StoredInput = typeof StoredInput.Type
-
-/** SQL of calls and their journals, and nothing else. */
+/** SQL of calls. */
 export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
   CallsRepo,
   {
     /** Returns the numeric id. */
     readonly insert: (call: NewCall) => Effect.Effect<number>
-    /** Ends a call that has not ended. False when it had, or when another node has taken it over. */
+    /** Marks a call as answered unless it has ended. */
+    readonly markAnswered: (call: AnsweredCall) => Effect.Effect<void>
+    /** Ends a call. False when it had ended already. */
     readonly finish: (id: number, call: FinishedCall) => Effect.Effect<boolean>
     readonly owner: (publicId: string) => Effect.Effect<Option.Option<CallOwner>>
-    /** Calls that were live on these nodes. */
+    /** The live calls of these nodes. */
     readonly liveOn: (nodes: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<CallOwner>>
     /** Whether an agent has calls that have not ended. */
     readonly hasLive: (agentId: number) => Effect.Effect<boolean>
-    readonly journal: (id: number) => Effect.Effect<ReadonlyArray<StoredInput>>
     readonly list: (filter: CallFilter) => Effect.Effect<ReadonlyArray<typeof SummaryRow.Type>>
     readonly get: (
       projectId: number,
@@ -154,7 +156,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** Of a live call: so far. */
+      /** Of a live call: until now. */
       const duration = sql`
         case when ended_at is null and answered_at is not null
           then greatest(0, extract(epoch from now() - answered_at))::int
@@ -215,7 +217,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
                 ]),
             ...(f.status === undefined ? [] : [sql`status = ${f.status}`]),
             ...(f.disposition === undefined ? [] : [sql`disposition = ${f.disposition}`]),
-            ...(f.ended_reason === undefined ? [] : [sql`ended_reason = ${writtenReason(f.ended_reason)}`]),
+            ...(f.ended_reason === undefined ? [] : [sql`ended_reason = ${storedReason(f.ended_reason)}`]),
             ...(f.from_date === undefined ? [] : [sql`started_at >= ${`${f.from_date}T00:00:00Z`}::timestamptz`]),
             ...(f.to_date === undefined
               ? []
@@ -225,6 +227,11 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
 
       return {
         insert: (call) => Effect.map(Effect.orDie(insert(call)), (row) => row.id),
+        markAnswered: (call) =>
+          sql`
+            update calls set status = 'in-progress', answered_at = ${call.answered_at},
+              metadata = ${jsonbText(call.metadata)}::jsonb, recording_enabled = ${call.recording_enabled}
+            where id = ${call.call_id} and status in ('ringing', 'in-progress')`.pipe(Effect.asVoid, Effect.orDie),
         finish: (id, call) => Effect.orDie(finish(id, call)),
         owner: (publicId) =>
           Effect.orDie(
@@ -239,7 +246,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
             SqlSchema.findAll({
               Request: Schema.Array(Schema.String),
               Result: CallOwner,
-              // In one order, so that two who settle at the same time wait for each other and never crosswise.
+              // A fixed order, so that two nodes that settle at the same time cannot deadlock.
               execute: (ids) => sql`
                 select ${owner} from calls where ended_at is null and node_id = any(${ids}::text[])
                 order by org_id, agent_id, id`
@@ -249,14 +256,6 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
           sql`select 1 from calls where agent_id = ${agentId} and ended_at is null limit 1`.pipe(
             Effect.map((found) => found.length > 0),
             Effect.orDie
-          ),
-        journal: (id) =>
-          Effect.orDie(
-            SqlSchema.findAll({
-              Request: Schema.Int,
-              Result: StoredInput,
-              execute: (call) => sql`select seq, input, commands from call_journal where call_id = ${call} order by seq`
-            })(id)
           ),
         list: (filter) => Effect.orDie(list(filter)),
         get: (projectId, id) =>

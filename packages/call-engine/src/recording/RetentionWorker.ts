@@ -2,11 +2,11 @@ import { Billing } from "@svc/billing/Billing"
 import { Cron } from "@svc/cluster/Cron"
 import { ObjectStore } from "@svc/providers/ObjectStore"
 import { Clock, Config, type ConfigError, Effect, Layer } from "effect"
-import { DebugRepo } from "../record/DebugRepo.ts"
+import { ServerRequestsRepo } from "../record/ServerRequestsRepo.ts"
 import { keyOf } from "./Recorder.ts"
 import { type CallIds, RecordingsRepo } from "./RecordingsRepo.ts"
 
-/** Recordings, and rows of other things, that are deleted at a time. */
+/** Recordings or rows that are deleted at a time. */
 const batch = 200
 const dayMs = 86_400_000
 
@@ -23,24 +23,24 @@ export const retention: Config.Config<{ readonly kept: number; readonly suspende
 })
 
 /**
- * Deletes recordings that are past their time (spec 4.3, 8): after 90 days, and all that an account has once it has been
- * suspended (without credits) for 7. The file goes first, so that a record without it is mended by the next run, every
- * hour. What debug pages tell of requests to the agent's server goes with them.
+ * Every hour, deletes recordings after their retention (90 days), and all recordings of an organization that has been without
+ * credits for 7 days; also the requests to agents' servers that debug pages show. The file is deleted before its row, so
+ * that an interrupted run is repaired by the next.
  */
 export const RetentionWorker: Layer.Layer<
   never,
   ConfigError.ConfigError,
-  Cron | Billing | ObjectStore | RecordingsRepo | DebugRepo
+  Cron | Billing | ObjectStore | RecordingsRepo | ServerRequestsRepo
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const cron = yield* Cron
     const billing = yield* Billing
     const store = yield* ObjectStore
     const repo = yield* RecordingsRepo
-    const debug = yield* DebugRepo
+    const serverRequests = yield* ServerRequestsRepo
     const { kept, suspended } = yield* retention
 
-    /** Whether it is gone. */
+    /** Returns whether it was deleted. */
     const remove = ({ id, public_id }: CallIds) =>
       store.remove(keyOf(public_id)).pipe(
         Effect.zipRight(repo.drop(id)),
@@ -57,15 +57,15 @@ export const RetentionWorker: Layer.Layer<
       let deleted = 0
       for (let more = true; more; ) {
         const expired = yield* repo.expired(expiry, batch)
-        const gone = yield* Effect.forEach(expired, remove)
-        deleted += gone.filter((is) => is).length
-        // What cannot be deleted now would come again and again.
-        more = expired.length === batch && gone.every((is) => is)
+        const results = yield* Effect.forEach(expired, remove)
+        deleted += results.filter((isDeleted) => isDeleted).length
+        // A recording that cannot be deleted now would be selected again without end.
+        more = expired.length === batch && results.every((isDeleted) => isDeleted)
       }
-      if (deleted > 0) yield* Effect.logInfo(`Recordings deleted after their time: ${deleted}`)
+      if (deleted > 0) yield* Effect.logInfo(`Recordings deleted after their retention: ${deleted}`)
     })
     yield* cron.schedule({ name: "calls.delete-recordings", every: "1 hour" }, work)
-    const forget = Effect.repeat(debug.forgetExchanges(kept, batch), { while: (gone) => gone === batch })
-    yield* cron.schedule({ name: "calls.delete-exchanges", every: "1 hour" }, Effect.asVoid(forget))
+    const deleteRequests = Effect.repeat(serverRequests.deleteOlder(kept, batch), { while: (count) => count === batch })
+    yield* cron.schedule({ name: "calls.delete-exchanges", every: "1 hour" }, Effect.asVoid(deleteRequests))
   })
 )

@@ -3,17 +3,19 @@ import type { CommandOf } from "@svc/conversation/Command"
 import type { Facts } from "@svc/conversation/Input"
 import { Sms } from "@svc/sms/Sms"
 import { Cause, Context, Data, Effect, Layer, Option } from "effect"
+import type { Journal } from "../record/LiveCallWriter.ts"
+import type { Feed } from "./ConversationServices.ts"
 
-/** A message was not sent; `reason` is one plain sentence, which the model is told. */
+/** A message was not sent; `reason` is one plain sentence, which the model gets as the tool's result. */
 export class MessageFailed extends Data.TaggedError("MessageFailed")<{ readonly reason: string }> {}
 
-/** The text messages of calls: how the engine reaches whoever sends them. */
+/** The port through which calls send text messages. */
 export class CallMessages extends Context.Tag("@svc/call-engine/CallMessages")<
   CallMessages,
   {
     /**
-     * Gives the message's id once the network has taken it. May take as long as the network does: the caller keeps the time,
-     * and when it gives up, the message goes on by itself. The same id of a call sends nothing twice.
+     * Returns the message's id once the network has accepted it. Sets no time limit; interrupting does not stop the message.
+     * The same id of a call sends nothing twice.
      */
     readonly send: (agent: CallAgent, facts: Facts, sms: CommandOf<"SendSms">) => Effect.Effect<string, MessageFailed>
   }
@@ -37,7 +39,7 @@ export class CallMessages extends Context.Tag("@svc/call-engine/CallMessages")<
           })
           .pipe(
             Effect.map(({ message_id }) => message_id),
-            // A fault of ours costs the message, not the call.
+            // A defect of ours costs the message, not the call.
             Effect.catchAllCause((cause) =>
               Option.match(Cause.failureOption(cause), {
                 onSome: ({ reason }) => new MessageFailed({ reason }),
@@ -51,4 +53,26 @@ export class CallMessages extends Context.Tag("@svc/call-engine/CallMessages")<
           )
     }))
   )
+}
+
+/** Carries out `SendSms` and feeds the outcome back. */
+export const messageSender = (options: {
+  readonly agent: CallAgent
+  readonly facts: Facts
+  readonly services: { readonly journal: Journal; readonly messages: Context.Tag.Service<CallMessages> }
+  readonly feed: Feed
+}): ((command: CommandOf<"SendSms">) => Effect.Effect<void>) => {
+  const { agent, facts, feed, services } = options
+  return (command) =>
+    // The events that led to the message are stored before `sms.sent`, which the sender writes.
+    Effect.match(Effect.zipRight(services.journal.flush, services.messages.send(agent, facts, command)), {
+      onSuccess: (message_id) =>
+        command.id === "post_call"
+          ? feed({ _tag: "PostCallSmsDone", failed: null })
+          : feed({ _tag: "ToolAnswered", id: command.id, result: { status: "sent", to: command.to, message_id } }),
+      onFailure: ({ reason }) =>
+        command.id === "post_call"
+          ? feed({ _tag: "PostCallSmsDone", failed: reason })
+          : feed({ _tag: "ToolFailed", id: command.id, reason })
+    })
 }

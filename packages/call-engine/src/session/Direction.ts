@@ -3,28 +3,28 @@ import type { CallGone, CallLeg, DialFailed, IncomingCall } from "@svc/providers
 import { Effect } from "effect"
 
 /** A call that we place. */
-export interface Outgoing {
+export interface OutboundDial {
   /** Rings until it is answered; interrupting stops the ringing. */
   readonly dial: Effect.Effect<CallLeg, DialFailed>
 }
 
-/** How a call comes to its leg: somebody calls us, or we call somebody. */
-export interface Way {
+/** How a call gets its leg: an inbound call is answered, an outbound one is dialled. */
+export interface Direction {
   readonly leg: Effect.Effect<CallLeg, CallGone | DialFailed>
-  /** Refuses a call that was not answered. What we dial stops to ring when its fiber is interrupted. */
-  readonly refuse: (reason: string) => void
-  /** Completes when the caller gave up before the answer. */
+  /** Rejects an inbound call that was not answered. An outbound one stops ringing when the fiber of `leg` is interrupted. */
+  readonly reject: (reason: string) => void
+  /** Completes when the caller gives up before the answer. */
   readonly canceled: Effect.Effect<void>
 }
 
 export const of = (
-  call: IncomingCall | Outgoing,
+  connection: IncomingCall | OutboundDial,
   options: { readonly callId: string; readonly formats: ReadonlyArray<AudioFormat> }
-): Way =>
-  "dial" in call
-    ? { leg: call.dial, refuse: () => {}, canceled: Effect.never }
+): Direction =>
+  "dial" in connection
+    ? { leg: connection.dial, reject: () => {}, canceled: Effect.never }
     : {
-        leg: call.answer(options),
-        refuse: (reason) => call.reject("unavailable", reason),
-        canceled: call.canceled
+        leg: connection.answer(options),
+        reject: (reason) => connection.reject("unavailable", reason),
+        canceled: connection.canceled
       }

@@ -1,15 +1,16 @@
 import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta } from "@svc/providers/LanguageModel"
 import { type Context, Data, Effect } from "effect"
+import type { Feed } from "./ConversationServices.ts"
 import { reasonOf } from "./Failure.ts"
 
 /** The longest answer that is read, in characters. */
 const longestAnswer = 65_536
 
-/** No model gave an answer that can be read; `reason` is one plain sentence. */
-export class NothingExtracted extends Data.TaggedError("NothingExtracted")<{ readonly reason: string }> {}
+/** No model gave a usable answer; `reason` is one plain sentence. */
+class NothingExtracted extends Data.TaggedError("NothingExtracted")<{ readonly reason: string }> {}
 
-/** The JSON Schema of what is drawn from a call: an object with all fields, each of its type or null. */
+/** The JSON Schema of the extracted data: an object with all fields, each of its type or null. */
 export const responseSchemaOf = (fields: CommandOf<"Extract">["fields"]) => ({
   type: "object",
   properties: Object.fromEntries(fields.map(({ name, type, ...more }) => [name, { type: [type, "null"], ...more }])),
@@ -17,28 +18,26 @@ export const responseSchemaOf = (fields: CommandOf<"Extract">["fields"]) => ({
   additionalProperties: false
 })
 
-/** The JSON object in a model's answer, which may stand in a fenced block or among words. */
+/** The JSON object in a model's answer, which may be in a fenced block or between other text. */
 const objectIn = (answer: string): Effect.Effect<unknown, NothingExtracted> =>
   Effect.try({
     try: (): unknown => JSON.parse(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1)),
     catch: () => new NothingExtracted({ reason: "the model's answer is not a JSON object" })
   })
 
-/** Draws values from a call by its language models: each is asked when those before it failed. The caller keeps the time. */
-export const extract =
-  (options: {
-    readonly callId: string
-    readonly models: ReadonlyArray<Context.Tag.Service<LanguageModel>>
-    readonly variables: { readonly [name: string]: string }
-  }) =>
-  ({ fields, messages }: CommandOf<"Extract">): Effect.Effect<unknown, NothingExtracted> => {
-    const request = {
-      callId: options.callId,
-      messages,
-      tools: [],
-      responseSchema: responseSchemaOf(fields),
-      variables: options.variables
-    }
+/**
+ * Carries out `Extract` with the language models, each asked when those before it failed, and feeds the outcome back. The
+ * conversation sets the time limit.
+ */
+export const extraction = (options: {
+  readonly callId: string
+  readonly models: ReadonlyArray<Context.Tag.Service<LanguageModel>>
+  readonly variables: { readonly [name: string]: string }
+  readonly feed: Feed
+}): ((command: CommandOf<"Extract">) => Effect.Effect<void>) => {
+  const { callId, feed, models, variables } = options
+  return ({ fields, messages }) => {
+    const request = { callId, messages, tools: [], responseSchema: responseSchemaOf(fields), variables }
     const ask = (model: Context.Tag.Service<LanguageModel>) =>
       Effect.suspend(() => {
         let answer = ""
@@ -55,5 +54,9 @@ export const extract =
           )
         )
       })
-    return Effect.firstSuccessOf(options.models.map(ask))
+    return Effect.match(Effect.firstSuccessOf(models.map(ask)), {
+      onSuccess: (answer) => feed({ _tag: "Extracted", answer }),
+      onFailure: ({ reason }) => feed({ _tag: "ExtractionFailed", reason })
+    })
   }
+}

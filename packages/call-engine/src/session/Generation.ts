@@ -4,8 +4,8 @@ import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
 
-/** What the model did, for the conversation. */
-export interface ThinkerListener {
+/** What the model does, for the conversation. */
+export interface GenerationListener {
   readonly onStarted: (turn: number) => void
   readonly onSentence: (turn: number, text: string) => void
   readonly onToolCalls: (turn: number, calls: ReadonlyArray<ModelToolCall>) => void
@@ -13,8 +13,8 @@ export interface ThinkerListener {
   readonly onFailed: (turn: number, reason: string) => void
 }
 
-/** The mind of a call: one turn of the language model at a time. */
-export interface Thinker {
+/** The language model of a call: one generation at a time. */
+export interface Generation {
   readonly ask: (command: CommandOf<"AskModel">) => void
   readonly cancel: () => void
 }
@@ -24,14 +24,14 @@ export const make = (options: {
   /** In the order of preference; a later one is tried when an earlier one failed before it gave anything. */
   readonly models: ReadonlyArray<Context.Tag.Service<LanguageModel>>
   readonly variables: { readonly [name: string]: string }
-  readonly listener: ThinkerListener
-}): Effect.Effect<Thinker, never, Scope.Scope> =>
+  readonly listener: GenerationListener
+}): Effect.Effect<Generation, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { listener } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
 
-    const think = (command: CommandOf<"AskModel">): Effect.Effect<void> =>
+    const generate = (command: CommandOf<"AskModel">): Effect.Effect<void> =>
       Effect.suspend(() => {
         const { turn } = command
         const splitter = new SentenceSplitter()
@@ -87,7 +87,7 @@ export const make = (options: {
 
     return {
       ask: (command) => {
-        run(think(command))
+        run(generate(command))
       },
       cancel: () => {
         run(Effect.void)

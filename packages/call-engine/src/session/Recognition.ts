@@ -3,50 +3,51 @@ import type { SpeechEvent, SpeechToText, SpeechToTextSession } from "@svc/provid
 import { type Context, Deferred, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 
-/** Frames kept while the recognizer is being opened: one second, and of who is not listened to at once seven more. */
+/** 20 ms frames kept until speech-to-text is open: one second; with `bufferBeforeListen` eight. */
 const backlogFrames = 50
 const longBacklogFrames = 400
 
-/** The ears of a call: feeds the caller's frames to a recognizer. */
-export interface Ears {
-  /** Opens a recognizer, in place of a former one. */
-  readonly listen: (how: Omit<CommandOf<"Listen">, "_tag">) => void
-  /** One frame; synchronous. What comes before the first `listen` is only heard `fromTheStart`. */
-  readonly hear: (frame: Int16Array) => void
-  /** No more is heard: the recognizer, also one that is still being opened, gives its last words; then `onFinished`. */
+/** The speech-to-text of a call: feeds the caller's frames to one session after another. */
+export interface Recognition {
+  /** Opens a session, in place of a former one. */
+  readonly listen: (options: Omit<CommandOf<"Listen">, "_tag">) => void
+  /** Takes one frame; synchronous. */
+  readonly push: (frame: Int16Array) => void
+  /** Takes no more frames: the session, also one that is being opened, gives its last words; then `onFinished`. */
   readonly finish: () => void
-  /** Closes the recognizer; nothing is told any more. */
+  /** Closes the session; no callback is called after that. */
   readonly close: () => void
 }
 
 export const make = (options: {
   readonly callId: string
   /** In the order of preference. */
-  readonly recognizers: ReadonlyArray<Context.Tag.Service<SpeechToText>>
+  readonly providers: ReadonlyArray<Context.Tag.Service<SpeechToText>>
   readonly sampleRate: number
-  /** Also what is said before the first `listen` is to be heard. */
-  readonly fromTheStart?: boolean
+  /** Whether frames before the first `listen` are recognized too. */
+  readonly bufferBeforeListen?: boolean
   readonly onEvent: (event: SpeechEvent) => void
   readonly onFailed: (reason: string) => void
   readonly onFinished: () => void
-}): Effect.Effect<Ears, never, Scope.Scope> =>
+}): Effect.Effect<Recognition, never, Scope.Scope> =>
   Effect.gen(function* () {
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
     let session: SpeechToTextSession | undefined
     let backlog: Array<Int16Array> = []
+    /** Counts sessions; events of an earlier one are ignored. */
     let epoch = 0
-    let wanted = options.fromTheStart === true
-    const longest = wanted ? longBacklogFrames : backlogFrames
+    let isListening = options.bufferBeforeListen === true
+    const maxBacklog = isListening ? longBacklogFrames : backlogFrames
     const finishing = yield* Deferred.make<void>()
 
-    const open = ({ format, keyterms, language, provider = 0 }: Parameters<Ears["listen"]>[0]): Effect.Effect<void> =>
-      Effect.suspend(() => {
+    const open = ({ format, keyterms, language, provider = 0 }: Parameters<Recognition["listen"]>[0]) =>
+      Effect.suspend((): Effect.Effect<void> => {
         const mine = ++epoch
         session = undefined
-        const recognizer = options.recognizers[provider]
-        if (recognizer === undefined) return Effect.sync(() => options.onFailed("there is no such recognizer"))
-        const opened = recognizer.open({
+        const stt = options.providers[provider]
+        if (stt === undefined) return Effect.sync(() => options.onFailed("there is no such recognizer"))
+        const opened = stt.open({
           callId: options.callId,
           language,
           sampleRate: options.sampleRate,
@@ -64,7 +65,7 @@ export const make = (options: {
           backlog = []
           return Effect.zipRight(Deferred.await(finishing), ready.finish)
         }).pipe(
-          // Nothing is told after that, not even by a recognizer that goes on.
+          // Events after this are ignored, even if the provider goes on.
           Effect.tap(() =>
             Effect.sync(() => {
               epoch++
@@ -79,21 +80,21 @@ export const make = (options: {
 
     return {
       listen: (how) => {
-        wanted = true
+        isListening = true
         run(open(how))
       },
       finish: () => {
-        if (wanted) Deferred.unsafeDone(finishing, Effect.void)
+        if (isListening) Deferred.unsafeDone(finishing, Effect.void)
         else options.onFinished()
-        wanted = false
+        isListening = false
       },
-      hear: (frame) => {
+      push: (frame) => {
         if (session !== undefined) session.push(frame)
-        else if (wanted && backlog.length < longest) backlog.push(frame.slice())
+        else if (isListening && backlog.length < maxBacklog) backlog.push(frame.slice())
       },
       close: () => {
         epoch++
-        wanted = false
+        isListening = false
         session = undefined
         run(Effect.void)
       }

@@ -2,20 +2,20 @@ import type { CommandOf } from "@svc/conversation/Command"
 import { Effect, FiberHandle, type Scope } from "effect"
 import type { CallMedia } from "../media/CallMedia.ts"
 import { reasonOf } from "./Failure.ts"
-import type { VoiceFor } from "./VoiceChoice.ts"
+import type { ChooseVoice } from "./VoiceChoice.ts"
 
-/** Longest wait for the first, or the next, audio of an utterance. */
+/** Longest wait for the first or the next audio of an utterance, in milliseconds. */
 const silentMs = 10_000
 
 /**
- * The voice of a call: synthesizes one utterance after the other into the media, the next while the former still plays.
- * Utterances that were played are told by the media itself.
+ * The text-to-speech of a call: synthesizes one utterance after the other into the media, the next while the previous still
+ * plays. That an utterance was played is reported by the media.
  */
-export interface Speaker {
+export interface SpeechOutput {
   readonly speak: (command: CommandOf<"Speak">) => void
-  /** Stops at once. Returns what had been played of each utterance that was not over. */
+  /** Stops at once. Returns what had been played of each unfinished utterance. */
   readonly stop: () => ReadonlyArray<{ readonly id: string; readonly played: string }>
-  /** When the voice was asked for the utterance, and when it gave the first audio; told once. */
+  /** When the provider was asked for the utterance, and when it gave the first audio; undefined when read again. */
   readonly timesOf: (id: string) => { readonly asked_at: number; readonly audio_at: number } | undefined
 }
 
@@ -23,20 +23,20 @@ export const make = (options: {
   readonly callId: string
   readonly media: CallMedia
   readonly sampleRate: number
-  readonly voiceFor: VoiceFor
+  readonly chooseVoice: ChooseVoice
   readonly onFailed: (id: string, reason: string) => void
   /** The call's time, in milliseconds. */
   readonly now: () => number
-}): Effect.Effect<Speaker, never, Scope.Scope> =>
+}): Effect.Effect<SpeechOutput, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { media } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
     let queue: Array<CommandOf<"Speak">> = []
     let working = false
-    /** Raised by `stop`: what a synthesis of an earlier epoch still writes is dropped. */
+    /** Raised by `stop`: audio of an earlier epoch is dropped. */
     let epoch = 0
-    /** Of the utterances whose first frame has not left. */
+    /** Of the utterances whose first frame has not been sent. */
     const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
 
     const drained = Effect.async<void>((resume) => {
@@ -49,7 +49,7 @@ export const make = (options: {
         const mine = epoch
         media.begin(command.id, command.text)
         const asked_at = options.now()
-        const { synthesizer, voice } = options.voiceFor(command)
+        const { provider, voice } = options.chooseVoice(command)
         let written = 0
         const request = {
           callId: options.callId,
@@ -69,7 +69,7 @@ export const make = (options: {
             drained
           }
         }
-        /** Fails once nothing was written for a while, though there was room. */
+        /** Fails when nothing is written for a while although there is room. */
         const watch = Effect.gen(function* () {
           for (let before = -1; before !== written || media.busy; ) {
             before = written
@@ -77,7 +77,7 @@ export const make = (options: {
           }
           return yield* Effect.fail({ reason: "the voice gave no audio" })
         })
-        return synthesizer.synthesize(request).pipe(
+        return provider.synthesize(request).pipe(
           Effect.raceFirst(watch),
           Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
           Effect.matchCause({
@@ -97,7 +97,7 @@ export const make = (options: {
 
     const work: Effect.Effect<void> = Effect.gen(function* () {
       const mine = epoch
-      // After a `stop`, which a failure may lead to at once, the queue is somebody else's.
+      // After `stop`, which a failure may cause at once, the queue belongs to another fiber.
       while (mine === epoch) {
         const next = queue.shift()
         if (next === undefined) {
@@ -116,14 +116,14 @@ export const make = (options: {
         run(work)
       },
       stop: () => {
-        const unsaid = queue.map(({ id }) => ({ id, played: "" }))
+        const unplayed = queue.map(({ id }) => ({ id, played: "" }))
         queue = []
         working = false
         epoch++
         times.clear()
         const cuts = media.clear()
         run(Effect.void)
-        return [...cuts, ...unsaid]
+        return [...cuts, ...unplayed]
       },
       timesOf: (id) => {
         const found = times.get(id)

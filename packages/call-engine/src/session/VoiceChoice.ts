@@ -1,32 +1,55 @@
+import { isGender } from "@svc/conversation/answers/GatherAnswer"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { TextToSpeech, Voice } from "@svc/providers/TextToSpeech"
 import type { Context } from "effect"
 
-type Synthesizer = Context.Tag.Service<TextToSpeech>
+type Provider = Context.Tag.Service<TextToSpeech>
 
-/** Who says a text, and by which of its voices. */
-export type VoiceFor = (command: Pick<CommandOf<"Speak">, "voice" | "language" | "provider">) => {
-  readonly synthesizer: Synthesizer
+/** The text-to-speech provider for an utterance, and which of its voices. */
+export type ChooseVoice = (command: Pick<CommandOf<"Speak">, "voice" | "language" | "provider">) => {
+  readonly provider: Provider
   readonly voice: string
 }
+
+/**
+ * The name of a voice. `female` and `male` mean one that speaks the language, `preferred` before others; where none of that
+ * gender speaks it, one of the other.
+ */
+export type NameVoice = (voice: string, language: string, preferred: string) => string
 
 const speaks = (voice: Voice, language: string): boolean =>
   voice.languages === "*" || voice.languages.includes(language)
 
+/** Whether a provider has the voice and speaks the language with it. */
+export const speaksWith =
+  (providers: ReadonlyArray<Provider>) =>
+  (voice: string, language: string): boolean =>
+    providers.some(({ voices }) => voices.some((v) => v.name === voice && speaks(v, language)))
+
 /**
- * Chooses among synthesizers in the order of preference: first who has the voice, else the `preferred` one. `provider`
- * counts on through the others that speak the language; those have voices of their own, of the same gender if they can.
+ * Chooses among providers in the order of preference: the first that has the voice, else `preferred`. Fallbacks
+ * (`provider` from 1) are the others that speak the language, with a voice of the same gender where they have one.
  */
-export const voiceOf =
-  (synthesizers: ReadonlyArray<Synthesizer>, preferred: Synthesizer): VoiceFor =>
-  ({ language, provider = 0, voice }) => {
-    const named = ({ voices }: Synthesizer): Voice | undefined =>
+export const chooseVoice =
+  (providers: ReadonlyArray<Provider>, preferred: Provider): ChooseVoice =>
+  ({ language, provider: fallback = 0, voice }) => {
+    const named = ({ voices }: Provider): Voice | undefined =>
       voices.find((v) => v.name === voice && speaks(v, language))
-    const first = synthesizers.find((one) => named(one) !== undefined) ?? preferred
-    const others = synthesizers.filter((one) => one !== first && one.voices.some((v) => speaks(v, language)))
-    const synthesizer = [first, ...others][provider] ?? first
-    if (synthesizer === first || named(synthesizer) !== undefined) return { synthesizer, voice }
-    const speaking = synthesizer.voices.filter((v) => speaks(v, language))
+    const first = providers.find((one) => named(one) !== undefined) ?? preferred
+    const others = providers.filter((one) => one !== first && one.voices.some((v) => speaks(v, language)))
+    const provider = [first, ...others][fallback] ?? first
+    if (provider === first || named(provider) !== undefined) return { provider, voice }
+    const speaking = provider.voices.filter((v) => speaks(v, language))
     const gender = named(first)?.gender
-    return { synthesizer, voice: (speaking.find((v) => v.gender === gender) ?? speaking[0])?.name ?? voice }
+    return { provider, voice: (speaking.find((v) => v.gender === gender) ?? speaking[0])?.name ?? voice }
+  }
+
+export const nameVoice =
+  (providers: ReadonlyArray<Provider>): NameVoice =>
+  (voice, language, preferred) => {
+    if (!isGender(voice)) return voice
+    const speaking = providers.flatMap(({ voices }) => voices.filter((v) => speaks(v, language)))
+    const sameGender = speaking.filter(({ gender }) => gender === voice)
+    const candidates = sameGender.length > 0 ? sameGender : speaking
+    return candidates.find(({ name }) => name === preferred)?.name ?? candidates[0]?.name ?? preferred
   }

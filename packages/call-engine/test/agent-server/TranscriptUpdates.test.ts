@@ -1,8 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import type { TranscriptUpdatedRequest } from "@svc/api/callbacks/CallStarted"
 import { Deferred, Effect, FiberSet } from "effect"
-import { CallbackFailed } from "../../src/agent-server/Callbacks.ts"
-import * as TranscriptTeller from "../../src/agent-server/TranscriptUpdates.ts"
+import { ServerRequestFailed } from "../../src/agent-server/AgentServerClient.ts"
+import * as TranscriptUpdates from "../../src/agent-server/TranscriptUpdates.ts"
 
 const turn = (n: number): TranscriptUpdatedRequest => ({
   event: "transcript.updated",
@@ -12,63 +12,63 @@ const turn = (n: number): TranscriptUpdatedRequest => ({
   timestamp: n
 })
 
-const make = (send: (body: TranscriptUpdatedRequest) => Effect.Effect<void, CallbackFailed>) =>
+const make = (send: (body: TranscriptUpdatedRequest) => Effect.Effect<void, ServerRequestFailed>) =>
   Effect.gen(function* () {
     const fibers = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(fibers)<never>()
-    return { teller: TranscriptTeller.make(send, (effect) => void run(effect)), done: FiberSet.awaitEmpty(fibers) }
+    return { updates: TranscriptUpdates.make(send, (effect) => void run(effect)), done: FiberSet.awaitEmpty(fibers) }
   })
 
 it.scoped("turns reach a slow server one at a time, in order", () =>
   Effect.gen(function* () {
-    const told: Array<string> = []
+    const received: Array<string> = []
     let open = 0
     let most = 0
-    const { done, teller } = yield* make((body) =>
+    const { done, updates } = yield* make((body) =>
       Effect.gen(function* () {
         most = Math.max(most, ++open)
         // The first takes longest: were they sent side by side, it would come last.
         yield* Effect.yieldNow().pipe(Effect.repeatN(20 - body.timestamp))
-        told.push(body.content)
+        received.push(body.content)
         open--
       })
     )
-    for (let n = 0; n < 10; n++) teller.tell(turn(n))
+    for (let n = 0; n < 10; n++) updates.send(turn(n))
     yield* done
-    expect(told).toEqual(Array.from({ length: 10 }, (_, n) => String(n)))
+    expect(received).toEqual(Array.from({ length: 10 }, (_, n) => String(n)))
     expect(most).toBe(1)
-    teller.tell(turn(10))
+    updates.send(turn(10))
     yield* done
-    expect(told.length).toBe(11)
+    expect(received.length).toBe(11)
   })
 )
 
-it.scoped("a server that fails is told the next turn all the same", () =>
+it.scoped("a server that fails is received the next turn all the same", () =>
   Effect.gen(function* () {
-    const told: Array<string> = []
-    const { done, teller } = yield* make((body) => {
-      told.push(body.content)
-      return Effect.fail(new CallbackFailed({ reason: "status 500" }))
+    const received: Array<string> = []
+    const { done, updates } = yield* make((body) => {
+      received.push(body.content)
+      return Effect.fail(new ServerRequestFailed({ reason: "status 500" }))
     })
-    for (let n = 0; n < 3; n++) teller.tell(turn(n))
+    for (let n = 0; n < 3; n++) updates.send(turn(n))
     yield* done
-    expect(told).toEqual(["0", "1", "2"])
+    expect(received).toEqual(["0", "1", "2"])
   })
 )
 
 it.scoped("a server that hangs is not remembered more than 50 turns; the newest are kept", () =>
   Effect.gen(function* () {
-    const told: Array<string> = []
+    const received: Array<string> = []
     const gate = yield* Deferred.make<void>()
-    const { done, teller } = yield* make((body) => {
-      told.push(body.content)
+    const { done, updates } = yield* make((body) => {
+      received.push(body.content)
       return Deferred.await(gate)
     })
-    teller.tell(turn(0))
+    updates.send(turn(0))
     yield* Effect.yieldNow()
-    for (let n = 1; n <= 80; n++) teller.tell(turn(n))
+    for (let n = 1; n <= 80; n++) updates.send(turn(n))
     yield* Deferred.succeed(gate, undefined)
     yield* done
-    expect(told).toEqual(["0", ...Array.from({ length: 50 }, (_, n) => String(n + 31))])
+    expect(received).toEqual(["0", ...Array.from({ length: 50 }, (_, n) => String(n + 31))])
   })
 )

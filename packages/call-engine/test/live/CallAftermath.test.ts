@@ -3,8 +3,8 @@ import { Billing } from "@svc/billing/Billing"
 import { Providers } from "@svc/providers/Providers"
 import { Effect, Layer } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 const extraction_schema = { name: { type: "string" }, vip: { type: "boolean" } }
 

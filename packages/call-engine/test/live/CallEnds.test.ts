@@ -3,8 +3,8 @@ import { describe, expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Cause, Effect, Either, Exit, Layer, Scope } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, node, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import { Base, configuration, dial, Engine, line, node, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 /** Who interrupts whom, and how calls end. */
 

@@ -5,8 +5,9 @@ import { Effect, Layer } from "effect"
 import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
-import * as CustomerServer from "../CustomerServer.ts"
-import { Base, configuration, Engine, line, phone, until } from "../Engine.ts"
+import { JournalRepo } from "../../src/record/JournalRepo.ts"
+import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
+import { Base, configuration, Engine, line, phone, until } from "../doubles/Engine.ts"
 
 const lookup = {
   name: "lookup",
@@ -81,7 +82,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         from: "+15550000001"
       })
       for (const request of server.received) {
-        expect(request.headers["x-svc-signature"]).toBe(CustomerServer.sign(secret, request.raw))
+        expect(request.headers["x-svc-signature"]).toBe(AgentServerDouble.sign(secret, request.raw))
         expect(request.headers["x-call-id"]).toBe(callId)
       }
       const sql = yield* SqlClient.SqlClient
@@ -94,7 +95,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
 
       const repo = yield* CallsRepo
       const owner = yield* Effect.flatten(repo.owner(callId))
-      const replayed = replay(yield* repo.journal(owner.id))
+      const replayed = replay(yield* Effect.flatMap(JournalRepo, (journal) => journal.ofCall(owner.id)))
       expect(replayed?.differing).toEqual([])
       expect(replayed?.state.transcript).toEqual(call.transcript)
     })

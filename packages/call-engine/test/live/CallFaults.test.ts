@@ -1,18 +1,18 @@
 import type * as http from "node:http"
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import * as CustomerServer from "../CustomerServer.ts"
-import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
+import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 /** What goes wrong around a call: the agent's server, its tools, the model, the line. */
 
 const tool = (name: string, timeout_seconds = 5) => ({ name, description: name, timeout_seconds })
 
-const write = (write: (res: http.ServerResponse) => void): CustomerServer.Answer => ({ write })
+const write = (write: (res: http.ServerResponse) => void): AgentServerDouble.Answer => ({ write })
 const html = write((res) => void res.setHeader("content-type", "text/html").end("<html>It works!</html>"))
 
-const unusable: ReadonlyArray<readonly [string, CustomerServer.Answer]> = [
+const unusable: ReadonlyArray<readonly [string, AgentServerDouble.Answer]> = [
   ["answers 500", write((res) => void res.writeHead(500).end(JSON.stringify({ system_prompt: "Hi" })))],
   ["answers HTML", html],
   ["answers 5 MB", write((res) => void res.end(JSON.stringify({ system_prompt: "x".repeat(5_000_000) })))],
@@ -50,7 +50,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("fails when nobody listens at the agent's address", () =>
       Effect.gen(function* () {
-        const { url } = yield* Effect.scoped(CustomerServer.start(() => undefined))
+        const { url } = yield* Effect.scoped(AgentServerDouble.start(() => undefined))
         const { number } = yield* line(() => undefined, { serverUrl: url })
         const caller = yield* dial(number)
         yield* caller.until("hangup")
@@ -77,7 +77,7 @@ describe.concurrent("on one engine", () => {
     it.scoped("goes on when tools never answer, answer 500, give no JSON or no result", () =>
       Effect.gen(function* () {
         let givenUp = false
-        const answers: { readonly [name: string]: CustomerServer.Answer } = {
+        const answers: { readonly [name: string]: AgentServerDouble.Answer } = {
           never: write((res) => void res.on("close", () => (givenUp = true))),
           broken: write((res) => void res.writeHead(500).end('{"result":1}')),
           html,

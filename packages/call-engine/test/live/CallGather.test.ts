@@ -2,8 +2,8 @@ import { expect, layer } from "@effect/vitest"
 import { GatherRequest } from "@svc/api/calls/Gather"
 import { Effect, Either, Layer, Schema } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 const request = Schema.decodeUnknownSync(GatherRequest)
 

@@ -4,7 +4,7 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { Context, Effect, Exit, Fiber, Logger, LogLevel, Scope } from "effect"
 import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
-import { configuration, dial, line, node, until } from "../Engine.ts"
+import { configuration, dial, line, node, until } from "../doubles/Engine.ts"
 
 /** Timers that run. The pool of the test itself has one for each idle connection: first they are all made idle. */
 const timers = Effect.gen(function* () {

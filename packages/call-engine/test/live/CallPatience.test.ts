@@ -1,9 +1,9 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Clock, Effect, Layer } from "effect"
-import { configuration, dial, Engine, line, Services, until } from "../Engine.ts"
-import { fastClock } from "../FastClock.ts"
-import * as Record from "../Record.ts"
+import { configuration, dial, Engine, line, Services, until } from "../doubles/Engine.ts"
+import { fastClock } from "../doubles/FastClock.ts"
+import * as Record from "../doubles/Record.ts"
 
 /** What an engine waits for, on a clock that runs three times as fast: 10 s for its model, 15 s for its farewell. */
 const Hurried = Layer.provideMerge(Engine, Services).pipe(

@@ -1,8 +1,8 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Either, Fiber, Layer } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, phone, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import { Base, configuration, dial, Engine, line, phone, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>): string =>
   Either.isLeft(result) ? result.left._tag : "accepted"

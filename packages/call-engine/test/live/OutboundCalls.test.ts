@@ -6,8 +6,8 @@ import { BigDecimal, Effect, Either, Layer, Schema } from "effect"
 import { CallControl } from "../../src/live/CallControl.ts"
 import { OutboundCalls } from "../../src/live/OutboundCalls.ts"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, Engine, line, phone, until } from "../Engine.ts"
-import type { Phone } from "../Phone.ts"
+import { Base, configuration, Engine, line, phone, until } from "../doubles/Engine.ts"
+import type { Phone } from "../doubles/Phone.ts"
 
 const request = Schema.decodeUnknownSync(PlaceCallRequest)
 

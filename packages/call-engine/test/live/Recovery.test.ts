@@ -15,11 +15,12 @@ import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Recovery } from "../../src/live/Recovery.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
+import { JournalRepo } from "../../src/record/JournalRepo.ts"
 import { Settlement } from "../../src/record/Settlement.ts"
 import { RecordingsRepo } from "../../src/recording/RecordingsRepo.ts"
-import { Charging, configuration, dial, Engine, line, node, Services, until } from "../Engine.ts"
-import { fastClock } from "../FastClock.ts"
-import * as Record from "../Record.ts"
+import { Charging, configuration, dial, Engine, line, node, Services, until } from "../doubles/Engine.ts"
+import { fastClock } from "../doubles/FastClock.ts"
+import * as Record from "../doubles/Record.ts"
 
 /** No plugin takes part in the end of a call. */
 const NoPlugins = Layer.succeed(Providers, {
@@ -34,7 +35,7 @@ const NoPlugins = Layer.succeed(Providers, {
 const Settling = Recovery.layer.pipe(
   Layer.provideMerge(Settlement.layer),
   Layer.provide(Layer.mergeAll(Layer.orDie(Charging), NoPlugins)),
-  Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer)),
+  Layer.provideMerge(Layer.mergeAll(CallsRepo.layer, JournalRepo.layer, RecordingsRepo.layer)),
   Layer.provideMerge(Outbox.layerWithoutDeliveries)
 )
 
@@ -137,8 +138,9 @@ describe.concurrent("what a dead process left", () => {
             over.wait(300).input({ _tag: "Extracted", answer: { age: 40, "a name": "Anna" } }).inputs
           )
           const repo = yield* CallsRepo
+          const journal = yield* JournalRepo
           for (const { id } of yield* repo.liveOn(["node_x"])) {
-            expect(replay(yield* repo.journal(id))?.differing).toEqual([])
+            expect(replay(yield* journal.ofCall(id))?.differing).toEqual([])
           }
           yield* (yield* recovery).settleCallsOf(["node_x"])
           for (const [number, extracted_data] of [
@@ -354,8 +356,8 @@ describe.concurrent("what a dead process left", () => {
         ])
         expect(call.story).toEqual(["call.ringing", "call.started", "call.ended"])
         expect(Record.dataOf(call, "transcript.updated").map((d) => d["turn_index"])).toEqual([0, 1, 2, 3, 4])
-        const repo = yield* Effect.provide(CallsRepo, one)
-        const rows = yield* repo.journal(call.id)
+        const journal = yield* Effect.provide(JournalRepo, one)
+        const rows = yield* journal.ofCall(call.id)
         expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i))
         expect(rows.slice(-2).map((r) => r.input._tag)).toEqual(["CallerHungUp", "RecognizerFinished"])
       }).pipe(Logger.withMinimumLogLevel(LogLevel.None))

@@ -8,8 +8,8 @@ import { BigDecimal, Effect, Layer } from "effect"
 import { Recovery } from "../../src/live/Recovery.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
-import { Base, configuration, dial, Engine, line, phone, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
+import { Base, configuration, dial, Engine, line, phone, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 const script = { rules: [{ user: "bye", say: "Bye.", tool: "end_call" }], otherwise: "You said {{user}}." }
 

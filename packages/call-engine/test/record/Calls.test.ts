@@ -4,7 +4,7 @@ import { CallsQuery } from "@svc/api/calls/CallsApi"
 import type { PrincipalProject } from "@svc/api/Principal"
 import { Effect, Layer, Schema } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
+import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
 
 const query = Schema.decodeUnknownSync(CallsQuery)
 

@@ -7,9 +7,9 @@ import { Recovery } from "../../src/live/Recovery.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { keyOf, Recorder } from "../../src/recording/Recorder.ts"
 import { Recordings } from "../../src/recording/Recordings.ts"
-import { Base, configuration, dial, Engine, line, until } from "../Engine.ts"
-import * as Record from "../Record.ts"
-import { decode } from "./Sound.ts"
+import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
+import { decode } from "../doubles/Sound.ts"
 
 const script = { rules: [{ user: "bye", say: "Bye.", tool: "end_call" }], otherwise: "You said {{user}}." }
 

@@ -5,7 +5,7 @@ import { FrameWheel } from "../../src/media/FrameWheel.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
 import { type EncoderThread, layerOf, Mp3Encoder, type Mp3Listener } from "../../src/recording/Mp3Encoder.ts"
 import type { FromEncoder, ToEncoder } from "../../src/recording/Mp3Messages.ts"
-import { decode, mulawOf, silence, tone } from "./Sound.ts"
+import { decode, mulawOf, silence, tone } from "../doubles/Sound.ts"
 
 const Real = Mp3Encoder.layer.pipe(Layer.provide(Ticker.layer))
 

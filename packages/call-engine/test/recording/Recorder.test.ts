@@ -8,9 +8,9 @@ import { Ticker } from "../../src/media/Ticker.ts"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
 import { Mp3Encoder } from "../../src/recording/Mp3Encoder.ts"
 import { type CallRecording, keyOf, Recorder } from "../../src/recording/Recorder.ts"
-import { until } from "../Engine.ts"
-import { MemoryStore } from "./MemoryStore.ts"
-import { decode, mulawOf, silence, tone } from "./Sound.ts"
+import { until } from "../doubles/Engine.ts"
+import { MemoryStore } from "../doubles/MemoryStore.ts"
+import { decode, mulawOf, silence, tone } from "../doubles/Sound.ts"
 
 /** The encoder, and how many blocks it still owes: virtual time does not wait for a thread. */
 const counted = (owed: { blocks: number }) =>

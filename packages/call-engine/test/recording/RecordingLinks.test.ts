@@ -6,7 +6,7 @@ import { Context, Effect, Layer, Schema, TestClock } from "effect"
 import { PublicUrl } from "../../src/recording/PublicUrl.ts"
 import { RecordingLinks } from "../../src/recording/RecordingLinks.ts"
 import { RecordingsRepo } from "../../src/recording/RecordingsRepo.ts"
-import { MemoryStore } from "./MemoryStore.ts"
+import { MemoryStore } from "../doubles/MemoryStore.ts"
 
 const call = Schema.decodeSync(CallId)("call_000000000000000000000001")
 const other = Schema.decodeSync(CallId)("call_000000000000000000000002")

@@ -8,14 +8,16 @@ import { Cron, type Job } from "@svc/cluster/Cron"
 import { ObjectStore, ObjectStoreError } from "@svc/providers/ObjectStore"
 import { BigDecimal, Clock, ConfigProvider, Duration, Effect, Layer, Option } from "effect"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
-import { DebugRepo } from "../../src/record/DebugRepo.ts"
+import { ServerRequestsRepo } from "../../src/record/ServerRequestsRepo.ts"
 import { keyOf } from "../../src/recording/Recorder.ts"
 import { RecordingsRepo } from "../../src/recording/RecordingsRepo.ts"
 import { RetentionWorker } from "../../src/recording/RetentionWorker.ts"
-import { Base } from "../Engine.ts"
-import { MemoryStore } from "./MemoryStore.ts"
+import { Base } from "../doubles/Engine.ts"
+import { MemoryStore } from "../doubles/MemoryStore.ts"
 
-const Test = Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, DebugRepo.layer).pipe(Layer.provideMerge(Base))
+const Test = Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, ServerRequestsRepo.layer).pipe(
+  Layer.provideMerge(Base)
+)
 
 /** An organization with this much, and a recording of so many days ago. */
 const recorded = (store: MemoryStore, tier: Tier, eur: string, days: number) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Script } from "@svc/conversation/testing/Script"
 import { Effect } from "effect"
-import { configuration } from "../Engine.ts"
-import { during } from "./VirtualProviders.ts"
+import { configuration } from "../doubles/Engine.ts"
+import { during } from "../doubles/VirtualProviders.ts"
 
 const slow = (): Script => {
   const s = Script.greeted({}, { filler_ms: 1500 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Script } from "@svc/conversation/testing/Script"
 import { SpeechToTextError } from "@svc/providers/SpeechToText"
 import { Deferred, Effect } from "effect"
-import { during, recognizer, together } from "./VirtualProviders.ts"
+import { during, recognizer, together } from "../doubles/VirtualProviders.ts"
 
 /** What the recognizer knows, but has not told, when the line goes. */
 

@@ -4,12 +4,12 @@ import { type SynthesisRequest, type TextToSpeech, TextToSpeechError } from "@sv
 import { type Context, Effect, TestClock } from "effect"
 import { CallMedia } from "../../src/media/CallMedia.ts"
 import { FrameWheel } from "../../src/media/FrameWheel.ts"
-import * as Speaker from "../../src/session/SpeechOutput.ts"
+import * as SpeechOutput from "../../src/session/SpeechOutput.ts"
 
 const frame = 160
 
-/** A voice whose every utterance is spoken by `speak`. */
-const voice = (
+/** A text-to-speech provider that synthesizes with `speak`. */
+const provider = (
   speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>
 ): Context.Tag.Service<TextToSpeech> => ({
   id: "test",
@@ -19,8 +19,8 @@ const voice = (
   synthesize: speak
 })
 
-/** One frame for each character, aligned, waiting when told to. */
-const fair = ({ sink, text }: SynthesisRequest): Effect.Effect<void> =>
+/** One frame per character, aligned; waits when the sink is full. */
+const oneFramePerCharacter = ({ sink, text }: SynthesisRequest): Effect.Effect<void> =>
   Effect.forEach(
     [...text],
     (_, i) =>
@@ -34,7 +34,7 @@ const fair = ({ sink, text }: SynthesisRequest): Effect.Effect<void> =>
 
 const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>) =>
   Effect.gen(function* () {
-    const told: Array<string> = []
+    const log: Array<string> = []
     let frames = 0
     let now = 0
     const wheel = new FrameWheel(() => {})
@@ -49,19 +49,19 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
       listener: {
         onFrame: () => {},
         onVoice: () => {},
-        onStarted: (id) => told.push(`started ${id}`),
-        onPlayed: (id) => told.push(`played ${id}`)
+        onStarted: (id) => log.push(`started ${id}`),
+        onPlayed: (id) => log.push(`played ${id}`)
       }
     })
-    const speaker = yield* Speaker.make({
+    const speech = yield* SpeechOutput.make({
       callId: "call_1",
       media,
       sampleRate: 8000,
-      voiceFor: (command) => ({ synthesizer: voice(speak), voice: command.voice }),
-      onFailed: (id, reason) => told.push(`failed ${id}: ${reason}`),
+      chooseVoice: (command) => ({ provider: provider(speak), voice: command.voice }),
+      onFailed: (id, reason) => log.push(`failed ${id}: ${reason}`),
       now: () => now
     })
-    /** Lets frames leave, and the synthesis that waits for it go on. */
+    /** Sends frames, and lets the synthesis that waits for them continue. */
     const run = (count: number) =>
       Effect.gen(function* () {
         for (let i = 0; i < count; i++) {
@@ -72,19 +72,19 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
       })
     const say = (id: string, text: string) =>
       Effect.zipRight(
-        Effect.sync(() => speaker.speak({ _tag: "Speak", id, text, voice: "Sarah", language: "en-US" })),
+        Effect.sync(() => speech.speak({ _tag: "Speak", id, text, voice: "Sarah", language: "en-US" })),
         Effect.repeatN(Effect.yieldNow(), 5)
       )
-    return { told, speaker, run, say, frames: () => frames, wheel }
+    return { log, speech, run, say, frames: () => frames, wheel }
   })
 
-it.scoped("utterances are spoken one after the other, and told when they are heard", () =>
+it.scoped("utterances are spoken one after the other, and log when they are heard", () =>
   Effect.gen(function* () {
-    const { run, say, told } = yield* make(fair)
+    const { run, say, log } = yield* make(oneFramePerCharacter)
     yield* say("a", "abc")
     yield* say("b", "de")
     yield* run(10)
-    expect(told).toEqual(["started a", "played a", "started b", "played b"])
+    expect(log).toEqual(["started a", "played a", "started b", "played b"])
   })
 )
 
@@ -92,44 +92,48 @@ it.scoped("an utterance longer than the buffer is spoken whole, by a voice that 
   Effect.gen(function* () {
     const rude = ({ sink, text }: SynthesisRequest) =>
       Effect.sync(() => void sink.write(new Int16Array(frame * text.length).fill(1000)))
-    for (const speak of [fair, rude]) {
-      const { frames, run, say, told } = yield* make(speak)
+    for (const speak of [oneFramePerCharacter, rude]) {
+      const { frames, run, say, log } = yield* make(speak)
       yield* say("a", "x".repeat(500))
       yield* say("b", "yz")
       yield* run(520)
       expect(frames()).toBe(502)
-      expect(told).toEqual(["started a", "played a", "started b", "played b"])
+      expect(log).toEqual(["started a", "played a", "started b", "played b"])
     }
   })
 )
 
-it.scoped("an utterance whose synthesis ends after all of it was heard is told as heard", () =>
+it.scoped("an utterance whose synthesis ends after all of it was heard is log as heard", () =>
   Effect.gen(function* () {
-    const { run, say, told } = yield* make((request) => Effect.zipLeft(fair(request), Effect.sleep("1 second")))
+    const { run, say, log } = yield* make((request) =>
+      Effect.zipLeft(oneFramePerCharacter(request), Effect.sleep("1 second"))
+    )
     yield* say("a", "abc")
     yield* run(10)
-    expect(told).toEqual(["started a"])
+    expect(log).toEqual(["started a"])
     yield* TestClock.adjust("1 second")
-    expect(told).toEqual(["started a", "played a"])
+    expect(log).toEqual(["started a", "played a"])
   })
 )
 
 it.scoped("a voice that gives nothing for ten seconds fails that utterance, and the next is spoken", () =>
   Effect.gen(function* () {
-    const { run, say, told } = yield* make((request) => (request.text === "hang" ? Effect.never : fair(request)))
+    const { run, say, log } = yield* make((request) =>
+      request.text === "hang" ? Effect.never : oneFramePerCharacter(request)
+    )
     yield* say("a", "hang")
     yield* say("b", "ok")
     yield* TestClock.adjust("9 seconds")
-    expect(told).toEqual([])
+    expect(log).toEqual([])
     yield* TestClock.adjust("2 seconds")
     yield* run(5)
-    expect(told).toEqual(["failed a: the voice gave no audio", "started b", "played b"])
+    expect(log).toEqual(["failed a: the voice gave no audio", "started b", "played b"])
   })
 )
 
-it.scoped("a voice that fails, dies, or says nothing is told with the reason, once", () =>
+it.scoped("a voice that fails, dies, or says nothing is log with the reason, once", () =>
   Effect.gen(function* () {
-    const { run, say, told } = yield* make(({ text }) =>
+    const { run, say, log } = yield* make(({ text }) =>
       text === "fail"
         ? Effect.fail(new TextToSpeechError({ reason: "no credit", retryable: false }))
         : text === "die"
@@ -144,16 +148,16 @@ it.scoped("a voice that fails, dies, or says nothing is told with the reason, on
       yield* say(id, text)
     }
     yield* run(5)
-    expect(told).toEqual(["failed a: no credit", "failed b: bug", "failed c: the voice gave no audio"])
+    expect(log).toEqual(["failed a: no credit", "failed b: bug", "failed c: the voice gave no audio"])
   })
 )
 
 it.scoped("stopping silences at once, tells what was heard of each, and drops what comes late", () =>
   Effect.gen(function* () {
     let late: (() => void) | undefined
-    const { frames, run, say, speaker, told, wheel } = yield* make((request) =>
+    const { frames, run, say, speech, log, wheel } = yield* make((request) =>
       Effect.zipRight(
-        fair(request),
+        oneFramePerCharacter(request),
         Effect.async<void>(() => {
           late = () => void request.sink.write(new Int16Array(10 * frame).fill(1000))
         })
@@ -162,7 +166,7 @@ it.scoped("stopping silences at once, tells what was heard of each, and drops wh
     yield* say("a", "abcdefgh")
     yield* say("b", "never begun")
     yield* run(2)
-    expect(speaker.stop()).toEqual([
+    expect(speech.stop()).toEqual([
       { id: "a", played: "abc" },
       { id: "b", played: "" }
     ])
@@ -171,19 +175,19 @@ it.scoped("stopping silences at once, tells what was heard of each, and drops wh
     yield* run(10)
     expect(frames()).toBe(count)
     expect(wheel.idle).toBe(true)
-    expect(told).toEqual(["started a"])
-    expect(speaker.stop()).toEqual([])
+    expect(log).toEqual(["started a"])
+    expect(speech.stop()).toEqual([])
   })
 )
 
 it.scoped("it speaks again after it was stopped", () =>
   Effect.gen(function* () {
-    const { run, say, speaker, told } = yield* make(fair)
+    const { run, say, speech, log } = yield* make(oneFramePerCharacter)
     yield* say("a", "x".repeat(200))
     yield* run(3)
-    speaker.stop()
+    speech.stop()
     yield* say("b", "ok")
     yield* run(5)
-    expect(told).toEqual(["started a", "started b", "played b"])
+    expect(log).toEqual(["started a", "started b", "played b"])
   })
 )

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Script } from "@svc/conversation/testing/Script"
 import { Effect } from "effect"
-import { configuration } from "../Engine.ts"
-import { during } from "./VirtualProviders.ts"
+import { configuration } from "../doubles/Engine.ts"
+import { during } from "../doubles/VirtualProviders.ts"
 
 describe("the latencies of a turn", () => {
   it("tell the time from the end of the sound to the end of the turn", () => {

@@ -4,10 +4,10 @@ import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { mulaw8k } from "@svc/providers/Audio"
 import { ConfigProvider, type Duration, Effect, Fiber, FiberSet, Layer } from "effect"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
-import * as CallSession from "../../src/session/CallSession.ts"
-import { sessionServices } from "../../src/session/SessionServices.ts"
-import { configuration } from "../Engine.ts"
-import { agent, caller, type Log, memory, type VirtualServer } from "./VirtualPhone.ts"
+import { phoneServices } from "../../src/session/PhoneServices.ts"
+import * as PhoneSession from "../../src/session/PhoneSession.ts"
+import { configuration } from "../doubles/Engine.ts"
+import { agent, caller, type Log, memory, type VirtualServer } from "../doubles/VirtualPhone.ts"
 
 const answer = configuration(
   {
@@ -36,9 +36,9 @@ const phoned = (
     Effect.gen(function* () {
       const time = yield* VirtualTime
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
-      const services = yield* sessionServices((effect) => void background(effect))
-      const { frames, hangup, incoming, say } = yield* caller
-      const session = yield* CallSession.make(services, { id: 1, incoming, agent, facts, formats: [mulaw8k] })
+      const services = yield* phoneServices((effect) => void background(effect))
+      const { frames, hangup, connection, say } = yield* caller
+      const session = yield* PhoneSession.make(services, { id: 1, connection, agent, facts, formats: [mulaw8k] })
       yield* Effect.forkScoped(talk((text) => Effect.orDie(say(text))))
       const over = yield* Effect.fork(session.over)
       yield* time.advance(length)

@@ -4,8 +4,8 @@ import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageM
 import { SpeechToTextError } from "@svc/providers/SpeechToText"
 import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { type Context, Effect } from "effect"
-import { configuration } from "../Engine.ts"
-import { during, recognizer } from "./VirtualProviders.ts"
+import { configuration } from "../doubles/Engine.ts"
+import { during, recognizer } from "../doubles/VirtualProviders.ts"
 
 /** Providers that hang, fail and lie in whole calls, with another to fall back on. */
 

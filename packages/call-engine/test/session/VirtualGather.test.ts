@@ -6,10 +6,10 @@ import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { mulaw8k } from "@svc/providers/Audio"
 import { ConfigProvider, type Duration, Effect, FiberSet, Layer } from "effect"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
-import * as CallSession from "../../src/session/CallSession.ts"
-import { sessionServices } from "../../src/session/SessionServices.ts"
-import { configuration } from "../Engine.ts"
-import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
+import { phoneServices } from "../../src/session/PhoneServices.ts"
+import * as PhoneSession from "../../src/session/PhoneSession.ts"
+import { configuration } from "../doubles/Engine.ts"
+import { agent, caller, type Log, memory } from "../doubles/VirtualPhone.ts"
 
 /** Keypad input in whole calls, with real audio, in virtual time. */
 
@@ -28,7 +28,7 @@ interface Call {
   readonly log: Log
   readonly started: Array<CallStartedRequest>
   readonly tools: Array<ToolCallRequest>
-  readonly session: CallSession.CallSession
+  readonly session: PhoneSession.PhoneSession
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
   readonly press: (keys: string, source?: "rfc4733" | "in-band" | "signaling") => Effect.Effect<void>
   readonly say: (text: string) => Effect.Effect<void>
@@ -64,9 +64,9 @@ const during = (
         const time = yield* VirtualTime
         const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
         const speaking = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
-        const services = yield* sessionServices((effect) => void background(effect))
-        const { hangup, incoming, press, say } = yield* caller
-        const session = yield* CallSession.make(services, { id: 1, incoming, agent, facts, formats: [mulaw8k] })
+        const services = yield* phoneServices((effect) => void background(effect))
+        const { hangup, connection, press, say } = yield* caller
+        const session = yield* PhoneSession.make(services, { id: 1, connection, agent, facts, formats: [mulaw8k] })
         const made: Call = {
           log,
           started,

@@ -6,10 +6,10 @@ import { mulaw8k } from "@svc/providers/Audio"
 import { DialFailed } from "@svc/providers/Telephony"
 import { ConfigProvider, type Duration, Effect, FiberSet, Layer } from "effect"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
-import * as CallSession from "../../src/session/CallSession.ts"
-import { sessionServices } from "../../src/session/SessionServices.ts"
-import { configuration } from "../Engine.ts"
-import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
+import { phoneServices } from "../../src/session/PhoneServices.ts"
+import * as PhoneSession from "../../src/session/PhoneSession.ts"
+import { configuration } from "../doubles/Engine.ts"
+import { agent, caller, type Log, memory } from "../doubles/VirtualPhone.ts"
 
 /** Placed and transferred calls, whole, with real audio, in virtual time. */
 
@@ -20,7 +20,7 @@ const answer = configuration(
 
 interface Call {
   readonly log: Log
-  readonly session: CallSession.CallSession
+  readonly session: PhoneSession.PhoneSession
   readonly transfers: ReadonlyArray<string>
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
   /** Begins; it takes the time that it takes. */
@@ -45,7 +45,7 @@ const during = (
       Effect.gen(function* () {
         const time = yield* VirtualTime
         const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
-        const services = yield* sessionServices((effect) => void background(effect))
+        const services = yield* phoneServices((effect) => void background(effect))
         const { beep, hangup, leg, progress, say, transfers } = yield* caller
         const dial = {
           answers: Effect.as(Effect.sleep("1 second"), leg),
@@ -58,9 +58,9 @@ const during = (
             })
           )
         )
-        const session = yield* CallSession.make(services, {
+        const session = yield* PhoneSession.make(services, {
           id: 1,
-          incoming: { dial },
+          connection: { dial },
           agent,
           facts: { ...facts, outbound: { ring_timeout_seconds: 20, metadata: {} } },
           formats: [mulaw8k]

@@ -10,10 +10,10 @@ import { Providers } from "@svc/providers/Providers"
 import { ConfigProvider, type Context, type Duration, Effect, FiberSet, Layer } from "effect"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
 import { MessageFailed } from "../../src/session/CallMessages.ts"
-import * as CallSession from "../../src/session/CallSession.ts"
-import { sessionServices } from "../../src/session/SessionServices.ts"
-import { configuration } from "../Engine.ts"
-import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
+import { phoneServices } from "../../src/session/PhoneServices.ts"
+import * as PhoneSession from "../../src/session/PhoneSession.ts"
+import { configuration } from "../doubles/Engine.ts"
+import { agent, caller, type Log, memory } from "../doubles/VirtualPhone.ts"
 
 /** What the platform does for a call by itself, in whole calls in virtual time. */
 
@@ -23,7 +23,7 @@ interface Call {
   readonly log: Log
   readonly texts: Array<CommandOf<"SendSms">>
   readonly tools: Array<string>
-  readonly session: CallSession.CallSession
+  readonly session: PhoneSession.PhoneSession
   readonly say: (text: string) => Effect.Effect<void>
   readonly hangup: Effect.Effect<void>
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
@@ -58,12 +58,12 @@ const during = (answer: unknown, act: (call: Call) => Effect.Effect<void>, optio
       const providers = yield* Providers
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
       const languageModel = [...(options.models ?? []), ...providers.languageModel]
-      const services = yield* sessionServices((effect) => void background(effect)).pipe(
+      const services = yield* phoneServices((effect) => void background(effect)).pipe(
         Effect.provideService(Providers, { ...providers, languageModel })
       )
       const speaking = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
-      const { hangup, incoming, say } = yield* caller
-      const session = yield* CallSession.make(services, { id: 1, incoming, agent, facts, formats: [mulaw8k] })
+      const { hangup, connection, say } = yield* caller
+      const session = yield* PhoneSession.make(services, { id: 1, connection, agent, facts, formats: [mulaw8k] })
       const call: Call = {
         log,
         texts,
@@ -187,11 +187,11 @@ describe("the values of a call", () => {
       answer,
       ({ hangup, session, wait }) =>
         Effect.gen(function* () {
-          expect(session.inProgress()).toBe(true)
+          expect(session.isInProgress()).toBe(true)
           yield* hangup
           yield* wait("1 seconds")
-          expect([session.inProgress(), session.lingers()]).toEqual([false, true])
-          yield* session.lingering
+          expect([session.isInProgress(), session.isCompleting()]).toEqual([false, true])
+          yield* session.extracting
           session.end("api")
           const rules = {
             prompt: "?",

@@ -16,7 +16,7 @@ export interface Received {
 /** What it answers: a body as JSON, or anything by hand. `undefined`: never. */
 export type Answer = { readonly json: unknown } | { readonly write: (res: http.ServerResponse) => void } | undefined
 
-export interface CustomerServer {
+export interface AgentServerDouble {
   readonly url: string
   readonly received: ReadonlyArray<Received>
   /** Sockets that are open now. */
@@ -24,7 +24,7 @@ export interface CustomerServer {
 }
 
 /** A customer's server on loopback. */
-export const start = (answer: (request: Received) => Answer): Effect.Effect<CustomerServer, never, Scope.Scope> =>
+export const start = (answer: (request: Received) => Answer): Effect.Effect<AgentServerDouble, never, Scope.Scope> =>
   Effect.gen(function* () {
     const received: Array<Received> = []
     const server = http.createServer((req, res) => {

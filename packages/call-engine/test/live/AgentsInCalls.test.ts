@@ -5,9 +5,9 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, Fiber, Layer } from "effect"
-import { CallAdmission } from "../src/live/CallAdmission.ts"
-import { Base, configuration, dial, Engine, line } from "./Engine.ts"
-import * as Record from "./Record.ts"
+import { CallAdmission } from "../../src/live/CallAdmission.ts"
+import { Base, configuration, dial, Engine, line } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 const Test = Layer.provideMerge(Engine, Base)
 

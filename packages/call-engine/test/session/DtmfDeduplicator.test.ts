@@ -1,12 +1,12 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { KeyPresses, sameMs } from "../../src/session/KeyPresses.ts"
+import { DtmfDeduplicator, sameMs } from "../../src/session/DtmfDeduplicator.ts"
 
 type Report = readonly [key: string, source: "rfc4733" | "in-band" | "signaling", at: number]
 
 /** The keys that count, of what was reported. */
 const heard = (reports: ReadonlyArray<Report>): string => {
-  const presses = new KeyPresses()
+  const presses = new DtmfDeduplicator()
   return reports.filter((report) => presses.isNew(...report)).reduce((keys, [key]) => keys + key, "")
 }
 

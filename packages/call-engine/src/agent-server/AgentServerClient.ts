@@ -9,83 +9,95 @@ import {
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { Agent, type Dispatcher } from "undici"
-import { type CallbackExchange, type ExchangeTrace, traced } from "./CallbackExchange.ts"
+import { type RequestTrace, type ServerRequest, traced } from "./ServerRequest.ts"
 
 /** The agent's server did not give a usable answer; `reason` is one plain sentence. */
-export class CallbackFailed extends Data.TaggedError("CallbackFailed")<{ readonly reason: string }> {}
+export class ServerRequestFailed extends Data.TaggedError("ServerRequestFailed")<{ readonly reason: string }> {}
 
-type CallbackBody = CallStartedRequest | ToolCallRequest | TranscriptUpdatedRequest
+type RequestBody = CallStartedRequest | ToolCallRequest | TranscriptUpdatedRequest
 
-/** Longest wait for the answer to `call.started` (spec 6.6). */
+/** Longest wait for the answer to `call.started`, in milliseconds. */
 export const callStartedMs = 5_000
 const transcriptMs = 5_000
 /** Longest answer that is read. */
 const maxAnswerBytes = 1024 * 1024
 
-/** Is told of every exchange when it is over. */
-type Tell = (exchange: CallbackExchange) => void
+/** Gets every request when it is done. */
+type OnDone = (request: ServerRequest) => void
 
-/** Requests to an agent's `server_url` (spec 6.6), signed with the agent's own secret (decisions §3.2). */
-export class Callbacks extends Context.Tag("@svc/call-engine/Callbacks")<
-  Callbacks,
+/** Requests to an agent's `server_url`, signed with the agent's secret. See docs/reference/agent-server.md. */
+export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServerClient")<
+  AgentServerClient,
   {
-    /** The decoded JSON of the answer, not yet checked. */
+    /** Returns the parsed JSON of the answer, not yet validated. */
     readonly callStarted: (
       agent: CallAgent,
       body: CallStartedRequest,
-      tell?: Tell
-    ) => Effect.Effect<unknown, CallbackFailed>
-    /** The tool's result. The caller keeps the time. */
-    readonly toolCall: (agent: CallAgent, body: ToolCallRequest, tell?: Tell) => Effect.Effect<unknown, CallbackFailed>
+      onDone?: OnDone
+    ) => Effect.Effect<unknown, ServerRequestFailed>
+    /** Returns the tool's result. Sets no time limit. */
+    readonly toolCall: (
+      agent: CallAgent,
+      body: ToolCallRequest,
+      onDone?: OnDone
+    ) => Effect.Effect<unknown, ServerRequestFailed>
     readonly transcriptUpdated: (
       agent: CallAgent,
       body: TranscriptUpdatedRequest,
-      tell?: Tell
-    ) => Effect.Effect<void, CallbackFailed>
+      onDone?: OnDone
+    ) => Effect.Effect<void, ServerRequestFailed>
   }
 >() {
-  static readonly layer: Layer.Layer<Callbacks, never, UrlSafety> = Layer.scoped(
-    Callbacks,
+  static readonly layer: Layer.Layer<AgentServerClient, never, UrlSafety> = Layer.scoped(
+    AgentServerClient,
     Effect.gen(function* () {
       const safety = yield* UrlSafety
       const agent = yield* Effect.acquireRelease(
         Effect.sync(() => new Agent({ connect: safety.connector({ timeout: 5_000 }), pipelining: 1 })),
         (agent) => Effect.promise(() => agent.destroy())
       )
-      const post = (to: CallAgent, body: CallbackBody, trace: ExchangeTrace): Effect.Effect<string, CallbackFailed> =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => exchange(agent, to, body, Math.floor(now / 1000), trace))
+      const post = (
+        to: CallAgent,
+        body: RequestBody,
+        trace: RequestTrace
+      ): Effect.Effect<string, ServerRequestFailed> =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => request(agent, to, body, Math.floor(now / 1000), trace))
 
       return {
-        callStarted: (to, body, tell) =>
-          traced(body.event, (trace) => within(callStartedMs, Effect.flatMap(post(to, body, trace), json)), tell),
-        toolCall: (to, body, tell) =>
-          traced(body.event, (trace) => Effect.flatMap(Effect.flatMap(post(to, body, trace), json), toolResult), tell),
-        transcriptUpdated: (to, body, tell) =>
-          traced(body.event, (trace) => within(transcriptMs, Effect.asVoid(post(to, body, trace))), tell)
+        callStarted: (to, body, onDone) =>
+          traced(body.event, (trace) => within(callStartedMs, Effect.flatMap(post(to, body, trace), json)), onDone),
+        toolCall: (to, body, onDone) =>
+          traced(
+            body.event,
+            (trace) => Effect.flatMap(Effect.flatMap(post(to, body, trace), json), toolResult),
+            onDone
+          ),
+        transcriptUpdated: (to, body, onDone) =>
+          traced(body.event, (trace) => within(transcriptMs, Effect.asVoid(post(to, body, trace))), onDone)
       }
     })
   )
 }
 
-const within = <A>(ms: number, effect: Effect.Effect<A, CallbackFailed>): Effect.Effect<A, CallbackFailed> =>
+const within = <A>(ms: number, effect: Effect.Effect<A, ServerRequestFailed>): Effect.Effect<A, ServerRequestFailed> =>
   Effect.timeoutFail(effect, {
     duration: ms,
-    onTimeout: () => new CallbackFailed({ reason: `no answer within ${ms / 1000} seconds` })
+    onTimeout: () => new ServerRequestFailed({ reason: `no answer within ${ms / 1000} seconds` })
   })
 
 /** `X-Svc-Signature`: over the raw body, with the agent's server secret. */
 const signature = (secret: string, body: string): string =>
   `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
 
-const exchange = (
+const request = (
   client: Agent,
   to: CallAgent,
-  body: CallbackBody,
+  body: RequestBody,
   unixSeconds: number,
-  trace: ExchangeTrace
-): Effect.Effect<string, CallbackFailed> =>
-  Effect.async<string, CallbackFailed>((resume) => {
-    const fail = (reason: string) => resume(Effect.fail(new CallbackFailed({ reason })))
+  trace: RequestTrace
+): Effect.Effect<string, ServerRequestFailed> =>
+  Effect.async<string, ServerRequestFailed>((resume) => {
+    const fail = (reason: string) => resume(Effect.fail(new ServerRequestFailed({ reason })))
     const raw = JSON.stringify(body)
     trace.request = raw
     let url: URL
@@ -96,7 +108,7 @@ const exchange = (
       return
     }
     let controller: Dispatcher.DispatchController | undefined
-    let unwanted: Error | undefined
+    let givenUp: Error | undefined
     const chunks: Array<Buffer> = []
     let size = 0
     let status = 0
@@ -122,8 +134,8 @@ const exchange = (
       {
         onRequestStart: (c) => {
           controller = c
-          // It was given up while the connection was being made.
-          if (unwanted !== undefined) c.abort(unwanted)
+          // Given up while connecting.
+          if (givenUp !== undefined) c.abort(givenUp)
         },
         onResponseStart: (_, code) => {
           status = code
@@ -145,19 +157,19 @@ const exchange = (
       }
     )
     return Effect.sync(() => {
-      unwanted = new Error("not wanted any more")
-      controller?.abort(unwanted)
+      givenUp = new Error("given up")
+      controller?.abort(givenUp)
     })
   })
 
-const json = (answer: string): Effect.Effect<unknown, CallbackFailed> =>
+const json = (answer: string): Effect.Effect<unknown, ServerRequestFailed> =>
   Effect.try({
     try: (): unknown => JSON.parse(answer),
-    catch: () => new CallbackFailed({ reason: "the answer is not JSON" })
+    catch: () => new ServerRequestFailed({ reason: "the answer is not JSON" })
   })
 
-const toolResult = (answer: unknown): Effect.Effect<unknown, CallbackFailed> =>
+const toolResult = (answer: unknown): Effect.Effect<unknown, ServerRequestFailed> =>
   Effect.mapBoth(Schema.decodeUnknown(ToolCallAnswer)(answer, { exact: true }), {
-    onFailure: () => new CallbackFailed({ reason: "the answer to tool.call has no result" }),
+    onFailure: () => new ServerRequestFailed({ reason: "the answer to tool.call has no result" }),
     onSuccess: ({ result }) => result
   })

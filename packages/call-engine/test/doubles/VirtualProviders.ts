@@ -7,9 +7,9 @@ import { Providers } from "@svc/providers/Providers"
 import type { SpeechEvent, SpeechToText } from "@svc/providers/SpeechToText"
 import { ConfigProvider, type Context, type Duration, Effect, FiberSet, Layer } from "effect"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
-import * as CallSession from "../../src/session/CallSession.ts"
-import { sessionServices } from "../../src/session/SessionServices.ts"
-import { configuration } from "../Engine.ts"
+import { phoneServices } from "../../src/session/PhoneServices.ts"
+import * as PhoneSession from "../../src/session/PhoneSession.ts"
+import { configuration } from "./Engine.ts"
 import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
 
 /** Whole calls in virtual time, with providers that a test makes misbehave. */
@@ -18,7 +18,7 @@ type Loaded = Context.Tag.Service<Providers>
 
 export interface VirtualCall {
   readonly log: Log
-  readonly session: CallSession.CallSession
+  readonly session: PhoneSession.PhoneSession
   /** Why the leg was hung up, each time. */
   readonly hangups: ReadonlyArray<string>
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
@@ -53,15 +53,15 @@ export const together = <A>(
       Effect.gen(function* () {
         const time = yield* VirtualTime
         const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
-        const services = yield* sessionServices((effect) => void background(effect))
+        const services = yield* phoneServices((effect) => void background(effect))
         const speak = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
         const wait = (duration: Duration.DurationInput) => Effect.asVoid(time.advance(duration))
         const calls = yield* Effect.forEach(ids, (id) =>
           Effect.gen(function* () {
             const phone = yield* caller
-            const session = yield* CallSession.make(services, {
+            const session = yield* PhoneSession.make(services, {
               id,
-              incoming: phone.incoming,
+              connection: phone.connection,
               agent,
               facts: { ...facts, ...services.facts },
               formats: [mulaw8k]

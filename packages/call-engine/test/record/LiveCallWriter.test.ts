@@ -8,12 +8,17 @@ import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Context, Deferred, Effect, Exit, FiberId, Layer, Logger, LogLevel, Schema, Scope } from "effect"
 import * as fc from "fast-check"
-import { Journal } from "../../src/record/Journal.ts"
+import { CallsRepo } from "../../src/record/CallsRepo.ts"
+import { JournalRepo } from "../../src/record/JournalRepo.ts"
+import { LiveCallWriter } from "../../src/record/LiveCallWriter.ts"
+import { ServerRequestsRepo } from "../../src/record/ServerRequestsRepo.ts"
 import { wellFormed } from "../../src/session/WellFormed.ts"
-import { until } from "../Engine.ts"
-import { fastClock } from "../FastClock.ts"
+import { until } from "../doubles/Engine.ts"
+import { fastClock } from "../doubles/FastClock.ts"
 
-const OnDatabase = Journal.layer.pipe(Layer.provideMerge(Outbox.layerWithoutDeliveries))
+const Repositories = Layer.mergeAll(CallsRepo.layer, JournalRepo.layer, ServerRequestsRepo.layer)
+const Writer = LiveCallWriter.layer.pipe(Layer.provide(Repositories))
+const OnDatabase = Writer.pipe(Layer.provideMerge(Outbox.layerWithoutDeliveries))
 
 const newCall = (publicId: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -56,7 +61,7 @@ const back = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`alter table call_j
 /** A journal on a database of its own. */
 const test = (
   name: string,
-  body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Outbox | Journal | Scope.Scope>
+  body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Outbox | LiveCallWriter | Scope.Scope>
 ) =>
   it.scopedLive(name, () =>
     body().pipe(
@@ -67,11 +72,11 @@ const test = (
 
 test("inputs and events of many calls are written in the order in which they happened", () =>
   Effect.gen(function* () {
-    const journal = yield* Journal
+    const { events, journal } = yield* LiveCallWriter
     const ids = [yield* newCall("call_a"), yield* newCall("call_b")]
     for (let n = 0; n < 500; n++) {
       for (const id of ids) journal.append({ call_id: id, seq: n, input: input(n), commands: `c${n}` }, n % 50 === 0)
-      journal.emit(event(String(n)))
+      events.emit(event(String(n)))
       if (n % 100 === 0) yield* Effect.sleep("5 millis")
     }
     yield* journal.flush
@@ -82,7 +87,7 @@ test("inputs and events of many calls are written in the order in which they hap
 
 test("what comes back of an input is the same to the letter as what went in", () =>
   Effect.gen(function* () {
-    const journal = yield* Journal
+    const { journal } = yield* LiveCallWriter
     const sql = yield* SqlClient.SqlClient
     const id = yield* newCall("call_order")
     const values = fc.sample(fc.jsonValue({ maxDepth: 4 }), { numRuns: 200, seed: 7 })
@@ -99,7 +104,7 @@ test("what comes back of an input is the same to the letter as what went in", ()
 
 test("nobody has to ask: a turn is written at once, the rest soon", () =>
   Effect.gen(function* () {
-    const journal = yield* Journal
+    const { journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
     journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, false)
     yield* until(seqs(id), (found) => found.length === 1)
@@ -110,12 +115,12 @@ test("nobody has to ask: a turn is written at once, the rest soon", () =>
 test("an answered call is marked so once, and never when it is over already", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const journal = yield* Journal
+    const { answered, journal } = yield* LiveCallWriter
     const [ringing, over] = [yield* newCall("call_a"), yield* newCall("call_b")]
     yield* sql`update calls set status = 'failed', ended_at = now() where id = ${over}`
     const answered_at = new Date("2026-01-01T00:00:01.500Z")
     for (const call_id of [ringing, over]) {
-      journal.answered({ call_id, answered_at, metadata: { a: "x\0y" }, recording_enabled: true })
+      answered.mark({ call_id, answered_at, metadata: { a: "x\0y" }, recording_enabled: true })
     }
     yield* journal.flush
     const rows = yield* sql`select status, answered_at, metadata, recording_enabled from calls order by id`
@@ -127,15 +132,15 @@ test("an answered call is marked so once, and never when it is over already", ()
 
 test("a row that the database refuses is left out, and holds up nothing else", () =>
   Effect.gen(function* () {
-    const journal = yield* Journal
+    const { events, journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
     journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, false)
     // No such call.
     journal.append({ call_id: 999_999, seq: 0, input: facts, commands: "" }, false)
     journal.append({ call_id: id, seq: 1, input: input(1), commands: "" }, false)
-    journal.emit(event("1"))
-    journal.emit({ ...event("2"), timestamp: "no time" })
-    journal.emit(event("3"))
+    events.emit(event("1"))
+    events.emit({ ...event("2"), timestamp: "no time" })
+    events.emit(event("3"))
     yield* journal.flush
     expect(yield* seqs(id)).toEqual([0, 1])
     expect(yield* actions).toEqual(["1", "3"])
@@ -143,7 +148,7 @@ test("a row that the database refuses is left out, and holds up nothing else", (
 
 test("a row that cannot even be written as JSON is left out, and holds up nothing else", () =>
   Effect.gen(function* () {
-    const journal = yield* Journal
+    const { journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
     const endless: Record<string, unknown> = {}
     endless["self"] = endless
@@ -160,7 +165,7 @@ test("a row that cannot even be written as JSON is left out, and holds up nothin
 test("a row that was written before is not written again", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const journal = yield* Journal
+    const { journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
     journal.append({ call_id: id, seq: 0, input: facts, commands: "first" }, false)
     yield* journal.flush
@@ -171,12 +176,12 @@ test("a row that was written before is not written again", () =>
 
 test("while the database is away everything is kept, and written in order when it is back", () =>
   Effect.gen(function* () {
-    const journal = yield* Journal
+    const { events, journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
     yield* away
     for (let n = 0; n < 50; n++) {
       journal.append({ call_id: id, seq: n, input: input(n), commands: "" }, true)
-      journal.emit(event(String(n)))
+      events.emit(event(String(n)))
       yield* Effect.sleep("4 millis")
     }
     expect(yield* actions).toEqual([])
@@ -190,7 +195,7 @@ test("while the database is away everything is kept, and written in order when i
 test("connections that break are made again", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const journal = yield* Journal
+    const { journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
     for (let n = 0; n < 20; n++) {
       journal.append({ call_id: id, seq: n, input: input(n), commands: "" }, true)
@@ -208,13 +213,13 @@ it.scopedLive("what another node settled while the database was away is not writ
   const logger = Logger.make(() => Deferred.unsafeDone(complained, Effect.void))
   return Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const journal = yield* Journal
+    const { events, journal } = yield* LiveCallWriter
     const lost = yield* newCall(facts.call_id)
     const ours = yield* newCall("call_b")
     yield* away
     for (const call_id of [lost, ours]) journal.append({ call_id, seq: 0, input: input(1), commands: "" }, true)
-    journal.emit(event("1"))
-    journal.emit({ ...event("2"), call_id: yield* Schema.decode(CallId)("call_000000000000000000000002") })
+    events.emit(event("1"))
+    events.emit({ ...event("2"), call_id: yield* Schema.decode(CallId)("call_000000000000000000000002") })
     yield* Deferred.await(complained)
     yield* sql`update calls set status = 'failed', ended_at = now() where id = ${lost}`
     yield* back
@@ -247,11 +252,11 @@ it.scopedLive("a batch that was written although its answer was lost is not writ
         }).pipe(Effect.orDie)
     }
     yield* Effect.gen(function* () {
-      const journal = yield* Journal
+      const { events, journal } = yield* LiveCallWriter
       journal.append({ call_id: call, seq: 0, input: input(1), commands: "" }, true)
-      journal.emit(event("1"))
+      events.emit(event("1"))
       yield* journal.flush
-    }).pipe(Effect.provide(Journal.layer), Effect.provideService(Outbox, flaky))
+    }).pipe(Effect.provide(Writer), Effect.provideService(Outbox, flaky))
     expect(lost).toBe(true)
     expect(yield* actions).toEqual(["1"])
   }).pipe(
@@ -265,7 +270,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("at the end of the proc
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const built = Layer.build(Layer.fresh(OnDatabase.pipe(Layer.provide(Layer.setClock(fastClock(times))))))
-      return { scope, journal: Context.get(yield* Scope.extend(built, scope), Journal) }
+      return { scope, journal: Context.get(yield* Scope.extend(built, scope), LiveCallWriter).journal }
     })
 
   it.scoped("what came last is written", () =>

@@ -5,14 +5,14 @@ import { facts } from "@svc/conversation/testing/Script"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { Clock, ConfigProvider, Effect, Fiber, Layer, type Scope } from "effect"
-import type { CallbackExchange } from "../../src/agent-server/CallbackExchange.ts"
-import { Callbacks, callStartedMs } from "../../src/agent-server/Callbacks.ts"
-import * as CustomerServer from "../CustomerServer.ts"
-import { until } from "../Engine.ts"
-import { fastClock } from "../FastClock.ts"
+import { AgentServerClient, callStartedMs } from "../../src/agent-server/AgentServerClient.ts"
+import type { ServerRequest } from "../../src/agent-server/ServerRequest.ts"
+import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
+import { until } from "../doubles/Engine.ts"
+import { fastClock } from "../doubles/FastClock.ts"
 
 const callbacks = (allowPrivate = true, resolver = Resolver.layer) =>
-  Callbacks.layer.pipe(
+  AgentServerClient.layer.pipe(
     Layer.provide(UrlSafety.layer),
     Layer.provide(resolver),
     Layer.provide(
@@ -65,20 +65,20 @@ const turn = {
 
 const ask = (answer: (res: http.ServerResponse) => void) =>
   Effect.gen(function* () {
-    const server = yield* CustomerServer.start(() => ({ write: answer }))
-    const service = yield* Callbacks
+    const server = yield* AgentServerDouble.start(() => ({ write: answer }))
+    const service = yield* AgentServerClient
     return yield* Effect.either(service.callStarted(agent(server.url), started))
   })
 
 /** On the real clock: what is timed here is real HTTP. */
-const live = (name: string, body: () => Effect.Effect<void, unknown, Callbacks | Scope.Scope>) =>
+const live = (name: string, body: () => Effect.Effect<void, unknown, AgentServerClient | Scope.Scope>) =>
   it.scopedLive(name, () => body().pipe(Effect.provide(callbacks())))
 
 describe("a request to the agent's server", () => {
   live("is a signed POST of JSON that says which call and event it is about, and when", () =>
     Effect.gen(function* () {
-      const server = yield* CustomerServer.start(() => ({ json: { result: { n: 1 } } }))
-      const service = yield* Callbacks
+      const server = yield* AgentServerDouble.start(() => ({ json: { result: { n: 1 } } }))
+      const service = yield* AgentServerClient
       const to = agent(`${server.url}?tenant=7`)
       const before = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       expect(yield* service.callStarted(to, started)).toEqual({ result: { n: 1 } })
@@ -91,7 +91,7 @@ describe("a request to the agent's server", () => {
         expect(headers["user-agent"]).toBe("Svc-API/1.0")
         expect(headers["x-call-id"]).toBe(facts.call_id)
         expect(headers["x-svc-event"]).toBe(event)
-        expect(headers["x-svc-signature"]).toBe(CustomerServer.sign("s3cret", raw))
+        expect(headers["x-svc-signature"]).toBe(AgentServerDouble.sign("s3cret", raw))
         expect(Number(headers["content-length"])).toBe(Buffer.byteLength(raw))
         expect(Number(headers["x-svc-timestamp"])).toBeGreaterThanOrEqual(before)
         expect(Number(headers["x-svc-timestamp"])).toBeLessThanOrEqual((yield* Clock.currentTimeMillis) / 1000)
@@ -158,8 +158,8 @@ describe("a request to the agent's server", () => {
 
   live("that is given up is closed", () =>
     Effect.gen(function* () {
-      const server = yield* CustomerServer.start(() => undefined)
-      const service = yield* Callbacks
+      const server = yield* AgentServerDouble.start(() => undefined)
+      const service = yield* AgentServerClient
       const fiber = yield* Effect.fork(service.toolCall(agent(server.url), toolCall))
       yield* until(
         Effect.sync(() => server.received.length),
@@ -172,8 +172,8 @@ describe("a request to the agent's server", () => {
 
   live("that is given up before it was sent is never sent", () =>
     Effect.gen(function* () {
-      const server = yield* CustomerServer.start(() => ({ json: { result: 1 } }))
-      const service = yield* Callbacks
+      const server = yield* AgentServerDouble.start(() => ({ json: { result: 1 } }))
+      const service = yield* AgentServerClient
       const fiber = yield* Effect.fork(service.toolCall(agent(server.url), toolCall))
       // The request is handed over now; its connection is not there yet.
       yield* Effect.yieldNow()
@@ -186,9 +186,9 @@ describe("a request to the agent's server", () => {
 
   live("is told of when it is over, with what was sent and what came back", () =>
     Effect.gen(function* () {
-      const service = yield* Callbacks
-      const told: Array<CallbackExchange> = []
-      const tell = (exchange: CallbackExchange): void => void told.push(exchange)
+      const service = yield* AgentServerClient
+      const told: Array<ServerRequest> = []
+      const tell = (exchange: ServerRequest): void => void told.push(exchange)
       const long = `"${"\u{1F600}".repeat(9000)}"`
       for (const write of [
         (res: http.ServerResponse) => void res.end(`{"result": 1}`),
@@ -196,7 +196,7 @@ describe("a request to the agent's server", () => {
         (res: http.ServerResponse) => void res.end(long),
         (res: http.ServerResponse) => void res.socket?.destroy()
       ]) {
-        const server = yield* CustomerServer.start(() => ({ write }))
+        const server = yield* AgentServerDouble.start(() => ({ write }))
         yield* Effect.ignore(service.toolCall(agent(server.url), toolCall, tell))
       }
       expect(told.map(({ error, event, request, status }) => [event, JSON.parse(request), status, error])).toEqual([
@@ -214,9 +214,9 @@ describe("a request to the agent's server", () => {
 
   live("is told of as given up when nobody waits for it any more", () =>
     Effect.gen(function* () {
-      const server = yield* CustomerServer.start(() => undefined)
-      const service = yield* Callbacks
-      const told: Array<CallbackExchange> = []
+      const server = yield* AgentServerDouble.start(() => undefined)
+      const service = yield* AgentServerClient
+      const told: Array<ServerRequest> = []
       const asked = service.toolCall(agent(server.url), toolCall, (exchange) => void told.push(exchange))
       const fiber = yield* Effect.fork(asked)
       yield* until(
@@ -230,11 +230,11 @@ describe("a request to the agent's server", () => {
 
   live("to a tool needs a result, which may be null", () =>
     Effect.gen(function* () {
-      const service = yield* Callbacks
+      const service = yield* AgentServerClient
       const answers: ReadonlyArray<unknown> = [{ result: null }, {}, [], null, "x", { Result: 1 }]
       const results = yield* Effect.forEach(answers, (json) =>
         Effect.flatMap(
-          CustomerServer.start(() => ({ json })),
+          AgentServerDouble.start(() => ({ json })),
           ({ url }) => Effect.either(service.toolCall(agent(url), toolCall))
         )
       )
@@ -247,7 +247,7 @@ describe("a request to the agent's server", () => {
 
   live("to what is no URL fails", () =>
     Effect.gen(function* () {
-      const service = yield* Callbacks
+      const service = yield* AgentServerClient
       const result = yield* Effect.either(service.callStarted(agent("not a url"), started))
       expect(result).toMatchObject({ left: { reason: "server_url is not a URL" } })
     })
@@ -255,8 +255,8 @@ describe("a request to the agent's server", () => {
 
   it.scopedLive("never reaches a private address, unless that is allowed", () =>
     Effect.gen(function* () {
-      const server = yield* CustomerServer.start(() => ({ json: {} }))
-      const service = yield* Callbacks
+      const server = yield* AgentServerDouble.start(() => ({ json: {} }))
+      const service = yield* AgentServerClient
       const { port } = new URL(server.url)
       for (const host of ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "10.0.0.1", "0x7f.1"]) {
         for (const scheme of ["http", "https"]) {
@@ -274,8 +274,8 @@ describe("a request to the agent's server", () => {
 
   it.scopedLive("never reaches a name that turned inward since it was stored", () =>
     Effect.gen(function* () {
-      const server = yield* CustomerServer.start(() => ({ json: {} }))
-      const service = yield* Callbacks
+      const server = yield* AgentServerDouble.start(() => ({ json: {} }))
+      const service = yield* AgentServerClient
       const { port } = new URL(server.url)
       const result = yield* Effect.either(service.callStarted(agent(`https://rebind.example:${port}/`), started))
       expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
@@ -294,11 +294,11 @@ describe("a request to the agent's server", () => {
 
   live("is not sent on to where the server redirects it", () =>
     Effect.gen(function* () {
-      const elsewhere = yield* CustomerServer.start(() => ({ json: { result: 1 } }))
-      const server = yield* CustomerServer.start(() => ({
+      const elsewhere = yield* AgentServerDouble.start(() => ({ json: { result: 1 } }))
+      const server = yield* AgentServerDouble.start(() => ({
         write: (res) => void res.writeHead(308, { location: elsewhere.url }).end()
       }))
-      const service = yield* Callbacks
+      const service = yield* AgentServerClient
       for (const asked of [
         service.callStarted(agent(server.url), started),
         service.toolCall(agent(server.url), toolCall)
@@ -312,8 +312,8 @@ describe("a request to the agent's server", () => {
   it.scopedLive("waits no longer than it may: 5 seconds for call.started", () =>
     Effect.gen(function* () {
       expect(callStartedMs).toBe(5000)
-      const server = yield* CustomerServer.start(() => undefined)
-      const service = yield* Callbacks
+      const server = yield* AgentServerDouble.start(() => undefined)
+      const service = yield* AgentServerClient
       // Its clock runs fifty times as fast.
       const result = yield* Effect.either(service.callStarted(agent(server.url), started)).pipe(
         Effect.withClock(fastClock(50))

@@ -2,9 +2,9 @@ import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
 import { Projects } from "@svc/auth/Projects"
 import { Effect, Layer } from "effect"
-import { CallsOfDeletedProjects } from "../src/CallEngineSlice.ts"
-import { Base, configuration, dial, Engine, line, until } from "./Engine.ts"
-import * as Record from "./Record.ts"
+import { CallsOfDeletedProjects } from "../../src/CallEngineSlice.ts"
+import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import * as Record from "../doubles/Record.ts"
 
 const Test = CallsOfDeletedProjects.pipe(Layer.provideMerge(Engine), Layer.provideMerge(Base))
 

@@ -9,8 +9,9 @@ import { pcmToMulaw } from "@svc/providers/G711"
 import { Providers } from "@svc/providers/Providers"
 import type { CallEvent, CallLeg, IncomingCall, TransferState } from "@svc/providers/Telephony"
 import { Effect, Layer } from "effect"
-import { Callbacks } from "../../src/agent-server/Callbacks.ts"
-import { Journal, type JournalRow } from "../../src/record/Journal.ts"
+import { AgentServerClient } from "../../src/agent-server/AgentServerClient.ts"
+import type { JournalRow } from "../../src/record/JournalRepo.ts"
+import { LiveCallWriter } from "../../src/record/LiveCallWriter.ts"
 import { Recorder } from "../../src/recording/Recorder.ts"
 import { CallMessages, type MessageFailed } from "../../src/session/CallMessages.ts"
 
@@ -49,16 +50,15 @@ export interface VirtualServer {
 /** A journal in memory, and the customer's server. */
 export const memory = (log: Log, server: VirtualServer) =>
   Layer.mergeAll(
-    Layer.succeed(Journal, {
-      append: (row) => void log.rows.push(row),
-      emit: (event) => void log.events.push(event),
-      answered: () => {},
-      exchange: () => {},
-      flush: Effect.void
+    Layer.succeed(LiveCallWriter, {
+      journal: { append: (row) => void log.rows.push(row), flush: Effect.void },
+      events: { emit: (event) => void log.events.push(event) },
+      answered: { mark: () => {} },
+      serverRequests: { add: () => {} }
     }),
     Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),
     Layer.succeed(CallMessages, { send: (_, __, sms) => server.sendSms?.(sms) ?? Effect.succeed("sms_1") }),
-    Layer.succeed(Callbacks, {
+    Layer.succeed(AgentServerClient, {
       callStarted: (_, body) => server.callStarted(body),
       toolCall: (_, body) => server.toolCall(body),
       transcriptUpdated: (_, body) => Effect.sync(() => void log.told.push(`${body.role}: ${body.content}`))
@@ -85,7 +85,7 @@ export const caller = Effect.gen(function* () {
     hangup: (reason) => void hangups.push(reason),
     transferBlind: (target) => void transfers.push(target)
   }
-  const incoming: IncomingCall = {
+  const connection: IncomingCall = {
     id: "1",
     from: facts.from,
     to: facts.to ?? "",
@@ -131,5 +131,5 @@ export const caller = Effect.gen(function* () {
   })
   const progress = (state: TransferState) => Effect.sync(() => listener({ _tag: "TransferProgress", state }))
   const hangup = Effect.sync(() => listener({ _tag: "Ended", cause: "hangup" }))
-  return { incoming, leg, say, beep, press, progress, hangup, hangups, transfers, frames: () => frames }
+  return { connection, leg, say, beep, press, progress, hangup, hangups, transfers, frames: () => frames }
 })

@@ -3,48 +3,48 @@ import { Clock, Effect, Exit } from "effect"
 /** Characters of a body that are kept. */
 const keptCharacters = 16_384
 
-/** One request to an agent's server, and what came of it; for people who look into the call. */
-export interface CallbackExchange {
+/** A completed request to an agent's server, for the debug page. */
+export interface ServerRequest {
   readonly event: string
   /** Unix milliseconds. */
   readonly started_at: number
-  /** Milliseconds until the answer was there, or the request was given up. */
+  /** Milliseconds until the answer had arrived or the request was given up. */
   readonly duration_ms: number
-  /** The answer's status; null when there was none. */
+  /** The answer's status; null without an answer. */
   readonly status: number | null
   /** Why there is no usable answer, or null. */
   readonly error: string | null
-  /** Bodies as they were sent and received, cut to {@link keptCharacters}. */
+  /** Bodies as sent and received, cut to {@link keptCharacters}. */
   readonly request: string
   readonly response: string | null
 }
 
-/** What is known of an exchange while it goes on; filled by who carries it out. */
-export interface ExchangeTrace {
+/** What is known of a request that is in progress. */
+export interface RequestTrace {
   request: string
   status: number | null
   response: string | null
 }
 
-/** A database takes no NUL, and no halves of characters, which a cut also makes. */
+/** Text columns take neither NUL nor halves of surrogate pairs, which cutting also makes. */
 const kept = (body: string): string =>
   (body.length <= keptCharacters ? body : `${body.slice(0, keptCharacters)}… (${body.length} characters)`).replace(
     /[\0\p{Surrogate}]/gu,
     "\uFFFD"
   )
 
-/** Tells of an exchange when it is over, however it ended. */
+/** Carries out a request, which fills in the trace, and reports it to `onDone`, however it ended. */
 export const traced = <A, E extends { readonly reason: string }>(
   event: string,
-  carryOut: (trace: ExchangeTrace) => Effect.Effect<A, E>,
-  tell: (exchange: CallbackExchange) => void = () => {}
+  carryOut: (trace: RequestTrace) => Effect.Effect<A, E>,
+  onDone: (request: ServerRequest) => void = () => {}
 ): Effect.Effect<A, E> =>
   Effect.flatMap(Clock.currentTimeMillis, (started_at) => {
-    const trace: ExchangeTrace = { request: "", status: null, response: null }
+    const trace: RequestTrace = { request: "", status: null, response: null }
     return carryOut(trace).pipe(
       Effect.onExit((exit) =>
         Effect.map(Clock.currentTimeMillis, (now) =>
-          tell({
+          onDone({
             event,
             started_at,
             duration_ms: now - started_at,

@@ -6,60 +6,60 @@ import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Effect, type Scope } from "effect"
 import { CallMedia } from "../media/CallMedia.ts"
 import type { CallRecording } from "../recording/Recorder.ts"
-import type { Feed } from "./Feed.ts"
-import { KeyPresses } from "./KeyPresses.ts"
-import * as Ears from "./Recognition.ts"
-import type { SessionServices } from "./SessionServices.ts"
-import * as Speaker from "./SpeechOutput.ts"
+import type { Feed } from "./ConversationServices.ts"
+import { DtmfDeduplicator } from "./DtmfDeduplicator.ts"
+import type { PhoneServices } from "./PhoneServices.ts"
+import * as Recognition from "./Recognition.ts"
+import * as SpeechOutput from "./SpeechOutput.ts"
 
-/** An answered call leg with what hears and speaks on it. */
-export interface Line {
-  /** Opens a recognizer, in place of a former one. */
-  readonly listen: Ears.Ears["listen"]
-  /** Asks the recognizer for its last words. */
+/** An answered call leg with its media, speech-to-text and text-to-speech. */
+export interface AnsweredLeg {
+  /** Opens speech-to-text, in place of a former session. */
+  readonly listen: Recognition.Recognition["listen"]
+  /** Asks speech-to-text for its last words. */
   readonly stopListening: () => void
   readonly speak: (command: CommandOf<"Speak">) => void
-  /** Silences the agent at once, also what the network still holds, and tells what had been played. */
-  readonly silence: () => void
-  /** What happens on the leg comes in here. */
-  readonly onLeg: (event: CallEvent) => void
+  /** Stops the agent's speech at once, what the network buffers included, and feeds back what was played. */
+  readonly stopSpeaking: () => void
+  /** Takes the events of the leg. */
+  readonly onEvent: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
-  /** Asks the network to hand the caller over; what it says to that is told. */
+  /** Asks the network to transfer the caller; its progress is fed back. */
   readonly transfer: (destination: string) => void
-  /** The caller is with somebody else: nothing is heard or spoken here any more. The leg stays, for its end. */
-  readonly leave: () => void
-  /** Ends the leg; nothing is spoken any more. */
+  /** The caller was transferred: stops hearing and speaking. The leg stays open until the hang-up. */
+  readonly detach: () => void
+  /** Ends the leg and all audio. */
   readonly hangup: CallLeg["hangup"]
 }
 
-/** How often at least it is told that the caller speaks on; well within the time after which a turn counts as over. */
-const goingOnMs = 1500
+/** How often at least partials are fed while the caller keeps speaking, in milliseconds; well below the end-of-turn limit. */
+const partialEveryMs = 1500
 
-/** Brings a leg to life; all of it ends with the scope. */
+/** Connects a leg to the conversation; everything ends with the scope. */
 export const connect = (options: {
   readonly callId: string
   readonly leg: CallLeg
-  readonly services: SessionServices
+  readonly services: PhoneServices
   readonly feed: Feed
   /** The call's time, in milliseconds. */
   readonly now: () => number
-  /** Whether words that are not final yet would change anything. */
-  readonly heedsPartial: () => boolean
-  /** We placed the call: what is said before `listen` is heard too, and beeps are. */
+  /** Whether a partial would change a decision now. */
+  readonly needsPartials: () => boolean
+  /** We placed the call: speech before `listen` is recognized too, and voicemail beeps are. */
   readonly isOutbound: boolean
-  /** Whether a beep would change anything. */
-  readonly heedsBeep: () => boolean
-}): Effect.Effect<Line, never, Scope.Scope> =>
+  /** Whether a beep would change a decision now. */
+  readonly needsBeep: () => boolean
+}): Effect.Effect<AnsweredLeg, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { callId, feed, leg, now, services } = options
     const { sampleRate } = leg.format
-    const presses = new KeyPresses()
+    const digits = new DtmfDeduplicator()
     let lastPartial = ""
-    /** The words that were told last, and when: who speaks on and on is not done, however long no word is final. */
-    let told = { text: "", at: 0 }
-    const tellPartial = (text: string): void => {
-      told = { text, at: now() }
+    /** The last partial that was fed, and when: partials show that the caller still speaks while no word is final. */
+    let fed = { text: "", at: 0 }
+    const feedPartial = (text: string): void => {
+      fed = { text, at: now() }
       feed({ _tag: "CallerPartial", text })
     }
     let beep = options.isOutbound ? new Beep(sampleRate) : undefined
@@ -69,28 +69,28 @@ export const connect = (options: {
       wheel: services.ticker.wheel,
       now: services.ticker.now,
       send: leg.send,
-      detector: services.detector(sampleRate),
+      detector: services.voiceActivity(sampleRate),
       listener: {
         onFrame: (frame) => {
-          ears.hear(frame)
+          recognition.push(frame)
           if (beep === undefined) return
-          if (!options.heedsBeep()) beep = undefined
+          if (!options.needsBeep()) beep = undefined
           else if (beep.push(frame)) feed({ _tag: "BeepHeard" })
         },
         onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
         onStarted: (id) => {
-          const voice = speaker.timesOf(id)
+          const voice = speech.timesOf(id)
           feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })
         },
         onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
       }
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => media.stop()))
-    const speaker = yield* Speaker.make({
+    const speech = yield* SpeechOutput.make({
       callId,
       media,
       sampleRate,
-      voiceFor: services.voiceFor,
+      chooseVoice: services.chooseVoice,
       onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
       now
     })
@@ -98,16 +98,16 @@ export const connect = (options: {
     const onSpeech = (event: SpeechEvent): void => {
       switch (event._tag) {
         case "SpeechStarted":
-          // The voice detector is sooner.
+          // The voice activity detector is faster.
           return
         case "Partial":
           lastPartial = event.text
-          if (options.heedsPartial() || (lastPartial !== told.text && now() - told.at >= goingOnMs))
-            tellPartial(lastPartial)
+          if (options.needsPartials() || (lastPartial !== fed.text && now() - fed.at >= partialEveryMs))
+            feedPartial(lastPartial)
           return
         case "Final":
           lastPartial = ""
-          told = { text: "", at: now() }
+          fed = { text: "", at: now() }
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":
@@ -116,52 +116,54 @@ export const connect = (options: {
           return
       }
     }
-    const ears = yield* Ears.make({
+    const recognition = yield* Recognition.make({
       callId,
-      recognizers: services.providers.speechToText,
+      providers: services.speechToText,
       sampleRate,
-      fromTheStart: options.isOutbound,
+      bufferBeforeListen: options.isOutbound,
       onEvent: onSpeech,
       onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
       onFinished: () => feed({ _tag: "RecognizerFinished" })
     })
 
-    /** The other side is gone: what it heard and said until now is told first. */
-    const gone = (how: UntimedInput): void => {
+    /** The caller is gone: feeds the words spoken and the speech played until now, then the end. */
+    const onEnded = (end: UntimedInput): void => {
       if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
-      const cuts = speaker.stop()
+      const cuts = speech.stop()
       if (cuts.length > 0) feed({ _tag: "SpeechCleared", cuts: [...cuts] })
-      feed(how)
+      feed(end)
     }
 
-    const onLeg = (event: CallEvent): void => {
+    const onEvent = (event: CallEvent): void => {
       switch (event._tag) {
         case "Audio":
           media.receive(event.payload)
           return
         case "Dtmf":
-          if (presses.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
+          if (digits.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
           return
         case "TransferProgress":
           feed({ _tag: "TransferProgressed", state: event.state, reason: event.reason ?? null })
           return
         case "Ended":
-          gone(event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" })
+          onEnded(
+            event.cause === "hangup" ? { _tag: "CallerHungUp" } : { _tag: "LegFailed", reason: event.reason ?? "" }
+          )
           return
       }
     }
 
     return {
-      listen: ears.listen,
+      listen: recognition.listen,
       stopListening: () => {
-        // Should the recognizer hang, these words are the last.
+        // If speech-to-text hangs, these are the caller's last words.
         if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
-        ears.finish()
+        recognition.finish()
       },
-      speak: speaker.speak,
-      onLeg,
-      silence: () => {
-        const cuts = speaker.stop()
+      speak: speech.speak,
+      onEvent,
+      stopSpeaking: () => {
+        const cuts = speech.stop()
         leg.clear()
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },
@@ -171,13 +173,13 @@ export const connect = (options: {
         else
           feed({ _tag: "TransferProgressed", state: "failed", reason: "this telephone network cannot transfer calls" })
       },
-      leave: () => {
+      detach: () => {
         media.stop()
-        ears.close()
+        recognition.close()
       },
       hangup: (reason) => {
         leg.hangup(reason)
-        speaker.stop()
+        speech.stop()
         media.stop()
       }
     }

@@ -16,12 +16,12 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
-import * as CallEngineSlice from "../src/CallEngineSlice.ts"
-import { Ticker } from "../src/media/Ticker.ts"
-import { PublicUrl } from "../src/recording/PublicUrl.ts"
-import * as CustomerServer from "./CustomerServer.ts"
+import * as CallEngineSlice from "../../src/CallEngineSlice.ts"
+import { Ticker } from "../../src/media/Ticker.ts"
+import { PublicUrl } from "../../src/recording/PublicUrl.ts"
+import * as AgentServerDouble from "./AgentServerDouble.ts"
+import { MemoryStore } from "./MemoryStore.ts"
 import { Phone } from "./Phone.ts"
-import { MemoryStore } from "./recording/MemoryStore.ts"
 
 const settings = ConfigProvider.fromMap(
   new Map([
@@ -65,11 +65,11 @@ let numbers = 0
 
 /** An agent with its server and a number that nobody else has. */
 export const line = (
-  answer: (request: CustomerServer.Received) => CustomerServer.Answer,
+  answer: (request: AgentServerDouble.Received) => AgentServerDouble.Answer,
   options: { readonly serverUrl?: string; readonly recording?: boolean } = {}
 ) =>
   Effect.gen(function* () {
-    const server = yield* CustomerServer.start(answer)
+    const server = yield* AgentServerDouble.start(answer)
     const accounts = yield* Accounts
     const agents = yield* Agents
     const phoneNumbers = yield* PhoneNumbers

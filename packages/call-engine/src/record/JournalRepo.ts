@@ -1,0 +1,64 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { Facts, Input } from "@svc/conversation/Input"
+import { jsonbText } from "@svc/database/Jsonb"
+import { Context, Effect, Layer, Schema } from "effect"
+
+/** One row of a call's journal: an input, and a digest of the commands that `step` returned for it. */
+export interface JournalRow {
+  /** The call's numeric id. */
+  readonly call_id: number
+  /** From 0, without gaps; row 0 holds the call's facts. */
+  readonly seq: number
+  readonly input: Facts | Input
+  readonly commands: string
+}
+
+const StoredInput = Schema.Struct({
+  seq: Schema.Int,
+  input: Schema.Union(Facts, Input),
+  commands: Schema.String
+})
+export type StoredInput = typeof StoredInput.Type
+
+/** SQL of `call_journal`. */
+export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
+  JournalRepo,
+  {
+    /** Rows that exist already stay as they are. */
+    readonly insert: (rows: ReadonlyArray<JournalRow>) => Effect.Effect<void>
+    readonly has: (row: Pick<JournalRow, "call_id" | "seq">) => Effect.Effect<boolean>
+    /** The journal of a call, in order. `callId` is the numeric id. */
+    readonly ofCall: (callId: number) => Effect.Effect<ReadonlyArray<StoredInput>>
+  }
+>() {
+  static readonly layer: Layer.Layer<JournalRepo, never, SqlClient.SqlClient> = Layer.effect(
+    JournalRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ofCall = SqlSchema.findAll({
+        Request: Schema.Int,
+        Result: StoredInput,
+        execute: (call) => sql`select seq, input, commands from call_journal where call_id = ${call} order by seq`
+      })
+      return {
+        insert: (rows) =>
+          rows.length === 0
+            ? Effect.void
+            : sql`
+                insert into call_journal (call_id, seq, input, commands)
+                select * from unnest(
+                  ${rows.map((r) => r.call_id)}::bigint[],
+                  ${rows.map((r) => r.seq)}::int[],
+                  ${rows.map((r) => jsonbText(r.input))}::jsonb[],
+                  ${rows.map((r) => r.commands)}::text[])
+                on conflict do nothing`.pipe(Effect.asVoid, Effect.orDie),
+        has: ({ call_id, seq }) =>
+          sql`select 1 from call_journal where call_id = ${call_id} and seq = ${seq}`.pipe(
+            Effect.map((found) => found.length > 0),
+            Effect.orDie
+          ),
+        ofCall: (callId) => Effect.orDie(ofCall(callId))
+      }
+    })
+  )
+}

@@ -1,0 +1,115 @@
+import type { SqlClient } from "@effect/sql"
+import type { EventDraft } from "@svc/api/events/Event"
+import type { Outbox } from "@svc/database/Outbox"
+import { Context, Deferred, Effect, FiberId, Layer } from "effect"
+import type { AnsweredCall, CallsRepo } from "./CallsRepo.ts"
+import type { JournalRepo, JournalRow } from "./JournalRepo.ts"
+import { batchStore, emptyBatch } from "./LiveCallBatch.ts"
+import type { ServerRequestRow, ServerRequestsRepo } from "./ServerRequestsRepo.ts"
+
+/** The journal of live calls. */
+export interface Journal {
+  /** Synchronous: the media path must not wait. `urgent`: a turn is complete. */
+  readonly append: (row: JournalRow, urgent: boolean) => void
+  /** Completes when everything given to the writer so far is stored, not only journal rows. */
+  readonly flush: Effect.Effect<void>
+}
+
+/** The events of live calls. */
+export interface CallEvents {
+  readonly emit: (event: EventDraft) => void
+}
+
+/**
+ * Writes what live calls produce. One writer serves all calls of the process with one transaction per flush, at most
+ * {@link idleMs} behind, {@link urgentMs} after a turn. While the database is away, everything is kept and written in order
+ * when it is back. Nothing is written for a call that another node has settled.
+ */
+export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter")<
+  LiveCallWriter,
+  {
+    readonly journal: Journal
+    readonly events: CallEvents
+    readonly answered: { readonly mark: (call: AnsweredCall) => void }
+    /** For the debug page; also requests that complete after their call. */
+    readonly serverRequests: { readonly add: (row: ServerRequestRow) => void }
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    LiveCallWriter,
+    never,
+    SqlClient.SqlClient | Outbox | CallsRepo | JournalRepo | ServerRequestsRepo
+  > = Layer.scoped(
+    LiveCallWriter,
+    Effect.gen(function* () {
+      const store = yield* batchStore
+      const work = Effect.unsafeMakeLatch()
+      const urgent = Effect.unsafeMakeLatch()
+      let batch = emptyBatch()
+      let waiters: Array<Deferred.Deferred<void>> = []
+
+      const storeBatch = Effect.gen(function* () {
+        const taken = batch
+        const takenWaiters = waiters
+        batch = emptyBatch()
+        waiters = []
+        work.unsafeClose()
+        urgent.unsafeClose()
+        yield* store(taken)
+        for (const waiter of takenWaiters) yield* Deferred.succeed(waiter, undefined)
+      })
+      const loop = Effect.forever(
+        work.await.pipe(
+          Effect.zipRight(
+            Effect.raceFirst(Effect.sleep(idleMs), Effect.zipRight(urgent.await, Effect.sleep(urgentMs)))
+          ),
+          Effect.zipRight(storeBatch)
+        )
+      )
+      const flush = Effect.suspend(() => {
+        const stored = Deferred.unsafeMake<void>(FiberId.none)
+        waiters.push(stored)
+        work.unsafeOpen()
+        urgent.unsafeOpen()
+        return Deferred.await(stored)
+      })
+      yield* Effect.forkScoped(loop)
+      // The last batch is written before the database stops; a database that is away does not hold up the shutdown.
+      yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(flush), "5 seconds"))
+
+      return {
+        journal: {
+          append: (row, isUrgent) => {
+            batch.rows.push(row)
+            work.unsafeOpen()
+            if (isUrgent) urgent.unsafeOpen()
+          },
+          flush
+        },
+        events: {
+          emit: (event) => {
+            batch.events.push(event)
+            work.unsafeOpen()
+          }
+        },
+        answered: {
+          mark: (call) => {
+            batch.answered.push(call)
+            work.unsafeOpen()
+            urgent.unsafeOpen()
+          }
+        },
+        serverRequests: {
+          add: (row) => {
+            batch.serverRequests.push(row)
+            work.unsafeOpen()
+          }
+        }
+      }
+    })
+  )
+}
+
+/** How far the writer may be behind, and how soon a finished turn is written. */
+const idleMs = 200
+const urgentMs = 10

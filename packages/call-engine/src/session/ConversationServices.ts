@@ -1,0 +1,79 @@
+import type { Facts, UntimedInput } from "@svc/conversation/Input"
+import { Providers } from "@svc/providers/Providers"
+import { Config, type ConfigError, type Context, Effect, Runtime } from "effect"
+import { AgentServerClient } from "../agent-server/AgentServerClient.ts"
+import { type CallEvents, type Journal, LiveCallWriter } from "../record/LiveCallWriter.ts"
+import { CallMessages } from "./CallMessages.ts"
+import { speaksWith } from "./VoiceChoice.ts"
+
+/** Gives an input to the conversation. Synchronous; never throws. */
+export type Feed = (input: UntimedInput) => void
+
+/** What the sessions of the process share, whatever connects them to a caller. */
+export interface ConversationServices {
+  readonly agentServer: Context.Tag.Service<AgentServerClient>
+  readonly messages: Context.Tag.Service<CallMessages>
+  readonly journal: Journal
+  readonly events: CallEvents
+  readonly serverRequests: Context.Tag.Service<LiveCallWriter>["serverRequests"]
+  /** Language models in the order of preference. */
+  readonly models: Context.Tag.Service<Providers>["languageModel"]
+  /** The part of each call's facts that is the same for the whole process. */
+  readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms">
+  /** Whether some text-to-speech provider has the voice and speaks the language with it. */
+  readonly speaks: (voice: string, language: string) => boolean
+  /** Runs something that may outlive the call, but not the engine. */
+  readonly background: (effect: Effect.Effect<void>) => void
+  /** Logs a defect of ours. */
+  readonly report: (message: string, defect: unknown) => void
+}
+
+/** How long a caller waits for the model before the agent says a filler, in milliseconds; 0: no fillers. */
+const fillerMs: Config.Config<number> = Config.integer("SVC_FILLER_AFTER_MS").pipe(
+  Config.validate({
+    message: "must be 0, or milliseconds from 200 to 10000",
+    validation: (ms) => ms === 0 || (ms >= 200 && ms <= 10_000)
+  }),
+  Config.withDefault(0)
+)
+
+/** The services, from the loaded providers. `background` runs what may outlive a call. */
+export const conversationServices = (
+  background: (effect: Effect.Effect<void>) => void
+): Effect.Effect<
+  ConversationServices,
+  ConfigError.ConfigError,
+  Providers | AgentServerClient | CallMessages | LiveCallWriter
+> =>
+  Effect.gen(function* () {
+    const { languageModel, speechToText, textToSpeech } = yield* Providers
+    const writer = yield* LiveCallWriter
+    const filler_ms = yield* fillerMs
+    const runtime = yield* Effect.runtime<never>()
+    const [stt] = speechToText
+    if (stt === undefined || languageModel.length === 0) {
+      return yield* Effect.dieMessage("calls need plugins for speech-to-text and a language model")
+    }
+    return {
+      agentServer: yield* AgentServerClient,
+      messages: yield* CallMessages,
+      journal: writer.journal,
+      events: writer.events,
+      serverRequests: writer.serverRequests,
+      models: languageModel,
+      facts: {
+        endpointing: stt.capabilities.endpointing,
+        providers: {
+          recognizers: speechToText.map(({ capabilities }) => capabilities.endpointing),
+          models: languageModel.length,
+          voices: textToSpeech.length
+        },
+        ...(filler_ms === 0 ? {} : { filler_ms })
+      },
+      speaks: speaksWith(textToSpeech),
+      background,
+      report: (message, defect) => {
+        Runtime.runFork(runtime)(Effect.logError(message, defect))
+      }
+    }
+  })

@@ -1,0 +1,229 @@
+import type { CallAgent } from "@svc/agents/Agents"
+import type { EventDraft } from "@svc/api/events/Event"
+import type { Command, CommandOf } from "@svc/conversation/Command"
+import { start, step } from "@svc/conversation/Conversation"
+import type { Facts, Input, UntimedInput } from "@svc/conversation/Input"
+import { digest } from "@svc/conversation/Replay"
+import { type Conversation, isoTime } from "@svc/conversation/State"
+import type { Timer } from "@svc/conversation/Timer"
+import { Deferred, Effect, FiberMap, type Scope } from "effect"
+import * as AgentServer from "../agent-server/AgentServer.ts"
+import { messageSender } from "./CallMessages.ts"
+import type { ConversationServices, Feed } from "./ConversationServices.ts"
+import { extraction } from "./Extractor.ts"
+import * as Generation from "./Generation.ts"
+import * as Timers from "./Timers.ts"
+import { wellFormed } from "./WellFormed.ts"
+
+/** The call of a session. */
+export interface SessionCall {
+  /** Numeric id. */
+  readonly id: number
+  readonly agent: CallAgent
+  readonly facts: Facts
+}
+
+/** The commands that need a connection to the caller. */
+export type ShellCommand = CommandOf<
+  "Answer" | "Dial" | "Listen" | "StopListening" | "Speak" | "StopSpeaking" | "Transfer" | "TransferOver" | "Hangup"
+>
+
+/** The side of a session that reaches the caller: a phone, or text. */
+export interface Shell {
+  /** Carries out a command; inputs that follow from it may be fed at once. */
+  readonly perform: (command: ShellCommand) => void
+  /** Called when the call has been answered, and again when its configuration comes after that. */
+  readonly onAnswered: () => void
+  /** Drops the caller at once: the session failed or was abandoned. */
+  readonly close: () => void
+}
+
+/** A conversation that runs in this process. */
+export interface ConversationSession {
+  readonly feed: Feed
+  readonly state: () => Conversation
+  /** Whether inputs have no effect any more. */
+  readonly isOver: () => boolean
+  /** Time since the session began, in milliseconds. */
+  readonly now: () => number
+  /** Starts something that ends with the session, in place of a task of the same name. */
+  readonly run: (name: string, task: Effect.Effect<void>) => void
+  /** Completes when the caller is gone and extraction begins, which may take a while. */
+  readonly extracting: Effect.Effect<void>
+  /** Ends the session at once without settling the call: another node has taken it over. */
+  readonly abandon: () => void
+  /** The final state, or undefined when the session was abandoned. Never fails. */
+  readonly over: Effect.Effect<Conversation | undefined>
+}
+
+/** Commands after which the journal must be stored soon: they end a turn, or something outside has been asked to act. */
+const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "SendSms", "TransferOver"])
+
+/**
+ * Runs a conversation: feeds inputs to `step`, journals them, and carries out commands with the agent's server, language
+ * models and timers; commands that need the caller go to the shell. Inputs are taken synchronously, so that a barge-in
+ * silences the agent within the frame that shows it. Everything the session started ends with the scope.
+ */
+export const make = (
+  services: ConversationServices,
+  call: SessionCall,
+  shellOf: (session: ConversationSession) => Shell
+): Effect.Effect<ConversationSession, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { agent, facts } = call
+    const { events, journal } = services
+    const clock = yield* Effect.clock
+    const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
+    const over = yield* Deferred.make<Conversation | undefined>()
+    const extracting = yield* Deferred.make<void>()
+    const tasks = yield* FiberMap.make<string, void>()
+    const fork = yield* FiberMap.runtime(tasks)<never>()
+    const run = (name: string, task: Effect.Effect<void>): void => {
+      fork(
+        name,
+        Effect.catchAllDefect(task, (defect) => Effect.sync(() => crash(defect)))
+      )
+    }
+
+    const [firstState, firstCommands] = start(facts)
+    let state: Conversation = firstState
+    let seq = 0
+    let feeding = false
+    let abandoned = false
+    const pending: Array<UntimedInput> = []
+
+    const record = (input: Facts | Input, commands: ReadonlyArray<Command>): void => {
+      const urgent = commands.some(({ _tag }) => urgentTags.has(_tag))
+      journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, urgent)
+      for (const command of commands) perform(command)
+    }
+
+    /** Inputs that arise while commands are carried out wait until all commands are. */
+    const feed: Feed = (untimed) => {
+      pending.push(untimed)
+      if (feeding) return
+      feeding = true
+      try {
+        for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+          if (isOver()) continue
+          const input = wellFormed({ ...next, at: now() } as Input) // an untimed input and its time make an input
+          const [after, commands] = step(state, input)
+          state = after
+          record(input, commands)
+          const mayAnswer = input._tag === "Answered" || input._tag === "ConfigAnswered"
+          if (mayAnswer && state.answered_at !== null) shell.onAnswered()
+        }
+      } catch (defect) {
+        crash(defect)
+      } finally {
+        feeding = false
+      }
+    }
+
+    const isOver = (): boolean => state.phase === "over" || abandoned
+
+    /** A defect of ours ends this call and no other. */
+    const crash = (defect: unknown): void => {
+      services.report(`call ${facts.call_id} failed inside`, defect)
+      const [after, commands] = step(state, { _tag: "Crashed", at: now(), reason: String(defect) })
+      state = after
+      for (const command of commands) if (command._tag === "Emit") events.emit(envelope(command))
+      shell.close()
+      Deferred.unsafeDone(over, Effect.succeed(state))
+    }
+
+    const envelope = ({ at, data, event }: CommandOf<"Emit">): EventDraft =>
+      ({
+        event,
+        data,
+        org_id: agent.org_id,
+        project_id: agent.project_id,
+        agent_id: facts.agent_id,
+        call_id: facts.call_id,
+        timestamp: isoTime(state, at)
+      }) as EventDraft // event and data come from one member of the union
+
+    const timers = yield* Timers.make<Timer>({ now, onFired: (timer) => feed({ _tag: "TimerFired", timer }) })
+    const variables = { from: facts.from ?? "", to: facts.to ?? "", call_id: facts.call_id }
+    const generation = yield* Generation.make({
+      callId: facts.call_id,
+      models: services.models,
+      variables,
+      listener: {
+        onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
+        onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),
+        onToolCalls: (turn, calls) => feed({ _tag: "ModelToolCalls", turn, calls: [...calls] }),
+        onDone: (turn) => feed({ _tag: "ModelDone", turn }),
+        onFailed: (turn, reason) => feed({ _tag: "ModelFailed", turn, reason })
+      }
+    })
+    const agentServer = AgentServer.make({ callId: call.id, agent, facts, services, feed })
+    const sendSms = messageSender({ agent, facts, services, feed })
+    const extract = extraction({ callId: facts.call_id, models: services.models, variables, feed })
+
+    const perform = (command: Command): void => {
+      switch (command._tag) {
+        case "FetchConfig":
+          run("config", agentServer.fetchConfig(command))
+          return
+        case "AskModel":
+          generation.ask(command)
+          return
+        case "CancelModel":
+          generation.cancel()
+          return
+        case "InvokeTool":
+          run(`tool:${command.id}`, agentServer.invokeTool(command))
+          return
+        case "CancelTool":
+          run(`tool:${command.id}`, Effect.void)
+          return
+        case "SendSms":
+          run(`tool:${command.id}`, sendSms(command))
+          return
+        case "StartTimer":
+          timers.start(command.timer, command.ms)
+          return
+        case "StopTimer":
+          timers.stop(command.timer)
+          return
+        case "Emit":
+          events.emit(envelope(command))
+          return
+        case "TellTranscript":
+          agentServer.sendTranscript(command)
+          return
+        case "Extract":
+          Deferred.unsafeDone(extracting, Effect.void)
+          run("extraction", extract(command))
+          return
+        case "Note":
+          services.background(Effect.logWarning(`Call ${facts.call_id}: ${command.text}`))
+          return
+        case "Finish":
+          Deferred.unsafeDone(over, Effect.succeed(state))
+          return
+        default:
+          shell.perform(command)
+      }
+    }
+
+    const session: ConversationSession = {
+      feed,
+      state: () => state,
+      isOver,
+      now,
+      run,
+      extracting: Deferred.await(extracting),
+      abandon: () => {
+        abandoned = true
+        shell.close()
+        Deferred.unsafeDone(over, Effect.as(Effect.void, undefined))
+      },
+      over: Deferred.await(over)
+    }
+    const shell = shellOf(session)
+    record(facts, firstCommands)
+    return session
+  })

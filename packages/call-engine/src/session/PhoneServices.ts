@@ -1,0 +1,48 @@
+import { EnergyDetector } from "@svc/audio/EnergyDetector"
+import { Providers } from "@svc/providers/Providers"
+import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
+import { type ConfigError, type Context, Effect } from "effect"
+import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
+import { Ticker } from "../media/Ticker.ts"
+import { LiveCallWriter } from "../record/LiveCallWriter.ts"
+import { Recorder } from "../recording/Recorder.ts"
+import type { CallMessages } from "./CallMessages.ts"
+import { type ConversationServices, conversationServices } from "./ConversationServices.ts"
+import { type ChooseVoice, chooseVoice, type NameVoice, nameVoice } from "./VoiceChoice.ts"
+
+/** What the phone sessions of the process share. */
+export interface PhoneServices extends ConversationServices {
+  readonly answered: Context.Tag.Service<LiveCallWriter>["answered"]
+  /** In the order of preference. */
+  readonly speechToText: Context.Tag.Service<Providers>["speechToText"]
+  readonly chooseVoice: ChooseVoice
+  readonly nameVoice: NameVoice
+  readonly voiceActivity: (sampleRate: number) => VoiceActivityDetector
+  readonly ticker: Context.Tag.Service<Ticker>
+  readonly recorder: Context.Tag.Service<Recorder>
+}
+
+/** The services, from the loaded providers. `background` runs what may outlive a call. */
+export const phoneServices = (
+  background: (effect: Effect.Effect<void>) => void
+): Effect.Effect<
+  PhoneServices,
+  ConfigError.ConfigError,
+  Providers | AgentServerClient | CallMessages | LiveCallWriter | Ticker | Recorder
+> =>
+  Effect.gen(function* () {
+    const { speechToText, textToSpeech, voiceActivity } = yield* Providers
+    const { answered } = yield* LiveCallWriter
+    const [preferred] = textToSpeech
+    if (preferred === undefined) return yield* Effect.dieMessage("calls need a plugin for text-to-speech")
+    return {
+      ...(yield* conversationServices(background)),
+      answered,
+      speechToText,
+      chooseVoice: chooseVoice(textToSpeech, preferred),
+      nameVoice: nameVoice(textToSpeech),
+      voiceActivity: (sampleRate) => voiceActivity?.open(sampleRate) ?? new EnergyDetector(),
+      ticker: yield* Ticker,
+      recorder: yield* Recorder
+    }
+  })

@@ -1,0 +1,201 @@
+import type { GatherRules } from "@svc/conversation/answers/GatherRules"
+import { heedsPartial } from "@svc/conversation/Conversation"
+import * as Gather from "@svc/conversation/machines/Gather"
+import { metadataOf } from "@svc/conversation/machines/Outbound"
+import * as Transfer from "@svc/conversation/machines/Transfer"
+import type { Conversation } from "@svc/conversation/State"
+import type { AudioFormat } from "@svc/providers/Audio"
+import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
+import { Deferred, Effect, FiberId, Scope } from "effect"
+import type { CallRecording } from "../recording/Recorder.ts"
+import * as AnsweredLeg from "./AnsweredLeg.ts"
+import * as ConversationSession from "./ConversationSession.ts"
+import * as Direction from "./Direction.ts"
+import type { PhoneServices } from "./PhoneServices.ts"
+
+/** A phone call that is live in this process. */
+export interface PhoneSession {
+  /** Asks the conversation to end, which may first say its farewell. */
+  readonly end: (by: "api" | "shutdown") => void
+  /** Asks the caller for digits unless another gather is under way. Synchronous: of several requests one is `accepted`. */
+  readonly gather: (rules: GatherRules) => "accepted" | "already-active" | "not-in-progress"
+  /**
+   * Starts a transfer, synchronously; the effect completes with the network's outcome: null, or why it failed. Of several
+   * requests one gets an effect.
+   */
+  readonly transfer: (destination: string) => Effect.Effect<string | null> | "already-active" | "not-in-progress"
+  /** Whether the call has been answered and has not ended. */
+  readonly isInProgress: () => boolean
+  /** Whether the caller is gone, and the record waits for last words, extraction or the message after the call. */
+  readonly isCompleting: () => boolean
+  /** Completes when the caller is gone and extraction begins, which may take a while. */
+  readonly extracting: Effect.Effect<void>
+  /** Ends the call at once without settling it: another node has taken it over. */
+  readonly abandon: () => void
+  /** The call's recording, which ends with the session's scope; undefined when none was configured or begun. */
+  readonly recording: () => CallRecording | undefined
+  /** The conversation's final state, or undefined when the call was abandoned. Never fails. */
+  readonly over: Effect.Effect<Conversation | undefined>
+}
+
+/** The call of a phone session. */
+export interface PhoneCall extends ConversationSession.SessionCall {
+  readonly connection: IncomingCall | Direction.OutboundDial
+  /** The audio formats that a leg may have. */
+  readonly formats: ReadonlyArray<AudioFormat>
+}
+
+/** Runs a conversation over a call leg: answers or dials, hears, speaks, records, transfers and hangs up. */
+export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<PhoneSession, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { agent, facts } = call
+    const direction = Direction.of(call.connection, { callId: facts.call_id, formats: call.formats })
+    const scope = yield* Effect.scope
+    let leg: CallLeg | undefined
+    let answered: AnsweredLeg.AnsweredLeg | undefined
+    let recording: CallRecording | undefined
+    /** The outcome of the transfer that was requested through the API. */
+    let transfer: Deferred.Deferred<string | null> | undefined
+
+    /** Ends the call, whether it was answered or not. */
+    const hangup = (session: ConversationSession.ConversationSession, reason: string): void => {
+      recording?.stop()
+      if (answered !== undefined) answered.hangup(reason)
+      else if (leg !== undefined) leg.hangup(reason)
+      else {
+        direction.reject(reason)
+        // Interrupts the ringing.
+        if (facts.outbound !== undefined) session.run("answer", Effect.void)
+      }
+    }
+
+    const connect = (
+      session: ConversationSession.ConversationSession,
+      connected: CallLeg
+    ): Effect.Effect<void, never, Scope.Scope> =>
+      Effect.gen(function* () {
+        leg = connected
+        // It ended while the network connected it.
+        if (session.isOver()) return connected.hangup("given up")
+        yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
+        answered = yield* AnsweredLeg.connect({
+          callId: facts.call_id,
+          leg: connected,
+          services,
+          feed: session.feed,
+          now: session.now,
+          needsPartials: () => heedsPartial(session.state()),
+          isOutbound: facts.outbound !== undefined,
+          needsBeep: () => session.state().voicemail !== "person"
+        })
+        connected.listen(answered.onEvent)
+        session.feed({ _tag: "Answered" })
+      })
+
+    /** Answers or dials. */
+    const open = (session: ConversationSession.ConversationSession) =>
+      Effect.matchEffect(direction.leg, {
+        onSuccess: (connected) => connect(session, connected),
+        onFailure: (failed) =>
+          Effect.sync(() =>
+            session.feed(
+              failed._tag === "DialFailed"
+                ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
+                : { _tag: "AnswerFailed", reason: failed.reason }
+            )
+          )
+      })
+
+    const markAnswered = (state: Conversation): void => {
+      if (state.answered_at === null) return
+      const wanted = state.config !== null && (state.config.recording_enabled ?? agent.recording)
+      if (wanted && recording === undefined && leg !== undefined) {
+        recording = services.recorder.begin(facts.call_id, leg.format)
+        answered?.record(recording)
+      }
+      services.answered.mark({
+        call_id: call.id,
+        answered_at: new Date(facts.started_at + state.answered_at),
+        metadata: metadataOf(state),
+        recording_enabled: recording !== undefined
+      })
+    }
+
+    const shellOf = (session: ConversationSession.ConversationSession): ConversationSession.Shell => ({
+      onAnswered: () => markAnswered(session.state()),
+      close: () => hangup(session, "error"),
+      perform: (command) => {
+        switch (command._tag) {
+          case "Answer":
+          case "Dial":
+            session.run("answer", Scope.extend(open(session), scope))
+            return
+          case "Listen":
+            answered?.listen(command)
+            return
+          case "StopListening":
+            if (answered === undefined) session.feed({ _tag: "RecognizerFinished" })
+            else answered.stopListening()
+            return
+          case "Speak": {
+            const preferred = session.state().config?.voice ?? agent.voice
+            answered?.speak({ ...command, voice: services.nameVoice(command.voice, command.language, preferred) })
+            return
+          }
+          case "StopSpeaking":
+            if (answered === undefined) session.feed({ _tag: "SpeechCleared", cuts: [] })
+            else answered.stopSpeaking()
+            return
+          case "Transfer":
+            answered?.transfer(command.destination)
+            return
+          case "TransferOver":
+            if (command.failure_reason === null) {
+              recording?.stop()
+              answered?.detach()
+            }
+            if (transfer !== undefined) Deferred.unsafeDone(transfer, Effect.succeed(command.failure_reason))
+            transfer = undefined
+            return
+          case "Hangup":
+            hangup(session, command.reason)
+            return
+        }
+      }
+    })
+
+    const session = yield* ConversationSession.make(services, call, shellOf)
+    session.run(
+      "canceled",
+      Effect.map(direction.canceled, () => session.feed({ _tag: "CallerHungUp" }))
+    )
+
+    return {
+      end: (by) => session.feed({ _tag: "EndRequested", by }),
+      gather: (rules) => {
+        const state = session.state()
+        if (state.phase !== "live" && state.phase !== "menu") return "not-in-progress"
+        if (Transfer.isActive(state)) return "not-in-progress"
+        // A menu is a gather, and the conversation after it has not begun.
+        if (state.phase === "menu" || Gather.isActive(state)) return "already-active"
+        session.feed({ _tag: "GatherRequested", rules })
+        return "accepted"
+      },
+      transfer: (destination) => {
+        const state = session.state()
+        if (state.phase !== "live") return "not-in-progress"
+        if (Transfer.isActive(state)) return "already-active"
+        const outcome = Deferred.unsafeMake<string | null>(FiberId.none)
+        transfer = outcome
+        session.feed({ _tag: "TransferRequested", destination })
+        // A call that was abandoned or crashed gives no outcome.
+        return Effect.raceFirst(Deferred.await(outcome), Effect.as(session.over, "the call ended"))
+      },
+      isInProgress: () => session.state().answered_at !== null && session.state().ended_at === null,
+      isCompleting: () => session.state().phase === "draining" || session.state().phase === "after",
+      extracting: session.extracting,
+      abandon: session.abandon,
+      recording: () => recording,
+      over: session.over
+    }
+  })

@@ -1,0 +1,112 @@
+import { expect, it } from "@effect/vitest"
+import type { EventDraft } from "@svc/api/events/Event"
+import { replay } from "@svc/conversation/Replay"
+import { facts, tool } from "@svc/conversation/testing/Script"
+import { healthy } from "@svc/providers/Health"
+import type { LanguageModel, ModelMessage } from "@svc/providers/LanguageModel"
+import { type Context, Effect, FiberSet } from "effect"
+import type { JournalRow } from "../../src/record/JournalRepo.ts"
+import type { ServerRequestRow } from "../../src/record/ServerRequestsRepo.ts"
+import type { ConversationServices } from "../../src/session/ConversationServices.ts"
+import * as TextSession from "../doubles/TextSession.ts"
+import { agent } from "../doubles/VirtualPhone.ts"
+
+const lastOf = (messages: ReadonlyArray<ModelMessage>): string => JSON.stringify(messages.at(-1))
+
+/** Looks up what it is asked for, repeats the result, and ends the call at "bye". */
+const model: Context.Tag.Service<LanguageModel> = {
+  id: "scripted",
+  models: [],
+  health: Effect.succeed(healthy),
+  generate: ({ messages }, onDelta) =>
+    Effect.sync(() => {
+      const last = lastOf(messages)
+      if (last.includes("explode")) throw new Error("model bug")
+      if (last.includes("gold"))
+        onDelta({ _tag: "ToolCall", call: { id: "t1", name: "lookup", arguments: { what: "gold" } } })
+      else if (last.includes("bye"))
+        onDelta({ _tag: "ToolCall", call: { id: "t2", name: "end_call", arguments: { disposition: "resolved" } } })
+      else onDelta({ _tag: "Text", text: last.includes("42") ? "It is 42." : "Yes?" })
+    })
+}
+
+const answer = {
+  system_prompt: "You answer.",
+  first_message: "Hello.",
+  tools: [tool("lookup")],
+  end_session_message: "So long."
+}
+
+const services = Effect.gen(function* () {
+  const rows: Array<JournalRow> = []
+  const events: Array<EventDraft> = []
+  const transcript: Array<string> = []
+  const requests: Array<ServerRequestRow> = []
+  const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+  const all: ConversationServices = {
+    agentServer: {
+      callStarted: () => Effect.succeed(answer),
+      toolCall: () => Effect.succeed({ answer: 42 }),
+      transcriptUpdated: (_, { content, role }) => Effect.sync(() => void transcript.push(`${role}: ${content}`))
+    },
+    messages: { send: () => Effect.succeed("sms_1") },
+    journal: { append: (row) => void rows.push(row), flush: Effect.void },
+    events: { emit: (event) => void events.push(event) },
+    serverRequests: { add: (row) => void requests.push(row) },
+    models: [model],
+    facts: { endpointing: "provider" },
+    speaks: () => true,
+    background: (effect) => void background(effect),
+    report: () => {}
+  }
+  return { all, rows, events, transcript }
+})
+
+/** Lets every fiber that can run do so. */
+const settle = Effect.repeatN(Effect.yieldNow(), 50)
+
+it.scoped(
+  "a text-only session without a leg runs a whole conversation: tools, transcript, events, end_call, journal",
+  () =>
+    Effect.gen(function* () {
+      const { all, events, rows, transcript } = yield* services
+      const session = yield* TextSession.make(all, { id: 1, agent, facts: { ...facts, ...all.facts } })
+      yield* settle
+      for (const text of ["Hi", "look up gold", "bye"]) {
+        session.say(text)
+        yield* settle
+      }
+      const state = yield* session.over
+      expect(session.spoken).toEqual(["Hello.", "Yes?", "It is 42.", "So long."])
+      expect(session.hangup()).toBe("agent-hangup")
+      expect(state?.outcome).toEqual({ status: "completed", disposition: "answered", ended_reason: "agent-hangup" })
+      const said = [
+        "assistant: Hello.",
+        "user: Hi",
+        "assistant: Yes?",
+        "user: look up gold",
+        "assistant: It is 42.",
+        "user: bye",
+        "assistant: So long."
+      ]
+      expect(state?.transcript.map(({ content, role }) => `${role}: ${content}`)).toEqual(said)
+      expect(transcript).toEqual(said)
+      expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(["call.ringing", "call.started"]))
+      const replayed = replay(rows)
+      expect(replayed?.differing).toEqual([])
+      expect(replayed?.state).toEqual(state)
+    })
+)
+
+it.scoped("a text-only session that is abandoned closes its shell and ends without a state", () =>
+  Effect.gen(function* () {
+    const { all, rows } = yield* services
+    const session = yield* TextSession.make(all, { id: 1, agent, facts: { ...facts, ...all.facts } })
+    yield* settle
+    session.abandon()
+    const before = rows.length
+    session.say("Hi")
+    expect(yield* session.over).toBeUndefined()
+    expect([session.hangup(), session.isOver(), rows.length]).toEqual(["error", true, before])
+  })
+)
