@@ -62,7 +62,7 @@ export const exceptions: ReadonlyArray<TableException> = [
     reason: "a delivery refers to its event: lists, resend and replay join it, in one statement with what they change"
   },
   {
-    path: "packages/call-engine/src/record/Journal.ts",
+    path: "packages/call-engine/src/record/LiveCallBatch.ts",
     tables: ["nodes"],
     reason:
       "share-locks the rows of the nodes that have these calls, so that recovery of a dead node waits for the flush"
