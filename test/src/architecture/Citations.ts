@@ -5,6 +5,9 @@ import type { Violation } from "./Violation.ts"
 
 const rule = "citations"
 
+/** Cites pages that do not exist, as data for the tests of this rule. */
+const ownTests = "test/architecture-rules.test.ts"
+
 /** References to documents that are not part of the repository. */
 const outside = [
   /\bspecs? §? ?\d+(?:\.\d+)*[a-z]?/i,
@@ -76,7 +79,7 @@ const complaintsOf = (tree: SourceTree, file: string, line: string): ReadonlyArr
  */
 export const citations = ({ tree }: House): ReadonlyArray<Violation> =>
   [...tree]
-    .filter(([path]) => /\.(tsx?|mjs|md|ya?ml)$/.test(path))
+    .filter(([path]) => path !== ownTests && /\.(tsx?|mjs|md|ya?ml)$/.test(path))
     .flatMap(([file, text]) =>
       linesOf(file, text).flatMap((line, index) =>
         complaintsOf(tree, file, line).map((message) => ({ file, line: index + 1, rule, message }))
