@@ -1,10 +1,10 @@
 /**
- * What tone speech and the simulated network cost, in microseconds of CPU per second of audio. Run with
+ * Measures the cost of tone speech and the simulated network in microseconds of CPU per second of audio. Run with
  * `node --import tsx --conditions=@svc/source plugins/simulated/bench/ToneSpeechBench.ts`.
  */
 import { mulawToPcm, pcmToMulaw } from "@svc/providers/G711"
 import { CallerAudio } from "../src/Network/CallerAudio.ts"
-import { LineNoise } from "../src/Network/LineNoise.ts"
+import { LineImpairments } from "../src/Network/LineImpairments.ts"
 import { ManualTime } from "../src/Network/ManualTime.ts"
 import { MediaClock } from "../src/Network/NetworkClock.ts"
 import { readPhoneMessage, writeMedia } from "../src/Network/PhoneMessage.ts"
@@ -15,7 +15,7 @@ import { mulawFrame, renderFrame } from "../src/ToneSpeech/ToneFrames.ts"
 const text = "The quick brown fox jumps over the lazy dog and books a table for two. "
 const framesPerSecond = 50
 
-/** Runs `work`, which handles some frames and says how many, for a while; prints the cost of 50 frames. */
+/** Runs `work`, which returns the number of frames it has processed, for a second, and prints the cost of 50 frames. */
 const measure = (name: string, work: () => number): void => {
   const until = (ms: number): number => {
     const end = performance.now() + ms
@@ -95,13 +95,13 @@ measure("write a media message", () => {
   return 100
 })
 
-const paced = (name: string, faults: ConstructorParameters<typeof LineNoise>[0]): void => {
+const paced = (name: string, faults: ConstructorParameters<typeof LineImpairments>[0]): void => {
   const time = new ManualTime()
   const clock = new MediaClock(time)
   let delivered = 0
   const callers = Array.from(
     { length: 500 },
-    (_, seed) => new CallerAudio(clock, new LineNoise(faults, seed), () => delivered++)
+    (_, seed) => new CallerAudio(clock, new LineImpairments(faults, seed), () => delivered++)
   )
   measure(name, () => {
     for (const caller of callers) caller.say(text)

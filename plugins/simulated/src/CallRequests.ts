@@ -1,6 +1,6 @@
 import { Context, Layer } from "effect"
 
-/** What the engine asked the simulated speech providers for in one call; null where it has not asked yet. */
+/** The latest requests of one call to the simulated speech providers; null before the first. */
 export interface CallRequest {
   readonly stt: {
     readonly language: string
@@ -10,15 +10,15 @@ export interface CallRequest {
   readonly tts: { readonly language: string; readonly voice: string } | null
 }
 
-/** Calls that are remembered; the oldest are forgotten. */
+/** The number of calls that are kept; the oldest are dropped. */
 const kept = 2000
 
-/** Remembers what was asked for in each call, so that tests can read it back. The latest request counts. */
+/** Keeps the latest speech requests of each call, so that tests can read them. */
 export class CallRequests extends Context.Tag("@svc/plugin-simulated/CallRequests")<
   CallRequests,
   {
     readonly record: (callId: string, request: Partial<CallRequest>) => void
-    /** Undefined for a call that was never seen, or is long ago. */
+    /** Undefined for a call that is unknown or was dropped. */
     readonly get: (callId: string) => CallRequest | undefined
   }
 >() {

@@ -1,4 +1,7 @@
-/** The languages that the simulated voice and ear know: all that the platform supports (spec 2.4). */
+/**
+ * The languages of the simulated speech providers: all that the platform supports. A copy, as plugins do not import
+ * api.
+ */
 export const languages: ReadonlyArray<string> = [
   "en-US",
   "en-GB",

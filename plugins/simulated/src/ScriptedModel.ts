@@ -6,23 +6,23 @@ import { extractFrom, replyTo, type ScriptReply } from "./ScriptedModel/ScriptRe
 
 const withoutScript: Script = { rules: [] }
 
-/** Scripts that were read, by their prompt: a call asks with the same prompt every turn. */
+/** Parsed scripts by their prompt, because the prompt is the same in every turn of a call. */
 const scripts = new Map<string, Either.Either<Script, string>>()
-const mostScripts = 64
+const maxScripts = 64
 
 const scriptOf = ({ messages }: ModelRequest): Either.Either<Script, string> => {
   const prompt = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n")
   const known = scripts.get(prompt)
   if (known !== undefined) return known
   const read = Either.map(readScript(prompt), (script) => script ?? withoutScript)
-  if (scripts.size >= mostScripts) scripts.clear()
+  if (scripts.size >= maxScripts) scripts.clear()
   scripts.set(prompt, read)
   return read
 }
 
 const fail = (reason: string) => Effect.fail(new LanguageModelError({ reason, retryable: false }))
 
-/** Roughly how a real model counts. */
+/** The approximate number of tokens of a real model. */
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
 const reply = (script: Script, request: ModelRequest): Effect.Effect<ScriptReply, LanguageModelError> =>
@@ -37,7 +37,7 @@ const reply = (script: Script, request: ModelRequest): Effect.Effect<ScriptReply
       new LanguageModelError({ reason: error instanceof Error ? error.message : String(error), retryable: false })
   })
 
-/** The text as it comes: at once, or word by word. */
+/** Emits the text at once or word by word. */
 const speak = (text: string, perSecond: number, onDelta: (delta: ModelDelta) => void): Effect.Effect<void> => {
   if (text === "") return Effect.void
   if (perSecond === 0) return Effect.sync(() => onDelta({ _tag: "Text", text }))
@@ -53,7 +53,7 @@ const speak = (text: string, perSecond: number, onDelta: (delta: ModelDelta) => 
 }
 
 const finish = (request: ModelRequest, { calls, text }: ScriptReply, onDelta: (delta: ModelDelta) => void): void => {
-  // Ids are new in each turn, and the same when the same question is asked again.
+  // Ids differ between turns, and are the same when a request is repeated.
   for (const [index, call] of calls.entries()) {
     onDelta({ _tag: "ToolCall", call: { id: `call_${request.messages.length}_${index + 1}`, ...call } })
   }
@@ -63,9 +63,9 @@ const finish = (request: ModelRequest, { calls, text }: ScriptReply, onDelta: (d
 }
 
 /**
- * A language model that follows the script in its system prompt; see `ScriptedModel/Script`. It keeps nothing between turns:
- * the same request gives the same answer. Tools that a rule names are called whether they were offered or not, as real models
- * sometimes do. Without a script it answers `You said: …`.
+ * A language model that follows the script in its system prompt (`ScriptedModel/Script.ts`). It has no state: the same
+ * request gets the same answer. A rule may call tools that were not offered, as real models sometimes do. Without a
+ * script it answers `You said: …`.
  */
 export const ScriptedModel: Layer.Layer<LanguageModel> = Layer.succeed(LanguageModel, {
   id: "simulated",

@@ -8,8 +8,8 @@ import { SimulatedTelephony } from "./SimulatedTelephony.ts"
 import { SimulatedTextToSpeech } from "./SimulatedTextToSpeech.ts"
 
 /**
- * A whole telephone network for development and tests: phones over WebSocket, speech that is tones, and a language model that
- * follows a script. Deterministic, without a vendor, a model or a network. It has no settings.
+ * A complete set of providers for development and tests: a telephone network with phones over WebSocket, speech as
+ * tones, and a language model that follows a script. Deterministic, without a vendor or a network. It has no settings.
  */
 export default Plugin.make({
   name: "simulated",

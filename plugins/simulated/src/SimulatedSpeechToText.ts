@@ -6,13 +6,13 @@ import { languages } from "./Languages.ts"
 import { type Outcome, ToneDecoder } from "./ToneSpeech/ToneDecoder.ts"
 import { sampleRates } from "./ToneSpeech/ToneFrames.ts"
 
-/** How sure the ear is of an utterance, by how it ended. */
+/** The confidence of an utterance by its outcome. */
 const confidence: { readonly [K in Outcome]: number } = { ok: 1, cut: 0.7, bad: 0.5 }
 
 /**
- * The simulated ear: understands tone speech, in whatever language it is told to. `SpeechStarted` comes with the first symbol,
- * a `Partial` with the first character and with every finished word, `Final` and `EndOfTurn` with the end of the utterance
- * (or 200 ms after it broke off). Speech of which no character was understood ends without a word.
+ * Transcribes tone speech in any supported language. `SpeechStarted` comes with the first symbol, a `Partial` with the
+ * first character and with every complete word, `Final` and `EndOfTurn` at the end of the utterance, or 200 ms after it
+ * stopped early. Speech without a recognized character ends without further events.
  */
 export const SimulatedSpeechToText: Layer.Layer<SpeechToText, never, CallRequests> = Layer.effect(
   SpeechToText,
@@ -35,16 +35,16 @@ export const SimulatedSpeechToText: Layer.Layer<SpeechToText, never, CallRequest
         }
         let open = true
         yield* Effect.addFinalizer(() => Effect.sync(() => (open = false)))
-        const tell = (event: SpeechEvent): void => {
+        const emit = (event: SpeechEvent): void => {
           if (open) options.onEvent(event)
         }
         const decoder = new ToneDecoder({
-          started: () => tell({ _tag: "SpeechStarted" }),
-          progressed: (text) => tell({ _tag: "Partial", text }),
+          started: () => emit({ _tag: "SpeechStarted" }),
+          progressed: (text) => emit({ _tag: "Partial", text }),
           ended: (text, outcome) => {
             if (text.trim() === "") return
-            tell({ _tag: "Final", text, confidence: confidence[outcome] })
-            tell({ _tag: "EndOfTurn" })
+            emit({ _tag: "Final", text, confidence: confidence[outcome] })
+            emit({ _tag: "EndOfTurn" })
           }
         })
         const step = options.sampleRate / 8000

@@ -6,10 +6,10 @@ import { DialFailed, type IncomingCall, type Outbound, Telephony } from "@svc/pr
 import { Effect, Layer, Queue, Stream } from "effect"
 import { type CallRequest, CallRequests } from "./CallRequests.ts"
 import { Directory } from "./Network/Directory.ts"
-import { MessageBoard } from "./Network/MessageBoard.ts"
 import { NetworkClock } from "./Network/NetworkClock.ts"
-import { PhoneLine } from "./Network/PhoneLine.ts"
+import { NetworkPhone } from "./Network/NetworkPhone.ts"
 import { ring } from "./Network/Ringing.ts"
+import { SimulatedMessaging } from "./Network/SimulatedMessaging.ts"
 import { makeTransfers } from "./Network/Transfers.ts"
 
 const json = (status: number, body: unknown): RouteResponse => ({
@@ -18,16 +18,16 @@ const json = (status: number, body: unknown): RouteResponse => ({
   body: JSON.stringify(body)
 })
 
-const describe = (callId: string, request: CallRequest | undefined): RouteResponse => {
+const describeCall = (callId: string, request: CallRequest | undefined): RouteResponse => {
   if (request !== undefined) return json(200, request)
   const message = `the simulated network knows no call ${callId}`
   return json(404, { code: "CALL_NOT_FOUND", message, error: message })
 }
 
 /**
- * A telephone network in the process. Phones are WebSockets at its mount point (`/telephony/simulated`); their messages are in
- * `@svc/providers/SimulatedNetwork`. `GET calls/<call_id>` tells what the speech providers were asked for in a call, `GET sms` all
- * messages that were sent, as `{ messages: [{ id, to, from, message }] }`, oldest first.
+ * A telephone network in this process. Phones are WebSockets at its mount point (`/telephony/simulated`); their
+ * messages are in `@svc/providers/SimulatedNetwork`. `GET calls/<call_id>` returns the speech requests of a call, `GET
+ * sms` the text messages that were sent, as `{ messages: [{ id, to, from, message }] }`, oldest first.
  */
 export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | NetworkClock> = Layer.scoped(
   Telephony,
@@ -35,16 +35,16 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
     const requests = yield* CallRequests
     const clock = yield* NetworkClock
     const calls = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
-    const lines = new Set<PhoneLine>()
-    const directory = new Directory<PhoneLine>()
+    const phones = new Set<NetworkPhone>()
+    const directory = new Directory<NetworkPhone>()
     const transfers = yield* makeTransfers(directory)
-    const board = new MessageBoard((sms) => {
-      for (const line of lines) line.text(sms)
+    const messages = new SimulatedMessaging((sms) => {
+      for (const phone of phones) phone.text(sms)
     })
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
-        for (const line of lines) line.shutDown()
-        lines.clear()
+        for (const phone of phones) phone.shutDown()
+        phones.clear()
       })
     )
     let dialled = 0
@@ -53,17 +53,17 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
         _tag: "WebSocket",
         path: "",
         accept: (socket) => {
-          const line = new PhoneLine(socket, {
+          const phone = new NetworkPhone(socket, {
             clock,
             directory,
             transfers,
             offer: (call) => Queue.unsafeOffer(calls, call),
-            named: (callId) => requests.record(callId, {}),
+            onCallId: (callId) => requests.record(callId, {}),
             nextCall: () => ({ id: randomUUID(), seed: ++dialled }),
-            closed: () => lines.delete(line)
+            onClosed: () => phones.delete(phone)
           })
-          lines.add(line)
-          line.open()
+          phones.add(phone)
+          phone.open()
         }
       },
       {
@@ -73,14 +73,14 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
         handle: ({ params }) =>
           Effect.sync(() => {
             const callId = params.call_id ?? ""
-            return describe(callId, requests.get(callId))
+            return describeCall(callId, requests.get(callId))
           })
       },
       {
         _tag: "Http",
         method: "GET",
         path: "/sms",
-        handle: () => Effect.sync(() => json(200, { messages: board.messages }))
+        handle: () => Effect.sync(() => json(200, { messages: messages.messages }))
       }
     ]
     const dial: Outbound["dial"] = ({ callId, formats, from, to }) =>
@@ -91,11 +91,11 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
             reason: "the simulated network speaks mu-law at 8 kHz only"
           })
         }
-        const { audio, behaviour, line } = yield* Effect.mapError(
-          ring(directory, { from, to, onRinging: () => {}, needsLine: true }),
+        const { audio, behaviour, phone } = yield* Effect.mapError(
+          ring(directory, { from, to, onRinging: () => {}, needsFreePhone: true }),
           (failed) => new DialFailed(failed)
         )
-        const leg = line.connect({ callId, to, audio, voicemail: behaviour === "voicemail" })
+        const leg = phone.connect({ callId, to, audio, voicemail: behaviour === "voicemail" })
         return leg ?? (yield* new DialFailed({ outcome: "busy", reason: "the phone took another call" }))
       })
     return {
@@ -111,7 +111,7 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ne
       incoming: Stream.fromQueue(calls),
       outbound: { dial },
       health: Effect.succeed(healthy),
-      sms: board.messaging,
+      sms: messages.messaging,
       routes
     }
   })

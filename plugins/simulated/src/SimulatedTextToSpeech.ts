@@ -26,13 +26,13 @@ const voices: ReadonlyArray<Voice> = [
 ]
 
 /**
- * Frames in the first slice, and in the others. A slice ends with the first frame of a symbol, which is when the symbol is
- * heard: so what is aligned is to the character what a caller hears.
+ * The number of frames in the first slice, and in the others. A slice ends with the first frame of a symbol, which is
+ * when a decoder recognizes it: so the alignment is exact to the character.
  */
 const firstSlice = framesPerSymbol + 1
 const otherSlice = framesPerSymbol
 
-/** Slices written before other fibers have their turn. */
+/** The number of slices that are written before other fibers run. */
 const slicesAtOnce = 100
 
 const refuse = (reason: string) => Effect.fail(new TextToSpeechError({ reason, retryable: false }))
@@ -42,13 +42,13 @@ const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void
   const frameLength = sampleRate / 50
   let left = encoder.frames
   let next = firstSlice
-  /** Writes until the sink is full, a turn is used up, or all is said. */
-  const write = (): "full" | "pause" | "said" => {
+  /** Writes until the sink is full, other fibers should run, or the text is complete. */
+  const write = (): "full" | "yield" | "done" => {
     for (let slice = 0; slice < slicesAtOnce; slice++) {
-      if (left === 0) return "said"
+      if (left === 0) return "done"
       const frames = Math.min(next, left)
       next = otherSlice
-      // The sink may keep what it is given.
+      // A new array, because the sink may keep it.
       const samples = new Int16Array(frames * frameLength)
       for (let frame = 0; frame < frames; frame++) {
         renderFrame(encoder.next(), sampleRate, samples, frame * frameLength)
@@ -56,17 +56,17 @@ const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void
       left -= frames
       const room = sink.write(samples)
       sink.align(encoder.characters)
-      if (!room) return left === 0 ? "said" : "full"
+      if (!room) return left === 0 ? "done" : "full"
     }
-    return "pause"
+    return "yield"
   }
   const run: Effect.Effect<void> = Effect.suspend(() => {
     switch (write()) {
-      case "said":
+      case "done":
         return Effect.void
       case "full":
         return Effect.zipRight(sink.drained, run)
-      case "pause":
+      case "yield":
         return Effect.zipRight(Effect.yieldNow(), run)
     }
   })
@@ -74,8 +74,8 @@ const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void
 }
 
 /**
- * The simulated voice: speaks tone speech, about 16 characters a second. Its voices differ in name only; each is heard alike
- * by the simulated ear. A blank text writes nothing.
+ * Synthesizes tone speech, about 16 characters per second. The voices differ only in name and languages. A blank text
+ * writes nothing.
  */
 export const SimulatedTextToSpeech: Layer.Layer<TextToSpeech, never, CallRequests> = Layer.effect(
   TextToSpeech,

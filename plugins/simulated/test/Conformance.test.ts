@@ -54,27 +54,28 @@ const phoneOf = (socket: FakeSocket): PhoneCall => {
     )
   return {
     state,
-    send: (frame) => Effect.sync(() => socket.says({ event: "media", payload: Buffer.from(frame).toString("base64") })),
+    send: (frame) =>
+      Effect.sync(() => socket.sends({ event: "media", payload: Buffer.from(frame).toString("base64") })),
     heard: () =>
       Uint8Array.from(
         socket.received.flatMap((message) =>
           message.event === "media" ? [...Buffer.from(message.payload, "base64")] : []
         )
       ),
-    hangup: Effect.sync(() => socket.says({ event: "hangup" })),
-    drop: Effect.sync(() => socket.drops()),
-    press: (digits) => Effect.sync(() => socket.says({ event: "dtmf", digits })),
+    hangup: Effect.sync(() => socket.sends({ event: "hangup" })),
+    drop: Effect.sync(() => socket.disconnects()),
+    press: (digits) => Effect.sync(() => socket.sends({ event: "dtmf", digits })),
     digits: () => socket.received.flatMap((message) => (message.event === "dtmf" ? [message.digits] : [])).join(""),
     garbage: Effect.sync(() => {
-      socket.saysRaw("not even JSON")
-      socket.saysRaw('{"event":"media","payload":"*"}')
-      socket.saysRaw(new Uint8Array([0xff, 0x00, 0xfe]))
+      socket.sendsRaw("not even JSON")
+      socket.sendsRaw('{"event":"media","payload":"*"}')
+      socket.sendsRaw(new Uint8Array([0xff, 0x00, 0xfe]))
     })
   }
 }
 
 const behaviours = { answers: "answer", busy: "busy", declines: "reject", rings: "no-answer" } as const
-let others = 0
+let callablePhones = 0
 
 const connectPhone: ConnectPhone = (telephony) => {
   const sockets: Array<FakeSocket> = []
@@ -84,16 +85,16 @@ const connectPhone: ConnectPhone = (telephony) => {
       Effect.gen(function* () {
         const socket = socketOn(telephony)
         sockets.push(socket)
-        yield* Effect.addFinalizer(() => Effect.sync(() => socket.drops()))
-        socket.says({ event: "dial", from, to, audio: true })
+        yield* Effect.addFinalizer(() => Effect.sync(() => socket.disconnects()))
+        socket.sends({ event: "dial", from, to, audio: true })
         return phoneOf(socket)
       }),
     other: (behaves) =>
       Effect.gen(function* () {
         const socket = socketOn(telephony)
-        yield* Effect.addFinalizer(() => Effect.sync(() => socket.drops()))
-        const number = `+1202555${1000 + ++others}`
-        socket.says({ event: "register", numbers: [number], behaviour: behaviours[behaves], audio: true })
+        yield* Effect.addFinalizer(() => Effect.sync(() => socket.disconnects()))
+        const number = `+1202555${1000 + ++callablePhones}`
+        socket.sends({ event: "register", numbers: [number], behaviour: behaviours[behaves], audio: true })
         return { number, call: phoneOf(socket) }
       })
   })
@@ -108,7 +109,7 @@ telephonySuite({
 })
 
 speechToTextSuite({
-  name: "the simulated ear",
+  name: "simulated speech-to-text",
   time: "virtual",
   layer: Layer.provide(SimulatedSpeechToText, CallRequests.layer),
   speak: (text, sampleRate) => Effect.sync(() => toneFrames(text, sampleRate)),
@@ -116,7 +117,7 @@ speechToTextSuite({
 })
 
 textToSpeechSuite({
-  name: "the simulated voice",
+  name: "simulated text-to-speech",
   time: "virtual",
   layer: Layer.provide(SimulatedTextToSpeech, CallRequests.layer),
   hear: (samples, sampleRate) =>

@@ -1,7 +1,7 @@
 import type { RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage, ServerMessage } from "@svc/providers/SimulatedNetwork"
 
-/** A phone's side of a WebSocket, without a network. */
+/** A WebSocket in memory, from the side of the phone. */
 export class FakeSocket implements RouteSocket {
   readonly received: Array<ServerMessage> = []
   buffered = 0
@@ -21,22 +21,22 @@ export class FakeSocket implements RouteSocket {
     this.#close = handler
   }
 
-  /** The phone sends. */
-  says(message: ClientMessage): void {
+  /** The phone sends a message. */
+  sends(message: ClientMessage): void {
     this.#message(JSON.stringify(message))
   }
 
-  /** The phone sends just this. */
-  saysRaw(data: string | Uint8Array): void {
+  /** The phone sends raw data. */
+  sendsRaw(data: string | Uint8Array): void {
     this.#message(data)
   }
 
-  /** The phone is gone. */
-  drops(): void {
+  /** The phone disconnects without a hangup. */
+  disconnects(): void {
     this.#end(1006)
   }
 
-  /** What came since the last time. */
+  /** Returns and removes the messages received so far. */
   take(): ReadonlyArray<ServerMessage> {
     return this.received.splice(0)
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { ManualTime } from "../src/Network/ManualTime.ts"
 import { MediaClock } from "../src/Network/NetworkClock.ts"
 
-/** Ticks `times` times and notes when. */
+/** A listener with work for `times` ticks, which records their times. */
 const ticker = (time: ManualTime, times = Number.POSITIVE_INFINITY) => {
   const at: Array<number> = []
   return { at, tick: () => at.push(time.now()) < times }
@@ -14,7 +14,7 @@ const make = () => {
 }
 
 describe("the media clock", () => {
-  it("calls at once and then every 20 ms", () => {
+  it("calls a listener at once and then every 20 ms", () => {
     const { clock, time } = make()
     const one = ticker(time)
     clock.start(one)
@@ -23,7 +23,7 @@ describe("the media clock", () => {
     expect(one.at.slice(1).map((at, i, all) => at - (all[i - 1] ?? at - 20))).toEqual([20, 20, 20, 20, 20])
   })
 
-  it("spreads those that start at different times, and keeps each one's pace", () => {
+  it("listeners that start at different times each keep a pace of 20 ms", () => {
     const { clock, time } = make()
     const many = Array.from({ length: 8 }, () => ticker(time))
     for (const one of many) {
@@ -38,19 +38,19 @@ describe("the media clock", () => {
     }
   })
 
-  it("stands still when nobody has anything to do", () => {
+  it("has no timer while no listener has work", () => {
     const { clock, time } = make()
     const one = ticker(time, 3)
     clock.start(one)
     time.advance(1000)
-    expect([one.at.length, clock.size, time.waiting]).toEqual([3, 0, 0])
+    expect([one.at.length, clock.size, time.scheduled]).toEqual([3, 0, 0])
     clock.start(one)
     expect(one.at.length).toBe(4)
     time.advance(1000)
-    expect([clock.size, time.waiting]).toEqual([0, 0])
+    expect([clock.size, time.scheduled]).toEqual([0, 0])
   })
 
-  it("catches up after a short stall, and skips after a long one", () => {
+  it("ticks are caught up after a short stall and skipped after a long one", () => {
     const { clock, time } = make()
     const one = ticker(time)
     clock.start(one)
@@ -67,7 +67,7 @@ describe("the media clock", () => {
     expect(one.at.length - before).toBeLessThanOrEqual(12)
   })
 
-  it("survives stopping oneself and others from within a call", () => {
+  it("a listener may stop itself and others during its tick", () => {
     const { clock, time } = make()
     const other = ticker(time)
     const one = {
@@ -80,10 +80,10 @@ describe("the media clock", () => {
     clock.start(other)
     clock.start(one)
     time.advance(100)
-    expect([other.at.length, clock.size, time.waiting]).toEqual([1, 0, 0])
+    expect([other.at.length, clock.size, time.scheduled]).toEqual([1, 0, 0])
   })
 
-  it("keeps one timer when the last one is replaced from within its call", () => {
+  it("there is one timer when the last listener starts another one during its tick", () => {
     const { clock, time } = make()
     const next = ticker(time)
     let calls = 0
@@ -97,18 +97,18 @@ describe("the media clock", () => {
     }
     clock.start(one)
     time.advance(200)
-    expect([clock.size, time.waiting]).toEqual([1, 1])
+    expect([clock.size, time.scheduled]).toEqual([1, 1])
     expect(next.at.map((at, i) => at - (next.at[i - 1] ?? at)).slice(2)).toEqual(
       Array.from({ length: next.at.length - 2 }, () => 20)
     )
   })
 
-  it("stops all at once", () => {
+  it("stopAll stops every listener", () => {
     const { clock, time } = make()
     const one = ticker(time)
     clock.start(one)
     clock.stopAll()
     time.advance(100)
-    expect([one.at.length, clock.size, time.waiting]).toEqual([1, 0, 0])
+    expect([one.at.length, clock.size, time.scheduled]).toEqual([1, 0, 0])
   })
 })

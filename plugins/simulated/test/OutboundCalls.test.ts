@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { Behaviour, ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Effect, Fiber, TestClock } from "effect"
-import { type Exchange, makeExchange } from "./Exchange.ts"
 import type { FakeSocket } from "./FakeSocket.ts"
+import { makeTestNetwork, type TestNetwork } from "./TestNetwork.ts"
 
 const number = "+15550100100"
 
-const registered = (exchange: Exchange, behaviour: Behaviour, ring_ms?: number): FakeSocket => {
-  const phone = exchange.phone()
-  phone.says({ event: "register", numbers: [number], behaviour, ...(ring_ms === undefined ? {} : { ring_ms }) })
+const registered = (network: TestNetwork, behaviour: Behaviour, ring_ms?: number): FakeSocket => {
+  const phone = network.phone()
+  phone.sends({ event: "register", numbers: [number], behaviour, ...(ring_ms === undefined ? {} : { ring_ms }) })
   expect(phone.take()).toEqual([{ event: "registered", numbers: [number] }])
   return phone
 }
@@ -21,23 +21,23 @@ const refOf = (messages: ReadonlyArray<ServerMessage>): string => {
 const finals = (messages: ReadonlyArray<ServerMessage>) =>
   messages.flatMap((message) => (message.event === "heard" && message.final ? [message.text] : []))
 
-/** How a call to a number ends that is not answered, and after how long it does. */
+/** The outcome, after `ms` milliseconds, of a call that is not answered. */
 const outcomeOf = (behaviour: Behaviour | undefined, ms: number) =>
   Effect.gen(function* () {
-    const exchange = yield* makeExchange
-    if (behaviour !== undefined) registered(exchange, behaviour)
-    const dialled = yield* Effect.fork(Effect.flip(exchange.dial(number)))
+    const network = yield* makeTestNetwork
+    if (behaviour !== undefined) registered(network, behaviour)
+    const dialled = yield* Effect.fork(Effect.flip(network.dial(number)))
     yield* TestClock.adjust(ms)
     const exit = dialled.unsafePoll()
-    return exit?._tag === "Success" ? exit.value.outcome : "under way"
+    return exit?._tag === "Success" ? exit.value.outcome : "ringing"
   })
 
-describe("a call of the engine to a number", () => {
-  it.scoped("that answers connects after ring_ms, and both sides hear each other", () =>
+describe("an outbound call", () => {
+  it.scoped("to a number with behaviour answer connects after ring_ms, with audio in both directions", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const phone = registered(exchange, "answer", 500)
-      const dialled = yield* Effect.fork(exchange.dial(number, "call_7"))
+      const network = yield* makeTestNetwork
+      const phone = registered(network, "answer", 500)
+      const dialled = yield* Effect.fork(network.dial(number, "call_7"))
       yield* TestClock.adjust(499)
       expect(phone.take()).toEqual([
         { event: "incoming", call_ref: expect.any(String), from: "+31207654321", to: number }
@@ -48,11 +48,11 @@ describe("a call of the engine to a number", () => {
       expect(phone.take()).toEqual([{ event: "answered", call_id: "call_7" }])
       call.speak("Good morning")
       expect(finals(phone.take())).toEqual(["Good morning"])
-      phone.says({ event: "say", text: "Hello?" })
-      phone.says({ event: "dtmf", digits: "1" })
-      exchange.time.advance(2000)
+      phone.sends({ event: "say", text: "Hello?" })
+      phone.sends({ event: "dtmf", digits: "1" })
+      network.time.advance(2000)
       expect(call.heard).toEqual([{ text: "Hello?", outcome: "ok" }])
-      phone.says({ event: "hangup" })
+      phone.sends({ event: "hangup" })
       expect(call.events).toEqual([
         { _tag: "Dtmf", digit: "1", source: "signaling" },
         { _tag: "Ended", cause: "hangup" }
@@ -60,42 +60,42 @@ describe("a call of the engine to a number", () => {
     })
   )
 
-  it.scoped("that nobody has, is busy, declines or does not answer says so", () =>
+  it.scoped("fails with the outcome of the number's behaviour", () =>
     Effect.gen(function* () {
       expect(yield* outcomeOf(undefined, 0)).toBe("failed")
       expect(yield* outcomeOf("busy", 0)).toBe("busy")
-      expect(yield* outcomeOf("reject", 199)).toBe("under way")
+      expect(yield* outcomeOf("reject", 199)).toBe("ringing")
       expect(yield* outcomeOf("reject", 200)).toBe("rejected")
-      expect(yield* outcomeOf("no-answer", 600_000)).toBe("under way")
+      expect(yield* outcomeOf("no-answer", 600_000)).toBe("ringing")
     })
   )
 
-  it.scoped("rings until the engine gives up, and the phone is told", () =>
+  it.scoped("rings until dial is interrupted, and the phone receives hangup", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const phone = registered(exchange, "no-answer")
-      const dialled = yield* Effect.fork(exchange.dial(number))
+      const network = yield* makeTestNetwork
+      const phone = registered(network, "no-answer")
+      const dialled = yield* Effect.fork(network.dial(number))
       yield* TestClock.adjust("10 seconds")
       yield* Fiber.interrupt(dialled)
       expect(phone.take().map(({ event }) => event)).toEqual(["incoming", "hangup"])
     })
   )
 
-  it.scoped("waits for the phone's own answer or refusal when it is manual", () =>
+  it.scoped("to a number with behaviour manual waits for answer or reject", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const phone = registered(exchange, "manual")
-      const first = yield* Effect.fork(Effect.flip(exchange.dial(number)))
+      const network = yield* makeTestNetwork
+      const phone = registered(network, "manual")
+      const first = yield* Effect.fork(Effect.flip(network.dial(number)))
       yield* TestClock.adjust("30 seconds")
-      phone.says({ event: "answer", call_ref: "other" })
+      phone.sends({ event: "answer", call_ref: "other" })
       expect(phone.take().at(-1)).toEqual({
         event: "error",
         message: "answer.call_ref: no such call rings here"
       })
-      const again = yield* Effect.fork(exchange.dial(number))
+      const again = yield* Effect.fork(network.dial(number))
       yield* TestClock.adjust(0)
       const second = refOf(phone.take())
-      phone.says({ event: "answer", call_ref: second })
+      phone.sends({ event: "answer", call_ref: second })
       const call = yield* Fiber.join(again)
       call.leg.hangup("done")
       expect(phone.take().map(({ event }) => event)).toEqual(["answered", "hangup"])
@@ -103,7 +103,7 @@ describe("a call of the engine to a number", () => {
     })
   )
 
-  it.scoped("tells the cause of a refusal", () =>
+  it.scoped("fails with the outcome that the cause of reject selects", () =>
     Effect.gen(function* () {
       for (const [cause, outcome] of [
         ["busy", "busy"],
@@ -111,79 +111,81 @@ describe("a call of the engine to a number", () => {
         ["no, thanks", "rejected"],
         [undefined, "rejected"]
       ] as const) {
-        const exchange = yield* makeExchange
-        const phone = registered(exchange, "manual")
-        const dialled = yield* Effect.fork(Effect.flip(exchange.dial(number)))
+        const network = yield* makeTestNetwork
+        const phone = registered(network, "manual")
+        const dialled = yield* Effect.fork(Effect.flip(network.dial(number)))
         yield* TestClock.adjust(0)
         const call_ref = refOf(phone.take())
-        phone.says({ event: "reject", call_ref, ...(cause === undefined ? {} : { cause }) })
+        phone.sends({ event: "reject", call_ref, ...(cause === undefined ? {} : { cause }) })
         expect((yield* Fiber.join(dialled)).outcome).toBe(outcome)
       }
     })
   )
 
-  it.scoped("whose phone has a call already is busy, also for two at once", () =>
+  it.scoped("to a phone that already has a call is busy, also when two calls are placed at once", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const phone = registered(exchange, "answer")
+      const network = yield* makeTestNetwork
+      const phone = registered(network, "answer")
       const both = yield* Effect.fork(
-        Effect.all([Effect.either(exchange.dial(number)), Effect.either(exchange.dial(number))], { concurrency: 2 })
+        Effect.all([Effect.either(network.dial(number)), Effect.either(network.dial(number))], { concurrency: 2 })
       )
       yield* TestClock.adjust(200)
       expect((yield* Fiber.join(both)).map(({ _tag }) => _tag).sort()).toEqual(["Left", "Right"])
-      expect((yield* Effect.flip(exchange.dial(number))).outcome).toBe("busy")
-      phone.says({ event: "hangup" })
-      const third = yield* Effect.fork(exchange.dial(number))
+      expect((yield* Effect.flip(network.dial(number))).outcome).toBe("busy")
+      phone.sends({ event: "hangup" })
+      const third = yield* Effect.fork(network.dial(number))
       yield* TestClock.adjust(200)
       yield* Fiber.join(third)
     })
   )
 
-  it.scoped("fails when the phone goes away while it rings, and when it is gone", () =>
+  it.scoped("fails when the phone disconnects while it rings, and afterwards", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const phone = registered(exchange, "manual")
-      const dialled = yield* Effect.fork(Effect.flip(exchange.dial(number)))
+      const network = yield* makeTestNetwork
+      const phone = registered(network, "manual")
+      const dialled = yield* Effect.fork(Effect.flip(network.dial(number)))
       yield* TestClock.adjust(0)
-      phone.drops()
+      phone.disconnects()
       expect((yield* Fiber.join(dialled)).reason).toBe("the phone is gone")
-      expect((yield* Effect.flip(exchange.dial(number))).reason).toBe(`nobody has the number ${number}`)
+      expect((yield* Effect.flip(network.dial(number))).reason).toBe(`nobody has the number ${number}`)
     })
   )
 
-  it.scoped("with a voicemail hears its greeting and a beep of 1 kHz, and leaves a message", () =>
-    Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const phone = registered(exchange, "voicemail")
-      const dialled = yield* Effect.fork(exchange.dial(number, "call_8"))
-      yield* TestClock.adjust(200)
-      const call = yield* Fiber.join(dialled)
-      const frames: Array<Uint8Array> = []
-      call.onEvent((event) => {
-        if (event._tag === "Audio") frames.push(new Uint8Array(event.payload))
+  it.scoped(
+    "to a number with behaviour voicemail receives its greeting and beep, and its phone hears the message",
+    () =>
+      Effect.gen(function* () {
+        const network = yield* makeTestNetwork
+        const phone = registered(network, "voicemail")
+        const dialled = yield* Effect.fork(network.dial(number, "call_8"))
+        yield* TestClock.adjust(200)
+        const call = yield* Fiber.join(dialled)
+        const frames: Array<Uint8Array> = []
+        call.onEvent((event) => {
+          if (event._tag === "Audio") frames.push(new Uint8Array(event.payload))
+        })
+        network.time.advance(20_000)
+        expect(call.heard.map(({ text }) => text)).toEqual([
+          `You have reached the voicemail of ${number}. Please leave a message after the beep.`
+        ])
+        const [first] = frames.slice(-50)
+        const beep = frames.filter((frame) => first !== undefined && Buffer.compare(frame, first) === 0)
+        expect(beep.length).toBe(25)
+        call.speak("Please call back.")
+        expect(finals(phone.take())).toEqual(["Please call back."])
+        call.leg.hangup("done")
+        expect(phone.take()).toEqual([{ event: "hangup", cause: "done" }])
       })
-      exchange.time.advance(20_000)
-      expect(call.heard.map(({ text }) => text)).toEqual([
-        `You have reached the voicemail of ${number}. Please leave a message after the beep.`
-      ])
-      const [first] = frames.slice(-50)
-      const beep = frames.filter((frame) => first !== undefined && Buffer.compare(frame, first) === 0)
-      expect(beep.length).toBe(25)
-      call.speak("Please call back.")
-      expect(finals(phone.take())).toEqual(["Please call back."])
-      call.leg.hangup("done")
-      expect(phone.take()).toEqual([{ event: "hangup", cause: "done" }])
-    })
   )
 })
 
 describe("a registration", () => {
-  it.scoped("takes the place of an earlier one", () =>
+  it.scoped("replaces an earlier registration of the number", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      registered(exchange, "answer")
-      registered(exchange, "busy")
-      expect((yield* Effect.flip(exchange.dial(number))).outcome).toBe("busy")
+      const network = yield* makeTestNetwork
+      registered(network, "answer")
+      registered(network, "busy")
+      expect((yield* Effect.flip(network.dial(number))).outcome).toBe("busy")
     })
   )
 })

@@ -2,40 +2,40 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { readPhoneMessage } from "../src/Network/PhoneMessage.ts"
-import { dialling, makeExchange } from "./Exchange.ts"
+import { dialling, makeTestNetwork } from "./TestNetwork.ts"
 
 const malformed: ReadonlyArray<readonly [string, string, RegExp]> = [
-  ["no JSON", "hello", /not valid JSON/],
-  ["nothing", "", /not valid JSON/],
-  ["half a message", '{"event":"dial","to":', /not valid JSON/],
+  ["text that is not JSON", "hello", /not valid JSON/],
+  ["an empty message", "", /not valid JSON/],
+  ["a truncated message", '{"event":"dial","to":', /not valid JSON/],
   ["a number", "5", /JSON object with an "event"/],
   ["null", "null", /JSON object with an "event"/],
   ["a list", '["dial"]', /JSON object with an "event"/],
-  ["no event", '{"to":"+31"}', /JSON object with an "event"/],
+  ["an object without event", '{"to":"+31"}', /JSON object with an "event"/],
   ["an unknown event", '{"event":"fly"}', /unknown event "fly"; known are dial, media/],
-  ["an event that is no text", '{"event":5}', /unknown event 5/],
+  ["an event that is not a string", '{"event":5}', /unknown event 5/],
   ["a dial without a number", '{"event":"dial","from":"+31"}', /^dial\.to: /],
-  ["a dial to nobody", '{"event":"dial","to":" ","from":"+31"}', /^dial\.to: there is no number/],
+  ["a dial with a blank number", '{"event":"dial","to":" ","from":"+31"}', /^dial\.to: there is no number/],
   ["a loss above 1", '{"event":"dial","to":"+31","from":"+32","loss":1.5}', /^dial\.loss: /],
   ["a negative jitter", '{"event":"dial","to":"+31","from":"+32","jitter_ms":-1}', /^dial\.jitter_ms: /],
-  ["noise that is no number", '{"event":"dial","to":"+31","from":"+32","noise_db":"loud"}', /^dial\.noise_db: /],
-  ["audio that is no boolean", '{"event":"dial","to":"+31","from":"+32","audio":"yes"}', /^dial\.audio: /],
+  ["noise_db that is not a number", '{"event":"dial","to":"+31","from":"+32","noise_db":"loud"}', /^dial\.noise_db: /],
+  ["audio that is not a boolean", '{"event":"dial","to":"+31","from":"+32","audio":"yes"}', /^dial\.audio: /],
   ["a say without text", '{"event":"say"}', /^say\.text: /],
   ["a blank say", '{"event":"say","text":"  "}', /nothing to say/],
   ["a very long say", JSON.stringify({ event: "say", text: "x".repeat(5001) }), /at most 5000/],
-  ["keys that do not exist", '{"event":"dtmf","digits":"12a"}', /^dtmf\.digits: /],
-  ["no keys", '{"event":"dtmf","digits":""}', /^dtmf\.digits: /],
+  ["invalid digits", '{"event":"dtmf","digits":"12a"}', /^dtmf\.digits: /],
+  ["no digits", '{"event":"dtmf","digits":""}', /^dtmf\.digits: /],
   ["media without audio", '{"event":"media"}', /^media\.payload: /],
   ["empty media", '{"event":"media","payload":""}', /^media\.payload: /],
   ["media that is not base64", '{"event":"media","payload":"****"}', /^media\.payload: /],
   ["media with half a byte", '{"event":"media","payload":"A"}', /^media\.payload: /],
   ["media cut short", '{"event":"media","payload":"AAAA', /not valid JSON/],
-  ["too long a message", `"${"x".repeat(300_000)}"`, /longer than/],
+  ["a message that is too long", `"${"x".repeat(300_000)}"`, /longer than/],
   ["no numbers to register", '{"event":"register","numbers":[],"behaviour":"answer"}', /^register\.numbers: /],
-  ["a number that is none", '{"event":"register","numbers":[" "],"behaviour":"answer"}', /^register\.numbers: /],
+  ["a blank number to register", '{"event":"register","numbers":[" "],"behaviour":"answer"}', /^register\.numbers: /],
   ["an unknown behaviour", '{"event":"register","numbers":["+31"],"behaviour":"nap"}', /^register\.behaviour: /],
   [
-    "ringing backwards",
+    "a negative ring_ms",
     '{"event":"register","numbers":["+31"],"behaviour":"answer","ring_ms":-1}',
     /^register\.ring_ms: /
   ],
@@ -43,70 +43,70 @@ const malformed: ReadonlyArray<readonly [string, string, RegExp]> = [
 ]
 
 describe("a malformed message", () => {
-  it.scoped.each(malformed)("%s: is answered with an error and changes nothing", ([, data, reason]) =>
+  it.scoped.each(malformed)("is answered with error and has no effect: %s", ([, data, reason]) =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const idle = exchange.phone()
-      idle.saysRaw(data)
+      const network = yield* makeTestNetwork
+      const idle = network.phone()
+      idle.sendsRaw(data)
       expect(idle.take()).toEqual([{ event: "error", message: expect.stringMatching(reason) }])
-      idle.says(dialling)
-      yield* exchange.nextCall
+      idle.sends(dialling)
+      yield* network.nextCall
 
-      const { call, phone } = yield* exchange.connect()
-      phone.saysRaw(data)
+      const { call, phone } = yield* network.connect()
+      phone.sendsRaw(data)
       const [answer, ...more] = phone.take()
       expect([answer?.event, more, phone.closedWith, call.events, call.frames]).toEqual(["error", [], undefined, [], 0])
-      phone.says({ event: "say", text: "Still here" })
-      exchange.time.advance(3000)
+      phone.sends({ event: "say", text: "Still here" })
+      network.time.advance(3000)
       expect(call.heard).toEqual([{ text: "Still here", outcome: "ok" }])
     })
   )
 
-  it.scoped("out of place: is answered with an error and changes nothing", () =>
+  it.scoped("that is out of place is answered with error and has no effect", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const phone = exchange.phone()
+      const network = yield* makeTestNetwork
+      const phone = network.phone()
       for (const message of [
         { event: "say", text: "x" },
         { event: "dtmf", digits: "1" },
         { event: "hangup" }
       ] as const) {
-        phone.says(message)
+        phone.sends(message)
         expect(phone.take()).toEqual([{ event: "error", message: `${message.event}: there is no call` }])
       }
-      phone.says({ event: "media", payload: "AAAA" })
+      phone.sends({ event: "media", payload: "AAAA" })
       expect(phone.take()).toEqual([])
-      phone.says(dialling)
-      phone.says({ event: "say", text: "x" })
-      phone.says(dialling)
-      phone.says({ event: "media", payload: "AAAA" })
+      phone.sends(dialling)
+      phone.sends({ event: "say", text: "x" })
+      phone.sends(dialling)
+      phone.sends({ event: "media", payload: "AAAA" })
       expect(phone.take()).toEqual([
         { event: "error", message: "say: the call is not answered yet" },
         { event: "error", message: "dial: this phone has a call already" }
       ])
-      const call = yield* Effect.flatMap(exchange.nextCall, (incoming) => exchange.answer(incoming))
+      const call = yield* Effect.flatMap(network.nextCall, (incoming) => network.answer(incoming))
       expect([call.frames, call.events]).toEqual([0, []])
     })
   )
 
-  it.scoped("more to say than anybody would listen to is refused", () =>
+  it.scoped("say is answered with error when 100 utterances are queued", () =>
     Effect.gen(function* () {
-      const exchange = yield* makeExchange
-      const { phone } = yield* exchange.connect()
-      for (let n = 0; n < 101; n++) phone.says({ event: "say", text: "x" })
+      const network = yield* makeTestNetwork
+      const { phone } = yield* network.connect()
+      for (let n = 0; n < 101; n++) phone.sends({ event: "say", text: "x" })
       expect(phone.take()).toEqual([{ event: "error", message: "say: too much waits to be said already" }])
     })
   )
 })
 
-describe("reading media", () => {
+describe("readPhoneMessage", () => {
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 400 })
   const audio = (data: string | Uint8Array) => {
     const read = readPhoneMessage(data)
     return read._tag === "Audio" ? [...read.bytes] : read
   }
 
-  it("is the same however the JSON is written", () => {
+  it("reads the payload of media in any notation of JSON", () => {
     fc.assert(
       fc.property(bytes, (data) => {
         const payload = Buffer.from(data).toString("base64")
@@ -122,7 +122,7 @@ describe("reading media", () => {
     )
   })
 
-  it("never throws, whatever comes", () => {
+  it("does not throw for any input", () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -42,7 +42,7 @@ const says = (messages: ReadonlyArray<ModelMessage>) => Effect.map(generate(requ
 const reasonOf = (asked: ModelRequest) => Effect.map(Effect.flip(generate(asked)), ({ reason }) => reason)
 
 describe("without a script", () => {
-  it.effect("repeats what the caller said", () =>
+  it.effect("the model repeats the caller's words", () =>
     Effect.gen(function* () {
       const deltas = yield* generate(request([{ role: "system", content: "Be kind." }, user("Hello there")]))
       expect(deltas).toEqual([
@@ -53,7 +53,7 @@ describe("without a script", () => {
     })
   )
 
-  it.effect("extracts an empty object", () =>
+  it.effect("a request with responseSchema is answered with an empty object", () =>
     Effect.gen(function* () {
       expect(textOf(yield* generate(request([user("hi")], { responseSchema: { type: "object" } })))).toBe("{}")
     })
@@ -73,7 +73,7 @@ describe("rules", () => {
     otherwise: "Sorry, {{user}}?"
   })
 
-  it.effect("the first one that matches the last words acts, in whatever case", () =>
+  it.effect("the first rule that matches the last words applies, ignoring case", () =>
     Effect.gen(function* () {
       expect(yield* says([script, user("book it"), agent("ok"), user("MY NAME IS Ann")])).toBe(
         "Hello Ann of '', you call from +31201234567. $3 {{what}}"
@@ -83,7 +83,7 @@ describe("rules", () => {
     })
   )
 
-  it.effect("text comes before the call, and arguments are filled in at any depth", () =>
+  it.effect("the text of say comes before the tool call, and arguments are substituted at any depth", () =>
     Effect.gen(function* () {
       const deltas = yield* generate(request([script, user("please book")]))
       expect(deltas).toEqual([
@@ -98,7 +98,7 @@ describe("rules", () => {
     })
   )
 
-  it.effect("several calls are made in one turn, with different ids, whether or not the tools were offered", () =>
+  it.effect("tools makes several tool calls with different ids, whether or not the tools were offered", () =>
     Effect.gen(function* () {
       expect(callsOf(yield* generate(request([script, user("both here")])))).toEqual([
         { id: "call_2_1", name: "a", arguments: { x: "here" } },
@@ -107,33 +107,33 @@ describe("rules", () => {
     })
   )
 
-  it.effect("a result is answered by its own rule, with parts of it", () =>
+  it.effect("a tool_result rule answers the result of its tool and can use parts of it", () =>
     Effect.gen(function* () {
       const booked = result("book", { id: 7, slot: [{ time: "ten" }] })
       expect(yield* says([script, user("book"), booked])).toBe("Booked for ten as 7.")
     })
   )
 
-  it.effect("of several results the last one that has a rule counts", () =>
+  it.effect("of several results the last one with a tool_result rule is answered", () =>
     Effect.gen(function* () {
       expect(yield* says([script, user("both"), result("b", "plain text"), result("a", {})])).toBe("B is plain text")
     })
   )
 
-  it.effect("a result without a rule is told otherwise, or as it is", () =>
+  it.effect("a result without a rule is answered with otherwise or with the result itself", () =>
     Effect.gen(function* () {
       expect(yield* says([script, user("u"), result("c", "done")])).toBe("Sorry, u?")
       expect(yield* says([prompt({ rules: [] }), user("u"), result("c", { ok: true })])).toBe('{"ok":true}')
     })
   )
 
-  it.effect("what is put in is not filled in again", () =>
+  it.effect("substituted text is not substituted again", () =>
     Effect.gen(function* () {
       expect(yield* says([prompt({ rules: [{ user: "(.*)", say: "$1" }] }), user("{{from}} $1")])).toBe("{{from}} $1")
     })
   )
 
-  it.effect("a path into a result finds own fields only", () =>
+  it.effect("a path into a result finds own properties only", () =>
     Effect.gen(function* () {
       const own = prompt({ rules: [{ tool_result: "t", say: "[{{result.constructor.name}}{{result.x.length}}]" }] })
       expect(yield* says([own, user("u"), result("t", { x: "abc" })])).toBe("[]")
@@ -149,7 +149,7 @@ describe("once", () => {
     ]
   })
 
-  it.effect("a rule acts only the first time in a call, read off the conversation", () =>
+  it.effect("a rule with once applies only to its first match in the conversation", () =>
     Effect.gen(function* () {
       expect(yield* says([script, user("hello")])).toBe("Welcome!")
       expect(yield* says([script, user("hello")])).toBe("Welcome!")
@@ -157,7 +157,7 @@ describe("once", () => {
     })
   )
 
-  it.effect("words that were never answered do not use it up", () =>
+  it.effect("unanswered words do not count as a match", () =>
     Effect.gen(function* () {
       expect(yield* says([script, user("hello"), user("hello?")])).toBe("Welcome!")
     })
@@ -165,7 +165,7 @@ describe("once", () => {
 })
 
 describe("speed and failure", () => {
-  it.effect("waits before the first word, then gives words at their rate", () =>
+  it.effect("the first word comes after first_token_ms, the next ones at tokens_per_second", () =>
     Effect.gen(function* () {
       const model = yield* LanguageModel
       const words: Array<string> = []
@@ -182,7 +182,7 @@ describe("speed and failure", () => {
     }).pipe(Effect.provide(ScriptedModel))
   )
 
-  it.effect("says nothing more once it is interrupted", () =>
+  it.effect("no word follows an interruption", () =>
     Effect.gen(function* () {
       const model = yield* LanguageModel
       const deltas: Array<ModelDelta> = []
@@ -195,7 +195,7 @@ describe("speed and failure", () => {
     }).pipe(Effect.provide(ScriptedModel))
   )
 
-  it.effect("fails with an error", () =>
+  it.effect("fail error fails each request", () =>
     Effect.gen(function* () {
       expect(yield* reasonOf(request([prompt({ fail: "error" }), user("x")]))).toBe(
         "the script tells the model to fail"
@@ -203,7 +203,7 @@ describe("speed and failure", () => {
     })
   )
 
-  it.effect("hangs until it is interrupted", () =>
+  it.effect("fail hang never answers until it is interrupted", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(generate(request([prompt({ fail: "hang" }), user("x")])))
       yield* TestClock.adjust("1 day")
@@ -212,7 +212,7 @@ describe("speed and failure", () => {
     })
   )
 
-  it.effect("says nothing at all", () =>
+  it.effect("fail empty answers without text", () =>
     Effect.gen(function* () {
       const deltas = yield* generate(request([prompt({ fail: "empty", otherwise: "x" }), user("x")]))
       expect(deltas.map(({ _tag }) => _tag)).toEqual(["Usage", "Done"])
@@ -243,7 +243,7 @@ describe("extraction", () => {
     properties: { guests: { type: "number" }, vegetarian: { type: ["boolean", "null"] }, name: { type: "string" } }
   }
 
-  it.effect("gives the first groups over all that the caller said, in the types asked for", () =>
+  it.effect("extract returns the first groups over all words of the caller, in the types of responseSchema", () =>
     Effect.gen(function* () {
       const deltas = yield* generate(request(conversation, { responseSchema }))
       expect(JSON.parse(textOf(deltas))).toEqual({
@@ -258,24 +258,24 @@ describe("extraction", () => {
   )
 })
 
-describe("a bad script", () => {
+describe("an invalid script", () => {
   it.effect.each([
     ["not JSON", "{ rules: [ }", /not valid JSON/],
     ["not an object", "[]", /not right/],
-    ["rules that are no list", { rules: "x" }, /rules/],
-    ["a rule that listens to nothing", { rules: [{ say: "x" }] }, /rules\.0/],
-    ["a broken pattern", { rules: [{ user: "(" }] }, /rules\.0\.user.*not a regular expression/],
-    ["a broken pattern of a field", { extract: { a: "[" } }, /extract\.a.*not a regular expression/],
+    ["rules that are not a list", { rules: "x" }, /rules/],
+    ["a rule without user or tool_result", { rules: [{ say: "x" }] }, /rules\.0/],
+    ["an invalid pattern", { rules: [{ user: "(" }] }, /rules\.0\.user.*not a regular expression/],
+    ["an invalid pattern of extract", { extract: { a: "[" } }, /extract\.a.*not a regular expression/],
     ["an unknown failure", { fail: "explode" }, /fail/],
     ["a negative wait", { first_token_ms: -1 }, /first_token_ms/],
-    ["a say that is no text", { rules: [{ user: "x", say: 5 }] }, /rules\.0\.say/]
-  ] as const)("says what is wrong: %s", ([, script, reason]) =>
+    ["a say that is not a string", { rules: [{ user: "x", say: 5 }] }, /rules\.0\.say/]
+  ] as const)("is refused with its error: %s", ([, script, reason]) =>
     Effect.gen(function* () {
       expect(yield* reasonOf(request([prompt(script), user("x")]))).toMatch(reason)
     })
   )
 
-  it.effect("says that its fence is not closed", () =>
+  it.effect("is refused when its fenced block is not closed", () =>
     Effect.gen(function* () {
       const open: ModelMessage = { role: "system", content: "Hi\n```script\n{}\n" }
       expect(yield* reasonOf(request([open, user("x")]))).toMatch(/no closing fence/)
@@ -284,9 +284,9 @@ describe("a bad script", () => {
 
   it.effect.each([
     ["nested repetitions", "^(a+)+$", `${"a".repeat(60)}!`],
-    ["alternatives that overlap", "^(a|a)*$", `${"a".repeat(60)}!`],
+    ["overlapping alternatives", "^(a|a)*$", `${"a".repeat(60)}!`],
     ["many repetitions in a row", "a*a*a*a*a*a*a*a*!", "a".repeat(900)]
-  ] as const)("is stopped when a pattern runs away, and the pattern is not tried again: %s", ([, pattern, words]) =>
+  ] as const)("a pattern that backtracks too long is stopped and not tried again: %s", ([, pattern, words]) =>
     Effect.gen(function* () {
       const asked = request([prompt({ rules: [{ user: pattern, say: "x" }] }), user(words)])
       expect(yield* reasonOf(asked)).toMatch(/takes too long/)
@@ -294,7 +294,7 @@ describe("a bad script", () => {
     })
   )
 
-  it.effect("a pattern that only looks dangerous works", () =>
+  it.effect("a pattern that only looks slow matches", () =>
     Effect.gen(function* () {
       const script = prompt({ rules: [{ user: "i am ((?:\\w+ )+)and (.+)", say: "$1/$2" }] })
       expect(yield* says([script, user("I am Ann Lee and glad")])).toBe("Ann Lee /glad")

@@ -19,7 +19,7 @@ const request: RouteRequest = {
 }
 
 layer(Loaded)("the simulated plugin", (it) => {
-  it.effect("is loaded by its name, with everything that a call needs", () =>
+  it.effect("is loaded by its package name with all capabilities that a call needs", () =>
     Effect.gen(function* () {
       const providers = yield* Providers
       expect(providers.plugins.map(({ capabilities, name }) => [name, [...capabilities].sort()])).toEqual([
@@ -29,7 +29,7 @@ layer(Loaded)("the simulated plugin", (it) => {
     })
   )
 
-  it.scoped("shows on its network what its ear and its voice were asked for", () =>
+  it.scoped("GET calls/<call_id> returns the speech requests of a call", () =>
     Effect.gen(function* () {
       const { speechToText, telephony, textToSpeech } = yield* Providers
       const sink = { write: () => true, align: () => {}, drained: Effect.void }

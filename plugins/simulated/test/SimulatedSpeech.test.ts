@@ -10,7 +10,7 @@ import { hear, silence, toneFrames } from "./Tones.ts"
 
 const Speech = Layer.merge(SimulatedSpeechToText, SimulatedTextToSpeech).pipe(Layer.provideMerge(CallRequests.layer))
 
-/** A sink that keeps what it gets, and says that it is full when `full` says so. */
+/** A sink that records what is written. `full` decides after each write whether it is full. */
 const makeSink = (full: (writes: number) => boolean = () => false, drained: Effect.Effect<void> = Effect.void) => {
   const written: Array<Int16Array> = []
   const aligned: Array<number> = []
@@ -47,20 +47,22 @@ const listening = (onEvent: (event: SpeechEvent) => void, more: Partial<SpeechTo
   ...more
 })
 
-describe("the voice", () => {
-  it.effect.each([8000, 16_000, 24_000])("speaks whole frames of tone speech at %i Hz, and aligns to its end", (rate) =>
-    Effect.gen(function* () {
-      const tts = yield* TextToSpeech
-      const { aligned, sink, written } = makeSink()
-      yield* tts.synthesize(synthesis(sink, { text: "Hé 😀 ok", sampleRate: rate }))
-      expect(hear(frames(written, rate / 50), rate / 8000).ended).toEqual([{ text: "Hé 😀 ok", outcome: "ok" }])
-      expect(aligned.at(-1)).toBe("Hé 😀 ok".length)
-      expect(aligned).toEqual([...aligned].sort((a, b) => a - b))
-      expect(Math.max(...written.map(({ length }) => length))).toBeLessThanOrEqual(rate * 0.08)
-    }).pipe(Effect.provide(Speech))
+describe("simulated text-to-speech", () => {
+  it.effect.each([8000, 16_000, 24_000])(
+    "writes whole frames of tone speech at %i Hz and aligns to the end of the text",
+    (rate) =>
+      Effect.gen(function* () {
+        const tts = yield* TextToSpeech
+        const { aligned, sink, written } = makeSink()
+        yield* tts.synthesize(synthesis(sink, { text: "Hé 😀 ok", sampleRate: rate }))
+        expect(hear(frames(written, rate / 50), rate / 8000).ended).toEqual([{ text: "Hé 😀 ok", outcome: "ok" }])
+        expect(aligned.at(-1)).toBe("Hé 😀 ok".length)
+        expect(aligned).toEqual([...aligned].sort((a, b) => a - b))
+        expect(Math.max(...written.map(({ length }) => length))).toBeLessThanOrEqual(rate * 0.08)
+      }).pipe(Effect.provide(Speech))
   )
 
-  it.effect("aligns to what a caller hears when it is cut there, to the character", () =>
+  it.effect("align gives exactly the characters that are decoded when the audio is cut there", () =>
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const { aligned, sink, written } = makeSink()
@@ -73,7 +75,7 @@ describe("the voice", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.effect("waits for room before it writes on, and writes all", () =>
+  it.effect("awaits drained when the sink is full, and writes all audio", () =>
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const room = yield* Deferred.make<void>()
@@ -87,7 +89,7 @@ describe("the voice", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.effect("writes nothing after it was interrupted", () =>
+  it.effect("writes nothing after its interruption", () =>
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const room = yield* Deferred.make<void>()
@@ -101,7 +103,7 @@ describe("the voice", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.effect("lets others run while it writes a very long text", () =>
+  it.effect("other fibers run while it writes a very long text", () =>
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const { sink, written } = makeSink()
@@ -112,7 +114,7 @@ describe("the voice", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.effect("has Sarah for every language, and another voice for each", () =>
+  it.effect("voices has Sarah for all languages and another voice for each", () =>
     Effect.gen(function* () {
       const { voices } = yield* TextToSpeech
       expect(voices.find(({ name }) => name === "Sarah")?.languages).toBe("*")
@@ -126,8 +128,8 @@ describe("the voice", () => {
     ["an unknown voice", { voice: "Nobody" }, 'there is no voice "Nobody"'],
     ["a voice of another language", { voice: "Lotte" }, 'the voice "Lotte" does not speak en-US'],
     ["an unknown language", { language: "xx-XX" }, 'the language "xx-XX" is not supported'],
-    ["an odd sample rate", { sampleRate: 44_100 }, "44100 Hz is not supported"]
-  ] as const)("refuses %s", ([, more, reason]) =>
+    ["an unsupported sample rate", { sampleRate: 44_100 }, "44100 Hz is not supported"]
+  ] as const)("fails for %s", ([, more, reason]) =>
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const { sink, written } = makeSink()
@@ -146,8 +148,8 @@ describe("the voice", () => {
   )
 })
 
-describe("the ear", () => {
-  it.scoped("tells the start, each word, the whole, and the end of the turn", () =>
+describe("simulated speech-to-text", () => {
+  it.scoped("emits SpeechStarted, Partial for each word, Final and EndOfTurn", () =>
     Effect.gen(function* () {
       const stt = yield* SpeechToText
       const events: Array<SpeechEvent> = []
@@ -163,7 +165,7 @@ describe("the ear", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.scoped("is less sure of what broke off or was damaged", () =>
+  it.scoped("the confidence of cut or damaged speech is lower", () =>
     Effect.gen(function* () {
       const stt = yield* SpeechToText
       const finals: Array<unknown> = []
@@ -179,7 +181,7 @@ describe("the ear", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.scoped("gives the words so far when it is told to finish, and nothing afterwards", () =>
+  it.scoped("finish emits the words so far, and nothing follows", () =>
     Effect.gen(function* () {
       const stt = yield* SpeechToText
       const events: Array<SpeechEvent> = []
@@ -194,7 +196,7 @@ describe("the ear", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.effect("tells nothing once its scope is closed", () =>
+  it.effect("emits nothing after its scope was closed", () =>
     Effect.gen(function* () {
       const stt = yield* SpeechToText
       const events: Array<SpeechEvent> = []
@@ -209,7 +211,7 @@ describe("the ear", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.scoped("says nothing about speech without a single character", () =>
+  it.scoped("speech without a character has no Final", () =>
     Effect.gen(function* () {
       const stt = yield* SpeechToText
       const events: Array<SpeechEvent> = []
@@ -221,8 +223,8 @@ describe("the ear", () => {
 
   it.scoped.each([
     ["an unknown language", { language: "xx" }, 'the language "xx" is not supported'],
-    ["an odd sample rate", { sampleRate: 11_025 }, "11025 Hz is not supported"]
-  ] as const)("refuses %s", ([, more, reason]) =>
+    ["an unsupported sample rate", { sampleRate: 11_025 }, "11025 Hz is not supported"]
+  ] as const)("fails for %s", ([, more, reason]) =>
     Effect.gen(function* () {
       const stt = yield* SpeechToText
       const error = yield* Effect.flip(stt.open(listening(() => {}, more)))
@@ -231,8 +233,8 @@ describe("the ear", () => {
   )
 })
 
-describe("the requests of a call", () => {
-  it.scoped("are remembered, the latest of each kind", () =>
+describe("CallRequests", () => {
+  it.scoped("keeps the latest stt and tts request of a call", () =>
     Effect.gen(function* () {
       const stt = yield* SpeechToText
       const tts = yield* TextToSpeech
@@ -248,7 +250,7 @@ describe("the requests of a call", () => {
     }).pipe(Effect.provide(Speech))
   )
 
-  it.effect("are forgotten when there are too many, the oldest first", () =>
+  it.effect("drops the oldest call when there are more than 2000", () =>
     Effect.gen(function* () {
       const requests = yield* CallRequests
       for (let call = 0; call < 2001; call++) requests.record(`call_${call}`, {})

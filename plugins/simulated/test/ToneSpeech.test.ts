@@ -5,13 +5,13 @@ import { hangFrames } from "../src/ToneSpeech/ToneDecoder.ts"
 import { ToneEncoder } from "../src/ToneSpeech/ToneEncoder.ts"
 import { hear, silence, throughMulaw, toneFrames } from "./Tones.ts"
 
-/** Any text at all: every code point, halves of surrogate pairs included. */
+/** Any text: every code point, including unpaired surrogates. */
 const anyText = fc.oneof(
   fc.string({ maxLength: 40 }),
   fc.string({ unit: "binary", maxLength: 40 }),
   fc.string({ unit: "grapheme", maxLength: 40 }),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 }).map((units) => String.fromCharCode(...units)),
-  // Doubled letters are what a code without a clock gets wrong.
+  // A code without timing may merge doubled letters.
   fc.string({ unit: fc.constantFrom("a", "b", "a", " "), maxLength: 40 })
 )
 
@@ -19,7 +19,7 @@ const lossy = (frames: ReadonlyArray<Int16Array>, lost: ReadonlyArray<number>, s
   frames.filter((_, index) => (lost[index % lost.length] ?? 1) >= share)
 
 describe("tone speech", () => {
-  it("carries any text through mu-law", () => {
+  it("any text is decoded after mu-law encoding", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const heard = hear(toneFrames(text).map(throughMulaw))
@@ -30,7 +30,7 @@ describe("tone speech", () => {
     )
   })
 
-  it("carries any text at 16 and 24 kHz", () => {
+  it("any text is decoded at 16 and 24 kHz", () => {
     fc.assert(
       fc.property(anyText, fc.constantFrom(2, 3), (text, step) => {
         expect(hear(toneFrames(text, 8000 * step), step).ended).toEqual([{ text: speakable(text), outcome: "ok" }])
@@ -38,11 +38,11 @@ describe("tone speech", () => {
     )
   })
 
-  it("gives the exact beginning when it is cut anywhere", () => {
+  it("audio that is cut anywhere decodes to the exact prefix of the text", () => {
     fc.assert(
       fc.property(anyText, fc.nat(), (text, at) => {
         const frames = toneFrames(text).map(throughMulaw)
-        // The text's own symbols: what is cut in the ending is only the check.
+        // Only symbols of the text: the last nine frames are the end and the CRC.
         const kept = at % (frames.length - 9)
         const heard = hear([...frames.slice(0, kept), ...silence(hangFrames)])
         if (kept === 0) {
@@ -65,7 +65,7 @@ describe("tone speech", () => {
     )
   })
 
-  it("never takes a wrong text for a right one when frames are lost", () => {
+  it("a wrong text is never ok when frames are lost", () => {
     fc.assert(
       fc.property(
         anyText,
@@ -80,34 +80,34 @@ describe("tone speech", () => {
     )
   })
 
-  it("is understood when every third frame is lost", () => {
+  it("a text is decoded when every third frame is lost", () => {
     const frames = toneFrames("The quick brown fox books a balloon").filter((_, index) => index % 3 !== 1)
     expect(hear(frames).ended).toEqual([{ text: "The quick brown fox books a balloon", outcome: "ok" }])
   })
 
-  it("is understood when frames are repeated, but not wholly trusted", () => {
+  it("a text is decoded as bad when frames are repeated", () => {
     const frames = toneFrames("hello").flatMap((frame) => [frame, frame])
     expect(hear(frames).ended).toEqual([{ text: "hello", outcome: "bad" }])
   })
 
-  it("is understood when its symbols straddle the frames", () => {
+  it("a text is decoded when its symbols are not aligned with the frames", () => {
     const whole = Int16Array.from(toneFrames("Straddling letters").flatMap((frame) => [...frame]))
     const shifted = Int16Array.from([...new Int16Array(61), ...whole, ...new Int16Array(99)])
     const frames = Array.from({ length: shifted.length / 160 }, (_, i) => shifted.subarray(i * 160, i * 160 + 160))
     expect(hear(frames).ended).toEqual([{ text: "Straddling letters", outcome: "ok" }])
   })
 
-  it("tells the first character and then every finished word", () => {
+  it("progressed reports the first character and then every complete word", () => {
     expect(hear(toneFrames("Hi  there you")).progressed).toEqual(["H", "Hi", "Hi  there"])
   })
 
-  it("hears utterances back to back", () => {
+  it("consecutive utterances are decoded separately", () => {
     const heard = hear([...toneFrames("one"), ...toneFrames("two"), ...silence(3), ...toneFrames("three")])
     expect(heard.ended.map(({ text }) => text)).toEqual(["one", "two", "three"])
     expect(heard.started).toBe(3)
   })
 
-  it("ends a broken utterance when the next one begins", () => {
+  it("an unfinished utterance is cut when the next one begins", () => {
     const heard = hear([...toneFrames("broken off").slice(0, 21), ...toneFrames("whole")])
     expect(heard.ended).toEqual([
       { text: "broken", outcome: "cut" },
@@ -115,16 +115,16 @@ describe("tone speech", () => {
     ])
   })
 
-  it("marks what it joined in the middle as bad", () => {
+  it("an utterance whose beginning was missed is bad", () => {
     expect(hear(toneFrames("hello").slice(9)).ended).toEqual([{ text: "llo", outcome: "bad" }])
   })
 
-  it("shows a lost letter and is not sure", () => {
+  it("a lost letter is decoded as a question mark, and the utterance is bad", () => {
     const frames = toneFrames("abcdef").filter((_, index) => Math.floor(index / 3) !== 3)
     expect(hear(frames).ended).toEqual([{ text: "ab?def", outcome: "bad" }])
   })
 
-  it("hears nothing in silence, noise, a single tone or a hum", () => {
+  it("silence, noise, a single tone or a hum starts no utterance", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -9000, max: 9000 }), { minLength: 160, maxLength: 160 }), (noise) => {
         expect(hear([Int16Array.from(noise)]).started).toBe(0)
@@ -135,7 +135,7 @@ describe("tone speech", () => {
     expect(hear([...silence(20), tone, tone, tone, hum, hum, hum]).started).toBe(0)
   })
 
-  it("says how many characters have been spoken, counting as JavaScript does", () => {
+  it("characters counts the encoded UTF-16 units", () => {
     const encoder = new ToneEncoder("a€😀z")
     const counts = Array.from({ length: encoder.frames }, () => {
       encoder.next()

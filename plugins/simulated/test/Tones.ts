@@ -3,7 +3,7 @@ import { type Outcome, ToneDecoder } from "../src/ToneSpeech/ToneDecoder.ts"
 import { ToneEncoder } from "../src/ToneSpeech/ToneEncoder.ts"
 import { renderFrame } from "../src/ToneSpeech/ToneFrames.ts"
 
-/** What was heard of some frames. */
+/** The events of a decoder for some frames. */
 export interface Heard {
   readonly started: number
   readonly progressed: ReadonlyArray<string>
@@ -23,7 +23,7 @@ export const toneFrames = (text: string, sampleRate = 8000): ReadonlyArray<Int16
 export const silence = (frames: number): ReadonlyArray<Int16Array> =>
   Array.from({ length: frames }, () => new Int16Array(160))
 
-/** The frame after its way through the telephone network. */
+/** A frame after encoding to mu-law and back. */
 export const throughMulaw = (frame: Int16Array): Int16Array => {
   const bytes = new Uint8Array(frame.length)
   const back = new Int16Array(frame.length)
@@ -32,7 +32,7 @@ export const throughMulaw = (frame: Int16Array): Int16Array => {
   return back
 }
 
-/** Listens to frames at 8000 × `step` Hz. */
+/** Decodes frames at 8000 × `step` Hz. */
 export const hear = (frames: ReadonlyArray<Int16Array>, step = 1): Heard => {
   let started = 0
   const progressed: Array<string> = []

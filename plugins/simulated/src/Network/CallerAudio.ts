@@ -1,25 +1,26 @@
 import { mulawSilence, mulawToPcm, pcmToMulaw } from "@svc/providers/G711"
 import { ToneEncoder } from "../ToneSpeech/ToneEncoder.ts"
 import { mulawFrame } from "../ToneSpeech/ToneFrames.ts"
-import type { LineNoise } from "./LineNoise.ts"
-import type { MediaClock, Ticking } from "./NetworkClock.ts"
+import type { LineImpairments } from "./LineImpairments.ts"
+import type { MediaClock, TickListener } from "./NetworkClock.ts"
 
 const frameLength = 160
 const silence = new Uint8Array(frameLength).fill(mulawSilence)
 
 /**
- * Frames of silence after speech: half a second, so that ears and voice detectors notice the end on a lossy line too. After
- * them nothing is sent until the caller speaks again (silence suppression): a silent caller costs nothing.
+ * Frames of silence after speech: half a second, so that speech-to-text and voice activity detectors notice the end
+ * despite lost frames. After them nothing is sent until the caller speaks again (silence suppression): a silent caller
+ * costs nothing.
  */
 export const trailingFrames = 25
 
-/** Utterances that may wait. */
-const longestQueue = 100
+/** The maximum number of queued sounds. */
+const maxQueuedSounds = 100
 
-/** Frames of a phone's own audio that wait to be mixed with the voice; more are dropped, oldest first. */
-const longestMix = 10
+/** The maximum number of the phone's own frames that wait to be mixed with speech; the oldest are dropped. */
+const maxOwnFrames = 10
 
-/** A voicemail's beep: 1 kHz for 500 ms. */
+/** The beep of a voicemail: 1 kHz for 500 ms. */
 const beepFrames = 25
 const beepHz = 1000
 const beepFrame = new Uint8Array(frameLength)
@@ -31,9 +32,9 @@ pcmToMulaw(
   0
 )
 
-/** Something that is heard frame by frame. */
+/** Audio that is produced frame by frame. */
 interface Sound {
-  /** The next 20 ms of mu-law, or undefined: it is over. */
+  /** The next 20 ms of mu-law; undefined at the end. */
   readonly next: () => Uint8Array | undefined
 }
 
@@ -67,44 +68,44 @@ const mix = (left: Uint8Array, right: Uint8Array): Uint8Array => {
 }
 
 /**
- * What one caller sends: the utterances that the network speaks for them, at the pace of life, and the audio of their own
- * phone, as it comes; both mixed where they meet. It passes the line's faults on its way.
+ * The audio that one phone sends: text that the network speaks for it in real time, and the phone's own audio as it
+ * arrives, mixed where they overlap. The impairments of the line are applied to both.
  */
-export class CallerAudio implements Ticking {
+export class CallerAudio implements TickListener {
   readonly #clock: MediaClock
-  readonly #line: LineNoise
+  readonly #line: LineImpairments
   readonly #deliver: (audio: Uint8Array) => void
   readonly #sounds: Array<Sound> = []
   #trailing = 0
   #tick = 0
-  /** Frames of the phone that wait to be mixed. */
+  /** Own frames of the phone that wait to be mixed. */
   #own: Array<Uint8Array> = []
   readonly #rest = new Uint8Array(frameLength)
   #restLength = 0
-  /** Frames that are late, in order. */
+  /** Delayed frames, in order. */
   #late: Array<{ readonly frame: Uint8Array; readonly tick: number }> = []
   #stopped = false
 
-  /** `deliver` gets mu-law audio of whole frames, only valid during the call. */
-  constructor(clock: MediaClock, line: LineNoise, deliver: (audio: Uint8Array) => void) {
+  /** `deliver` receives mu-law audio in whole frames, which is valid only during the call. */
+  constructor(clock: MediaClock, line: LineImpairments, deliver: (audio: Uint8Array) => void) {
     this.#clock = clock
     this.#line = line
     this.#deliver = deliver
   }
 
-  /** Speaks the text after what is still being said. False when too much waits already. */
+  /** Queues a text to be spoken. False when the queue is full. */
   say(text: string): boolean {
-    if (this.#sounds.length >= longestQueue) return false
+    if (this.#sounds.length >= maxQueuedSounds) return false
     this.#add(speech(text))
     return true
   }
 
-  /** Beeps after what is still being said. */
+  /** Queues a beep. */
   beep(): void {
     this.#add(beep())
   }
 
-  /** Takes audio of the phone itself, of any length; what does not fill a frame waits for more. */
+  /** Takes the phone's own audio, of any length. An incomplete frame waits for more. */
   media(bytes: Uint8Array): void {
     const whole = this.#restLength === 0 && bytes.length % frameLength === 0
     if (whole && this.#trailing === 0 && this.#late.length === 0 && this.#line.clean) {
@@ -139,7 +140,7 @@ export class CallerAudio implements Ticking {
     return !this.#stopped && (this.#trailing > 0 || this.#own.length > 0 || this.#late.length > 0)
   }
 
-  /** The call is over: nothing is delivered any more. */
+  /** Ends the audio: nothing is delivered afterwards. */
   stop(): void {
     this.#stopped = true
     this.#clock.stop(this)
@@ -160,7 +161,7 @@ export class CallerAudio implements Ticking {
       this.#send(frame)
       return
     }
-    if (this.#own.length === longestMix) this.#own.shift()
+    if (this.#own.length === maxOwnFrames) this.#own.shift()
     this.#own.push(frame.slice())
   }
 
@@ -176,16 +177,16 @@ export class CallerAudio implements Ticking {
   }
 
   #send(frame: Uint8Array): void {
-    if (this.#stopped || this.#line.loses()) return
+    if (this.#stopped || this.#line.drops()) return
     const delay = this.#line.delay()
     const waiting = this.#late.at(-1)
     if (delay === 0 && waiting === undefined) {
-      this.#deliver(this.#line.disturb(frame))
+      this.#deliver(this.#line.addNoise(frame))
       return
     }
-    // Nothing overtakes: a frame comes no earlier than the one before it.
+    // Frames stay in order: none arrives before its predecessor.
     const tick = Math.max(this.#tick + delay, waiting?.tick ?? 0)
-    this.#late.push({ frame: this.#line.disturb(frame).slice(), tick })
+    this.#late.push({ frame: this.#line.addNoise(frame).slice(), tick })
     this.#clock.start(this)
   }
 }

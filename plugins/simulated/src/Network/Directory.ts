@@ -2,46 +2,46 @@ import type { Behaviour, ServerMessage } from "@svc/providers/SimulatedNetwork"
 import type { Effect } from "effect"
 import type { RingFailed } from "./Ringing.ts"
 
-/** What ringing needs of the phone that registered a number. */
-export interface RegisteredLine {
-  readonly tell: (message: ServerMessage) => void
-  /** Whether it carries a call. */
+/** The phone that registered a number, as calls to the number need it. */
+export interface RegisteredPhone {
+  readonly send: (message: ServerMessage) => void
+  /** Whether it has a call. */
   readonly busy: () => boolean
-  /** Waits for the phone's `answer` or `reject` of a call that it was told of. */
+  /** Waits for the phone's `answer` or `reject` of an incoming call. */
   readonly decision: (ref: string) => Effect.Effect<void, RingFailed>
-  /** The phone talks to another phone, which was transferred to it. */
+  /** Connects this phone with another one, whose call was transferred to it. */
   readonly join: (ref: string, other: OtherPhone) => { readonly say: (text: string) => void; readonly end: () => void }
 }
 
-/** A phone that was transferred. */
+/** The phone whose call was transferred. */
 export interface OtherPhone {
   /** The call that was transferred. */
   readonly callId: string
   readonly heard: (text: string) => void
-  /** This side hung up. */
+  /** The destination hung up. */
   readonly left: () => void
 }
 
-/** What calls to a number meet. */
-export interface Registration<L extends RegisteredLine = RegisteredLine> {
-  readonly line: L
+/** How calls to a number are handled. */
+export interface Registration<L extends RegisteredPhone = RegisteredPhone> {
+  readonly phone: L
   readonly behaviour: Behaviour
   readonly ring_ms: number
-  /** The phone wants the agent's audio. */
+  /** Whether the phone receives the agent's audio as `media`. */
   readonly audio: boolean
 }
 
-/** The numbers that phones of the network have registered. The latest registration of a number counts. */
-export class Directory<L extends RegisteredLine = RegisteredLine> {
+/** The registered numbers of the network. The latest registration of a number replaces earlier ones. */
+export class Directory<L extends RegisteredPhone = RegisteredPhone> {
   readonly #numbers = new Map<string, Registration<L>>()
 
   register(numbers: ReadonlyArray<string>, registration: Registration<L>): void {
     for (const number of numbers) this.#numbers.set(number, registration)
   }
 
-  /** The phone is gone, and its numbers with it. */
-  forget(line: L): void {
-    for (const [number, registration] of this.#numbers) if (registration.line === line) this.#numbers.delete(number)
+  /** Removes all numbers of a phone. */
+  unregister(phone: L): void {
+    for (const [number, registration] of this.#numbers) if (registration.phone === phone) this.#numbers.delete(number)
   }
 
   find(number: string): Registration<L> | undefined {

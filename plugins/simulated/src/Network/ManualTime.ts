@@ -1,51 +1,51 @@
 import type { TimeSource } from "./TimeSource.ts"
 
-interface Waiting {
+interface Scheduled {
   readonly at: number
   readonly callback: () => void
 }
 
-/** Time that moves by hand, for tests and for simulations faster than life. */
+/** Time that is advanced explicitly, for tests and for simulations faster than real time. */
 export class ManualTime implements TimeSource {
   #now = 0
-  #waiting: ReadonlyArray<Waiting> = []
+  #scheduled: ReadonlyArray<Scheduled> = []
 
   readonly now = (): number => this.#now
 
   readonly schedule = (callback: () => void, ms: number): (() => void) => {
     const entry = { at: this.#now + ms, callback }
-    this.#waiting = [...this.#waiting, entry]
+    this.#scheduled = [...this.#scheduled, entry]
     return () => {
-      this.#waiting = this.#waiting.filter((other) => other !== entry)
+      this.#scheduled = this.#scheduled.filter((other) => other !== entry)
     }
   }
 
-  /** Callbacks that wait for their time. */
-  get waiting(): number {
-    return this.#waiting.length
+  /** The number of scheduled callbacks. */
+  get scheduled(): number {
+    return this.#scheduled.length
   }
 
-  /** Lets `ms` milliseconds pass; what falls due runs at its own time, in order. */
+  /** Advances by `ms` milliseconds. Callbacks run in order, each at its own time. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
       const due = next
-      this.#waiting = this.#waiting.filter((entry) => entry !== due)
+      this.#scheduled = this.#scheduled.filter((entry) => entry !== due)
       this.#now = Math.max(this.#now, due.at)
       due.callback()
     }
     this.#now = end
   }
 
-  #next(end: number): Waiting | undefined {
-    let first: Waiting | undefined
-    for (const entry of this.#waiting) {
+  #next(end: number): Scheduled | undefined {
+    let first: Scheduled | undefined
+    for (const entry of this.#scheduled) {
       if (entry.at <= end && (first === undefined || entry.at < first.at)) first = entry
     }
     return first
   }
 
-  /** The process did nothing for `ms` milliseconds: time passed, callbacks did not run. They do so at the next `advance`. */
+  /** Simulates a stalled process: `ms` milliseconds pass without callbacks, which run at the next `advance`. */
   stall(ms: number): void {
     this.#now += ms
   }

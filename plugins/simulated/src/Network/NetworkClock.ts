@@ -1,29 +1,29 @@
 import { Context, Effect, Layer } from "effect"
 import { realTime, type TimeSource } from "./TimeSource.ts"
 
-/** Something that is called every 20 ms while it has something to do. */
-export interface Ticking {
-  /** False: nothing is left to do, do not call again. Must not throw. */
+/** Is called every 20 ms while it has work. */
+export interface TickListener {
+  /** Returns false when no work is left, and is then not called again. Must not throw. */
   readonly tick: () => boolean
 }
 
 const slotMs = 5
 const slotCount = 4
 
-/** After a longer stall the lost time is skipped, so that nobody gets more than three frames at once. */
+/** After a longer stall the missed time is skipped, so that no listener gets more than three ticks at once. */
 const longestCatchUpMs = 60
 
-/** Timers fire up to this early. */
+/** Timers may fire this early. */
 const toleranceMs = 0.3
 
 /**
- * The pace of the simulated network: one timer for all phones that speak, however many. Phones are spread over four slots of
- * 5 ms. The timer stands still when nobody speaks.
+ * The clock of the simulated network: one timer for all phones that send audio, spread over four slots of 5 ms. The
+ * timer stops while no phone sends audio.
  */
 export class MediaClock {
   readonly #time: TimeSource
-  readonly #slots: ReadonlyArray<Set<Ticking>> = Array.from({ length: slotCount }, () => new Set<Ticking>())
-  readonly #slotOf = new Map<Ticking, Set<Ticking>>()
+  readonly #slots: ReadonlyArray<Set<TickListener>> = Array.from({ length: slotCount }, () => new Set<TickListener>())
+  readonly #slotOf = new Map<TickListener, Set<TickListener>>()
   #origin = 0
   #slot = 0
   #cancel: (() => void) | undefined
@@ -32,33 +32,33 @@ export class MediaClock {
     this.#time = time
   }
 
-  /** How many are being called. */
+  /** The number of active listeners. */
   get size(): number {
     return this.#slotOf.size
   }
 
-  /** Calls `ticking` at once and then every 20 ms. Does nothing when it is being called already. */
-  start(ticking: Ticking): void {
-    if (this.#slotOf.has(ticking)) return
+  /** Calls `listener` at once and then every 20 ms. Does nothing when it is already active. */
+  start(listener: TickListener): void {
+    if (this.#slotOf.has(listener)) return
     if (this.#slotOf.size === 0 && this.#cancel === undefined) {
       this.#origin = this.#time.now()
       this.#slot = 1
       this.#wait()
     }
-    // The slot that comes due last: 15 to 20 ms from now.
+    // The slot that is due last: in 15 to 20 ms.
     const slot = this.#slots[(this.#slot + slotCount - 1) % slotCount]
     if (slot === undefined) return
-    slot.add(ticking)
-    this.#slotOf.set(ticking, slot)
-    this.#call(ticking)
+    slot.add(listener)
+    this.#slotOf.set(listener, slot)
+    this.#call(listener)
   }
 
-  stop(ticking: Ticking): void {
-    this.#slotOf.get(ticking)?.delete(ticking)
-    this.#slotOf.delete(ticking)
+  stop(listener: TickListener): void {
+    this.#slotOf.get(listener)?.delete(listener)
+    this.#slotOf.delete(listener)
   }
 
-  /** Stops all. */
+  /** Stops all listeners. */
   stopAll(): void {
     for (const slot of this.#slots) slot.clear()
     this.#slotOf.clear()
@@ -66,8 +66,8 @@ export class MediaClock {
     this.#cancel = undefined
   }
 
-  #call(ticking: Ticking): void {
-    if (!ticking.tick()) this.stop(ticking)
+  #call(listener: TickListener): void {
+    if (!listener.tick()) this.stop(listener)
   }
 
   #due(slot: number): number {
@@ -87,15 +87,15 @@ export class MediaClock {
     if (behind > longestCatchUpMs) this.#origin += behind - (behind % slotMs)
     while (this.#due(this.#slot) <= now + toleranceMs) {
       const slot = this.#slots[this.#slot++ % slotCount]
-      if (slot !== undefined) for (const ticking of slot) this.#call(ticking)
+      if (slot !== undefined) for (const listener of slot) this.#call(listener)
     }
     if (this.#slotOf.size > 0) this.#wait()
   }
 }
 
-/** The one media clock of a plugin. */
+/** The media clock of the plugin. */
 export class NetworkClock extends Context.Tag("@svc/plugin-simulated/NetworkClock")<NetworkClock, MediaClock>() {
-  /** A clock on another time, e.g. `ManualTime`. It stops with its scope. */
+  /** A clock with another time source, e.g. `ManualTime`. It stops with its scope. */
   static readonly layerOn = (time: TimeSource): Layer.Layer<NetworkClock> =>
     Layer.scoped(
       NetworkClock,

@@ -4,85 +4,85 @@ import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { ToneDecoder } from "../ToneSpeech/ToneDecoder.ts"
 import { CallerAudio } from "./CallerAudio.ts"
-import { type LineFaults, LineNoise } from "./LineNoise.ts"
+import { type Impairments, LineImpairments } from "./LineImpairments.ts"
 import type { MediaClock } from "./NetworkClock.ts"
-import type { StartTransfer, TransferUnderWay } from "./Transfers.ts"
+import type { OngoingTransfer, StartTransfer } from "./Transfers.ts"
 
 const frameLength = 160
 const pcm = new Int16Array(frameLength)
 
-/** Events kept for a listener that is not there yet: 10 s of audio. */
-const longestBacklog = 500
+/** The maximum number of events that are kept until a listener is installed: 10 s of audio. */
+const maxBacklog = 500
 
-/** How an answered call reaches its phone and its network. */
+/** An answered call and its connections to the phone and the network. */
 export interface PhoneLegOptions {
   /** The engine's id of the call. */
   readonly callId: string
-  readonly faults: LineFaults
-  /** Makes the line's faults repeatable. */
+  readonly impairments: Impairments
+  /** Makes the impairments repeatable. */
   readonly seed: number
   readonly clock: MediaClock
   /** Sends to the phone. */
-  readonly tell: (message: ServerMessage) => void
-  /** Sends the agent's audio to the phone; absent when the phone did not ask for it. */
-  readonly tellMedia?: ((frame: Uint8Array) => void) | undefined
+  readonly send: (message: ServerMessage) => void
+  /** Sends the agent's audio to the phone; absent when the phone did not request it. */
+  readonly sendMedia?: ((frame: Uint8Array) => void) | undefined
   readonly transfer: StartTransfer
-  /** Called once, however the call ended. */
-  readonly over: () => void
+  /** Called once when the call has ended. */
+  readonly onEnded: () => void
 }
 
 /**
- * An answered call between a phone of the simulated network and the engine, whoever called. Once it is transferred, the
- * phone is with the destination: the engine hears nothing of it but the end.
+ * An answered call between a phone of the simulated network and the engine, inbound or outbound. After a transfer the
+ * phone is connected to the destination, and the engine receives only the end of the call.
  *
- * | state       | event                    | next        | the phone hears | the engine hears           |
- * |-------------|--------------------------|-------------|-----------------|----------------------------|
- * | with us     | the phone hangs up       | over        |                 | Ended hangup               |
- * | with us     | the engine hangs up      | over        | hangup          |                            |
- * | with us     | a transfer fails         | with us     |                 | TransferProgress           |
- * | with us     | a transfer comes through | transferred | transferred     | TransferProgress completed |
- * | transferred | either party hangs up    | over        | hangup          | Ended hangup               |
- * | any         | the connection breaks    | over        | hangup if it can | Ended failed              |
+ * | state       | event                 | next        | phone receives  | engine receives            |
+ * |-------------|-----------------------|-------------|-----------------|----------------------------|
+ * | connected   | the phone hangs up    | over        |                 | Ended hangup               |
+ * | connected   | the engine hangs up   | over        | hangup          |                            |
+ * | connected   | a transfer fails      | connected   |                 | TransferProgress           |
+ * | connected   | a transfer completes  | transferred | transferred     | TransferProgress completed |
+ * | transferred | either party hangs up | over        | hangup          | Ended hangup               |
+ * | any         | the connection breaks | over        | hangup          | Ended failed               |
  */
 export class PhoneLeg {
   readonly answered = true
   readonly #options: PhoneLegOptions
   readonly #audio: CallerAudio
-  readonly #ear: ToneDecoder
-  #state: "with us" | "transferred" | "over" = "with us"
-  #transfer: TransferUnderWay | undefined
+  readonly #decoder: ToneDecoder
+  #state: "connected" | "transferred" | "over" = "connected"
+  #transfer: OngoingTransfer | undefined
   #listener: ((event: CallEvent) => void) | undefined
   #backlog: Array<CallEvent> = []
 
   constructor(options: PhoneLegOptions) {
     this.#options = options
-    this.#audio = new CallerAudio(options.clock, new LineNoise(options.faults, options.seed), (payload) =>
+    this.#audio = new CallerAudio(options.clock, new LineImpairments(options.impairments, options.seed), (payload) =>
       this.#emit({ _tag: "Audio", payload })
     )
-    this.#ear = new ToneDecoder({
+    this.#decoder = new ToneDecoder({
       started: () => {},
-      progressed: (text) => options.tell({ event: "heard", text, final: false }),
+      progressed: (text) => options.send({ event: "heard", text, final: false }),
       ended: (text) => {
-        if (text !== "") options.tell({ event: "heard", text, final: true })
+        if (text !== "") options.send({ event: "heard", text, final: true })
       }
     })
   }
 
-  /** The phone speaks. False when too much waits to be said. */
+  /** Speaks a text as the phone. False when the queue is full. */
   say(text: string): boolean {
     if (this.#state !== "transferred") return this.#audio.say(text)
     this.#transfer?.say(text)
     return true
   }
 
-  /** The phone beeps, after what it says. */
+  /** Queues a beep. */
   beep(): void {
     this.#audio.beep()
   }
 
-  /** Audio of the phone itself. */
+  /** Takes the phone's own audio. */
   media(bytes: Uint8Array): void {
-    if (this.#state === "with us") this.#audio.media(bytes)
+    if (this.#state === "connected") this.#audio.media(bytes)
   }
 
   dtmf(digits: string): void {
@@ -94,10 +94,10 @@ export class PhoneLeg {
     this.#leave({ _tag: "Ended", cause: "hangup" })
   }
 
-  /** The call broke. The phone is told as far as it can hear. */
+  /** Ends the call as failed and sends `hangup` to the phone if it is connected. */
   fail(reason: string): void {
     if (this.#leave({ _tag: "Ended", cause: "failed", reason })) {
-      this.#options.tell({ event: "hangup", cause: reason })
+      this.#options.send({ event: "hangup", cause: reason })
     }
   }
 
@@ -109,27 +109,27 @@ export class PhoneLeg {
         for (const event of this.#backlog.splice(0)) listener(event)
       },
       send: (frame) => this.#play(frame),
-      // What was sent is heard at once, so nothing is ever between a mark and its answer.
+      // Audio is played when it is sent, so a mark is confirmed at once.
       mark: (name) => this.#emit({ _tag: "Mark", name, outcome: "played" }),
       clear: () => {
-        if (this.#state !== "with us") return
-        this.#ear.cut()
-        this.#options.tell({ event: "clear" })
+        if (this.#state !== "connected") return
+        this.#decoder.cut()
+        this.#options.send({ event: "clear" })
       },
       hangup: (reason) => {
         if (this.#state === "over") return
         this.#finish()
-        this.#options.tell({ event: "hangup", cause: reason })
+        this.#options.send({ event: "hangup", cause: reason })
       },
       sendDtmf: (digits) => {
-        if (this.#state === "with us") this.#options.tell({ event: "dtmf", digits })
+        if (this.#state === "connected") this.#options.send({ event: "dtmf", digits })
       },
       transferBlind: (target) => this.#transferTo(target)
     }
   }
 
   #transferTo(target: string): void {
-    if (this.#state !== "with us" || this.#transfer !== undefined) return
+    if (this.#state !== "connected" || this.#transfer !== undefined) return
     this.#transfer = this.#options.transfer(
       { callId: this.#options.callId, target },
       {
@@ -140,15 +140,15 @@ export class PhoneLeg {
         },
         completed: () => {
           this.#audio.stop()
-          this.#ear.cut()
-          this.#options.tell({ event: "transferred", destination: target })
+          this.#decoder.cut()
+          this.#options.send({ event: "transferred", destination: target })
           this.#emit({ _tag: "TransferProgress", state: "completed" })
-          if (this.#state === "with us") this.#state = "transferred"
+          if (this.#state === "connected") this.#state = "transferred"
         },
-        heard: (text) => this.#options.tell({ event: "heard", text, final: true }),
-        over: () => {
+        heard: (text) => this.#options.send({ event: "heard", text, final: true }),
+        ended: () => {
           if (this.#leave({ _tag: "Ended", cause: "hangup" })) {
-            this.#options.tell({ event: "hangup", cause: "the transferred call is over" })
+            this.#options.send({ event: "hangup", cause: "the transferred call is over" })
           }
         }
       }
@@ -156,16 +156,16 @@ export class PhoneLeg {
   }
 
   #play(frame: Uint8Array): void {
-    if (this.#state !== "with us") return
+    if (this.#state !== "connected") return
     for (let offset = 0; offset + frameLength <= frame.length; offset += frameLength) {
       mulawToPcm(frame, offset, frameLength, pcm, 0)
-      this.#ear.push(pcm)
+      this.#decoder.push(pcm)
     }
-    this.#options.tellMedia?.(frame)
+    this.#options.sendMedia?.(frame)
   }
 
   #emit(event: CallEvent): void {
-    if (this.#state === "with us") this.#deliver(event)
+    if (this.#state === "connected") this.#deliver(event)
   }
 
   #deliver(event: CallEvent): void {
@@ -173,12 +173,12 @@ export class PhoneLeg {
       this.#listener(event)
       return
     }
-    if (this.#backlog.length === longestBacklog) this.#backlog.shift()
-    // Audio is only valid during the call.
+    if (this.#backlog.length === maxBacklog) this.#backlog.shift()
+    // The payload is valid only during the call.
     this.#backlog.push(event._tag === "Audio" ? { _tag: "Audio", payload: event.payload.slice() } : event)
   }
 
-  /** Ends the call from the phone's side. False when it is over already. */
+  /** Ends the call from the phone's side. False when it is already over. */
   #leave(event: CallEvent): boolean {
     if (this.#state === "over") return false
     this.#finish()
@@ -188,9 +188,9 @@ export class PhoneLeg {
 
   #finish(): void {
     this.#audio.stop()
-    this.#ear.cut()
+    this.#decoder.cut()
     this.#state = "over"
     this.#transfer?.end()
-    this.#options.over()
+    this.#options.onEnded()
   }
 }

@@ -1,20 +1,22 @@
 import { ClientMessage, type ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Either, ParseResult, Schema } from "effect"
 
-/** A message from a phone that could be read: audio, already decoded, or anything else. */
+/** A message from a phone: decoded audio, any other message, or why it is malformed. */
 export type PhoneMessage =
   | { readonly _tag: "Audio"; readonly bytes: Uint8Array }
   | { readonly _tag: "Other"; readonly message: Exclude<ClientMessage, { readonly event: "media" }> }
   | { readonly _tag: "Malformed"; readonly reason: string }
 
-/** Longest message in characters. */
-const longestMessage = 262_144
+/** The maximum length of a message in characters. */
+const maxLength = 262_144
 
 const mediaHead = '{"event":"media","payload":"'
 const mediaTail = '"}'
 
-/** Audio of one message; valid until the next one is read. Seen as plain bytes, because a Buffer's `slice` does not copy. */
-const scratch = Buffer.alloc(longestMessage)
+/**
+ * The audio of one message, valid until the next one is read. A plain array, because a Buffer's `slice` does not copy.
+ */
+const scratch = Buffer.alloc(maxLength)
 const plain = new Uint8Array(scratch.buffer, scratch.byteOffset, scratch.byteLength)
 
 const decodeMessage = Schema.decodeUnknownEither(ClientMessage)
@@ -22,12 +24,12 @@ const known = ClientMessage.members.map((member) => member.fields.event.literals
 
 const malformed = (reason: string): PhoneMessage => ({ _tag: "Malformed", reason })
 
-/** Decodes base64 into the scratch buffer; undefined when it is empty or has anything in it that is not base64. */
+/** Decodes base64 into the scratch buffer; undefined when it is empty or not base64. */
 const decodeAudio = (payload: string): Uint8Array | undefined => {
   const padding = payload.endsWith("==") ? 2 : payload.endsWith("=") ? 1 : 0
   const characters = payload.length - padding
   if (characters === 0 || characters % 4 === 1 || (padding > 0 && payload.length % 4 !== 0)) return undefined
-  // Node skips what is not base64, so then there are fewer bytes than the characters stand for.
+  // Node skips characters that are not base64, which leaves fewer bytes than expected.
   const count = scratch.write(payload, "base64")
   return count === Math.floor((characters * 3) / 4) ? plain.subarray(0, count) : undefined
 }
@@ -38,9 +40,9 @@ const parse = (text: string): Either.Either<unknown, string> =>
 const eventOf = (json: unknown): unknown =>
   typeof json === "object" && json !== null && "event" in json ? json.event : undefined
 
-/** Reads a phone's message. The usual `media` message is read without parsing JSON; any other way to write it works as well. */
+/** Reads a phone's message. A `media` message in the usual notation is read without parsing JSON. */
 export const readPhoneMessage = (data: string | Uint8Array): PhoneMessage => {
-  if (data.length > longestMessage) return malformed(`the message is longer than ${longestMessage} characters`)
+  if (data.length > maxLength) return malformed(`the message is longer than ${maxLength} characters`)
   const text = typeof data === "string" ? data : Buffer.from(data).toString("utf8")
   if (text.startsWith(mediaHead) && text.endsWith(mediaTail)) {
     const bytes = decodeAudio(text.slice(mediaHead.length, -mediaTail.length))

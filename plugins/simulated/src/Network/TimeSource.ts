@@ -1,8 +1,8 @@
-/** Where a media clock gets its time from. Plain code, because the clock runs 200 times a second. */
+/** The time source of a media clock. Not an Effect, because the clock runs 200 times a second. */
 export interface TimeSource {
-  /** Milliseconds from an arbitrary beginning. */
+  /** Milliseconds since an arbitrary start. */
   readonly now: () => number
-  /** Runs `callback` once, in `ms` milliseconds. Gives back how to cancel it. */
+  /** Runs `callback` once, after `ms` milliseconds. Returns a function that cancels it. */
   readonly schedule: (callback: () => void, ms: number) => () => void
 }
 

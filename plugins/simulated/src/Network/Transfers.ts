@@ -2,36 +2,36 @@ import { Effect, FiberSet, type Scope } from "effect"
 import type { Directory } from "./Directory.ts"
 import { type RingFailed, ring } from "./Ringing.ts"
 
-/** How long a transferred call lasts when nobody is at the destination to hang up: an automaton answered. */
-export const automatonCall = "1 second"
+/** How long a transferred call lasts when its destination answers automatically and cannot hang up. */
+export const unattendedDuration = "1 second"
 
-/** When the network gives up on a destination that does not answer. */
-export const transferPatience = "20 seconds"
+/** How long a destination rings before the transfer fails as not answered. */
+export const transferTimeout = "20 seconds"
 
-/** What the transferred call is told. */
+/** Receives the progress of a transfer. */
 export interface TransferListener {
   readonly ringing: () => void
   readonly failed: (state: RingFailed["outcome"], reason: string) => void
   readonly completed: () => void
-  /** The other party spoke. */
+  /** The destination spoke. */
   readonly heard: (text: string) => void
-  /** The other party hung up. */
-  readonly over: () => void
+  /** The destination hung up. */
+  readonly ended: () => void
 }
 
-export interface TransferUnderWay {
-  /** The phone that was transferred speaks to the other party. */
+export interface OngoingTransfer {
+  /** Speaks a text to the destination. */
   readonly say: (text: string) => void
-  /** It is gone: nothing is told any more. */
+  /** Ends the transfer. The listener receives nothing afterwards. */
   readonly end: () => void
 }
 
 export type StartTransfer = (
   call: { readonly callId: string; readonly target: string },
   listener: TransferListener
-) => TransferUnderWay
+) => OngoingTransfer
 
-/** Connects calls to other numbers of the network. Calls that it connects end with the scope. */
+/** Starts transfers to numbers of the network. They end with the scope. */
 export const makeTransfers = (
   directory: Directory
 ): Effect.Effect<(from: string) => StartTransfer, never, Scope.Scope> =>
@@ -45,22 +45,23 @@ export const makeTransfers = (
         const hungUp = (): void => {
           if (over) return
           over = true
-          listener.over()
+          listener.ended()
         }
         const fiber = run(
           ring(directory, { from, to: target, onRinging: listener.ringing }).pipe(
             Effect.timeoutFail({
-              duration: transferPatience,
+              duration: transferTimeout,
               onTimeout: (): RingFailed => ({ outcome: "no-answer", reason: "nobody answers" })
             }),
             Effect.matchEffect({
               onFailure: ({ outcome, reason }) => Effect.sync(() => !over && listener.failed(outcome, reason)),
-              onSuccess: ({ behaviour, ref, line }) =>
+              onSuccess: ({ behaviour, ref, phone }) =>
                 Effect.suspend(() => {
-                  if (over) return Effect.sync(() => line.tell({ event: "hangup", cause: "canceled" }))
+                  if (over) return Effect.sync(() => phone.send({ event: "hangup", cause: "canceled" }))
                   listener.completed()
-                  if (behaviour !== "manual") return Effect.zipRight(Effect.sleep(automatonCall), Effect.sync(hungUp))
-                  party = line.join(ref, { callId, heard: (text) => !over && listener.heard(text), left: hungUp })
+                  if (behaviour !== "manual")
+                    return Effect.zipRight(Effect.sleep(unattendedDuration), Effect.sync(hungUp))
+                  party = phone.join(ref, { callId, heard: (text) => !over && listener.heard(text), left: hungUp })
                   return Effect.void
                 })
             }),

@@ -18,7 +18,7 @@ const Arguments = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 const ScriptCall = Schema.Struct({ tool: Schema.NonEmptyString, arguments: Schema.optional(Arguments) })
 export type ScriptCall = typeof ScriptCall.Type
 
-/** What a rule does: says something, calls a tool or several, or says something and then calls. */
+/** What a rule does: say a text, call tools, or say a text and then call tools. */
 const action = {
   say: Schema.optional(Schema.String),
   tool: Schema.optional(Schema.NonEmptyString),
@@ -26,26 +26,26 @@ const action = {
   tools: Schema.optional(Schema.Array(ScriptCall))
 }
 
-/** Acts on the caller's last words. `once`: only the first time that they match in a call. */
+/** Applies to the caller's last words. `once`: only to the first match in a call. */
 const UserRule = Schema.Struct({ user: pattern("i"), once: Schema.optional(Schema.Boolean), ...action })
 export type UserRule = typeof UserRule.Type
 
-/** Acts on the result of the tool of that name. */
+/** Applies to the result of the named tool. */
 const ResultRule = Schema.Struct({ tool_result: Schema.NonEmptyString, ...action })
 export type ResultRule = typeof ResultRule.Type
 
-/** What a scripted model follows: the first fenced block tagged `script` in the system prompt, as JSON. */
+/** The script of a scripted model: JSON in the first fenced block tagged `script` in the system prompt. */
 export const Script = Schema.Struct({
   rules: Schema.optionalWith(Schema.Array(Schema.Union(UserRule, ResultRule)), { default: () => [] }),
-  /** Said when no rule acts. */
+  /** The answer when no rule applies. */
   otherwise: Schema.optional(Schema.String),
   /** Milliseconds before the first word. */
   first_token_ms: Schema.optional(Schema.Number.pipe(Schema.between(0, 600_000))),
-  /** Words a second; absent or 0: all at once. */
+  /** Words per second; absent or 0: all at once. */
   tokens_per_second: Schema.optional(Schema.Number.pipe(Schema.between(0, 100_000))),
-  /** How the model fails: with an error, by never answering, or by saying nothing. */
+  /** Makes every request fail: with an error, by never answering, or with an empty answer. */
   fail: Schema.optional(Schema.Literal("error", "hang", "empty")),
-  /** Field name to the pattern whose first group is its value. */
+  /** For each field name, the pattern whose first group is its value. */
   extract: Schema.optional(Schema.Record({ key: Schema.String, value: pattern("im") }))
 })
 export type Script = typeof Script.Type
@@ -55,8 +55,8 @@ const opening = /^[ \t]*(`{3,}|~{3,})[ \t]*script[ \t]*\r?$/m
 const decode = Schema.decodeUnknownEither(Script, { errors: "all" })
 
 /**
- * Finds and reads the script in a system prompt. Undefined when there is none; Left is why it cannot be used, for the person who
- * wrote it.
+ * Finds and parses the script in a system prompt. Undefined when there is none; Left states why it is invalid, for its
+ * author.
  */
 export const readScript = (prompt: string): Either.Either<Script | undefined, string> => {
   const start = opening.exec(prompt)

@@ -1,9 +1,9 @@
 import type { ModelMessage, ModelRequest } from "@svc/providers/LanguageModel"
 import { matchPattern } from "./Pattern.ts"
 import type { ResultRule, Script, ScriptCall, UserRule } from "./Script.ts"
-import { type Facts, substitute, substituteDeep } from "./Substitution.ts"
+import { substitute, substituteDeep, type Values } from "./Substitution.ts"
 
-/** What the model says and does in one turn. The text comes before the calls. */
+/** The answer of the model in one turn. The text comes before the calls. */
 export interface ScriptReply {
   readonly text: string
   readonly calls: ReadonlyArray<{
@@ -12,23 +12,23 @@ export interface ScriptReply {
   }>
 }
 
-/** Of very long words of a caller, only so much is looked at: characters of one turn, and of a whole call. */
-const longestTurn = 1000
-const longestCall = 20_000
+/** The number of characters that patterns see: of one turn, and of all turns of a call. */
+const maxTurnLength = 1000
+const maxCallLength = 20_000
 
 const isUserRule = (rule: UserRule | ResultRule): rule is UserRule => "user" in rule
 
 const isUser = (message: ModelMessage | undefined): boolean => message?.role === "user"
 
-const act = (rule: Omit<UserRule, "user"> | Omit<ResultRule, "tool_result">, facts: Facts): ScriptReply => {
+const act = (rule: Omit<UserRule, "user"> | Omit<ResultRule, "tool_result">, values: Values): ScriptReply => {
   const first: ReadonlyArray<ScriptCall> =
     rule.tool === undefined ? [] : [{ tool: rule.tool, arguments: rule.arguments }]
   return {
-    text: rule.say === undefined ? "" : substitute(rule.say, facts),
+    text: rule.say === undefined ? "" : substitute(rule.say, values),
     calls: [...first, ...(rule.tools ?? [])].map((call) => ({
       name: call.tool,
       arguments: Object.fromEntries(
-        Object.entries(call.arguments ?? {}).map(([name, value]) => [name, substituteDeep(value, facts)])
+        Object.entries(call.arguments ?? {}).map(([name, value]) => [name, substituteDeep(value, values)])
       )
     }))
   }
@@ -39,19 +39,19 @@ interface Match {
   readonly groups: ReadonlyArray<string | undefined>
 }
 
-/** The first rule that matches these words, but for those that have had their one time. */
+/** The first rule that matches these words and is not spent. */
 const findRule = (script: Script, words: string, spent: ReadonlySet<UserRule>): Match | undefined => {
   for (const rule of script.rules) {
     if (!isUserRule(rule) || spent.has(rule)) continue
-    const groups = matchPattern(rule.user, "i", words.slice(0, longestTurn))
+    const groups = matchPattern(rule.user, "i", words.slice(0, maxTurnLength))
     if (groups !== null) return { rule, groups }
   }
   return undefined
 }
 
 /**
- * The rules with `once` that have acted already. Read off the conversation, so a restart or a repeated question changes nothing:
- * a rule has acted when it matched earlier words of the caller that were answered in some way.
+ * The rules with `once` that were already applied. Derived from the conversation, so that a restart or a repeated
+ * request changes nothing: a rule was applied when it matched earlier words of the caller that were answered.
  */
 const spentRules = (script: Script, messages: ReadonlyArray<ModelMessage>): ReadonlySet<UserRule> => {
   const spent = new Set<UserRule>()
@@ -73,9 +73,9 @@ const parsed = (content: string): unknown => {
   }
 }
 
-/** Answers the results of tools: the rule of the last one, else of the one before it, and so on. */
+/** Answers the results of tools with the rule of the last result that has one. */
 const replyToResults = (script: Script, request: ModelRequest, user: string): ScriptReply => {
-  const facts = (content: string): Facts => ({
+  const values = (content: string): Values => ({
     user,
     groups: [],
     variables: request.variables,
@@ -85,21 +85,21 @@ const replyToResults = (script: Script, request: ModelRequest, user: string): Sc
   for (const message of request.messages.toReversed()) {
     if (message.role !== "tool") break
     for (const rule of script.rules) {
-      if (!isUserRule(rule) && rule.tool_result === message.name) return act(rule, facts(message.content))
+      if (!isUserRule(rule) && rule.tool_result === message.name) return act(rule, values(message.content))
     }
   }
-  return act({ say: script.otherwise ?? "{{result}}" }, facts(last?.role === "tool" ? last.content : ""))
+  return act({ say: script.otherwise ?? "{{result}}" }, values(last?.role === "tool" ? last.content : ""))
 }
 
-/** What the script does about the conversation as it stands. Throws `SlowPattern`. */
+/** The script's answer to the conversation. Throws `SlowPattern`. */
 export const replyTo = (script: Script, request: ModelRequest): ScriptReply => {
   const { messages, variables } = request
   const last = messages.findLast(isUser)
   const user = last?.content ?? ""
   if (messages.at(-1)?.role === "tool") return replyToResults(script, request, user)
   const match = findRule(script, user, spentRules(script, messages))
-  const facts: Facts = { user, groups: match?.groups ?? [], variables, result: undefined }
-  return act(match?.rule ?? { say: script.otherwise ?? "You said: {{user}}" }, facts)
+  const values: Values = { user, groups: match?.groups ?? [], variables, result: undefined }
+  return act(match?.rule ?? { say: script.otherwise ?? "You said: {{user}}" }, values)
 }
 
 const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
@@ -123,14 +123,14 @@ const fieldValue = (text: string, type: unknown): unknown => {
 }
 
 /**
- * The fields of `extract` as one JSON object: the first group (or the whole match) of each pattern over all that the caller said,
- * a turn a line. A field that was not said is left out. Throws `SlowPattern`.
+ * The fields of `extract` as one JSON object: the first group (or the whole match) of each pattern over all words of
+ * the caller, one turn per line. A field that does not match is omitted. Throws `SlowPattern`.
  */
 export const extractFrom = (script: Script, request: ModelRequest): string => {
   const words = request.messages
     .flatMap((message) => (message.role === "user" ? [message.content] : []))
     .join("\n")
-    .slice(0, longestCall)
+    .slice(0, maxCallLength)
   const fields = Object.entries(script.extract ?? {}).flatMap(([field, pattern]) => {
     const match = matchPattern(pattern, "im", words)
     return match === null

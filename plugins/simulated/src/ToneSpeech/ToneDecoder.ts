@@ -1,31 +1,31 @@
 import { crc8, crcHigh, crcLow, crcStart, endOfText, highBin, lowBin, startOfText } from "./ToneCode.ts"
 
 /**
- * How an utterance ended. `ok`: all of it was heard and its check is right. `bad`: it ended, but something in it was lost or
- * changed. `cut`: it stopped in the middle; the text is the exact beginning that was heard.
+ * How an utterance ended. `ok`: it is complete and its CRC is correct. `bad`: it ended, but a part of it was lost or
+ * changed. `cut`: it stopped early; the text is the exact prefix that was played.
  */
 export type Outcome = "ok" | "bad" | "cut"
 
-/** What a decoder tells, synchronously and in order. */
+/** Receives the events of a decoder, synchronously and in order. */
 export interface ToneListener {
-  /** Somebody began to speak. */
+  /** An utterance began. */
   readonly started: () => void
-  /** The first character, and then every finished word. `text` is the whole utterance so far. */
+  /** The first character was decoded, or another complete word. `text` is the utterance so far. */
   readonly progressed: (text: string) => void
   readonly ended: (text: string, outcome: Outcome) => void
 }
 
-/** Frames without tone speech after which an utterance that did not end is `cut`: 200 ms. */
+/** The number of frames without tone speech after which an unfinished utterance is `cut`: 200 ms. */
 export const hangFrames = 10
 
-/** A longer symbol than this is two equal ones with a lost one between them. */
-const longestSymbol = 4
+/** A symbol of more frames is two equal symbols with a lost one between them. */
+const maxSymbolFrames = 4
 
 /** Mean square below which a frame is silence, times the 320 terms of the folded sum. */
 const quiet = 320 * 250 * 250
 
-/** Longest utterance kept, in bytes of UTF-8. */
-const longest = 65_536
+/** The maximum length of an utterance in bytes of UTF-8. */
+const maxBytes = 65_536
 
 const space = 0x20
 const replacement = 0x3f
@@ -50,8 +50,8 @@ const power = (folded: Float64Array, bin: number): number => {
 type Phase = "idle" | "text" | "crc-high" | "crc-low" | "done"
 
 /**
- * Hears tone speech: one 20 ms frame at a time, without an allocation per frame. A frame costs a fold; a held symbol two
- * Goertzel filters of 80 samples more; a new symbol 32.
+ * Decodes tone speech, one 20 ms frame at a time, without an allocation per frame. Each frame is folded; a continued
+ * symbol needs two Goertzel filters of 80 samples, a new symbol 32.
  */
 export class ToneDecoder {
   readonly #listener: ToneListener
@@ -65,14 +65,14 @@ export class ToneDecoder {
   #crc = crcStart
   #crcHeard = 0
   #bad = false
-  /** Bytes of which the listener was told. */
-  #told = 0
+  /** The number of bytes that were passed to the listener. */
+  #reported = 0
 
   constructor(listener: ToneListener) {
     this.#listener = listener
   }
 
-  /** Takes one 20 ms frame of PCM16 that starts at `offset`. `step` is its sample rate / 8000 (a whole number). */
+  /** Takes one 20 ms frame of PCM16 at `offset`. `step` is its sample rate / 8000, a whole number. */
   push(samples: Int16Array, offset = 0, step = 1): void {
     let even = 0
     let odd = 0
@@ -90,21 +90,21 @@ export class ToneDecoder {
     const energy = even + odd
     const parity = odd > even ? 1 : 0
     const own = parity === 1 ? odd : even
-    // A frame that straddles two symbols, or is not tone speech, has energy in bins of both parities.
+    // A frame that contains two symbols, or is not tone speech, has energy in bins of both parities.
     if (energy < quiet || own < 0.8 * energy || !this.#recognize(parity, own)) this.#miss()
     else this.#missing = 0
   }
 
-  /** Ends an unfinished utterance as `cut`: the audio was dropped, or no more will come. */
+  /** Ends an unfinished utterance as `cut`, because audio was dropped or no more follows. */
   cut(): void {
     const unfinished = this.#phase !== "idle" && this.#phase !== "done"
     this.#phase = "idle"
-    this.#forget()
+    this.#resetSymbol()
     if (unfinished) this.#listener.ended(this.#text(), "cut")
   }
 
-  /** Forgets the last symbol, so that what follows is new. */
-  #forget(): void {
+  /** Drops the last symbol, so that the next frame begins a new one. */
+  #resetSymbol(): void {
     this.#last = -1
     this.#lastParity = -1
     this.#missing = 0
@@ -116,13 +116,13 @@ export class ToneDecoder {
 
   #recognize(parity: number, own: number): boolean {
     const folded = parity === 1 ? differences : sums
-    // The two tones of a perfect frame hold 40 times the folded energy.
+    // The two tones of an undisturbed frame have 40 times the folded energy.
     const enough = 0.7 * 40 * own
     if (
       parity === this.#lastParity &&
       power(folded, lowBin(this.#last, parity)) + power(folded, highBin(this.#last, parity)) > enough
     ) {
-      if (++this.#held > longestSymbol) this.#bad = true
+      if (++this.#held > maxSymbolFrames) this.#bad = true
       return true
     }
     let low = 0
@@ -147,7 +147,7 @@ export class ToneDecoder {
   }
 
   #symbol(byte: number, parity: number): void {
-    // Two symbols of the same parity in a row: an odd number of symbols between them is missing.
+    // Two successive symbols of the same parity: an odd number of symbols between them was lost.
     const gap = parity === this.#lastParity
     this.#last = byte
     this.#lastParity = parity
@@ -180,38 +180,38 @@ export class ToneDecoder {
     }
   }
 
-  /** A new utterance. `joined`: its beginning was not heard. */
+  /** Starts an utterance. `joined`: its beginning was missed. */
   #start(joined: boolean): void {
     if (this.#phase !== "idle" && this.#phase !== "done") this.#listener.ended(this.#text(), "cut")
     this.#phase = "text"
     this.#length = 0
     this.#crc = crcStart
     this.#bad = joined
-    this.#told = 0
+    this.#reported = 0
     this.#listener.started()
   }
 
   #add(byte: number): void {
     if (byte === space) this.#progress()
-    if (this.#length === longest) {
+    if (this.#length === maxBytes) {
       this.#bad = true
       return
     }
     if (this.#length === this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], this.#length * 2)
     this.#bytes[this.#length++] = byte
     this.#crc = crc8(this.#crc, byte)
-    if (this.#told === 0) this.#progress()
+    if (this.#reported === 0) this.#progress()
   }
 
-  /** Tells the listener what it does not know yet; blanks at the end are no news. */
+  /** Reports new text to the listener, unless it ends with a space. */
   #progress(): void {
     const complete = this.#complete()
-    if (complete <= this.#told || this.#bytes[complete - 1] === space) return
-    this.#told = complete
+    if (complete <= this.#reported || this.#bytes[complete - 1] === space) return
+    this.#reported = complete
     this.#listener.progressed(this.#text())
   }
 
-  /** Bytes that make whole characters: all but the beginning of a character that was not heard to its end. */
+  /** The number of bytes in complete characters: an incomplete last character is excluded. */
   #complete(): number {
     if (this.#length === 0) return 0
     let lead = this.#length - 1

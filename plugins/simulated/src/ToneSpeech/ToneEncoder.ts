@@ -1,7 +1,7 @@
 import { framesPerSymbol, symbolsOf } from "./ToneCode.ts"
 import type { FrameKey } from "./ToneFrames.ts"
 
-/** Speaks one text in tone speech, 20 ms frame by frame. Takes about 16 characters a second. */
+/** Encodes one text as tone speech in 20 ms frames, about 16 characters per second. */
 export class ToneEncoder {
   readonly #symbols: Uint8Array
   #frame = 0
@@ -11,20 +11,20 @@ export class ToneEncoder {
     this.#symbols = symbolsOf(text)
   }
 
-  /** Length of the whole utterance in frames of 20 ms. */
+  /** The length of the utterance in frames of 20 ms. */
   get frames(): number {
     return this.#symbols.length * framesPerSymbol
   }
 
   /**
-   * How many characters (UTF-16 units of the text) can be heard in the frames given so far. A symbol is heard with its first
-   * frame, so this is exactly what a decoder has.
+   * The number of characters (UTF-16 units of the text) in the frames returned so far. A decoder recognizes a symbol by
+   * its first frame, so it has decoded exactly these characters.
    */
   get characters(): number {
     return this.#characters
   }
 
-  /** The next frame (see ToneFrames), or -1 when all is said. */
+  /** The next frame (see ToneFrames), or -1 at the end. */
   next(): FrameKey {
     const index = Math.floor(this.#frame / framesPerSymbol)
     const symbol = this.#symbols[index]
@@ -34,7 +34,7 @@ export class ToneEncoder {
     return symbol | ((index & 1) << 8)
   }
 
-  /** UTF-16 units of the character whose last byte is the symbol at `index`; 0 within a character and outside the text. */
+  /** The UTF-16 units of the character whose last byte is at `index`; 0 within a character and outside the text. */
   #unitsEndingAt(index: number): number {
     if (index === 0 || index > this.#symbols.length - 4) return 0
     if (isContinuation(this.#symbols[index + 1] ?? 0)) return 0

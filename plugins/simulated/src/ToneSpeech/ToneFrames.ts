@@ -1,22 +1,22 @@
 import { pcmToMulaw } from "@svc/providers/G711"
 import { highBin, lowBin } from "./ToneCode.ts"
 
-/** Which of the 512 different frames of tone speech: the symbol's byte, plus 256 for odd symbols. */
+/** One of the 512 frames of tone speech: the symbol's byte, plus 256 for odd symbols. */
 export type FrameKey = number
 
-/** Hz at which tone speech can be rendered and heard. */
+/** The sample rates of tone speech in Hz. */
 export const sampleRates: ReadonlyArray<number> = [8000, 16_000, 24_000]
 
-/** Peak of each of the two tones, of 32767. */
+/** The amplitude of each of the two tones; full scale is 32767. */
 const amplitude = 7000
 
-/** Root mean square of tone speech: the level that noise is given in relation to. */
+/** The root mean square of tone speech, to which the level of noise is relative. */
 export const speechLevel = amplitude
 
-/** Samples at 8 kHz in one 20 ms frame. */
+/** The number of samples in 20 ms at 8 kHz. */
 const frameLength = 160
 
-/** One period of each bin's sine, by sample rate: every bin has a whole number of periods in a frame. */
+/** One frame of each bin's sine by sample rate: every bin has a whole number of periods in a frame. */
 const sines = new Map<number, ReadonlyArray<Int16Array>>()
 
 const sinesAt = (sampleRate: number): ReadonlyArray<Int16Array> => {
@@ -44,7 +44,7 @@ export const renderFrame = (key: FrameKey, sampleRate: number, out: Int16Array, 
 
 const mulawFrames: Array<Uint8Array | undefined> = Array.from({ length: 512 }, () => undefined)
 
-/** The 20 ms frame `key` in mu-law at 8 kHz. It is shared: do not write to it. */
+/** The 20 ms frame `key` in mu-law at 8 kHz. The array is shared: do not write to it. */
 export const mulawFrame = (key: FrameKey): Uint8Array => {
   const known = mulawFrames[key]
   if (known !== undefined) return known

@@ -2,80 +2,82 @@ import type { RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage, ServerMessage } from "@svc/providers/SimulatedNetwork"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
-import type { Directory, OtherPhone, RegisteredLine } from "./Directory.ts"
+import type { Directory, OtherPhone, RegisteredPhone } from "./Directory.ts"
+import { InboundCall } from "./InboundCall.ts"
 import type { MediaClock } from "./NetworkClock.ts"
-import { PhoneCall } from "./PhoneCall.ts"
 import { PhoneLeg } from "./PhoneLeg.ts"
 import { readPhoneMessage, writeMedia, writePhoneMessage } from "./PhoneMessage.ts"
 import type { RingFailed } from "./Ringing.ts"
 import type { StartTransfer } from "./Transfers.ts"
 
-/** Bytes that may wait for a phone that does not read; then its call fails. */
-const longestBuffer = 1_048_576
+/** When more bytes wait for a phone that does not read, its call fails. */
+const maxBufferedBytes = 1_048_576
 
-/** Longest text that is spoken at once, in characters. */
-const longestText = 5000
+/** The maximum length of one `say`, in characters. */
+const maxTextLength = 5000
 
-/** What a line needs of its network. */
-export interface PhoneLinePorts {
+/** The parts of the network that a phone uses. */
+export interface NetworkPorts {
   readonly clock: MediaClock
-  /** A phone dialled: offer the call to the engine. False when nobody takes calls any more. */
+  /** Offers a call to the engine. False when the network is shutting down. */
   readonly offer: (call: IncomingCall) => boolean
-  /** The engine gave one of the calls its id. */
-  readonly named: (callId: string) => void
-  /** The numbers of the network's phones. */
-  readonly directory: Directory<PhoneLine>
-  /** Transfers of a call from a number. */
+  /** Called with the engine's id of a call. */
+  readonly onCallId: (callId: string) => void
+  /** The registered numbers of the network. */
+  readonly directory: Directory<NetworkPhone>
+  /** Starts transfers of calls from a number. */
   readonly transfers: (from: string) => StartTransfer
-  /** Ids and seeds for calls. */
+  /** An id and a seed for the next call. */
   readonly nextCall: () => { readonly id: string; readonly seed: number }
-  /** The line is gone. */
-  readonly closed: () => void
+  /** Called when the phone has disconnected. */
+  readonly onClosed: () => void
 }
 
 type Dial = Extract<ClientMessage, { readonly event: "dial" }>
 type Register = Extract<ClientMessage, { readonly event: "register" }>
 
-/** How long a phone rings that does not say. */
+/** Milliseconds of ringing when `ring_ms` is omitted. */
 const defaultRingMs = 200
 
-/** What a voicemail says before it beeps. */
+/** The greeting of a voicemail before its beep. */
 export const voicemailGreeting = (number: string): string =>
   `You have reached the voicemail of ${number}. Please leave a message after the beep.`
 
-/** A phone on the simulated network: one WebSocket that carries one call at a time, and can be called at its numbers. */
-export class PhoneLine implements RegisteredLine {
+/**
+ * A phone on the simulated network: a WebSocket with one call at a time, which can be called at its registered numbers.
+ */
+export class NetworkPhone implements RegisteredPhone {
   readonly #socket: RouteSocket
-  readonly #ports: PhoneLinePorts
-  #call: PhoneCall | PhoneLeg | undefined
+  readonly #ports: NetworkPorts
+  #call: InboundCall | PhoneLeg | undefined
   /** Calls that ring here and wait for `answer` or `reject`. */
   readonly #ringing = new Map<string, Deferred.Deferred<void, RingFailed>>()
-  /** Calls of the voicemail, which needs no phone. */
-  readonly #recorded = new Set<PhoneLeg>()
-  /** The phone that was transferred to this one. */
+  /** Calls of the voicemail, which do not occupy the phone. */
+  readonly #voicemails = new Set<PhoneLeg>()
+  /** The phone whose call was transferred to this one. */
   #party: ({ readonly ref: string } & OtherPhone) | undefined
   #closed = false
   /** The number from which the phone last dialled. */
   #number: string | undefined
 
-  constructor(socket: RouteSocket, ports: PhoneLinePorts) {
+  constructor(socket: RouteSocket, ports: NetworkPorts) {
     this.#socket = socket
     this.#ports = ports
   }
 
-  /** Begins to listen to the phone. */
+  /** Starts to receive messages. */
   open(): void {
     this.#socket.onMessage((data) => this.#receive(data))
     this.#socket.onClose(() => {
       this.#closed = true
-      this.#ports.directory.forget(this)
+      this.#ports.directory.unregister(this)
       this.#call?.hangup()
-      for (const leg of this.#recorded) leg.hangup()
+      for (const leg of this.#voicemails) leg.hangup()
       this.#leaveParty()
       for (const decision of this.#ringing.values()) {
         Deferred.unsafeDone(decision, Effect.fail({ outcome: "failed", reason: "the phone is gone" }))
       }
-      this.#ports.closed()
+      this.#ports.onClosed()
     })
   }
 
@@ -91,20 +93,20 @@ export class PhoneLine implements RegisteredLine {
       )
     })
 
-  readonly join: RegisteredLine["join"] = (ref, other) => {
+  readonly join: RegisteredPhone["join"] = (ref, other) => {
     this.#party = { ref, ...other }
-    this.tell({ event: "answered", call_id: other.callId })
+    this.send({ event: "answered", call_id: other.callId })
     return {
-      say: (text) => this.tell({ event: "heard", text, final: true }),
+      say: (text) => this.send({ event: "heard", text, final: true }),
       end: () => {
         if (this.#party?.ref !== ref) return
         this.#party = undefined
-        this.tell({ event: "hangup", cause: "hangup" })
+        this.send({ event: "hangup", cause: "hangup" })
       }
     }
   }
 
-  /** Answers a call of the engine: the phone itself, or its voicemail. Undefined when it cannot any more. */
+  /** Answers an outbound call with the phone or its voicemail. Undefined when the phone has disconnected or is busy. */
   connect(call: {
     readonly callId: string
     readonly to: string
@@ -114,55 +116,55 @@ export class PhoneLine implements RegisteredLine {
     if (this.#closed || (!call.voicemail && this.busy())) return undefined
     const { seed } = this.#ports.nextCall()
     const made: PhoneLeg = new PhoneLeg({
-      faults: {},
+      impairments: {},
       seed,
       clock: this.#ports.clock,
       callId: call.callId,
-      tell: this.tell,
-      tellMedia: call.audio ? (frame) => this.#send(writeMedia(frame)) : undefined,
+      send: this.send,
+      sendMedia: call.audio ? (frame) => this.#write(writeMedia(frame)) : undefined,
       transfer: this.#ports.transfers(call.to),
-      over: () => {
-        this.#recorded.delete(made)
+      onEnded: () => {
+        this.#voicemails.delete(made)
         if (this.#call === made) this.#call = undefined
       }
     })
-    this.#ports.named(call.callId)
-    this.tell({ event: "answered", call_id: call.callId })
+    this.#ports.onCallId(call.callId)
+    this.send({ event: "answered", call_id: call.callId })
     if (call.voicemail) {
-      this.#recorded.add(made)
+      this.#voicemails.add(made)
       made.say(voicemailGreeting(call.to))
       made.beep()
     } else this.#call = made
     return made.leg
   }
 
-  /** The network ends: the call fails, the phone is told, its socket closed. */
+  /** Shuts the network down for this phone: fails its calls, sends `hangup` and closes the socket. */
   shutDown(): void {
     const reason = "the network was shut down"
     this.#call?.fail(reason)
-    for (const leg of this.#recorded) leg.fail(reason)
+    for (const leg of this.#voicemails) leg.fail(reason)
     this.#closed = true
     this.#socket.close(1001, reason)
   }
 
-  /** Shows a text message, if it is to the number of this phone. */
+  /** Delivers a text message that is addressed to this phone. */
   text(sms: Omit<Extract<ServerMessage, { readonly event: "sms" }>, "event">): void {
-    const isMine = sms.to === this.#number || this.#ports.directory.find(sms.to)?.line === this
-    if (isMine) this.tell({ event: "sms", to: sms.to, from: sms.from, message: sms.message })
+    const isMine = sms.to === this.#number || this.#ports.directory.find(sms.to)?.phone === this
+    if (isMine) this.send({ event: "sms", to: sms.to, from: sms.from, message: sms.message })
   }
 
   #receive(data: string | Uint8Array): void {
     if (this.#closed) return
     const read = readPhoneMessage(data)
-    // A phone streams its microphone all the time; without a call nobody hears it.
+    // A phone may send its microphone's audio at any time; without a call it is dropped.
     if (read._tag === "Audio") this.#call?.media(read.bytes)
     else {
       const problem = read._tag === "Malformed" ? read.reason : this.#handle(read.message)
-      if (problem !== undefined) this.tell({ event: "error", message: problem })
+      if (problem !== undefined) this.send({ event: "error", message: problem })
     }
   }
 
-  /** Does what the phone asks. Otherwise changes nothing and tells why. */
+  /** Handles a message. Returns why it is out of place; then it has no effect. */
   #handle(message: Exclude<ClientMessage, { readonly event: "media" }>): string | undefined {
     switch (message.event) {
       case "dial":
@@ -191,8 +193,8 @@ export class PhoneLine implements RegisteredLine {
     if (numbers.length === 0) return "register.numbers: there is no number"
     if (numbers.some((number) => number.trim() === "")) return "register.numbers: a number is empty"
     if (!(ring_ms >= 0 && ring_ms <= 600_000)) return "register.ring_ms: must be between 0 and 600000"
-    this.#ports.directory.register(numbers, { line: this, behaviour, ring_ms, audio })
-    this.tell({ event: "registered", numbers })
+    this.#ports.directory.register(numbers, { phone: this, behaviour, ring_ms, audio })
+    this.send({ event: "registered", numbers })
     return undefined
   }
 
@@ -204,7 +206,7 @@ export class PhoneLine implements RegisteredLine {
     return undefined
   }
 
-  /** Hangs up on the phone that was transferred to this one. False when there is none. */
+  /** Hangs up the transferred call. False when there is none. */
   #leaveParty(): boolean {
     const party = this.#party
     if (party === undefined) return false
@@ -217,18 +219,18 @@ export class PhoneLine implements RegisteredLine {
     if (this.#call !== undefined) return "dial: this phone has a call already"
     if (to.trim() === "") return "dial.to: there is no number"
     const { id, seed } = this.#ports.nextCall()
-    const call = new PhoneCall({
+    const call = new InboundCall({
       id,
       seed,
       to,
       from: from === "" || from === "anonymous" ? null : from,
-      faults: { loss, noise_db, jitter_ms },
+      impairments: { loss, noise_db, jitter_ms },
       clock: this.#ports.clock,
-      tell: this.tell,
-      tellMedia: audio === true ? (frame) => this.#send(writeMedia(frame)) : undefined,
+      send: this.send,
+      sendMedia: audio === true ? (frame) => this.#write(writeMedia(frame)) : undefined,
       transfer: this.#ports.transfers(from),
-      named: this.#ports.named,
-      over: () => {
+      onCallId: this.#ports.onCallId,
+      onEnded: () => {
         this.#call = undefined
       }
     })
@@ -240,7 +242,7 @@ export class PhoneLine implements RegisteredLine {
   }
 
   #say(text: string): string | undefined {
-    if (text.length > longestText) return `say.text: at most ${longestText} characters`
+    if (text.length > maxTextLength) return `say.text: at most ${maxTextLength} characters`
     if (text.trim() === "") return "say.text: there is nothing to say"
     if (this.#call === undefined && this.#party !== undefined) {
       this.#party.heard(text)
@@ -249,16 +251,16 @@ export class PhoneLine implements RegisteredLine {
     return this.#answered("say", (call) => (call.say(text) ? undefined : "say: too much waits to be said already"))
   }
 
-  #answered(event: string, act: (call: PhoneCall | PhoneLeg) => string | undefined): string | undefined {
+  #answered(event: string, act: (call: InboundCall | PhoneLeg) => string | undefined): string | undefined {
     if (this.#call?.answered === true) return act(this.#call)
     return this.#call === undefined ? `${event}: there is no call` : `${event}: the call is not answered yet`
   }
 
-  readonly tell = (message: ServerMessage): void => this.#send(writePhoneMessage(message))
+  readonly send = (message: ServerMessage): void => this.#write(writePhoneMessage(message))
 
-  #send(data: string): void {
+  #write(data: string): void {
     if (this.#closed) return
-    if (this.#socket.bufferedBytes() <= longestBuffer) {
+    if (this.#socket.bufferedBytes() <= maxBufferedBytes) {
       this.#socket.send(data)
       return
     }
@@ -269,7 +271,7 @@ export class PhoneLine implements RegisteredLine {
   }
 }
 
-/** What a phone's `reject` means; without a cause the call was declined. */
+/** The outcome of a phone's `reject`. Without a cause the call was declined. */
 const refusal = (cause = "rejected"): RingFailed => ({
   outcome: cause === "busy" || cause === "no-answer" ? cause : "rejected",
   reason: cause === "busy" ? "the line is busy" : cause === "no-answer" ? "nobody answers" : "the call was declined"

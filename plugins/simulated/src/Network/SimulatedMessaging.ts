@@ -1,32 +1,32 @@
 import { type IncomingSms, type Messaging, type OutgoingSms, SmsFailed } from "@svc/providers/Messaging"
 import { Effect, Stream } from "effect"
 
-/** A message as `GET sms` tells it. */
-export interface KeptSms {
+/** A text message as `GET sms` returns it. */
+export interface SentSms {
   readonly id: string
   readonly to: string
   readonly from: string
   readonly message: string
 }
 
-/** Messages that are kept; the oldest are forgotten. */
+/** The number of messages that are kept; the oldest are dropped. */
 const kept = 2000
 
-/** Phones of this network send no messages. */
+/** Phones of this network cannot send text messages. */
 const incoming: Stream.Stream<IncomingSms> = Stream.never
 
-/** The text messages of the simulated network. A number that ends in `0000` is refused. */
-export class MessageBoard {
-  readonly #messages: Array<KeptSms> = []
+/** The text messages of the simulated network. Messages to a number that ends in `0000` are refused. */
+export class SimulatedMessaging {
+  readonly #messages: Array<SentSms> = []
   readonly #deliver: (sms: OutgoingSms) => void
 
-  /** `deliver` shows a message on the phones that have its number. */
+  /** `deliver` passes a message to the phones of its number. */
   constructor(deliver: (sms: OutgoingSms) => void) {
     this.#deliver = deliver
   }
 
-  /** All that were sent, oldest first. */
-  get messages(): ReadonlyArray<KeptSms> {
+  /** The messages that were sent, oldest first. */
+  get messages(): ReadonlyArray<SentSms> {
     return this.#messages
   }
 
@@ -38,7 +38,7 @@ export class MessageBoard {
           return Effect.fail(new SmsFailed({ reason: `the simulated network refuses messages to ${sms.to}` }))
         }
         const provider_message_id = `sim-${sms.id}`
-        // Sent again under the same id, it is the same message.
+        // A message that is sent again with the same id is delivered once.
         if (!this.#messages.some(({ id }) => id === provider_message_id)) {
           this.#messages.push({ id: provider_message_id, to: sms.to, from: sms.from, message: sms.message })
           if (this.#messages.length > kept) this.#messages.shift()

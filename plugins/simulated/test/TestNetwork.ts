@@ -24,11 +24,11 @@ const request: RouteRequest = {
   remoteAddress: "127.0.0.1"
 }
 
-/** An answered call as an engine sees it: all events, and what an ear makes of the audio. */
+/** An answered call as the engine sees it: its events, and the texts decoded from its audio. */
 export class AnsweredCall {
   readonly events: Array<CallEvent> = []
   readonly heard: Array<{ readonly text: string; readonly outcome: Outcome }> = []
-  /** 20 ms frames received. */
+  /** The number of 20 ms frames received. */
   frames = 0
   readonly leg: CallLeg
   #onEvent: (event: CallEvent) => void = () => {}
@@ -36,7 +36,7 @@ export class AnsweredCall {
   constructor(leg: CallLeg) {
     this.leg = leg
     const pcm = new Int16Array(160)
-    const ear = new ToneDecoder({
+    const decoder = new ToneDecoder({
       started: () => {},
       progressed: () => {},
       ended: (text, outcome) => this.heard.push({ text, outcome })
@@ -50,7 +50,7 @@ export class AnsweredCall {
       for (let offset = 0; offset < event.payload.length; offset += 160) {
         this.frames++
         mulawToPcm(event.payload, offset, 160, pcm, 0)
-        ear.push(pcm)
+        decoder.push(pcm)
       }
     })
   }
@@ -59,33 +59,34 @@ export class AnsweredCall {
     this.#onEvent = handler
   }
 
-  /** The agent speaks: the first `frames` frames of the text, or all. */
+  /** Sends the first `frames` frames of a text, or all of them, as the agent. */
   speak(text: string, frames = Number.POSITIVE_INFINITY): void {
     const encoder = new ToneEncoder(text)
     for (let n = 0; n < Math.min(frames, encoder.frames); n++) this.leg.send(mulawFrame(encoder.next()))
   }
 }
 
-/** The network, an engine's end of it, and time in our hands. */
-export interface Exchange {
+/** A simulated network with the engine's side of it and manual time. */
+export interface TestNetwork {
   readonly time: ManualTime
   readonly clock: MediaClock
-  /** A new phone on the network. */
+  /** Connects a new phone to the network. */
   readonly phone: () => FakeSocket
-  /** The next call that the network offers. */
+  /** The next incoming call. */
   readonly nextCall: Effect.Effect<IncomingCall>
   readonly answer: (call: IncomingCall, callId?: string) => Effect.Effect<AnsweredCall>
-  /** A phone that dials and is answered at once. */
+  /** Connects a phone that dials and is answered. */
   readonly connect: (
     dial?: Partial<Extract<ClientMessage, { readonly event: "dial" }>>,
     callId?: string
   ) => Effect.Effect<{ readonly phone: FakeSocket; readonly call: AnsweredCall }>
-  /** The engine calls a number. */
+  /** Places an outbound call. */
   readonly dial: (to: string, callId?: string) => Effect.Effect<AnsweredCall, DialFailed>
+  /** The response of `GET calls/<call_id>`. */
   readonly get: (callId: string) => Effect.Effect<{ readonly status: number; readonly body: unknown }>
   readonly messaging: Messaging
-  /** What `GET sms` answers. */
-  readonly kept: Effect.Effect<unknown>
+  /** The response of `GET sms`. */
+  readonly sentMessages: Effect.Effect<unknown>
   readonly requests: Context.Tag.Service<CallRequests>
 }
 
@@ -99,7 +100,7 @@ export const dialling: Extract<ClientMessage, { readonly event: "dial" }> = {
   from: "+31201234567"
 }
 
-export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.gen(function* () {
+export const makeTestNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = Effect.gen(function* () {
   const time = new ManualTime()
   const context = yield* Layer.build(
     SimulatedTelephony.pipe(Layer.provideMerge(Layer.merge(CallRequests.layer, NetworkClock.layerOn(time))))
@@ -130,7 +131,7 @@ export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.
     connect: (dial, callId) =>
       Effect.gen(function* () {
         const socket = phone()
-        socket.says({ ...dialling, ...dial })
+        socket.sends({ ...dialling, ...dial })
         const incoming = yield* nextCall
         incoming.ringing(callId ?? "call_1")
         const call = yield* answer(incoming, callId)
@@ -153,7 +154,7 @@ export const makeExchange: Effect.Effect<Exchange, never, Scope.Scope> = Effect.
       return Effect.dieMessage("there is no such route")
     },
     messaging: yield* Effect.orDie(Effect.fromNullable(telephony.sms)),
-    kept: Effect.suspend(() => {
+    sentMessages: Effect.suspend(() => {
       for (const route of telephony.routes) {
         if (route._tag !== "Http" || route.path !== "/sms") continue
         return Effect.map(route.handle(request), ({ body }): unknown => JSON.parse(String(body)))

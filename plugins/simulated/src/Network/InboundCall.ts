@@ -3,19 +3,19 @@ import { CallGone, type IncomingCall, type RejectCause } from "@svc/providers/Te
 import { Deferred, Effect, Exit, FiberId } from "effect"
 import { PhoneLeg, type PhoneLegOptions } from "./PhoneLeg.ts"
 
-/** What a call is about, and how it reaches its phone and its network. */
-export interface PhoneCallOptions extends Omit<PhoneLegOptions, "callId"> {
+/** A call and its connections to the phone and the network. */
+export interface InboundCallOptions extends Omit<PhoneLegOptions, "callId"> {
   readonly id: string
   readonly from: string | null
   readonly to: string
-  /** The engine gave the call its own id. */
-  readonly named: (callId: string) => void
+  /** Called with the engine's id of the call. */
+  readonly onCallId: (callId: string) => void
 }
 
 /**
- * A call from a phone of the simulated network to the engine.
+ * A call from a phone of the simulated network to the platform.
  *
- * | state    | event                     | next     | the phone hears      | the engine hears |
+ * | state    | event                     | next     | phone receives       | engine receives  |
  * |----------|---------------------------|----------|----------------------|------------------|
  * | offered  | the engine rings          | ringing  | ringing              |                  |
  * | offered  | the engine rejects        | over     | rejected             |                  |
@@ -25,13 +25,13 @@ export interface PhoneCallOptions extends Omit<PhoneLegOptions, "callId"> {
  * | both     | the connection breaks     | over     | hangup if it can     | canceled         |
  * | answered | see {@link PhoneLeg}      |          |                      |                  |
  */
-export class PhoneCall {
-  readonly #options: PhoneCallOptions
+export class InboundCall {
+  readonly #options: InboundCallOptions
   readonly #canceled = Deferred.unsafeMake<void>(FiberId.none)
   #state: "offered" | "ringing" | "answered" | "over" = "offered"
   #leg: PhoneLeg | undefined
 
-  constructor(options: PhoneCallOptions) {
+  constructor(options: InboundCallOptions) {
     this.#options = options
   }
 
@@ -56,9 +56,9 @@ export class PhoneCall {
             return Effect.fail(new CallGone({ reason: "the simulated network speaks mu-law at 8 kHz only" }))
           }
           this.#state = "answered"
-          this.#options.named(callId)
-          this.#options.tell({ event: "answered", call_id: callId })
-          this.#leg = new PhoneLeg({ ...this.#options, callId, over: () => this.#finish() })
+          this.#options.onCallId(callId)
+          this.#options.send({ event: "answered", call_id: callId })
+          this.#leg = new PhoneLeg({ ...this.#options, callId, onEnded: () => this.#finish() })
           return Effect.succeed(this.#leg.leg)
         }),
       reject: (cause) => this.#reject(cause),
@@ -66,12 +66,12 @@ export class PhoneCall {
     }
   }
 
-  /** The caller speaks. False when too much waits to be said. */
+  /** Speaks a text as the caller. False when the queue is full. */
   say(text: string): boolean {
     return this.#leg?.say(text) ?? false
   }
 
-  /** Audio of the caller's phone. Before the answer nobody listens. */
+  /** Takes audio of the caller's phone. It is dropped before the answer. */
   media(bytes: Uint8Array): void {
     this.#leg?.media(bytes)
   }
@@ -82,32 +82,32 @@ export class PhoneCall {
 
   /** The caller hung up. */
   hangup(): void {
-    if (this.#leg === undefined) this.#giveUp()
+    if (this.#leg === undefined) this.#cancel()
     else this.#leg.hangup()
   }
 
-  /** The call broke. The phone is told as far as it can hear. */
+  /** Ends the call as failed and sends `hangup` to the phone if it is connected. */
   fail(reason: string): void {
     if (this.#leg !== undefined) this.#leg.fail(reason)
-    else if (this.#giveUp()) this.#options.tell({ event: "hangup", cause: reason })
+    else if (this.#cancel()) this.#options.send({ event: "hangup", cause: reason })
   }
 
   #ring(callId: string): void {
     if (this.#state !== "offered") return
     this.#state = "ringing"
-    this.#options.named(callId)
-    this.#options.tell({ event: "ringing" })
+    this.#options.onCallId(callId)
+    this.#options.send({ event: "ringing" })
   }
 
   #reject(cause: RejectCause): void {
     if (this.#state !== "offered" && this.#state !== "ringing") return
     const event = this.#state === "offered" ? "rejected" : "hangup"
     this.#finish()
-    this.#options.tell({ event, cause })
+    this.#options.send({ event, cause })
   }
 
-  /** The caller is gone before the answer. False when the call is over already. */
-  #giveUp(): boolean {
+  /** The caller hung up before the answer. False when the call is already over. */
+  #cancel(): boolean {
     if (this.#state === "over") return false
     this.#finish()
     Deferred.unsafeDone(this.#canceled, Exit.void)
@@ -116,6 +116,6 @@ export class PhoneCall {
 
   #finish(): void {
     this.#state = "over"
-    this.#options.over()
+    this.#options.onEnded()
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import type { OutgoingSms } from "@svc/providers/Messaging"
 import { Effect } from "effect"
-import { dialling, makeExchange } from "./Exchange.ts"
+import { dialling, makeTestNetwork } from "./TestNetwork.ts"
 
 const sms = (id: string, to = dialling.from): OutgoingSms => ({
   id,
@@ -12,13 +12,13 @@ const sms = (id: string, to = dialling.from): OutgoingSms => ({
 })
 
 describe("a text message on the simulated network", () => {
-  it.scoped("is kept, and shown on the phones of its number, also when their call is over", () =>
+  it.scoped("is kept and delivered to the phone of its number, also after its call has ended", () =>
     Effect.gen(function* () {
-      const { connect, kept, messaging, phone } = yield* makeExchange
+      const { connect, sentMessages, messaging, phone } = yield* makeTestNetwork
       const { phone: caller } = yield* connect()
       const other = phone()
       expect(yield* messaging.send(sms("one"))).toEqual({ provider_message_id: "sim-one" })
-      caller.says({ event: "hangup" })
+      caller.sends({ event: "hangup" })
       yield* messaging.send({ ...sms("two"), from: "Shop", sender_type: "alphanumeric" })
       yield* messaging.send(sms("three", "+31200000001"))
       expect(caller.take()).toEqual([
@@ -26,7 +26,7 @@ describe("a text message on the simulated network", () => {
         { event: "sms", to: dialling.from, from: "Shop", message: "Message two" }
       ])
       expect(other.take()).toEqual([])
-      expect(yield* kept).toEqual({
+      expect(yield* sentMessages).toEqual({
         messages: [
           { id: "sim-one", to: dialling.from, from: dialling.to, message: "Message one" },
           { id: "sim-two", to: dialling.from, from: "Shop", message: "Message two" },
@@ -36,18 +36,18 @@ describe("a text message on the simulated network", () => {
     })
   )
 
-  it.scoped("to a number that ends in 0000 is refused, and not kept", () =>
+  it.scoped("to a number that ends in 0000 is refused and not kept", () =>
     Effect.gen(function* () {
-      const { kept, messaging } = yield* makeExchange
+      const { sentMessages, messaging } = yield* makeTestNetwork
       const error = yield* Effect.flip(messaging.send(sms("one", "+31612340000")))
       expect(error).toMatchObject({ _tag: "SmsFailed", reason: expect.stringContaining("+31612340000") })
-      expect(yield* kept).toEqual({ messages: [] })
+      expect(yield* sentMessages).toEqual({ messages: [] })
     })
   )
 
-  it.scoped("that is sent twice under one id arrives once", () =>
+  it.scoped("that is sent twice with the same id is delivered once", () =>
     Effect.gen(function* () {
-      const { connect, messaging } = yield* makeExchange
+      const { connect, messaging } = yield* makeTestNetwork
       const { phone } = yield* connect()
       expect(yield* messaging.send(sms("one"))).toEqual(yield* messaging.send(sms("one")))
       expect(phone.take()).toHaveLength(1)
