@@ -10,9 +10,9 @@ import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { DeliveriesRepo } from "@svc/webhooks/DeliveriesRepo"
 import { DeliveryWorker } from "@svc/webhooks/DeliveryWorker"
 import { DeliveryFanOut } from "@svc/webhooks/delivery/DeliveryFanOut"
-import { letterOf } from "@svc/webhooks/delivery/Letters"
+import { deliveryRequest } from "@svc/webhooks/delivery/DeliveryRequest"
 import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
-import { Receivers } from "@svc/webhooks/delivery/Receivers"
+import { ReceiverClient } from "@svc/webhooks/delivery/ReceiverClient"
 import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
 import { WebhooksRepo } from "@svc/webhooks/WebhooksRepo"
 import { Clock, type ConfigProvider, Effect, Layer } from "effect"
@@ -25,7 +25,7 @@ export const services = (config: ConfigProvider.ConfigProvider) =>
   DeliveryWorker.pipe(
     Layer.provideMerge(Layer.mergeAll(QueueRepo.layer, WebhooksRepo.layer, DeliveriesRepo.layer, Outbox.layer)),
     Layer.provideMerge(DeliveryFanOut.layer),
-    Layer.provide(Layer.mergeAll(NodeLease.layer, RetrySchedule.layer, Receivers.layer)),
+    Layer.provide(Layer.mergeAll(NodeLease.layer, RetrySchedule.layer, ReceiverClient.layer)),
     Layer.provide(UrlSafety.layer.pipe(Layer.provide(Resolver.layer))),
     Layer.provideMerge(Database.layer),
     Layer.provide(Layer.setConfigProvider(config))
@@ -85,7 +85,7 @@ export const bare = (receiver: Receiver, url: string, seconds: number): Effect.E
   Effect.gen(function* () {
     const { data, ...event } = draft(1, process.hrtime.bigint(), yield* newCallId)
     const parts = { ...event, event_id: yield* newEventId, api_version: apiVersion, data: JSON.stringify(data) }
-    const { body, headers } = letterOf({ url, secret: "0".repeat(64) }, parts, yield* Clock.currentTimeMillis)
+    const { body, headers } = deliveryRequest({ url, secret: "0".repeat(64) }, parts, yield* Clock.currentTimeMillis)
     const agent = new Agent({ pipelining: 1 })
     yield* receiver.request("begin")
     const until = performance.now() + seconds * 1000

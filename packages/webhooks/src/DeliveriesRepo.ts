@@ -68,7 +68,7 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
      */
     readonly replay: (webhookId: number, from: Date, to: Date, now: Date, limit: number) => Effect.Effect<number>
     /** Moves what waits for a webhook to its dead letters, because it was disabled. What is under way is not waited for. */
-    readonly bury: (webhookId: number) => Effect.Effect<void>
+    readonly deadLetterPending: (webhookId: number) => Effect.Effect<void>
     /** Removes at most `limit` attempts and as many dead letters that are older. Gives how many of the larger lot. */
     readonly forget: (before: Date, limit: number) => Effect.Effect<number>
   }
@@ -181,7 +181,7 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
             Effect.map((rows) => first(rows).n),
             Effect.orDie
           ),
-        bury: (webhookId) =>
+        deadLetterPending: (webhookId) =>
           sql`
             with gone as (
               delete from webhook_deliveries where webhook_id = ${webhookId} and leased_by is null returning *

@@ -4,8 +4,8 @@ import { newEventId } from "@svc/api/Ids"
 import type { TestResult } from "@svc/api/webhooks/Delivery"
 import { Clock, Context, Deferred, Effect, Exit, Layer } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
-import { letterOf } from "./delivery/Letters.ts"
-import { attemptMs, type Letter, Receivers, type Reply } from "./delivery/Receivers.ts"
+import { type DeliveryRequest, deliveryRequest } from "./delivery/DeliveryRequest.ts"
+import { type AttemptResult, attemptTimeoutMs, ReceiverClient } from "./delivery/ReceiverClient.ts"
 import type { Subscription } from "./Subscription.ts"
 
 /** Sends samples (spec 4.4, decisions §5.5): at once, once, whether or not the webhook is active or wants that event. */
@@ -13,23 +13,23 @@ export class TestDeliveries extends Context.Tag("@svc/webhooks/TestDeliveries")<
   TestDeliveries,
   { readonly send: (webhook: Subscription, event: EventName) => Effect.Effect<TestResult> }
 >() {
-  static readonly layer: Layer.Layer<TestDeliveries, never, DeliveriesRepo | Receivers> = Layer.effect(
+  static readonly layer: Layer.Layer<TestDeliveries, never, DeliveriesRepo | ReceiverClient> = Layer.effect(
     TestDeliveries,
     Effect.gen(function* () {
       const repo = yield* DeliveriesRepo
-      const receivers = yield* Receivers
+      const client = yield* ReceiverClient
 
-      const post = Effect.fnUntraced(function* (letter: Letter) {
-        const done = yield* Deferred.make<Reply>()
-        const giveUp = receivers.post(letter, (reply) => Deferred.unsafeDone(done, Exit.succeed(reply)))
+      const post = Effect.fnUntraced(function* (request: DeliveryRequest) {
+        const done = yield* Deferred.make<AttemptResult>()
+        const cancel = client.post(request, (result) => Deferred.unsafeDone(done, Exit.succeed(result)))
         return yield* Deferred.await(done).pipe(
           Effect.timeoutTo({
-            duration: attemptMs,
+            duration: attemptTimeoutMs,
             onSuccess: Effect.succeed,
-            onTimeout: () => Effect.zipRight(Effect.sync(giveUp), Deferred.await(done))
+            onTimeout: () => Effect.zipRight(Effect.sync(cancel), Deferred.await(done))
           }),
           Effect.flatten,
-          Effect.onInterrupt(() => Effect.sync(giveUp))
+          Effect.onInterrupt(() => Effect.sync(cancel))
         )
       })
 
@@ -49,7 +49,7 @@ export class TestDeliveries extends Context.Tag("@svc/webhooks/TestDeliveries")<
             agent_id: "agent_id" in data ? data.agent_id : null,
             data: JSON.stringify(data)
           }
-          const { error, status_code } = yield* post(letterOf(webhook, parts, now, "test"))
+          const { error, status_code } = yield* post(deliveryRequest(webhook, parts, now, "test"))
           const { id: webhook_id, org_id, url } = webhook
           const record = { webhook_id, org_id, event_id, event, url, status_code, error, created_at }
           return { success: error === null, status_code, error, delivery_id: yield* repo.record(record) }

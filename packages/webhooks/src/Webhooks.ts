@@ -112,7 +112,7 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
           const change = { url, events: events === undefined ? undefined : distinct(events), scope, is_active }
           const changed = yield* repo.change(row.id, change).pipe(
             // What waits is not dropped: it goes to the dead letters.
-            Effect.tap(() => (is_active === false ? deliveries.bury(row.id) : Effect.void)),
+            Effect.tap(() => (is_active === false ? deliveries.deadLetterPending(row.id) : Effect.void)),
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die)
           )

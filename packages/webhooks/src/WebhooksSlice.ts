@@ -13,7 +13,7 @@ import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { DeliveryWorker } from "./DeliveryWorker.ts"
 import { DeliveryFanOut } from "./delivery/DeliveryFanOut.ts"
 import { QueueRepo } from "./delivery/QueueRepo.ts"
-import { Receivers } from "./delivery/Receivers.ts"
+import { ReceiverClient } from "./delivery/ReceiverClient.ts"
 import { RetrySchedule } from "./delivery/RetrySchedule.ts"
 import type { FilterAgents } from "./FilterAgents.ts"
 import { ProjectWebhookHttp } from "./ProjectWebhookHttp.ts"
@@ -46,11 +46,11 @@ const deleteWithProject: Layer.Layer<never, never, Projects | WebhooksRepo> = La
   })
 )
 
-/** Webhooks and their deliveries, with the repositories that tests read. Nothing is delivered yet; tests replace `Receivers`. */
+/** Webhooks and their deliveries, with the repositories that tests read. Nothing is delivered yet; tests replace `ReceiverClient`. */
 export const services: Layer.Layer<
   Deliveries | ProjectWebhooks | TestDeliveries | Webhooks | DeliveriesRepo | QueueRepo | RetrySchedule | WebhooksRepo,
   ConfigError.ConfigError,
-  Accounts | FilterAgents | Projects | Receivers | UrlSafety | SqlClient.SqlClient
+  Accounts | FilterAgents | Projects | ReceiverClient | UrlSafety | SqlClient.SqlClient
 > = Layer.mergeAll(
   Webhooks.layer,
   ProjectWebhooks.layer,
@@ -72,5 +72,5 @@ export const layer: Layer.Layer<
   | (Projects | UrlSafety | SqlClient.SqlClient)
 > = Layer.mergeAll(WebhooksHttp, ProjectWebhookHttp, DeliveryWorker, CleanupWorker).pipe(
   Layer.provideMerge(services),
-  Layer.provide(Receivers.layer)
+  Layer.provide(ReceiverClient.layer)
 )

@@ -6,7 +6,7 @@ import { ConfigProvider, Effect, Layer, Ref } from "effect"
 import { CleanupWorker } from "../src/CleanupWorker.ts"
 import { Deliveries } from "../src/Deliveries.ts"
 import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
-import { type Account, account, press, Quiet, webhookOf } from "./Town.ts"
+import { type Account, account, appendEvents, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 const page = { limit: 100, after: undefined }
 
@@ -25,7 +25,7 @@ const events = (owner: Account, days: number, actions: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const call = yield* newCallId
-    const ids = yield* press(owner, actions, call)
+    const ids = yield* appendEvents(owner, actions, call)
     yield* sql`
       update events set created_at = now() - ${days} * interval '1 day' where id = any(${ids}::text[])`
     return ids
@@ -59,7 +59,7 @@ const attempt = (owner: Account, webhook_id: number, event_id: string, days: num
     return id
   })
 
-layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
+layer(WithoutWorker, { excludeTestServices: true })("the clean-up of events", (it) => {
   it.effect("removes events and attempts that are old, and nothing younger", () =>
     Effect.gen(function* () {
       const owner = yield* account
@@ -113,7 +113,7 @@ layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
       const deliveries = yield* Deliveries
       const deadFor = yield* webhookOf(owner, ["call.dtmf.received"])
       yield* events(owner, 40, ["dead"])
-      yield* repo.bury(deadFor.id)
+      yield* repo.deadLetterPending(deadFor.id)
       yield* sql`update webhooks set is_active = false where id = ${deadFor.id}`
       const waitsFor = yield* webhookOf(owner, ["call.dtmf.received"])
       yield* events(owner, 40, ["waiting"])
@@ -126,7 +126,7 @@ layer(Quiet, { excludeTestServices: true })("the clean-up of events", (it) => {
       expect(yield* deliveries.resendAll(deadFor.id)).toBe(1)
       yield* clean("30")
       expect(yield* actionsOf(owner)).toContain("dead")
-      yield* repo.bury(deadFor.id)
+      yield* repo.deadLetterPending(deadFor.id)
       yield* sql`update webhook_dead_letters set failed_at = now() - interval '31 days' where webhook_id = ${deadFor.id}`
       yield* clean("30")
       expect((yield* deliveries.deadLetters(deadFor.id, page)).items).toEqual([])

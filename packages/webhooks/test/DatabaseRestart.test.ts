@@ -13,7 +13,17 @@ import { pool } from "@svc/database/TestServer"
 import { Context, Effect, Fiber, Layer, Logger, LogLevel } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
-import { account, empty, lettersTo, Offices, Post, press, pressed, until, webhookOf } from "./Town.ts"
+import {
+  account,
+  appendEvents,
+  dtmfEvent,
+  isQueueEmpty,
+  ReceiversInMemory,
+  requestsTo,
+  Services,
+  until,
+  webhookOf
+} from "./Fixture.ts"
 
 /** The data directory of a server of our own, which keeps what it commits, and is started again when it ends. */
 class Server extends Context.Tag("test/Server")<Server, { readonly dir: string; readonly url: string }>() {
@@ -40,9 +50,9 @@ const OwnDatabase = Layer.unwrapEffect(
   )
 ).pipe(Layer.provideMerge(Server.layer))
 
-const Busy = DeliveryWorker.pipe(
+const WithWorker = DeliveryWorker.pipe(
   Layer.provideMerge(NodeLease.layer),
-  Layer.provideMerge(Offices),
+  Layer.provideMerge(Services),
   Layer.provideMerge(OwnDatabase),
   Layer.provideMerge(Logger.minimumLogLevel(LogLevel.None))
 )
@@ -88,13 +98,13 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     const lease = yield* NodeLease
     const repo = yield* WebhooksRepo
     const { dir } = yield* Server
-    const { held, manners } = yield* Post
+    const { held, behaviors } = yield* ReceiversInMemory
     const steady = yield* webhookOf(owner)
     let holds = false
-    manners.set(steady.url, () => (holds ? "held" : 200))
+    behaviors.set(steady.url, () => (holds ? "held" : 200))
     const shaky = yield* webhookOf(owner)
     let asked = 0
-    manners.set(shaky.url, () => (++asked % 5 === 0 ? 500 : 200))
+    behaviors.set(shaky.url, () => (++asked % 5 === 0 ? 500 : 200))
     const before = { node: (yield* lease.current).id, server: postmaster(dir) }
 
     const appended: Array<string> = []
@@ -103,7 +113,9 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     const append = (many: number) =>
       Effect.gen(function* () {
         const call = yield* newCallId
-        const drafts = Array.from({ length: many }, (_, n) => pressed(owner, call, `${n}`, "2026-11-01T09:30:00.000Z"))
+        const drafts = Array.from({ length: many }, (_, n) =>
+          dtmfEvent(owner, call, `${n}`, "2026-11-01T09:30:00.000Z")
+        )
         const ids = yield* patiently(outbox.appendAll(drafts), [])
         appended.push(...ids)
         if (ids.length > 0) return
@@ -113,7 +125,7 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     const caller = Effect.repeat(append(3), { while: () => open })
     const callers = yield* Effect.fork(Effect.all(Effect.replicate(caller, 4), { concurrency: "unbounded" }))
     const soon = (count: () => number, many: number) => until(Effect.sync(count), (n) => n >= many)
-    yield* until(lettersTo(steady.url), (all) => all.length >= 300)
+    yield* until(requestsTo(steady.url), (all) => all.length >= 300)
     // Some are under way and many wait when the server ends.
     holds = true
     yield* Effect.replicateEffect(append(50), 20)
@@ -127,10 +139,10 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     open = false
     yield* Fiber.join(callers)
 
-    yield* until(patiently(empty, false), (is) => is)
+    yield* until(patiently(isQueueEmpty, false), (is) => is)
     expect(postmaster(dir)).not.toBe(before.server)
     for (const { url } of [steady, shaky]) {
-      const got = new Set((yield* lettersTo(url)).map(({ event_id }) => event_id))
+      const got = new Set((yield* requestsTo(url)).map(({ event_id }) => event_id))
       expect(appended.filter((id) => !got.has(id))).toEqual([])
     }
     // Short enough that nobody was taken for dead, and no receiver for broken.
@@ -139,7 +151,7 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     expect(found).toMatchObject({ value: { is_active: true } })
   })
 
-layer(Busy, { excludeTestServices: true })("deliveries while the database is started anew", (it) => {
+layer(WithWorker, { excludeTestServices: true })("deliveries while the database is started anew", (it) => {
   it.scoped("a server that stops in good order and comes back under load loses nothing", () => underLoad(stop))
 
   it.scoped("a server that is killed under load and recovers loses nothing", () => underLoad(crash))
@@ -155,10 +167,10 @@ layer(Busy, { excludeTestServices: true })("deliveries while the database is sta
         sql<{ readonly lsn: string }>`select pg_current_wal_flush_lsn()::text as lsn`,
         (rows) => rows[0]?.lsn
       )
-      const { held, manners } = yield* Post
-      manners.set(webhook.url, () => "held")
+      const { held, behaviors } = yield* ReceiversInMemory
+      behaviors.set(webhook.url, () => "held")
       const deliver = Effect.gen(function* () {
-        const [id] = yield* press(owner, ["one"])
+        const [id] = yield* appendEvents(owner, ["one"])
         yield* until(
           Effect.sync(() => held.length),
           (n) => n === 1
@@ -167,19 +179,19 @@ layer(Busy, { excludeTestServices: true })("deliveries while the database is sta
         yield* sql`checkpoint`
         const taken = yield* onDisk
         held.pop()?.(200)
-        yield* until(empty, (is) => is)
+        yield* until(isQueueEmpty, (is) => is)
         // That it is delivered is not, unless somebody else's commit took it along.
         return { id, isForgotten: (yield* onDisk) === taken }
       })
       const { id } = yield* until(deliver, ({ isForgotten }) => isForgotten)
-      manners.set(webhook.url, () => 200)
+      behaviors.set(webhook.url, () => 200)
       yield* crash
-      const letters = yield* until(
-        Effect.map(lettersTo(webhook.url), (all) => all.filter(({ event_id }) => event_id === id)),
+      const requests = yield* until(
+        Effect.map(requestsTo(webhook.url), (all) => all.filter(({ event_id }) => event_id === id)),
         (all) => all.length === 2
       )
-      expect(letters[1]?.body).toBe(letters[0]?.body)
-      yield* until(patiently(empty, false), (is) => is)
+      expect(requests[1]?.body).toBe(requests[0]?.body)
+      yield* until(patiently(isQueueEmpty, false), (is) => is)
     })
   )
 })

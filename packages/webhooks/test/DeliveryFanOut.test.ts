@@ -7,7 +7,7 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Exit, Layer, Logger } from "effect"
 import { DeliveryFanOut } from "../src/delivery/DeliveryFanOut.ts"
 
-/** A new organization: `webhook` creates webhooks of it, `pressed` events. */
+/** A new organization: `webhook` creates webhooks of it, `dtmfEvent` events. */
 const organization = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [org] = yield* sql<{ readonly id: number }>`
@@ -22,7 +22,7 @@ const organization = Effect.gen(function* () {
     )
   return {
     webhook,
-    pressed: (call: CallId, action: string): EventDraft => ({
+    dtmfEvent: (call: CallId, action: string): EventDraft => ({
       event: "call.dtmf.received",
       org_id,
       project_id: null,
@@ -75,7 +75,7 @@ layer(Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer), Layer.provideM
           yield* other.webhook(["*"])
           const calls = yield* listen
           const call = yield* newCallId
-          const ids = yield* outbox.appendAll(["1", "2", "3"].map((key) => acme.pressed(call, key)))
+          const ids = yield* outbox.appendAll(["1", "2", "3"].map((key) => acme.dtmfEvent(call, key)))
           expect(calls).toEqual([
             [
               [all, 3],
@@ -101,8 +101,8 @@ layer(Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer), Layer.provideM
         const calls: Array<boolean> = []
         yield* fanOut.onDeliveries((_, isCommitted) => void calls.push(isCommitted))
         const call = yield* newCallId
-        yield* outbox.append(acme.pressed(call, "alone"))
-        yield* sql.withTransaction(outbox.append(acme.pressed(call, "in a transaction")))
+        yield* outbox.append(acme.dtmfEvent(call, "alone"))
+        yield* sql.withTransaction(outbox.append(acme.dtmfEvent(call, "in a transaction")))
         expect(calls).toEqual([true, false])
       })
     )
@@ -113,11 +113,11 @@ layer(Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer), Layer.provideM
         const acme = yield* organization
         const call = yield* newCallId
         const calls = yield* listen
-        yield* outbox.append(acme.pressed(call, "1"))
+        yield* outbox.append(acme.dtmfEvent(call, "1"))
         yield* acme.webhook(["*"], false)
         yield* acme.webhook(["call.ended"])
-        yield* outbox.append(acme.pressed(call, "2"))
-        yield* outbox.append(acme.pressed(call, "3"))
+        yield* outbox.append(acme.dtmfEvent(call, "2"))
+        yield* outbox.append(acme.dtmfEvent(call, "3"))
         yield* outbox.appendAll([])
         expect(calls).toEqual([])
         expect(yield* deliveriesOf(call)).toEqual([])
@@ -134,7 +134,7 @@ layer(Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer), Layer.provideM
         const call = yield* newCallId
         const calls = yield* listen
         const change = outbox
-          .append(acme.pressed(call, "1"))
+          .append(acme.dtmfEvent(call, "1"))
           .pipe(Effect.zipRight(Effect.fail("no")), sql.withTransaction)
         expect(Exit.isFailure(yield* Effect.exit(change))).toBe(true)
         expect(calls).toEqual([[[webhook, 1]]])
@@ -151,12 +151,12 @@ layer(Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer), Layer.provideM
         const call = yield* newCallId
         const calls = yield* listen
         const invalid: EventDraft = {
-          ...acme.pressed(call, "invalid"),
+          ...acme.dtmfEvent(call, "invalid"),
           event: "tool.timeout",
           data: { call_id: call, agent_id: null, tool_name: "t", tool_call_id: "1", timeout_seconds: Number.NaN }
         }
         const [first, , last] = yield* outbox
-          .appendAll([acme.pressed(call, "a"), invalid, acme.pressed(call, "b")])
+          .appendAll([acme.dtmfEvent(call, "a"), invalid, acme.dtmfEvent(call, "b")])
           .pipe(Effect.provide(Logger.replace(Logger.defaultLogger, Logger.none)))
         expect(calls).toEqual([[[webhook, 2]]])
         expect((yield* deliveriesOf(call)).map(({ event_id }) => event_id)).toEqual([first, last])
@@ -170,7 +170,7 @@ layer(Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer), Layer.provideM
         const webhooks = [yield* acme.webhook(["*"]), yield* acme.webhook(["*"])]
         const call = yield* newCallId
         const calls = yield* listen
-        const two = [acme.pressed(call, "1"), acme.pressed(call, "2")]
+        const two = [acme.dtmfEvent(call, "1"), acme.dtmfEvent(call, "2")]
         yield* Effect.all(Effect.replicate(outbox.appendAll(two), 50), { concurrency: "unbounded" })
         expect(calls).toEqual(Array.from({ length: 50 }, () => webhooks.map((id) => [id, 2])))
         expect(yield* deliveriesOf(call)).toHaveLength(200)
@@ -184,8 +184,8 @@ layer(Outbox.layer.pipe(Layer.provideMerge(DeliveryFanOut.layer), Layer.provideM
         yield* acme.webhook(["*"])
         const call = yield* newCallId
         const stayed = yield* listen
-        const left = yield* Effect.scoped(Effect.zipLeft(listen, outbox.append(acme.pressed(call, "1"))))
-        yield* outbox.append(acme.pressed(call, "2"))
+        const left = yield* Effect.scoped(Effect.zipLeft(listen, outbox.append(acme.dtmfEvent(call, "1"))))
+        yield* outbox.append(acme.dtmfEvent(call, "2"))
         expect([left.length, stayed.length]).toEqual([1, 2])
       })
     )

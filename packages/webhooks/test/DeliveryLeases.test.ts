@@ -5,7 +5,7 @@ import { Database } from "@svc/database/Database"
 import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import { QueueRepo } from "../src/delivery/QueueRepo.ts"
-import { account, lettersTo, Post, press, Quiet, until, webhookOf } from "./Town.ts"
+import { account, appendEvents, ReceiversInMemory, requestsTo, until, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 /** A node with a lease in the database that settles what others left as soon as it has started. */
 const Heir = DeliveryWorker.pipe(
@@ -36,17 +36,17 @@ const isDone = (webhook: { readonly id: number }) =>
 
 const take = (node: string) =>
   Effect.flatMap(QueueRepo, (queue) =>
-    queue.claim({ node, now: new Date(), room: 10, roomLeft: new Map(), roomForOthers: 10, alone: true })
+    queue.claim({ node, now: new Date(), room: 10, roomByWebhook: new Map(), roomPerOther: 10, isOnlyNode: true })
   )
 
-layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to have", (it) => {
+layer(WithoutWorker, { excludeTestServices: true })("deliveries that nobody knows to have", (it) => {
   it.scoped("taken by a statement that takes effect when its node is already settled are made by another", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
       yield* begin("node_cut_off")
-      const [id] = yield* press(owner, ["one"])
+      const [id] = yield* appendEvents(owner, ["one"])
       const taken = yield* Deferred.make<number>()
       const settled = yield* Deferred.make<void>()
       const late = yield* Effect.fork(
@@ -61,8 +61,8 @@ layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to hav
       yield* until(isSettled("node_cut_off"), (is) => is)
       yield* Deferred.succeed(settled, undefined)
       yield* Fiber.join(late)
-      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 1)
-      expect(letters.map(({ event_id }) => event_id)).toEqual([id])
+      const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 1)
+      expect(requests.map(({ event_id }) => event_id)).toEqual([id])
       yield* until(isDone(webhook), (is) => is)
     })
   )
@@ -70,7 +70,7 @@ layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to hav
   it.scoped("taken by a node that was asleep, and took before it saw that it is dead, are made by another", () =>
     Effect.gen(function* () {
       const owner = yield* account
-      const { manners } = yield* Post
+      const { behaviors } = yield* ReceiversInMemory
       const webhook = yield* webhookOf(owner)
       yield* begin("node_asleep")
       yield* Effect.scoped(
@@ -85,17 +85,17 @@ layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to hav
         others: Effect.succeed(1),
         onDeath: () => Effect.void
       })
-      manners.set(webhook.url, () => "never")
+      behaviors.set(webhook.url, () => "never")
       const scope = yield* Scope.make()
       yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
       yield* Layer.buildWithScope(Layer.provide(DeliveryWorker, asleep), scope)
-      const [id] = yield* press(owner, ["one"])
-      yield* until(lettersTo(webhook.url), (all) => all.length === 1)
-      manners.set(webhook.url, () => 200)
+      const [id] = yield* appendEvents(owner, ["one"])
+      yield* until(requestsTo(webhook.url), (all) => all.length === 1)
+      behaviors.set(webhook.url, () => 200)
       yield* Deferred.succeed(awake, undefined)
       yield* heir
-      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 2)
-      expect(letters.map(({ event_id }) => event_id)).toEqual([id, id])
+      const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 2)
+      expect(requests.map(({ event_id }) => event_id)).toEqual([id, id])
       yield* until(isDone(webhook), (is) => is)
     })
   )
@@ -104,19 +104,19 @@ layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to hav
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
-      const { held, manners } = yield* Post
+      const { held, behaviors } = yield* ReceiversInMemory
       const webhook = yield* webhookOf(owner)
-      manners.set(webhook.url, () => "held")
+      behaviors.set(webhook.url, () => "held")
       yield* heir
-      yield* press(owner, ["one"])
-      yield* until(lettersTo(webhook.url), (all) => all.length === 1)
+      yield* appendEvents(owner, ["one"])
+      yield* until(requestsTo(webhook.url), (all) => all.length === 1)
       yield* sql`update webhook_deliveries set leased_by = null where webhook_id = ${webhook.id}`
       const taken = sql`select 1 from webhook_deliveries where webhook_id = ${webhook.id} and leased_by is not null`
       yield* until(taken, (rows) => rows.length === 1)
-      expect(yield* lettersTo(webhook.url)).toHaveLength(1)
+      expect(yield* requestsTo(webhook.url)).toHaveLength(1)
       for (const answer of held.splice(0)) answer(200)
       yield* until(isDone(webhook), (is) => is)
-      expect(yield* lettersTo(webhook.url)).toHaveLength(1)
+      expect(yield* requestsTo(webhook.url)).toHaveLength(1)
     })
   )
 
@@ -126,15 +126,15 @@ layer(Quiet, { excludeTestServices: true })("deliveries that nobody knows to hav
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
       const node = yield* Effect.flatMap(NodeLease, ({ current }) => current).pipe(Effect.provide(yield* heir))
-      const [id] = yield* press(owner, ["one"])
-      yield* until(lettersTo(webhook.url), (all) => all.length === 1)
+      const [id] = yield* appendEvents(owner, ["one"])
+      yield* until(requestsTo(webhook.url), (all) => all.length === 1)
       yield* until(isDone(webhook), (is) => is)
       // As it was before the end was written.
       yield* sql`
         insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at, leased_by)
         select ${webhook.id}::bigint, seq, id, event, org_id, call_id, now(), ${node.id} from events where id = ${id ?? ""}`
-      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 2)
-      expect(letters.map(({ event_id }) => event_id)).toEqual([id, id])
+      const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 2)
+      expect(requests.map(({ event_id }) => event_id)).toEqual([id, id])
       yield* until(isDone(webhook), (is) => is)
     })
   )

@@ -1,15 +1,15 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { account, Busy, empty, lettersTo, press, until, webhookOf } from "./Town.ts"
+import { account, appendEvents, isQueueEmpty, requestsTo, until, WithWorker, webhookOf } from "./Fixture.ts"
 
-layer(Busy, { excludeTestServices: true })("deliveries while the database is away", (it) => {
+layer(WithWorker, { excludeTestServices: true })("deliveries while the database is away", (it) => {
   it.scoped("a connection to the database that breaks in mid-work loses nothing", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
-      yield* press(
+      yield* appendEvents(
         owner,
         Array.from({ length: 80 }, (_, n) => String(n))
       )
@@ -17,13 +17,13 @@ layer(Busy, { excludeTestServices: true })("deliveries while the database is awa
       yield* sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`
-      const look = empty.pipe(Effect.disconnect, Effect.timeout("1 second"))
+      const look = isQueueEmpty.pipe(Effect.disconnect, Effect.timeout("1 second"))
       yield* until(
         Effect.catchAllCause(look, () => Effect.succeed(false)),
         (is) => is
       )
-      const letters = yield* lettersTo(webhook.url)
-      expect(new Set(letters.map(({ event_id }) => event_id)).size).toBe(80)
+      const requests = yield* requestsTo(webhook.url)
+      expect(new Set(requests.map(({ event_id }) => event_id)).size).toBe(80)
     })
   )
 })

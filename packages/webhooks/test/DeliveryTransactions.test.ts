@@ -2,9 +2,9 @@ import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { newCallId } from "@svc/api/Ids"
 import { Deferred, Effect, Fiber } from "effect"
-import { account, Busy, empty, lettersTo, press, until, webhookOf } from "./Town.ts"
+import { account, appendEvents, isQueueEmpty, requestsTo, until, WithWorker, webhookOf } from "./Fixture.ts"
 
-const idsTo = (url: string) => Effect.map(lettersTo(url), (letters) => letters.map(({ event_id }) => event_id))
+const idsTo = (url: string) => Effect.map(requestsTo(url), (requests) => requests.map(({ event_id }) => event_id))
 
 /** Longer than a node looks for what it was told of and does not find. */
 const lasting = 0.3
@@ -26,7 +26,7 @@ const transaction = <A, E, R>(work: Effect.Effect<A, E, R>) =>
     return { result, commit: Effect.zipRight(Deferred.succeed(released, undefined), Fiber.join(fiber)) }
   })
 
-layer(Busy, { excludeTestServices: true })("deliveries of events that are written in transactions", (it) => {
+layer(WithWorker, { excludeTestServices: true })("deliveries of events that are written in transactions", (it) => {
   it.effect("of one that lasts begin soon after its commit, and not before", () =>
     Effect.gen(function* () {
       const owner = yield* account
@@ -34,14 +34,14 @@ layer(Busy, { excludeTestServices: true })("deliveries of events that are writte
       const clock = yield* Effect.clock
       const webhook = yield* webhookOf(owner)
       const { commit, result } = yield* transaction(
-        Effect.zipLeft(press(owner, ["one", "two"]), sql`select pg_sleep(${lasting})`)
+        Effect.zipLeft(appendEvents(owner, ["one", "two"]), sql`select pg_sleep(${lasting})`)
       )
       expect(yield* idsTo(webhook.url)).toEqual([])
       yield* commit
       const committed = clock.unsafeCurrentTimeMillis()
-      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 2)
-      expect(letters.map(({ event_id }) => event_id)).toEqual(result)
-      expect((letters[1]?.at ?? Number.NaN) - committed).toBeLessThan(soonMs)
+      const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 2)
+      expect(requests.map(({ event_id }) => event_id)).toEqual(result)
+      expect((requests[1]?.at ?? Number.NaN) - committed).toBeLessThan(soonMs)
     })
   )
 
@@ -49,8 +49,8 @@ layer(Busy, { excludeTestServices: true })("deliveries of events that are writte
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
-      const first = yield* transaction(press(owner, ["one"]))
-      const second = yield* transaction(press(owner, ["two"]))
+      const first = yield* transaction(appendEvents(owner, ["one"]))
+      const second = yield* transaction(appendEvents(owner, ["two"]))
       yield* second.commit
       yield* until(idsTo(webhook.url), (ids) => ids.length === 1)
       yield* first.commit
@@ -64,11 +64,11 @@ layer(Busy, { excludeTestServices: true })("deliveries of events that are writte
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
-      const slow = yield* transaction(press(owner, ["slow"]))
+      const slow = yield* transaction(appendEvents(owner, ["slow"]))
       yield* sql`
         select setval(s, nextval(s) + 1000000)
         from (select pg_get_serial_sequence('webhook_deliveries', 'id')::regclass as s) as sequence`
-      const quick = yield* press(owner, ["quick"])
+      const quick = yield* appendEvents(owner, ["quick"])
       yield* until(idsTo(webhook.url), (ids) => ids.length === 1)
       yield* slow.commit
       const ids = yield* until(idsTo(webhook.url), (all) => all.length === 2)
@@ -81,10 +81,10 @@ layer(Busy, { excludeTestServices: true })("deliveries of events that are writte
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
-      yield* Effect.flip(sql.withTransaction(Effect.zipRight(press(owner, ["undone"]), Effect.fail("no"))))
-      const [id] = yield* press(owner, ["done"])
+      yield* Effect.flip(sql.withTransaction(Effect.zipRight(appendEvents(owner, ["undone"]), Effect.fail("no"))))
+      const [id] = yield* appendEvents(owner, ["done"])
       yield* until(idsTo(webhook.url), (ids) => ids.length > 0)
-      yield* until(empty, (is) => is)
+      yield* until(isQueueEmpty, (is) => is)
       expect(yield* idsTo(webhook.url)).toEqual([id])
     })
   )
@@ -96,17 +96,17 @@ layer(Busy, { excludeTestServices: true })("deliveries of events that are writte
       const webhook = yield* webhookOf(owner)
       const change = Effect.gen(function* () {
         const call = yield* newCallId
-        const one = yield* press(owner, ["one", "two"], call)
+        const one = yield* appendEvents(owner, ["one", "two"], call)
         yield* sql`select pg_sleep(random() / 50)`
-        const two = yield* press(owner, ["three"], call)
+        const two = yield* appendEvents(owner, ["three"], call)
         return { call, ids: [...one, ...two] }
       }).pipe(sql.withTransaction)
       const changes = yield* Effect.all(Effect.replicate(change, 50), { concurrency: "unbounded" })
-      yield* until(empty, (is) => is)
-      const letters = yield* lettersTo(webhook.url)
-      expect(letters).toHaveLength(150)
+      yield* until(isQueueEmpty, (is) => is)
+      const requests = yield* requestsTo(webhook.url)
+      expect(requests).toHaveLength(150)
       for (const { call, ids } of changes) {
-        const its = letters.filter(({ data }) => data["call_id"] === call)
+        const its = requests.filter(({ data }) => data["call_id"] === call)
         expect(its.map(({ event_id }) => event_id)).toEqual(ids)
       }
     })

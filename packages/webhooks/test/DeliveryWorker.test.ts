@@ -10,19 +10,20 @@ import { WebhooksRepo } from "../src/WebhooksRepo.ts"
 import {
   type Account,
   account,
-  Busy,
-  type Got,
-  lettersTo,
-  type Manner,
-  Post,
-  press,
-  pressed,
+  appendEvents,
+  type Behavior,
+  dtmfEvent,
+  type ReceivedRequest,
+  ReceiversInMemory,
+  requestsTo,
   until,
+  WithWorker,
   webhookOf
-} from "./Town.ts"
+} from "./Fixture.ts"
 
-const manner = (url: string, how: Manner) => Effect.map(Post, ({ manners }) => void manners.set(url, how))
-const actions = (letters: ReadonlyArray<Got>) => letters.map((letter) => letter.data["action"])
+const manner = (url: string, how: Behavior) =>
+  Effect.map(ReceiversInMemory, ({ behaviors }) => void behaviors.set(url, how))
+const actions = (requests: ReadonlyArray<ReceivedRequest>) => requests.map((request) => request.data["action"])
 const page = { limit: 100, after: undefined }
 
 const history = (webhookId: number) =>
@@ -37,15 +38,15 @@ const rowOf = (owner: { readonly org_id: number }, id: number) =>
   )
 const waiting = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select is_replay from webhook_deliveries`)
 
-layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
+layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
   it.effect("an event reaches every webhook that wants it, signed, in its envelope", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner, ["call.dtmf.received"])
-      const deaf = yield* webhookOf(owner, ["call.ended"])
-      const [id] = yield* press(owner, ["one"])
-      const [letter] = yield* until(lettersTo(webhook.url), (all) => all.length > 0)
-      expect(JSON.parse(letter?.body ?? "")).toEqual({
+      const unsubscribed = yield* webhookOf(owner, ["call.ended"])
+      const [id] = yield* appendEvents(owner, ["one"])
+      const [request] = yield* until(requestsTo(webhook.url), (all) => all.length > 0)
+      expect(JSON.parse(request?.body ?? "")).toEqual({
         id,
         event: "call.dtmf.received",
         timestamp: expect.stringMatching(/^20.*Z$/),
@@ -55,13 +56,13 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
         agent_id: owner.agent.public_id,
         data: expect.objectContaining({ action: "one", digit: "5" })
       })
-      const at = letter?.headers["x-webhook-timestamp"] ?? ""
+      const at = request?.headers["x-webhook-timestamp"] ?? ""
       expect(at).toMatch(/^\d+$/)
       const expected = createHmac("sha256", webhook.secret)
         .update(`${at}.`)
-        .update(letter?.body ?? "")
+        .update(request?.body ?? "")
         .digest("hex")
-      expect(letter?.headers).toEqual({
+      expect(request?.headers).toEqual({
         "content-type": "application/json",
         "user-agent": "Svc-API/1.0",
         "x-webhook-event": "call.dtmf.received",
@@ -70,7 +71,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
         "x-svc-api-version": "2026-11-01",
         "x-svc-delivery": id
       })
-      expect(yield* lettersTo(deaf.url)).toEqual([])
+      expect(yield* requestsTo(unsubscribed.url)).toEqual([])
       const records = yield* until(history(webhook.id), (all) => all.length > 0)
       expect(records).toMatchObject([
         {
@@ -92,14 +93,14 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const webhook = yield* webhookOf(owner)
       yield* manner(webhook.url, () => 503)
       const call = yield* newCallId
-      const [id] = yield* press(owner, ["one"], call)
+      const [id] = yield* appendEvents(owner, ["one"], call)
       const items = yield* until(dead(webhook.id), (all) => all.length > 0)
-      const letters = yield* lettersTo(webhook.url)
-      expect(letters).toHaveLength(4)
+      const requests = yield* requestsTo(webhook.url)
+      expect(requests).toHaveLength(4)
       // The same event and the same body, signed anew.
-      expect(new Set(letters.map((letter) => letter.headers["x-svc-delivery"]))).toEqual(new Set([id]))
-      expect(new Set(letters.map((letter) => letter.body)).size).toBe(1)
-      const waits = letters.slice(1).map((letter, index) => letter.at - (letters[index]?.at ?? 0))
+      expect(new Set(requests.map((request) => request.headers["x-svc-delivery"]))).toEqual(new Set([id]))
+      expect(new Set(requests.map((request) => request.body)).size).toBe(1)
+      const waits = requests.slice(1).map((request, index) => request.at - (requests[index]?.at ?? 0))
       for (const wait of waits) expect(wait).toBeGreaterThanOrEqual(54)
       expect(items).toMatchObject([
         {
@@ -112,7 +113,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
           payload: { id, org_id: owner.org_id, data: { action: "one" } }
         }
       ])
-      expect(JSON.parse(letters[0]?.body ?? "")).toEqual(items[0]?.payload)
+      expect(JSON.parse(requests[0]?.body ?? "")).toEqual(items[0]?.payload)
       const records = yield* history(webhook.id)
       expect(records.map(({ attempt, status_code, success }) => [attempt, status_code, success])).toEqual(
         [1, 2, 3, 4].map((attempt) => [attempt, 503, false])
@@ -133,7 +134,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const webhook = yield* webhookOf(owner)
       let times = 0
       yield* manner(webhook.url, () => (++times < 3 ? 500 : 200))
-      yield* press(owner, ["one"])
+      yield* appendEvents(owner, ["one"])
       const records = yield* until(history(webhook.id), (all) => all.length === 3)
       expect(records.map(({ success }) => success)).toEqual([false, false, true])
       const row = yield* until(rowOf(owner, webhook.id), ({ consecutive_failures }) => consecutive_failures === 0)
@@ -153,7 +154,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
         const deliveries = yield* Deliveries
         yield* manner(webhook.url, () => 500)
         const names = Array.from({ length: 10 }, (_, n) => `failing ${n}`)
-        yield* Effect.forEach(names, (name) => press(owner, [name]), { discard: true })
+        yield* Effect.forEach(names, (name) => appendEvents(owner, [name]), { discard: true })
         const row = yield* until(rowOf(owner, webhook.id), ({ is_active }) => !is_active)
         expect(row.disabled_reason).toBe("10 consecutive failures")
         expect(row.consecutive_failures).toBeGreaterThanOrEqual(10)
@@ -161,11 +162,11 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
         expect(new Set(items.map(({ last_error }) => last_error))).toEqual(new Set(["webhook disabled"]))
         expect(new Set(items.map(({ last_status_code }) => last_status_code))).toEqual(new Set([500]))
         // Nothing more is sent, and what happens meanwhile is no delivery.
-        yield* press(owner, ["unheard"])
+        yield* appendEvents(owner, ["unheard"])
         const witness = yield* webhookOf(owner)
-        yield* press(owner, ["heard"])
-        yield* until(lettersTo(witness.url), (all) => all.length > 0)
-        const sent = (yield* lettersTo(webhook.url)).length
+        yield* appendEvents(owner, ["heard"])
+        yield* until(requestsTo(witness.url), (all) => all.length > 0)
+        const sent = (yield* requestsTo(webhook.url)).length
 
         yield* manner(webhook.url, () => 200)
         const again = yield* webhooks.update({ org_id: owner.org_id, project_id: null }, String(webhook.id), {
@@ -179,9 +180,9 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
         expect(again.failure_count).toBeGreaterThanOrEqual(10)
         expect(yield* deliveries.resendAll(webhook.id)).toBe(10)
         expect(yield* dead(webhook.id)).toEqual([])
-        const letters = yield* until(lettersTo(webhook.url), (all) => all.length === sent + 10)
-        expect(actions(letters.slice(sent)).toSorted()).toEqual(names.toSorted())
-        expect(letters.some((letter) => letter.headers["x-svc-replay"] !== undefined)).toBe(false)
+        const requests = yield* until(requestsTo(webhook.url), (all) => all.length === sent + 10)
+        expect(actions(requests.slice(sent)).toSorted()).toEqual(names.toSorted())
+        expect(requests.some((request) => request.headers["x-svc-replay"] !== undefined)).toBe(false)
       })
   )
 
@@ -190,7 +191,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
       yield* manner(webhook.url, () => 410)
-      yield* press(owner, ["one"])
+      yield* appendEvents(owner, ["one"])
       const items = yield* until(dead(webhook.id), (all) => all.length === 1)
       expect(items[0]).toMatchObject({ attempts: 1, last_status_code: 410, last_error: "webhook disabled" })
       expect(yield* rowOf(owner, webhook.id)).toMatchObject({ is_active: false, disabled_reason: "410 Gone" })
@@ -205,13 +206,13 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const names = Array.from({ length: 15 }, (_, n) => String(n))
       const outbox = yield* Outbox
       const timestamp = "2026-11-01T09:30:00.000Z"
-      for (const name of names) yield* outbox.appendAll(calls.map((call) => pressed(owner, call, name, timestamp)))
-      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 300)
+      for (const name of names) yield* outbox.appendAll(calls.map((call) => dtmfEvent(owner, call, name, timestamp)))
+      const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 300)
       for (const call of calls) {
-        expect(actions(letters.filter(({ data }) => data["call_id"] === call))).toEqual(names)
+        expect(actions(requests.filter(({ data }) => data["call_id"] === call))).toEqual(names)
       }
       yield* until(waiting, (rows) => rows.length === 0)
-      expect(new Set(letters.map(({ event_id }) => event_id)).size).toBe(300)
+      expect(new Set(requests.map(({ event_id }) => event_id)).size).toBe(300)
     })
   )
 
@@ -221,14 +222,14 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const webhook = yield* webhookOf(owner)
       const deliveries = yield* Deliveries
       yield* manner(webhook.url, () => 500)
-      yield* press(owner, ["one"])
+      yield* appendEvents(owner, ["one"])
       yield* until(dead(webhook.id), (all) => all.length === 1)
       const [record] = yield* history(webhook.id)
       yield* deliveries.resend(webhook.id, String(record?.id))
       expect(yield* dead(webhook.id)).toEqual([])
       yield* until(dead(webhook.id), (all) => all.length === 1)
-      const letters = yield* lettersTo(webhook.url)
-      expect(letters).toHaveLength(8)
+      const requests = yield* requestsTo(webhook.url)
+      expect(requests).toHaveLength(8)
       expect(yield* rowOf(owner, webhook.id)).toMatchObject({ failure_count: 4, consecutive_failures: 4 })
       expect((yield* history(webhook.id)).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 1, 2, 3, 4])
       for (const id of ["0", "999999999", "nonsense"]) {
@@ -249,7 +250,10 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const sql = yield* SqlClient.SqlClient
       const [from, to] = ["2026-11-01T09:30:00.000Z", "2026-11-01T09:40:00.000Z"]
       const pressedAt = (who: Account, action: string, at: string) =>
-        Effect.flatMap(press(who, [action], call), ([id]) => sql`update events set created_at = ${at} where id = ${id}`)
+        Effect.flatMap(
+          appendEvents(who, [action], call),
+          ([id]) => sql`update events set created_at = ${at} where id = ${id}`
+        )
       yield* pressedAt(owner, "too early", "2026-11-01T09:29:59.999Z")
       yield* pressedAt(owner, "a", from)
       yield* pressedAt(owner, "b", "2026-11-01T09:35:00.000Z")
@@ -259,11 +263,11 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       // Made afterwards: it has got none of them yet.
       const webhook = yield* webhookOf(owner)
       expect(yield* deliveries.replay(webhook.id, { from, to })).toBe(3)
-      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 3)
-      expect(actions(letters)).toEqual(["a", "b", "c"])
-      expect(letters.map((letter) => letter.headers["x-svc-replay"])).toEqual(["1", "1", "1"])
-      const deaf = yield* webhookOf(owner, ["call.ended"])
-      expect(yield* deliveries.replay(deaf.id, { from, to })).toBe(0)
+      const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 3)
+      expect(actions(requests)).toEqual(["a", "b", "c"])
+      expect(requests.map((request) => request.headers["x-svc-replay"])).toEqual(["1", "1", "1"])
+      const unsubscribed = yield* webhookOf(owner, ["call.ended"])
+      expect(yield* deliveries.replay(unsubscribed.id, { from, to })).toBe(0)
       const wrong = [
         { from: to, to: from },
         { from, to: "2026-11-08T09:30:00.001Z" }
@@ -281,18 +285,20 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const deliveries = yield* Deliveries
       const clock = yield* Effect.clock
       const call = yield* newCallId
-      yield* press(owner, Array.from({ length: 500 }, String), call)
+      yield* appendEvents(owner, Array.from({ length: 500 }, String), call)
       const webhook = yield* webhookOf(owner)
       const range = {
         from: new Date(clock.unsafeCurrentTimeMillis() - 86_400_000).toISOString(),
         to: new Date(clock.unsafeCurrentTimeMillis() + 86_400_000).toISOString()
       }
-      yield* press(owner, ["one more"], call)
-      yield* until(lettersTo(webhook.url), (all) => all.length > 0)
+      yield* appendEvents(owner, ["one more"], call)
+      yield* until(requestsTo(webhook.url), (all) => all.length > 0)
       const error = yield* Effect.flip(deliveries.replay(webhook.id, range))
       expect(error).toMatchObject({ code: "VALIDATION_ERROR" })
       expect(yield* waiting).not.toContainEqual({ is_replay: true })
-      expect((yield* lettersTo(webhook.url)).every((letter) => letter.headers["x-svc-replay"] === undefined)).toBe(true)
+      expect((yield* requestsTo(webhook.url)).every((request) => request.headers["x-svc-replay"] === undefined)).toBe(
+        true
+      )
     })
   )
 
@@ -304,7 +310,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       let open = false
       yield* manner(webhook.url, () => (open ? 200 : 500))
       const call = yield* newCallId
-      yield* press(owner, ["one"], call)
+      yield* appendEvents(owner, ["one"], call)
       yield* until(history(webhook.id), (all) => all.length >= 1)
       yield* webhooks.remove({ org_id: owner.org_id, project_id: null }, String(webhook.id))
       open = true
@@ -312,7 +318,7 @@ layer(Busy, { excludeTestServices: true })("deliveries", (it) => {
       const records = yield* Effect.flatMap(Deliveries, (deliveries) => deliveries.ofCall(call))
       expect(records.length).toBeGreaterThanOrEqual(1)
       expect(records.every(({ success }) => !success)).toBe(true)
-      expect((yield* lettersTo(webhook.url)).length).toBeLessThan(4)
+      expect((yield* requestsTo(webhook.url)).length).toBeLessThan(4)
     })
   )
 })

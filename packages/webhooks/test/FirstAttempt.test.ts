@@ -5,55 +5,55 @@ import { Deliveries } from "../src/Deliveries.ts"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import { QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { RetrySchedule } from "../src/delivery/RetrySchedule.ts"
-import { account, lettersTo, press, Quiet, until, webhookOf } from "./Town.ts"
+import { account, appendEvents, requestsTo, until, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 const firstMs = 400
 
-const Late = DeliveryWorker.pipe(
+const LateFirstAttempt = DeliveryWorker.pipe(
   Layer.provide(Layer.succeed(RetrySchedule, { firstMs, afterMs: () => Effect.succeedNone })),
   Layer.provideMerge(NodeLease.layer),
-  Layer.provideMerge(Quiet)
+  Layer.provideMerge(WithoutWorker)
 )
 
-layer(Late, { excludeTestServices: true })("a schedule whose first attempt is later than the event", (it) => {
-  it.effect("is kept to, in order", () =>
+layer(LateFirstAttempt, { excludeTestServices: true })("a retry schedule with a delayed first attempt", (it) => {
+  it.effect("first attempts start after the delay, in the order of events", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
       const appended = yield* Clock.currentTimeMillis
-      const ids = yield* press(owner, ["one", "two", "three"])
-      const letters = yield* until(lettersTo(webhook.url), (all) => all.length === 3)
-      expect(letters.map(({ event_id }) => event_id)).toEqual(ids)
-      // Times of the database are finer than a millisecond.
-      expect(Math.min(...letters.map(({ at }) => at)) - appended).toBeGreaterThanOrEqual(firstMs - 1)
+      const ids = yield* appendEvents(owner, ["one", "two", "three"])
+      const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 3)
+      expect(requests.map(({ event_id }) => event_id)).toEqual(ids)
+      // The database stores fractions of a millisecond.
+      expect(Math.min(...requests.map(({ at }) => at)) - appended).toBeGreaterThanOrEqual(firstMs - 1)
     })
   )
 })
 
-layer(Quiet, { excludeTestServices: true })("events that are too young for their first attempt", (it) => {
-  it.effect("are sent at once when they are replayed", () =>
+layer(WithoutWorker, { excludeTestServices: true })("QueueRepo.claim with firstAttemptsBefore", (it) => {
+  it.effect("returns replays of events that are too young for a first attempt", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const deliveries = yield* Deliveries
       const queue = yield* QueueRepo
-      const [before] = yield* press(owner, ["before there was a webhook"])
+      const [before] = yield* appendEvents(owner, ["before the webhook"])
       const webhook = yield* webhookOf(owner)
       const now = yield* Clock.currentTimeMillis
       const around = (ms: number) => new Date(now + ms)
-      const take = queue.claim({
+      const claim = queue.claim({
         node: "node_a",
         now: around(60_000),
         room: 10,
-        roomForOthers: 10,
-        roomLeft: new Map(),
-        firstBefore: around(-60_000),
-        alone: true
+        roomPerOther: 10,
+        roomByWebhook: new Map(),
+        firstAttemptsBefore: around(-60_000),
+        isOnlyNode: true
       })
       const span = { from: around(-60_000).toISOString(), to: around(60_000).toISOString() }
       expect(yield* deliveries.replay(webhook.id, span)).toBe(1)
-      yield* press(owner, ["too young"])
-      const taken = yield* take
-      expect(taken.map(({ event_id, is_replay }) => [event_id, is_replay])).toEqual([[before, true]])
+      yield* appendEvents(owner, ["too young"])
+      const claimed = yield* claim
+      expect(claimed.map(({ event_id, is_replay }) => [event_id, is_replay])).toEqual([[before, true]])
     })
   )
 })

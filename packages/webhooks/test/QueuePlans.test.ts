@@ -1,33 +1,33 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { type Ask, QueueRepo } from "../src/delivery/QueueRepo.ts"
-import { account, press, Quiet, webhookOf } from "./Town.ts"
+import { type ClaimRequest, QueueRepo } from "../src/delivery/QueueRepo.ts"
+import { account, appendEvents, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 const node = "node_a"
-const ask = (more: Partial<Ask>): Ask => ({
+const request = (more: Partial<ClaimRequest>): ClaimRequest => ({
   node,
   now: new Date(),
   room: 400,
-  roomLeft: new Map(),
-  roomForOthers: 64,
-  alone: true,
+  roomByWebhook: new Map(),
+  roomPerOther: 64,
+  isOnlyNode: true,
   ...more
 })
 
-/** Takes so many and finishes them. */
+/** Claims `count` deliveries and records their success. */
 const deliver = (count: number) =>
   Effect.gen(function* () {
     const queue = yield* QueueRepo
-    const claimed = yield* queue.claim(ask({ room: count, roomForOthers: count }))
+    const claimed = yield* queue.claim(request({ room: count, roomPerOther: count }))
     expect(claimed).toHaveLength(count)
-    yield* queue.finish(
+    yield* queue.recordOutcomes(
       claimed.map((delivery) => ({ delivery, node, at: Date.now(), status_code: 200, error: null, next_at: null }))
     )
   })
 
-/** Statements that write outcomes and have a plan that this connection keeps. */
-const kept = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+/** Number of statements that record outcomes and are prepared on this connection. */
+const preparedCount = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     sql`select 1 from pg_prepared_statements where statement like '%insert into webhook_attempts%'`,
     (rows) => rows.length
@@ -36,8 +36,8 @@ const kept = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 const Rows = Schema.Tuple(Schema.Struct({ n: Schema.Int }))
 
-/** Rows of the queue that this transaction has read so far, by an index or not. */
-const read = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+/** Rows of the queue that this transaction has read so far, with or without an index. */
+const rowsRead = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(
     sql`
       select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_xact_user_tables
@@ -50,70 +50,70 @@ const backlog = 5_000
 const receivers = 10
 const perReceiver = 5
 
-layer(Quiet)("the queue", (it) => {
-  // A kept plan takes arrays for ten long: with the wrong statistics it goes through the whole queue for each of hundreds.
-  it.effect("plans the outcomes of many deliveries for their number, and those of a few not each time", () =>
+layer(WithoutWorker)("QueueRepo", (it) => {
+  // A generic plan expects arrays of ten: with wrong statistics it scans the whole queue for each of hundreds.
+  it.effect("recordOutcomes is planned anew for many outcomes, and uses a prepared plan for a few", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const owner = yield* account
       yield* webhookOf(owner)
       yield* Effect.gen(function* () {
         for (let turn = 0; turn < 8; turn++) {
-          yield* press(owner, Array.from({ length: 100 }, String))
+          yield* appendEvents(owner, Array.from({ length: 100 }, String))
           yield* deliver(100)
         }
-        expect(yield* kept).toBe(0)
+        expect(yield* preparedCount).toBe(0)
         for (let turn = 0; turn < 8; turn++) {
-          yield* press(owner, ["1", "2"])
+          yield* appendEvents(owner, ["1", "2"])
           yield* deliver(2)
         }
-        expect(yield* kept).toBe(1)
+        expect(yield* preparedCount).toBe(1)
       }).pipe(sql.withTransaction)
     })
   )
 
-  it.effect("is not read through for receivers that have little in it, because another has a lot", () =>
+  it.effect("claim does not scan the long queue of one webhook to find the few deliveries of others", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const queue = yield* QueueRepo
       const owner = yield* account
       const slow = yield* webhookOf(owner)
-      yield* press(owner, ["first"])
+      yield* appendEvents(owner, ["first"])
       yield* sql`
         insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at)
         select d.webhook_id, d.event_seq, d.event_id, d.event, d.org_id, 'call_' || n, now()
         from webhook_deliveries d, generate_series(2, ${backlog}) n where d.webhook_id = ${slow.id}`
-      // All of another's waits for a later attempt.
+      // All deliveries of another webhook wait for a retry.
       const failing = yield* webhookOf(owner)
       yield* sql`
         insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, attempts, next_at)
         select ${failing.id}, d.event_seq, d.event_id, d.event, d.org_id, d.call_id, 1, now() + d.id * interval '1 hour'
         from webhook_deliveries d where d.webhook_id = ${slow.id}`
-      // Some of it is at other nodes.
+      // Another node holds some of them.
       yield* sql`update webhook_deliveries set leased_by = 'node_b' where id % 50 = 0`
       yield* sql`update webhooks set is_active = false where id in (${slow.id}, ${failing.id})`
       const fast = yield* Effect.replicateEffect(webhookOf(owner), receivers)
       yield* sql`analyze webhook_deliveries`
-      // The queue is passed over by ids only where it is known to be done with.
-      const only = new Map(fast.map(({ id }) => [id, 0]))
-      const roomLeft = new Map([[slow.id, 0]])
-      const ways: ReadonlyArray<Partial<Ask>> = [
-        { only, alone: true },
-        { only, alone: false },
-        { roomLeft, alone: true },
-        { roomLeft, alone: false },
-        { roomLeft, alone: true, known: [] }
+      // Ids are a lower bound only in claims for given webhooks.
+      const webhooks = new Map(fast.map(({ id }) => [id, 0]))
+      const roomByWebhook = new Map([[slow.id, 0]])
+      const claims: ReadonlyArray<Partial<ClaimRequest>> = [
+        { webhooks, isOnlyNode: true },
+        { webhooks, isOnlyNode: false },
+        { roomByWebhook, isOnlyNode: true },
+        { roomByWebhook, isOnlyNode: false },
+        { roomByWebhook, isOnlyNode: true, held: [] }
       ]
-      for (const way of ways) {
+      for (const claim of claims) {
         const rows = yield* Effect.gen(function* () {
-          yield* press(owner, Array.from({ length: perReceiver }, String))
-          const before = yield* read
-          expect(yield* queue.claim(ask(way))).toHaveLength(receivers * perReceiver)
-          const rows = (yield* read) - before
+          yield* appendEvents(owner, Array.from({ length: perReceiver }, String))
+          const before = yield* rowsRead
+          expect(yield* queue.claim(request(claim))).toHaveLength(receivers * perReceiver)
+          const rows = (yield* rowsRead) - before
           yield* sql`delete from webhook_deliveries where leased_by = ${node}`
           return rows
         }).pipe(sql.withTransaction)
-        // Of its own deliveries each is read a few times.
+        // Each delivery of its own is read a few times.
         expect(rows).toBeLessThan(receivers * perReceiver * 20)
       }
     })

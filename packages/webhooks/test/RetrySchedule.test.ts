@@ -10,8 +10,8 @@ const scheduleOf = (text?: string) =>
     )
   )
 
-describe("the schedule of attempts", () => {
-  it.effect("is at once, after about 30 seconds, 5 minutes and 30 minutes; never the same for all", () =>
+describe("RetrySchedule", () => {
+  it.effect("by default attempts are made at once and after 30 s, 5 min and 30 min, each ±10 %", () =>
     Effect.gen(function* () {
       const { afterMs, firstMs } = yield* scheduleOf()
       expect(firstMs).toBe(0)
@@ -30,7 +30,7 @@ describe("the schedule of attempts", () => {
     })
   )
 
-  it.effect("is as long as it is configured", () =>
+  it.effect("SVC_WEBHOOK_RETRY_SCHEDULE sets the number of attempts and the times between them", () =>
     Effect.gen(function* () {
       const { afterMs, firstMs } = yield* scheduleOf("250ms, 1.5s,2h")
       expect(firstMs).toBe(250)
@@ -41,7 +41,7 @@ describe("the schedule of attempts", () => {
     })
   )
 
-  it.effect("a wrong one is refused by name", () =>
+  it.effect("an invalid SVC_WEBHOOK_RETRY_SCHEDULE is refused by its name", () =>
     Effect.gen(function* () {
       for (const text of ["30", "0s,,1s", "1d", "-1s", Array(21).fill("1s").join(",")]) {
         const error = yield* Effect.flip(

@@ -10,12 +10,12 @@ import { ProjectWebhooks } from "../src/ProjectWebhooks.ts"
 import { Subscriptions } from "../src/Subscriptions.ts"
 import { TestDeliveries } from "../src/TestDeliveries.ts"
 import { Webhooks } from "../src/Webhooks.ts"
-import { account, freshUrl, lettersTo, Quiet } from "./Town.ts"
+import { account, freshUrl, requestsTo, WithoutWorker } from "./Fixture.ts"
 
 const codeOf = <A, E extends { readonly code: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), ({ code }) => code)
 
-layer(Quiet, { excludeTestServices: true })("webhooks", (it) => {
+layer(WithoutWorker, { excludeTestServices: true })("webhooks", (it) => {
   it.effect("of an organization are made, listed, changed, rotated and removed", () =>
     Effect.gen(function* () {
       const { agent, org_id, project_id } = yield* account
@@ -246,9 +246,9 @@ layer(Quiet, { excludeTestServices: true })("webhooks", (it) => {
           node: "n",
           now: new Date(1),
           room: 100,
-          roomForOthers: 100,
-          roomLeft: new Map(),
-          alone: true
+          roomPerOther: 100,
+          roomByWebhook: new Map(),
+          isOnlyNode: true
         })
         expect(
           claimed
@@ -274,13 +274,13 @@ layer(Quiet, { excludeTestServices: true })("webhooks", (it) => {
         const result = yield* tests.send(webhook, event)
         expect(result).toEqual({ success: true, status_code: 200, error: null, delivery_id: expect.any(Number) })
       }
-      const letters = yield* lettersTo(webhook.url)
-      expect(letters.map(({ event }) => event)).toEqual(webhookEvents)
-      for (const letter of letters) {
-        expect(letter.headers["x-svc-test-event"]).toBe("1")
-        expect(letter.headers["x-svc-replay"]).toBeUndefined()
+      const requests = yield* requestsTo(webhook.url)
+      expect(requests.map(({ event }) => event)).toEqual(webhookEvents)
+      for (const request of requests) {
+        expect(request.headers["x-svc-test-event"]).toBe("1")
+        expect(request.headers["x-svc-replay"]).toBeUndefined()
       }
-      expect(letters[2]?.data).toEqual(eventSamples["call.ended"])
+      expect(requests[2]?.data).toEqual(eventSamples["call.ended"])
       expect(yield* webhooks.get({ org_id, project_id: null }, String(webhook.id))).toMatchObject({ failure_count: 0 })
     })
   )

@@ -7,7 +7,16 @@ import { Effect, Exit } from "effect"
 import { Deliveries } from "../src/Deliveries.ts"
 import { ProjectWebhooks } from "../src/ProjectWebhooks.ts"
 import { Webhooks } from "../src/Webhooks.ts"
-import { account, Busy, freshUrl, lettersTo, Post, press, until, webhookOf } from "./Town.ts"
+import {
+  account,
+  appendEvents,
+  freshUrl,
+  ReceiversInMemory,
+  requestsTo,
+  until,
+  WithWorker,
+  webhookOf
+} from "./Fixture.ts"
 
 /** An organization whose project has a webhook of its own and one limited to it; others are not its. */
 const town = Effect.gen(function* () {
@@ -38,17 +47,17 @@ const waitingFor = (ids: ReadonlyArray<number>) =>
     (sql) => sql`select id from webhook_deliveries where webhook_id = any(${ids}::bigint[])`
   )
 
-layer(Busy, { excludeTestServices: true })("the webhooks of a project that is deleted", (it) => {
+layer(WithWorker, { excludeTestServices: true })("the webhooks of a project that is deleted", (it) => {
   it.effect("go with it, with what waits for them; those of the organization and of other projects stay and work", () =>
     Effect.gen(function* () {
       const { elsewhere, limited, ofOrg, own, owner } = yield* town
-      const { manners } = yield* Post
+      const { behaviors } = yield* ReceiversInMemory
       const projects = yield* Projects
       const deliveries = yield* Deliveries
       const sql = yield* SqlClient.SqlClient
-      for (const { url } of [own, limited]) manners.set(url, () => 503)
+      for (const { url } of [own, limited]) behaviors.set(url, () => 503)
       const call = yield* newCallId
-      yield* press(owner, ["dead"], call)
+      yield* appendEvents(owner, ["dead"], call)
       const dead = (id: number) =>
         Effect.map(deliveries.deadLetters(id, { limit: 10, after: undefined }), ({ items }) => items.length)
       for (const { id } of [own, limited]) yield* until(dead(id), (count) => count === 1)
@@ -59,12 +68,12 @@ layer(Busy, { excludeTestServices: true })("the webhooks of a project that is de
         yield* sql`
           select id from webhook_dead_letters where webhook_id = any(${[own.id, limited.id]}::bigint[])`
       ).toEqual([])
-      const letters = yield* lettersTo(own.url)
+      const requests = yield* requestsTo(own.url)
       // What still happens to its calls is told to the organization, and to nobody else.
-      yield* press(owner, ["after"], call)
-      yield* until(lettersTo(ofOrg.url), (all) => all.some(({ data }) => data["action"] === "after"))
+      yield* appendEvents(owner, ["after"], call)
+      yield* until(requestsTo(ofOrg.url), (all) => all.some(({ data }) => data["action"] === "after"))
       yield* until(waitingFor([own.id, limited.id]), (rows) => rows.length === 0)
-      expect(yield* lettersTo(own.url)).toEqual(letters)
+      expect(yield* requestsTo(own.url)).toEqual(requests)
       // The call keeps its history.
       const records = yield* deliveries.ofCall(call)
       expect(records.filter(({ url }) => url === own.url)).toHaveLength(4)
@@ -74,17 +83,17 @@ layer(Busy, { excludeTestServices: true })("the webhooks of a project that is de
   it.effect("a delivery that is under way is not tried again, and is no dead letter of nobody", () =>
     Effect.gen(function* () {
       const { own, owner } = yield* town
-      const { held, manners } = yield* Post
+      const { held, behaviors } = yield* ReceiversInMemory
       const projects = yield* Projects
       const sql = yield* SqlClient.SqlClient
-      manners.set(own.url, () => "held")
-      yield* press(owner, ["under way"])
-      yield* until(lettersTo(own.url), (all) => all.length === 1)
+      behaviors.set(own.url, () => "held")
+      yield* appendEvents(owner, ["under way"])
+      yield* until(requestsTo(own.url), (all) => all.length === 1)
       yield* projects.remove(owner.org_id, String(owner.project_id))
       expect(yield* waitingFor([own.id])).toHaveLength(1)
       for (const answer of held) answer(503)
       yield* until(waitingFor([own.id]), (rows) => rows.length === 0)
-      expect(yield* lettersTo(own.url)).toHaveLength(1)
+      expect(yield* requestsTo(own.url)).toHaveLength(1)
       expect(yield* sql`select id from webhook_dead_letters where webhook_id = ${own.id}`).toEqual([])
     })
   )
@@ -96,8 +105,8 @@ layer(Busy, { excludeTestServices: true })("the webhooks of a project that is de
       yield* projects.onDelete("test", ({ id }) => (id === owner.project_id ? Effect.die("no") : Effect.void))
       expect(Exit.isFailure(yield* Effect.exit(projects.remove(owner.org_id, String(owner.project_id))))).toBe(true)
       expect(yield* idsOf(owner.org_id)).toEqual([ofOrg.id, elsewhere.id, limited.id, own.id])
-      yield* press(owner, ["one"])
-      for (const { url } of [own, limited, ofOrg]) yield* until(lettersTo(url), (all) => all.length === 1)
+      yield* appendEvents(owner, ["one"])
+      for (const { url } of [own, limited, ofOrg]) yield* until(requestsTo(url), (all) => all.length === 1)
     })
   )
 })

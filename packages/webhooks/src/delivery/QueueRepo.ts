@@ -1,86 +1,92 @@
 import { SqlClient, type SqlError } from "@effect/sql"
 import { plannedEachTime } from "@svc/database/Prepared"
-import { Context, Effect, Layer } from "effect"
+import { type Cause, Context, Effect, Layer } from "effect"
 import { claimStatement } from "./ClaimStatement.ts"
-import type { EnvelopeParts } from "./Letters.ts"
-import { mostFailures, type Tally } from "./Tally.ts"
+import type { EnvelopeParts } from "./DeliveryRequest.ts"
+import { type FailureStreak, maxConsecutiveFailures } from "./FailureStreaks.ts"
 
-/** So few that planning for them costs more than a plan for any number. */
-const fewOutcomes = 32
+/** Up to this many outcomes, planning for their number costs more than a generic plan. */
+const maxGenericOutcomes = 32
 
-/** A delivery that a node took, with what it needs to send it. */
-export interface Claimed extends EnvelopeParts {
+/** A delivery that a node claimed, with what its request needs. */
+export interface ClaimedDelivery extends EnvelopeParts {
   readonly id: number
   readonly webhook_id: number
   readonly call_id: string | null
   readonly is_replay: boolean
   readonly is_resend: boolean
-  /** Attempts that were made before. */
+  /** Attempts made before. */
   readonly attempts: number
+  /** Empty when the webhook was deleted. */
   readonly url: string
   readonly secret: string
   readonly is_active: boolean
-  /** The webhook's, when the delivery was taken. */
+  /** Of the webhook, at the time of the claim. */
   readonly consecutive_failures: number
 }
 
-/** What is asked for when a node takes deliveries. */
-export interface Ask {
-  /** The lease of the node. */
+/** Which deliveries a node claims, and how many. */
+export interface ClaimRequest {
+  /** The node's lease. */
   readonly node: string
   readonly now: Date
-  /** Deliveries that the node has room for. */
+  /** Deliveries to claim at most. */
   readonly room: number
-  /** The same by webhook, and for each of the others. */
-  readonly roomLeft: ReadonlyMap<number, number>
-  readonly roomForOthers: number
-  /** Look only at first attempts for these webhooks, with higher ids than these: costs little, however much waits. */
-  readonly only?: ReadonlyMap<number, number> | undefined
-  /** First attempts of events that are younger are not due, those of replays and resends aside. */
-  readonly firstBefore?: Date | undefined
-  /** Whether no other node is alive. */
-  readonly alone: boolean
+  /** The same for each of these webhooks, and for each other one. */
+  readonly roomByWebhook: ReadonlyMap<number, number>
+  readonly roomPerOther: number
+  /** Claims only first attempts for these webhooks, with ids above these: cheap, however long the queue is. */
+  readonly webhooks?: ReadonlyMap<number, number> | undefined
+  /** Of first attempts only those of events before this time are due, except replays and resends. */
+  readonly firstAttemptsBefore?: Date | undefined
+  /** No other node is alive. */
+  readonly isOnlyNode: boolean
   /**
-   * Deliveries that the node knows to have, when it reckons: then what has its lease and is not among them is free, since
-   * the answer that gave it was lost, or the database forgot its end in a crash; and so is what has the lease of a node
-   * that is settled, which may have taken it too late to hear of that.
+   * Also recovers deliveries whose claim was lost. These are the ids that the node holds: any other that has its lease is
+   * free, because the answer to a claim was lost, or a crash of the database undid the end of an attempt. Free is also
+   * what has the lease of a settled node, which may have claimed it after it was settled.
    */
-  readonly known?: ReadonlyArray<number> | undefined
+  readonly held?: ReadonlyArray<number> | undefined
 }
 
-/** What became of an attempt, or of a delivery that is not attempted any more. */
+/** What an attempt came to, or why a delivery is not attempted any more. */
 export interface Outcome {
-  readonly delivery: Claimed
-  /** The lease under which it was taken: the outcome counts only as long as that holds the delivery. */
+  readonly delivery: ClaimedDelivery
+  /** The lease under which it was claimed: the outcome counts only while that lease holds the delivery. */
   readonly node: string
-  /** When it started, in milliseconds; null when there was no attempt. */
+  /** When the attempt started, in milliseconds; null when there was none. */
   readonly at: number | null
   readonly status_code: number | null
   /** Null: delivered. */
   readonly error: string | null
-  /** The next attempt; null: there is none. */
+  /** The time of the next attempt; null when there is none. */
   readonly next_at: Date | null
 }
 
 /**
- * The queue of deliveries (architecture §6). Rows are what is owed; a node that works on one has its lease in it, and a
- * lease is good as long as its node lives. The worker must see a database that is away and go on, so unlike elsewhere
- * the errors of SQL are handed to it.
+ * A statement whose connection broke may never return and not be interruptible: after 5 seconds it is abandoned, and the
+ * next one gets a connection that works.
+ */
+export const withStatementTimeout = <A, E>(
+  statement: Effect.Effect<A, E>
+): Effect.Effect<A, E | Cause.TimeoutException> => statement.pipe(Effect.disconnect, Effect.timeout("5 seconds"))
+
+/**
+ * The queue of deliveries. A row is a pending delivery; while a node works on it, the row has the node's lease, which
+ * holds as long as the node lives. SQL errors are returned, because the worker retries while the database is away.
  */
 export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
   QueueRepo,
   {
-    /**
-     * Takes deliveries that are due, in order of their ids. Each webhook gets its first before any gets its second. First
-     * attempts of a webhook are taken in the order of the queue, and none while an earlier one of its call is with another
-     * node.
-     */
-    readonly claim: (ask: Ask) => Effect.Effect<ReadonlyArray<Claimed>, SqlError.SqlError>
-    /** Writes outcomes down, all or nothing; those of deliveries that are not ours any more change nothing. */
-    readonly finish: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void, SqlError.SqlError>
-    /** Counts failures and successes, and gives the webhooks that are disabled then. */
-    readonly count: (tallies: ReadonlyArray<Tally>) => Effect.Effect<ReadonlyArray<number>, SqlError.SqlError>
-    /** Gives back what these nodes have, or of it only the deliveries `ids`. */
+    /** Claims due deliveries and returns them in the order of their ids; see {@link claimStatement}. */
+    readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, SqlError.SqlError>
+    /** Records outcomes, all or none. Those of deliveries that the lease no longer holds change nothing. */
+    readonly recordOutcomes: (outcomes: ReadonlyArray<Outcome>) => Effect.Effect<void, SqlError.SqlError>
+    /** Updates failure counts, and returns the ids of webhooks that are inactive afterwards. */
+    readonly recordStreaks: (
+      streaks: ReadonlyArray<FailureStreak>
+    ) => Effect.Effect<ReadonlyArray<number>, SqlError.SqlError>
+    /** Releases the deliveries that these nodes hold, or only those with these ids. */
     readonly release: (
       nodes: ReadonlyArray<string>,
       ids?: ReadonlyArray<number>
@@ -93,21 +99,20 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
       const sql = yield* SqlClient.SqlClient
 
       /**
-       * What a database forgets of these when it crashes is done again, and what it tells otherwise is true: a
-       * delivery stays in the queue, an attempt that was not written down is made once more. So no commit waits for its
-       * disk. True, and has to be asked for, or it is not carried out.
+       * Commits need not wait for the disk: what a crash undoes is only done again. A delivery stays in the queue, and an
+       * attempt that was not recorded is repeated. Always true, but it must be in the condition to be evaluated.
        */
-      const unhurried = sql`(set_config('synchronous_commit', 'off', true) = 'off')`
+      const asyncCommit = sql`(set_config('synchronous_commit', 'off', true) = 'off')`
 
       return {
-        // Rows as this very statement made them: they are not decoded once more, there are thousands a second.
-        claim: (ask) => sql<Claimed>`${claimStatement(sql, unhurried, ask)}`,
-        finish: (outcomes) => {
+        // Not decoded by a schema: the statement itself builds the rows, thousands a second.
+        claim: (request) => sql<ClaimedDelivery>`${claimStatement(sql, asyncCommit, request)}`,
+        recordOutcomes: (outcomes) => {
           const column = <A>(of: (outcome: Outcome) => A) => outcomes.map(of)
-          // Rows by their ids and not by the join, which looks each up by all of them.
+          // Finds rows by their ids: the join alone would compare each with all outcomes.
           const among = (which: (outcome: Outcome) => boolean) =>
             sql`d.id = any(${outcomes.filter(which).map((o) => o.delivery.id)}::bigint[]) and d.id = o.id + 0`
-          const plan = outcomes.length > fewOutcomes ? plannedEachTime : ""
+          const plan = outcomes.length > maxGenericOutcomes ? plannedEachTime : ""
           return sql`${sql.literal(plan)}
             with o as (
               select * from unnest(
@@ -121,13 +126,13 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
                 ${column((o) => o.next_at)}::timestamptz[]
               ) with ordinality as t (id, node, attempts, url, at, status_code, error, next_at, place)
             ),
-            gone as (
+            ended as (
               delete from webhook_deliveries d using o
               where ${among((o) => o.next_at === null)} and o.next_at is null
                 and d.leased_by = o.node and d.attempts = o.attempts
               returning d.*, o.url, o.at, o.status_code, o.error, o.place
             ),
-            again as (
+            retried as (
               update webhook_deliveries d
               set attempts = d.attempts + 1, leased_by = null, next_at = o.next_at, last_status_code = o.status_code
               from o
@@ -135,16 +140,16 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
                 and d.leased_by = o.node and d.attempts = o.attempts
               returning d.*, o.url, o.at, o.status_code, o.error, o.place
             ),
-            dead as (
+            dead_lettered as (
               insert into webhook_dead_letters (
                 webhook_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts, last_status_code,
                 last_error, failed_at
               )
-              select g.webhook_id, g.org_id, g.event_seq, g.event_id, g.event, g.call_id, g.url, g.is_replay,
-                g.attempts + (g.at is not null)::int, coalesce(g.status_code, g.last_status_code), g.error, now()
-              from gone g
-              where g.error is not null and exists (select 1 from webhooks h where h.id = g.webhook_id)
-              order by g.place
+              select d.webhook_id, d.org_id, d.event_seq, d.event_id, d.event, d.call_id, d.url, d.is_replay,
+                d.attempts + (d.at is not null)::int, coalesce(d.status_code, d.last_status_code), d.error, now()
+              from ended d
+              where d.error is not null and exists (select 1 from webhooks h where h.id = d.webhook_id)
+              order by d.place
             )
             insert into webhook_attempts (
               webhook_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code, success, error, created_at
@@ -153,27 +158,27 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
               to_timestamp(at / 1000)
             from (
               select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempts + 1 as attempt, status_code,
-                error, at, place from gone where at is not null
+                error, at, place from ended where at is not null
               union all
               select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempts, status_code, error, at, place
-              from again
-            ) made where ${unhurried} order by place`.pipe(Effect.asVoid)
+              from retried
+            ) attempted where ${asyncCommit} order by place`.pipe(Effect.asVoid)
         },
-        count: (tallies) => {
-          if (tallies.length === 0) return Effect.succeed([])
-          const column = <A>(of: (one: Tally) => A) => tallies.map(of)
+        recordStreaks: (streaks) => {
+          if (streaks.length === 0) return Effect.succeed([])
+          const column = <A>(of: (streak: FailureStreak) => A) => streaks.map(of)
           return sql<{ readonly id: number; readonly is_active: boolean }>`
             update webhooks h set
               failure_count = h.failure_count + t.failures,
               consecutive_failures = case when t.had_success then t.at_end else h.consecutive_failures + t.failures end,
               last_failure_at = case when t.failures > 0 then now() else h.last_failure_at end,
-              is_active = h.is_active and not t.gone and t.longest < ${mostFailures}
-                and h.consecutive_failures + t.at_start < ${mostFailures},
+              is_active = h.is_active and not t.gone and t.longest < ${maxConsecutiveFailures}
+                and h.consecutive_failures + t.at_start < ${maxConsecutiveFailures},
               disabled_reason = case
                 when not h.is_active then h.disabled_reason
                 when t.gone then '410 Gone'
-                when t.longest >= ${mostFailures} or h.consecutive_failures + t.at_start >= ${mostFailures}
-                  then ${`${mostFailures} consecutive failures`}
+                when t.longest >= ${maxConsecutiveFailures} or h.consecutive_failures + t.at_start >= ${maxConsecutiveFailures}
+                  then ${`${maxConsecutiveFailures} consecutive failures`}
                 else h.disabled_reason
               end
             from unnest(

@@ -12,53 +12,58 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { BigDecimal, ConfigProvider, Context, Effect, Layer, Option } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
-import { type Letter, Receivers, type Reply, tooLate } from "../src/delivery/Receivers.ts"
+import type { DeliveryRequest } from "../src/delivery/DeliveryRequest.ts"
+import { type AttemptResult, ReceiverClient, timedOut } from "../src/delivery/ReceiverClient.ts"
 import { FilterAgents } from "../src/FilterAgents.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
 import * as WebhooksSlice from "../src/WebhooksSlice.ts"
 
-/** A letter that a receiver got, and when (milliseconds of the test's clock). */
-export interface Got extends Letter {
+/** A request that a receiver got; `at` in milliseconds of the test's clock. */
+export interface ReceivedRequest extends DeliveryRequest {
   readonly at: number
   readonly event: string
   readonly event_id: string
   readonly data: { readonly [key: string]: unknown }
 }
 
-/** How a receiver answers: with a status, never, or when the test lets it. */
-export type Manner = (letter: Got) => number | "never" | "held"
+/** How a receiver answers: with a status, never, or when the test calls its entry of `held`. */
+export type Behavior = (request: ReceivedRequest) => number | "never" | "held"
 
-/** Receivers in memory, by url; 200 unless a manner is set. */
-export class Post extends Context.Tag("test/Post")<
-  Post,
+/** In-memory receivers. A URL answers 200 unless it has a behavior. */
+export class ReceiversInMemory extends Context.Tag("test/ReceiversInMemory")<
+  ReceiversInMemory,
   {
-    readonly got: Array<Got>
-    readonly manners: Map<string, Manner>
-    /** Answers those that are held, in their order. */
+    readonly received: Array<ReceivedRequest>
+    readonly behaviors: Map<string, Behavior>
+    /** Answers the requests that are held, in the order in which they came. */
     readonly held: Array<(status: number) => void>
   }
 >() {
-  static readonly layer: Layer.Layer<Post> = Layer.sync(Post, () => ({ got: [], manners: new Map(), held: [] }))
+  static readonly layer: Layer.Layer<ReceiversInMemory> = Layer.sync(ReceiversInMemory, () => ({
+    received: [],
+    behaviors: new Map(),
+    held: []
+  }))
 }
 
-/** Delivers to {@link Post}. */
-const PostReceivers = Layer.effect(
-  Receivers,
+/** Sends to {@link ReceiversInMemory}. */
+const ClientInMemory = Layer.effect(
+  ReceiverClient,
   Effect.gen(function* () {
-    const { got, held, manners } = yield* Post
+    const { behaviors, held, received } = yield* ReceiversInMemory
     const clock = yield* Effect.clock
     return {
-      post: (letter: Letter, done: (reply: Reply) => void) => {
-        const { data, event, id } = JSON.parse(letter.body)
-        const arrived: Got = { ...letter, at: clock.unsafeCurrentTimeMillis(), event, event_id: id, data }
-        got.push(arrived)
-        const status = manners.get(letter.url)?.(arrived) ?? 200
-        if (status === "never") return () => done(tooLate)
+      post: (request: DeliveryRequest, done: (result: AttemptResult) => void) => {
+        const { data, event, id } = JSON.parse(request.body)
+        const arrived: ReceivedRequest = { ...request, at: clock.unsafeCurrentTimeMillis(), event, event_id: id, data }
+        received.push(arrived)
+        const status = behaviors.get(request.url)?.(arrived) ?? 200
+        if (status === "never") return () => done(timedOut)
         const answer = (status_code: number) =>
           done({ status_code, error: status_code >= 200 && status_code < 300 ? null : `status ${status_code}` })
         if (status === "held") {
           held.push(answer)
-          return () => done(tooLate)
+          return () => done(timedOut)
         }
         queueMicrotask(() => answer(status))
         return () => undefined
@@ -80,29 +85,29 @@ const KnownAgents = Layer.effect(
   }))
 )
 
-/** Names are not looked up: every one is a public server. */
-const AnyName = Layer.succeed(Resolver, {
+/** Resolves every host name to a public address. */
+const PublicAddresses = Layer.succeed(Resolver, {
   resolve: (_, done) => queueMicrotask(() => done(null, [{ address: "93.184.216.34", family: 4 }]))
 })
 
-/** All services of the slice on a given database, with receivers in memory; nothing is delivered yet. */
-export const Offices = WebhooksSlice.services.pipe(
+/** All services of the package with in-memory receivers, for a given database; nothing is delivered. */
+export const Services = WebhooksSlice.services.pipe(
   Layer.provideMerge(
     Layer.mergeAll(WebhooksSlice.subscriptions, UrlSafety.layer, AuthSlice.services, WebhooksSlice.outbox)
   ),
-  Layer.provideMerge(Layer.merge(PostReceivers, KnownAgents)),
-  Layer.provideMerge(Post.layer),
-  Layer.provide(Layer.merge(BillingSlice.balance, AnyName)),
+  Layer.provideMerge(Layer.merge(ClientInMemory, KnownAgents)),
+  Layer.provideMerge(ReceiversInMemory.layer),
+  Layer.provide(Layer.merge(BillingSlice.balance, PublicAddresses)),
   Layer.provide(
     Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_WEBHOOK_RETRY_SCHEDULE", "0s,60ms,60ms,60ms"]])))
   )
 )
 
-/** The same on a fresh database. */
-export const Quiet = Layer.provideMerge(Offices, TestDatabase.layer)
+/** {@link Services} on a new database. */
+export const WithoutWorker = Layer.provideMerge(Services, TestDatabase.layer)
 
-/** The same with one node that delivers. */
-export const Busy = DeliveryWorker.pipe(Layer.provideMerge(NodeLease.layer), Layer.provideMerge(Quiet))
+/** {@link WithoutWorker} and one node that delivers. */
+export const WithWorker = DeliveryWorker.pipe(Layer.provideMerge(NodeLease.layer), Layer.provideMerge(WithoutWorker))
 
 /** An organization with a project and an agent. */
 export const account = Effect.gen(function* () {
@@ -137,10 +142,10 @@ export type Account = Effect.Effect.Success<typeof account>
 
 let addresses = 0
 
-/** A url of its own, so that tests of one file do not see each other's letters. */
+/** A new URL, so that tests of a file do not see each other's requests. */
 export const freshUrl = (): string => `https://receiver-${++addresses}.example.com/events`
 
-/** A webhook of the organization, for all events unless some are named. */
+/** Creates a webhook of the organization. */
 export const webhookOf = (owner: Account, events: ReadonlyArray<string> = ["*"]) =>
   Effect.gen(function* () {
     const repo = yield* WebhooksRepo
@@ -156,8 +161,8 @@ export const webhookOf = (owner: Account, events: ReadonlyArray<string> = ["*"])
     return made
   })
 
-/** An event of a call, told apart by its number. */
-export const pressed = (owner: Account, call_id: CallId, action: string, timestamp: string): EventDraft => ({
+/** An event of a call; `action` identifies it. */
+export const dtmfEvent = (owner: Account, call_id: CallId, action: string, timestamp: string): EventDraft => ({
   event: "call.dtmf.received",
   org_id: owner.org_id,
   project_id: owner.project_id,
@@ -167,20 +172,21 @@ export const pressed = (owner: Account, call_id: CallId, action: string, timesta
   data: { ...eventSamples["call.dtmf.received"], call_id, agent_id: owner.agent.public_id, action }
 })
 
-/** Appends such events of one call, in one go. */
-export const press = (owner: Account, actions: ReadonlyArray<string>, call?: CallId) =>
+/** Appends a {@link dtmfEvent} per action in one statement, of one call. */
+export const appendEvents = (owner: Account, actions: ReadonlyArray<string>, call?: CallId) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const clock = yield* Effect.clock
     const call_id = call ?? (yield* newCallId)
     const timestamp = new Date(clock.unsafeCurrentTimeMillis()).toISOString()
-    return yield* outbox.appendAll(actions.map((action) => pressed(owner, call_id, action, timestamp)))
+    return yield* outbox.appendAll(actions.map((action) => dtmfEvent(owner, call_id, action, timestamp)))
   })
 
-/** Letters that a url got. */
-export const lettersTo = (url: string) => Effect.map(Post, ({ got }) => got.filter((letter) => letter.url === url))
+/** The requests that a URL got. */
+export const requestsTo = (url: string) =>
+  Effect.map(ReceiversInMemory, ({ received }) => received.filter((request) => request.url === url))
 
-/** Looks again and again until what it sees is good, for 20 seconds. Attempts are 60 ms apart in these tests. */
+/** Repeats `look` until its result is good, for 20 seconds. Retries are 60 ms apart in these tests. */
 export const until = <A, E, R>(look: Effect.Effect<A, E, R>, good: (seen: A) => boolean): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
     for (let turn = 0; turn < 1_000; turn++) {
@@ -188,10 +194,10 @@ export const until = <A, E, R>(look: Effect.Effect<A, E, R>, good: (seen: A) => 
       if (good(seen)) return seen
       yield* Effect.sleep("20 millis")
     }
-    return yield* Effect.dieMessage(`waited in vain; last seen ${JSON.stringify(yield* look)}`)
+    return yield* Effect.dieMessage(`timed out; last result ${JSON.stringify(yield* look)}`)
   })
 
-/** Whether nothing is owed to anybody. */
-export const empty = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+/** Whether no delivery is pending. */
+export const isQueueEmpty = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(sql`select 1 from webhook_deliveries limit 1`, (rows) => rows.length === 0)
 )

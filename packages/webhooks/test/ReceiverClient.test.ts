@@ -3,18 +3,18 @@ import { describe, expect, it } from "@effect/vitest"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { ConfigProvider, Deferred, Effect, Exit, Layer } from "effect"
-import { Receivers, type Reply, tooLate } from "../src/delivery/Receivers.ts"
+import { type AttemptResult, ReceiverClient, timedOut } from "../src/delivery/ReceiverClient.ts"
 import { serve } from "./Receiver.ts"
 
 const layerOf = (allowPrivate: boolean) =>
-  Receivers.layer.pipe(
+  ReceiverClient.layer.pipe(
     Layer.provide(UrlSafety.layer.pipe(Layer.provide(Resolver.layer))),
     Layer.provide(
       Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", String(allowPrivate)]])))
     )
   )
 
-/** Is done when the client has read the head of the next answer. */
+/** `isRead` completes when the client has read the head of the next answer. */
 const headOfAnswer = Effect.gen(function* () {
   const read = yield* Deferred.make<void>()
   const listener = () => Deferred.unsafeDone(read, Exit.void)
@@ -25,26 +25,26 @@ const headOfAnswer = Effect.gen(function* () {
   return { isRead: Deferred.await(read) }
 })
 
-/** Sends; `when` tells when to give up. */
+/** Sends a request, and cancels it when `when` completes. */
 const send = (url: string, when: Effect.Effect<unknown> = Effect.never) =>
   Effect.gen(function* () {
-    const { post } = yield* Receivers
-    const done = yield* Deferred.make<Reply>()
-    const giveUp = post({ url, headers: { "x-a": "b" }, body: "{}" }, (reply) =>
-      Deferred.unsafeDone(done, Exit.succeed(reply))
+    const { post } = yield* ReceiverClient
+    const done = yield* Deferred.make<AttemptResult>()
+    const cancel = post({ url, headers: { "x-a": "b" }, body: "{}" }, (result) =>
+      Deferred.unsafeDone(done, Exit.succeed(result))
     )
-    yield* Effect.fork(Effect.zipRight(when, Effect.sync(giveUp)))
+    yield* Effect.fork(Effect.zipRight(when, Effect.sync(cancel)))
     return yield* Deferred.await(done)
   })
 
-describe("receivers", () => {
-  it.scopedLive("any 2xx is a success; anything else is told by its status, and redirects are not followed", () =>
+describe("ReceiverClient", () => {
+  it.scopedLive("post succeeds with any 2xx, fails with the status otherwise, and does not follow redirects", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
       const { url } = yield* serve((request, response) => {
         seen.push(`${request.method} ${request.url} ${request.headers["x-a"]}`)
         const status = Number(new URL(request.url ?? "", "http://x").searchParams.get("a"))
-        response.writeHead(status, { location: "/elsewhere?a=200" }).end()
+        response.writeHead(status, { location: "/other?a=200" }).end()
       })
       const to = (status: number) => send(url.replace("a=b", `a=${status}`))
       expect(yield* to(200)).toEqual({ status_code: 200, error: null })
@@ -56,7 +56,7 @@ describe("receivers", () => {
     }).pipe(Effect.provide(layerOf(true)))
   )
 
-  it.scopedLive("an answer is read to 4 KB; one that drips for ever counts by its status when it is given up", () =>
+  it.scopedLive("post reads 4 KB of an answer; one that never ends counts by its status when it is cancelled", () =>
     Effect.gen(function* () {
       let sent = 0
       const endless = yield* serve((_, response) => {
@@ -68,7 +68,7 @@ describe("receivers", () => {
         more()
       })
       expect(yield* send(endless.url)).toEqual({ status_code: 200, error: null })
-      // The connection is cut: what its buffers held is all that was sent.
+      // The connection is closed: only what its buffers held was sent.
       expect(sent).toBeLessThan(16 * 1024 * 1024)
       const dripping = yield* serve((_, response) => void response.writeHead(200).write("x"))
       const head = yield* headOfAnswer
@@ -76,15 +76,15 @@ describe("receivers", () => {
     }).pipe(Effect.provide(layerOf(true)))
   )
 
-  it.scopedLive("who hangs, breaks off, answers garbage or is not there has not got it", () =>
+  it.scopedLive("post fails when the receiver hangs, breaks the connection, answers garbage or does not listen", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const hanging = yield* serve(() => Deferred.unsafeDone(asked, Exit.void))
-      expect(yield* send(hanging.url, Deferred.await(asked))).toEqual(tooLate)
+      expect(yield* send(hanging.url, Deferred.await(asked))).toEqual(timedOut)
       const breaking = yield* serve((request) => request.socket.destroy())
       expect(yield* send(breaking.url)).toMatchObject({ status_code: null, error: expect.any(String) })
-      const babbling = yield* serve((request) => request.socket.end("what?\u0000\r\n\r\n"))
-      const { error } = yield* send(babbling.url)
+      const garbled = yield* serve((request) => request.socket.end("what?\u0000\r\n\r\n"))
+      const { error } = yield* send(garbled.url)
       expect(error).not.toBeNull()
       expect(error).not.toMatch(/\p{Cc}/u)
       const { server, url } = yield* serve(() => undefined)
@@ -94,7 +94,7 @@ describe("receivers", () => {
     }).pipe(Effect.provide(layerOf(true)))
   )
 
-  it.scopedLive("addresses of our own network are refused by the connection itself", () =>
+  it.scopedLive("post refuses addresses of private networks when it connects", () =>
     Effect.gen(function* () {
       let requests = 0
       const { url } = yield* serve((_, response) => {

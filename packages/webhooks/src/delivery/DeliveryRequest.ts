@@ -1,7 +1,13 @@
 import { signatureOf } from "../Signature.ts"
-import type { Letter } from "./Receivers.ts"
 
-/** The parts of an event's envelope; `data` is its JSON text. */
+/** The HTTP POST request of one attempt. */
+export interface DeliveryRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The fields of an event's envelope; `data` is JSON text. */
 export interface EnvelopeParts {
   readonly event_id: string
   readonly event: string
@@ -14,28 +20,28 @@ export interface EnvelopeParts {
   readonly data: string
 }
 
-/** The body of every delivery of an event, always the same text (spec 6.2). */
+/** The body: identical in every attempt and for every webhook. */
 const bodyOf = (event: EnvelopeParts): string =>
   `{"id":${JSON.stringify(event.event_id)},"event":${JSON.stringify(event.event)},"timestamp":${JSON.stringify(event.timestamp)},"api_version":${JSON.stringify(event.api_version)},"org_id":${event.org_id},"project_id":${event.project_id},"agent_id":${JSON.stringify(event.agent_id)},"data":${event.data}}`
 
-/** The request that delivers an event (spec 6.5, decisions §5.8), signed at `now` (milliseconds). */
-export const letterOf = (
-  to: { readonly url: string; readonly secret: string },
+/** Builds the request that delivers an event, signed at `now` (milliseconds). See docs/reference/webhooks.md. */
+export const deliveryRequest = (
+  webhook: { readonly url: string; readonly secret: string },
   event: EnvelopeParts,
   now: number,
   mark?: "test" | "replay"
-): Letter => {
+): DeliveryRequest => {
   const body = bodyOf(event)
   const timestamp = Math.floor(now / 1000)
   return {
-    url: to.url,
+    url: webhook.url,
     body,
     headers: {
       "content-type": "application/json",
       "user-agent": "Svc-API/1.0",
       "x-webhook-event": event.event,
       "x-webhook-timestamp": String(timestamp),
-      "x-webhook-signature": signatureOf(to.secret, timestamp, body),
+      "x-webhook-signature": signatureOf(webhook.secret, timestamp, body),
       "x-svc-api-version": event.api_version,
       "x-svc-delivery": event.event_id,
       ...(mark === "test" ? { "x-svc-test-event": "1" } : {}),

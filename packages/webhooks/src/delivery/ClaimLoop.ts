@@ -1,0 +1,123 @@
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { Cause, Effect } from "effect"
+import type { NewDeliveries } from "./DeliveryFanOut.ts"
+import type { InFlight } from "./InFlight.ts"
+import type { OutcomeRecorder } from "./OutcomeRecorder.ts"
+import { PendingDeliveries } from "./PendingDeliveries.ts"
+import { type ClaimedDelivery, QueueRepo, withStatementTimeout } from "./QueueRepo.ts"
+import { RetrySchedule } from "./RetrySchedule.ts"
+
+/** How often to claim for all webhooks, in milliseconds. */
+const claimAllMs = 250
+/** How often such a claim also recovers deliveries whose claim was lost, in milliseconds. */
+const recoverMs = 2_000
+/** How long to wait when deliveries are due but the node has no room, in milliseconds. */
+const fullMs = 10
+const databaseRetryDelay = "500 millis"
+
+/** Claims deliveries for this node. */
+export interface ClaimLoop {
+  /** Claims at once for webhooks that got deliveries from this process. */
+  readonly announce: (created: NewDeliveries, isCommitted: boolean) => void
+  /** A webhook has room again. */
+  readonly wake: () => void
+  /** Claims under this lease until interrupted. */
+  readonly run: (node: string) => Effect.Effect<void>
+}
+
+/**
+ * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote deliveries,
+ * and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released. Never claims more
+ * than there is room for. While the database is away it keeps trying.
+ */
+export const makeClaimLoop = (
+  inFlight: InFlight,
+  outcomes: OutcomeRecorder,
+  send: (claimed: ReadonlyArray<ClaimedDelivery>) => void
+): Effect.Effect<ClaimLoop, never, NodeLease | QueueRepo | RetrySchedule> =>
+  Effect.gen(function* () {
+    const lease = yield* NodeLease
+    const queue = yield* QueueRepo
+    const schedule = yield* RetrySchedule
+    const clock = yield* Effect.clock
+
+    const pending = new PendingDeliveries(() => clock.unsafeCurrentTimeMillis())
+    /** Open: there may be pending deliveries, or room for them, that were not looked at yet. */
+    const changed = Effect.unsafeMakeLatch()
+    const claiming = yield* Effect.makeSemaphore(1)
+    let recoverAt = Number.NEGATIVE_INFINITY
+
+    /** Claims for these webhooks, or for all. False when the node has no room. */
+    const claim = (node: string, webhooks?: ReadonlyMap<number, number>) =>
+      claiming.withPermits(1)(
+        Effect.gen(function* () {
+          const now = clock.unsafeCurrentTimeMillis()
+          const { room, roomPerOther } = inFlight
+          if (room <= 0) return false
+          const recovers = webhooks === undefined && now >= recoverAt
+          if (recovers) recoverAt = now + recoverMs
+          const claimed = yield* withStatementTimeout(
+            queue.claim({
+              node,
+              now: new Date(now),
+              room,
+              roomPerOther,
+              roomByWebhook: webhooks ?? inFlight.roomByWebhook,
+              webhooks: webhooks && new Map(Array.from(webhooks.keys(), (id) => [id, pending.lowestIdOf(id)])),
+              firstAttemptsBefore: schedule.firstMs > 0 ? new Date(now - schedule.firstMs) : undefined,
+              isOnlyNode: (yield* lease.others) === 0,
+              held: recovers ? [...inFlight.ids, ...outcomes.ids()] : undefined
+            })
+          )
+          const found = new Map(Array.from(webhooks?.keys() ?? [], (id) => [id, { count: 0, newest: 0 }]))
+          for (const { attempts, id, webhook_id } of claimed) {
+            if (attempts === 0) found.set(webhook_id, { count: (found.get(webhook_id)?.count ?? 0) + 1, newest: id })
+          }
+          for (const [webhook, { count, newest }] of found) {
+            pending.found(webhook, count, newest, Math.min(room, webhooks?.get(webhook) ?? inFlight.roomOf(webhook)))
+          }
+          send(claimed)
+          return true
+        })
+      )
+
+    const roomOf = (webhookId: number) => inFlight.roomOf(webhookId)
+    /** Claims for the webhooks known to have pending deliveries; waits when none is due or has room. */
+    const claimPending = (node: string) =>
+      Effect.gen(function* () {
+        // Closed before looking, so that what changes meanwhile is looked at again.
+        changed.unsafeClose()
+        const due = pending.due(roomOf)
+        if (due.size > 0) return (yield* claim(node, due)) ? yield* Effect.yieldNow() : yield* Effect.sleep(fullMs)
+        yield* Effect.raceFirst(changed.await, Effect.sleep(Math.min(pending.waitMs(roomOf), claimAllMs)))
+      })
+    const claimAll = (node: string) => Effect.zipRight(claim(node), Effect.sleep(claimAllMs))
+
+    const forever = <E>(work: Effect.Effect<unknown, E>) =>
+      Effect.forever(
+        Effect.catchAllCause(work, (cause) => {
+          if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
+          // The lost answer may have been that of a claim.
+          recoverAt = Number.NEGATIVE_INFINITY
+          return Effect.zipRight(
+            Effect.logWarning("Deliveries of webhooks wait for the database", cause),
+            Effect.sleep(databaseRetryDelay)
+          )
+        })
+      )
+
+    return {
+      announce: (created, isCommitted) => {
+        // A first attempt that is not due at once is left to the claim for all webhooks.
+        if (schedule.firstMs > 0) return
+        pending.add(created, isCommitted)
+        changed.unsafeOpen()
+      },
+      wake: () => void changed.unsafeOpen(),
+      run: (node) =>
+        Effect.all([forever(claimPending(node)), forever(claimAll(node))], {
+          concurrency: "unbounded",
+          discard: true
+        }).pipe(Effect.ensuring(Effect.sync(() => pending.clear())))
+    }
+  })
