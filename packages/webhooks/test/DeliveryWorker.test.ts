@@ -154,7 +154,12 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
         const deliveries = yield* Deliveries
         yield* manner(webhook.url, () => 500)
         const names = Array.from({ length: 10 }, (_, n) => `failing ${n}`)
-        yield* Effect.forEach(names, (name) => appendEvents(owner, [name]), { discard: true })
+        // In one statement: events that were appended later might never be attempted.
+        const outbox = yield* Outbox
+        const drafts = yield* Effect.forEach(names, (name) =>
+          Effect.map(newCallId, (call) => dtmfEvent(owner, call, name, "2026-11-01T09:30:00.000Z"))
+        )
+        yield* outbox.appendAll(drafts)
         const row = yield* until(rowOf(owner, webhook.id), ({ is_active }) => !is_active)
         expect(row.disabled_reason).toBe("10 consecutive failures")
         expect(row.consecutive_failures).toBeGreaterThanOrEqual(10)
