@@ -1,17 +1,19 @@
 import * as AgentsSlice from "@svc/agents/AgentsSlice"
 import { HandlerRegistry } from "@svc/api/Handlers"
+import { RouteRegistry } from "@svc/api/PlainRoutes"
+import { VoiceApi } from "@svc/api/VoiceApi"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
 import * as BookingsSlice from "@svc/bookings/BookingsSlice"
 import * as CallEngineSlice from "@svc/call-engine/CallEngineSlice"
 import { Ticker } from "@svc/call-engine/media/Ticker"
-import { PublicUrl } from "@svc/call-engine/recording/PublicUrl"
 import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import * as SmsSlice from "@svc/sms/SmsSlice"
+import { PublicUrl } from "@svc/urls/PublicUrl"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
@@ -21,14 +23,17 @@ import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
 import { ClientAddress } from "./http/ClientAddress.ts"
 import { Credits } from "./http/Credits.ts"
+import { DebugRoutes } from "./http/DebugRoutes.ts"
+import { documentRoutes } from "./http/Documents.ts"
+import { HealthRoutes } from "./http/HealthRoutes.ts"
 import { HttpServer } from "./http/HttpServer.ts"
 import { httpSettings } from "./http/HttpSettings.ts"
+import { PluginRoutes } from "./http/PluginRoutes.ts"
 import { PluginSockets } from "./http/PluginSockets.ts"
 import { publicAddress } from "./http/PublicAddress.ts"
 import { Readiness } from "./http/Readiness.ts"
 import { Security } from "./http/Security.ts"
 import { WorkspaceEdge } from "./http/WorkspaceEdge.ts"
-import { VoicesHttp } from "./VoicesHttp.ts"
 
 const publicUrl = Layer.effect(
   PublicUrl,
@@ -44,6 +49,7 @@ const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
       PluginLoader.layer(),
       PluginSockets.layer,
       HandlerRegistry.layer,
+      RouteRegistry.layer,
       Resolver.layer,
       Ticker.layer
     )
@@ -54,13 +60,15 @@ const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
 const Http = Layer.mergeAll(
   CallDeliveriesHttp,
   HealthHttp,
-  VoicesHttp,
+  HealthRoutes,
+  documentRoutes(VoiceApi),
+  DebugRoutes,
+  PluginRoutes,
   Security.layer.pipe(Layer.provide(Credits.layer)),
   WorkspaceEdge.layer,
   ClientAddress.layer,
-  Readiness.layer,
   FirstStart.layer
-)
+).pipe(Layer.provide(Readiness.layer))
 
 /**
  * The whole server, read from the end. Each slice builds on those below it and ends before them, so requests finish

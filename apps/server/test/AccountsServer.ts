@@ -3,6 +3,7 @@ import { OrganizationApi } from "@svc/api/accounts/OrganizationApi"
 import { ProjectApi } from "@svc/api/accounts/ProjectApi"
 import { OrgProjectsApi, ProjectsApi } from "@svc/api/accounts/ProjectsApi"
 import { HandlerRegistry } from "@svc/api/Handlers"
+import { RouteRegistry } from "@svc/api/PlainRoutes"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import { AuthFailures } from "@svc/auth/AuthFailures"
@@ -18,7 +19,6 @@ import { ClientAddress } from "../src/http/ClientAddress.ts"
 import { Credits } from "../src/http/Credits.ts"
 import { HttpServer, layerOf } from "../src/http/HttpServer.ts"
 import { PluginSockets } from "../src/http/PluginSockets.ts"
-import { Readiness } from "../src/http/Readiness.ts"
 import { Security } from "../src/http/Security.ts"
 import { type Answer, type Ask, ask } from "./Client.ts"
 
@@ -65,9 +65,8 @@ export const AccountsServer = layerOf(AccountsApi).pipe(
   Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(GivenCredits, Unlimited)))),
   Layer.provideMerge(Services),
   Layer.provide(ClientAddress.layer),
-  Layer.provide(Layer.succeed(Readiness, { check: Effect.succeed([]) })),
   Layer.provide(Layer.succeed(Providers, NoPlugins)),
-  Layer.provide(Layer.mergeAll(PluginSockets.layer, HandlerRegistry.layer)),
+  Layer.provide(Layer.mergeAll(PluginSockets.layer, HandlerRegistry.layer, RouteRegistry.layer)),
   Layer.provideMerge(TestDatabase.layer),
   Layer.provide(Logger.remove(Logger.defaultLogger)),
   Layer.provide(

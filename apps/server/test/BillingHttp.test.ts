@@ -5,6 +5,7 @@ import { UsageApi } from "@svc/api/billing/UsageApi"
 import { CallsApi } from "@svc/api/calls/CallsApi"
 import { HandlerRegistry } from "@svc/api/Handlers"
 import { newAgentId } from "@svc/api/Ids"
+import { RouteRegistry } from "@svc/api/PlainRoutes"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import { AuthFailures } from "@svc/auth/AuthFailures"
@@ -25,7 +26,6 @@ import { ClientAddress } from "../src/http/ClientAddress.ts"
 import { Credits } from "../src/http/Credits.ts"
 import { HttpServer, layerOf } from "../src/http/HttpServer.ts"
 import { PluginSockets } from "../src/http/PluginSockets.ts"
-import { Readiness } from "../src/http/Readiness.ts"
 import { Security } from "../src/http/Security.ts"
 import { ask, json } from "./Client.ts"
 
@@ -72,8 +72,7 @@ const MoneyServer = layerOf(MoneyApi).pipe(
   Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(Credits.layer, Unlimited)))),
   Layer.provideMerge(Services),
   Layer.provide(Layer.mergeAll(ClientAddress.layer, NoPlugins)),
-  Layer.provide(Layer.succeed(Readiness, { check: Effect.succeed([]) })),
-  Layer.provide(Layer.mergeAll(PluginSockets.layer, HandlerRegistry.layer)),
+  Layer.provide(Layer.mergeAll(PluginSockets.layer, HandlerRegistry.layer, RouteRegistry.layer)),
   Layer.provideMerge(TestDatabase.layer),
   Layer.provide(Logger.remove(Logger.defaultLogger)),
   Layer.provide(

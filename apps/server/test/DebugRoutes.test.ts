@@ -9,7 +9,7 @@ import { Recordings } from "@svc/call-engine/recording/Recordings"
 import type { CallStory } from "@svc/conversation/CallStory"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Deferred, Effect, Layer, Schema, Stream } from "effect"
-import { debugRoutes } from "../src/http/DebugRoutes.ts"
+import { DebugRoutes } from "../src/http/DebugRoutes.ts"
 import { ask } from "./Client.ts"
 import { startTiny } from "./TinyServer.ts"
 
@@ -98,29 +98,28 @@ const sound = Buffer.from("an MP3, or so")
 /** A server whose one call is what `now` says, under the token `known`. */
 const serverOf = (now: () => Call) =>
   startTiny({
-    beside: (options) =>
-      Effect.provide(
-        debugRoutes(options),
-        Layer.mergeAll(
-          Layer.mock(Deliveries, { ofCall: () => Effect.succeed([delivery]) }),
-          Layer.succeed(DebugLinks, {
-            of: () => Effect.die("not asked"),
-            view: (token) =>
-              token === "known"
-                ? Effect.sync(() => ({ call: now(), story, serverRequests }))
-                : Effect.fail(new DebugTokenNotFound())
-          }),
-          Layer.mock(Recordings, {
-            fileOf: (callId) =>
-              now().has_recording && callId === now().call_id
-                ? Effect.succeed({
-                    size: sound.length,
-                    read: ({ end, start } = { start: 0, end: sound.length }) => Stream.make(sound.subarray(start, end))
-                  })
-                : Effect.fail(new RecordingNotFound())
-          })
-        )
+    plain: Layer.provide(
+      DebugRoutes,
+      Layer.mergeAll(
+        Layer.mock(Deliveries, { ofCall: () => Effect.succeed([delivery]) }),
+        Layer.succeed(DebugLinks, {
+          of: () => Effect.die("not asked"),
+          view: (token) =>
+            token === "known"
+              ? Effect.sync(() => ({ call: now(), story, serverRequests }))
+              : Effect.fail(new DebugTokenNotFound())
+        }),
+        Layer.mock(Recordings, {
+          fileOf: (callId) =>
+            now().has_recording && callId === now().call_id
+              ? Effect.succeed({
+                  size: sound.length,
+                  read: ({ end, start } = { start: 0, end: sound.length }) => Stream.make(sound.subarray(start, end))
+                })
+              : Effect.fail(new RecordingNotFound())
+        })
       )
+    )
   })
 
 it.scopedLive("the debug page shows a call without a key, and text of others as text only", () =>

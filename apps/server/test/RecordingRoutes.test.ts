@@ -1,10 +1,10 @@
 import { expect, layer } from "@effect/vitest"
 import { RecordingLinkInvalid, RecordingNotFound } from "@svc/api/calls/Call"
+import { RecordingHttp } from "@svc/call-engine/recording/RecordingHttp"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
 import { ObjectStoreError } from "@svc/providers/ObjectStore"
 import { Deferred, Effect, FiberId, Layer, Stream } from "effect"
 import { HttpServer } from "../src/http/HttpServer.ts"
-import { recordingRoutes } from "../src/http/RecordingRoutes.ts"
 import { ask, exchange, json } from "./Client.ts"
 import { tinyLayer } from "./TinyServer.ts"
 
@@ -55,7 +55,7 @@ const get = (file: string, headers: Readonly<Record<string, string>> = {}, metho
     ask(port, { path: `/v1/recordings/${file}`, headers, method }).pipe(Effect.timeout("10 seconds"))
   )
 
-layer(tinyLayer({ beside: (options) => Effect.provide(recordingRoutes(options), Fake) }), {
+layer(tinyLayer({ plain: Layer.provide(RecordingHttp, Fake) }), {
   excludeTestServices: true
 })("The recording of a link", (it) => {
   it.effect("is an MP3 without a key, which nobody keeps", () =>

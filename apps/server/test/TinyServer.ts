@@ -1,6 +1,7 @@
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { HandlerRegistry, type RegisteredGroup } from "@svc/api/Handlers"
 import { OrgId, ProjectId } from "@svc/api/Ids"
+import { RouteRegistry } from "@svc/api/PlainRoutes"
 import { AccessRule, CurrentPrincipal, type Principal } from "@svc/api/Principal"
 import { define, InvalidApiKey, ProjectNotFound } from "@svc/api/VoiceError"
 import { Limit } from "@svc/api/Wire"
@@ -17,8 +18,10 @@ import type { Route } from "@svc/providers/Route"
 import { ConfigProvider, Context, Deferred, Effect, Layer, Schema, Stream } from "effect"
 import { ClientAddress } from "../src/http/ClientAddress.ts"
 import { Credits } from "../src/http/Credits.ts"
-import type { ServedRoutes } from "../src/http/Dispatcher.ts"
+import { documentRoutes } from "../src/http/Documents.ts"
+import { HealthRoutes } from "../src/http/HealthRoutes.ts"
 import { HttpServer, layerOf } from "../src/http/HttpServer.ts"
+import { PluginRoutes } from "../src/http/PluginRoutes.ts"
 import { PluginSockets } from "../src/http/PluginSockets.ts"
 import { Readiness } from "../src/http/Readiness.ts"
 import { Security } from "../src/http/Security.ts"
@@ -203,8 +206,8 @@ export interface TinyOptions {
   readonly routes?: ReadonlyArray<Route>
   readonly strict?: boolean
   readonly api?: HttpApi.HttpApi.Any
-  /** Routes beside those of the contract. */
-  readonly beside?: ServedRoutes<never>
+  /** Registers routes beside those of the contract. */
+  readonly plain?: Layer.Layer<never, never, RouteRegistry>
   readonly readiness?: Context.Tag.Service<Readiness>
   readonly settings?: { readonly [variable: string]: string }
 }
@@ -214,8 +217,11 @@ export const tinyLayer = (options: TinyOptions = {}) =>
   Layer.unwrapEffect(
     Effect.map(signals, (own) => {
       const groups = options.groups ?? [handlersOf(options.signals ?? own)]
-      return layerOf(options.api ?? TinyApi, ...(options.beside === undefined ? [] : [options.beside])).pipe(
+      const api = options.api ?? TinyApi
+      return layerOf(api).pipe(
         Layer.provide(SecurityInMemory),
+        Layer.provide(Layer.mergeAll(HealthRoutes, documentRoutes(api), PluginRoutes, options.plain ?? Layer.empty)),
+        Layer.provide(RouteRegistry.layer),
         Layer.provide(ClientAddress.layer),
         Layer.provide(
           Layer.succeed(HandlerRegistry, {

@@ -3,6 +3,7 @@ import type { SqlClient } from "@effect/sql"
 import { expect } from "@effect/vitest"
 import type { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { HandlerRegistry } from "@svc/api/Handlers"
+import { RouteRegistry } from "@svc/api/PlainRoutes"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import { AuthFailures } from "@svc/auth/AuthFailures"
@@ -24,7 +25,6 @@ import { BigDecimal, ConfigProvider, Effect, Layer, Logger, Redacted } from "eff
 import { ClientAddress } from "../src/http/ClientAddress.ts"
 import { HttpServer, layerOf } from "../src/http/HttpServer.ts"
 import { PluginSockets } from "../src/http/PluginSockets.ts"
-import { Readiness } from "../src/http/Readiness.ts"
 import { Security } from "../src/http/Security.ts"
 import * as WorkspaceEdge from "../src/http/WorkspaceEdge.ts"
 import { ask } from "./Client.ts"
@@ -83,8 +83,9 @@ export const workspaceServer = ({ clock, customers, database, edge, settings }: 
     Layer.provide(Alone),
     Layer.provideMerge(AuthSlice.services),
     Layer.provide(Layer.merge(BillingSlice.balance, Outbox.layerWithoutDeliveries)),
-    Layer.provide(Layer.mergeAll(ClientAddress.layer, PluginSockets.layer, HandlerRegistry.layer, NoPlugins)),
-    Layer.provide(Layer.succeed(Readiness, { check: Effect.succeed([]) })),
+    Layer.provide(
+      Layer.mergeAll(ClientAddress.layer, PluginSockets.layer, HandlerRegistry.layer, RouteRegistry.layer, NoPlugins)
+    ),
     Layer.provide(Layer.mock(Security, {})),
     Layer.provideMerge(database ?? TestDatabase.layer),
     Layer.provide(Logger.remove(Logger.defaultLogger)),

@@ -1,7 +1,9 @@
 import type { SqlClient } from "@effect/sql"
 import type { HandlerRegistry } from "@svc/api/Handlers"
+import type { RouteRegistry } from "@svc/api/PlainRoutes"
 import { Projects } from "@svc/auth/Projects"
 import type { Providers } from "@svc/providers/Providers"
+import type { PublicUrl } from "@svc/urls/PublicUrl"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { FilterAgents } from "@svc/webhooks/FilterAgents"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
@@ -13,6 +15,7 @@ import { AuditLogRepo } from "./AuditLogRepo.ts"
 import { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import { VoicePreviews } from "./VoicePreviews.ts"
 import { Voices } from "./Voices.ts"
+import { VoicesHttp } from "./VoicesHttp.ts"
 
 /**
  * Deletes the agents of a deleted project, and their webhooks, in the same transaction. Agents first: from then on no
@@ -63,5 +66,5 @@ export const services: Layer.Layer<
 export const layer: Layer.Layer<
   Agents | FilterAgents | VoicePreviews | Voices,
   never,
-  HandlerRegistry | Projects | Providers | Subscriptions | UrlSafety | SqlClient.SqlClient
-> = Layer.mergeAll(AgentsHttp, VoicePreviews.layer).pipe(Layer.provideMerge(services))
+  (HandlerRegistry | Projects | Providers | PublicUrl | RouteRegistry | Subscriptions | UrlSafety) | SqlClient.SqlClient
+> = Layer.mergeAll(AgentsHttp, VoicesHttp).pipe(Layer.provideMerge(VoicePreviews.layer), Layer.provideMerge(services))

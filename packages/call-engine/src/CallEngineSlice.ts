@@ -2,6 +2,7 @@ import type { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
 import type { Voices } from "@svc/agents/Voices"
 import type { HandlerRegistry } from "@svc/api/Handlers"
+import type { RouteRegistry } from "@svc/api/PlainRoutes"
 import { Projects } from "@svc/auth/Projects"
 import type { Billing } from "@svc/billing/Billing"
 import type { Usage } from "@svc/billing/Usage"
@@ -14,6 +15,7 @@ import type { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { ObjectStore } from "@svc/providers/ObjectStore"
 import type { Providers } from "@svc/providers/Providers"
 import type { Sms } from "@svc/sms/Sms"
+import type { PublicUrl } from "@svc/urls/PublicUrl"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { type ConfigError, Effect, Layer } from "effect"
 import { AgentServerClient } from "./agent-server/AgentServerClient.ts"
@@ -36,8 +38,8 @@ import { ServerRequestsRepo } from "./record/ServerRequestsRepo.ts"
 import { Settlement } from "./record/Settlement.ts"
 import * as LocalStore from "./recording/LocalStore.ts"
 import { Mp3Encoder } from "./recording/Mp3Encoder.ts"
-import type { PublicUrl } from "./recording/PublicUrl.ts"
 import { Recorder } from "./recording/Recorder.ts"
+import { RecordingHttp } from "./recording/RecordingHttp.ts"
 import { RecordingLinks } from "./recording/RecordingLinks.ts"
 import { Recordings } from "./recording/Recordings.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
@@ -124,8 +126,8 @@ export const services: Layer.Layer<
 export const layer: Layer.Layer<
   Services,
   ConfigError.ConfigError,
-  Needs | Cron | HandlerRegistry | Projects | PublicUrl | Ticker
-> = Layer.mergeAll(CallsHttp, CallsOfDeletedProjects, RetentionWorker).pipe(
+  Needs | Cron | HandlerRegistry | Projects | PublicUrl | RouteRegistry | Ticker
+> = Layer.mergeAll(CallsHttp, RecordingHttp, CallsOfDeletedProjects, RetentionWorker).pipe(
   Layer.provideMerge(services),
   Layer.provide(LocalStore.layer)
 )

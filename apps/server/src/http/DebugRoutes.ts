@@ -1,13 +1,12 @@
+import { type BodyWriter, type PlainResponse, plainRoutes, type RouteRegistry } from "@svc/api/PlainRoutes"
 import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
+import { recordingResponse } from "@svc/call-engine/recording/RecordingHttp"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
 import { Deliveries } from "@svc/webhooks/Deliveries"
-import { Effect } from "effect"
+import { Effect, type Layer } from "effect"
 import { policy } from "./DebugLook.ts"
-import { content, page } from "./DebugPage.ts"
-import { answerFailure, type Serve, type ServedRoutes } from "./Dispatcher.ts"
-import type { Exchange } from "./Exchange.ts"
-import { sendRecording } from "./RecordingRoutes.ts"
-import { type ResponseHeaders, send } from "./Responses.ts"
+import { content, page, type ShownCall } from "./DebugPage.ts"
+import type { ResponseHeaders } from "./Responses.ts"
 
 const headers: ResponseHeaders = {
   "Content-Security-Policy": policy,
@@ -17,87 +16,93 @@ const headers: ResponseHeaders = {
   "X-Robots-Tag": "noindex"
 }
 
-/** How often a call that runs is looked at for those who watch it. */
-const lookEvery = "1 second"
-/** Looks without news after which a comment is sent, so that no proxy takes the stream for dead. */
-const silence = 15
+/** How often the live stream reads the call. */
+const readEvery = "1 second"
+/** Reads without a change after which a comment is sent, so that no proxy closes the stream as idle. */
+const commentAfter = 15
+/** Reads for which the stream of an ended call stays open: for a slow client, and for its recording. */
+const readsAfterEnd = 30
+/** Reads without a change after which an ended call is complete: its last deliveries have been made by then. */
+const readsWithoutChange = 3
 
-/** Looks for which a call that is over is still watched: for one that does not read, and for its recording. */
-const patience = 30
-/** Looks without news after which nothing more is expected of a call that is over: its last webhooks are on their way. */
-const calm = 3
-
-/** Whether the server has begun to stop: it then tells every response under way not to keep its connection. */
-const stopping = ({ response }: Exchange, kept: boolean): boolean => kept && !response.shouldKeepAlive
+/** Sends the page's content whenever it changed, until the call has ended and is complete. */
+const stream = <E>(first: ShownCall, read: Effect.Effect<ShownCall, E>, writer: BodyWriter): Effect.Effect<void, E> =>
+  Effect.gen(function* () {
+    let view = first
+    let sent = ""
+    let unchanged = 0
+    let late = 0
+    while (true) {
+      // A client that reads slowly gets the newest content when it is ready for it; nothing piles up until then.
+      const behind = writer.isBehind()
+      if (!behind) {
+        const now = content(view)
+        unchanged = now === sent ? unchanged + 1 : 0
+        if (unchanged === 0) writer.push(`data: ${JSON.stringify(now)}\n\n`)
+        else if (unchanged % commentAfter === 0) writer.push(": still here\n\n")
+        sent = now
+      }
+      const isComplete = (view.call.has_recording || !view.call.recording_enabled) && unchanged >= readsWithoutChange
+      const isOver = view.call.ended_at !== null && ((!behind && isComplete) || ++late > readsAfterEnd)
+      if (isOver || writer.isStopping()) break
+      yield* Effect.sleep(readEvery)
+      view = yield* read
+    }
+    if (view.call.ended_at !== null) writer.push("event: over\ndata: {}\n\n")
+  })
 
 /**
- * `GET /debug/calls/<token>`, a page on which a call can be looked into; `…/live`, server-sent events with the page's
- * content whenever there is more of it, until the call is over; and `…/recording.mp3` (decisions §4.9). The token stands for
- * a key.
+ * `GET /debug/calls/<token>`, a page that shows a call; `…/live`, server-sent events with the page's content whenever it
+ * changes, until the call is over; and `…/recording.mp3`. The token stands for a key. The page shows deliveries beside the
+ * call, so it is not the call engine's, which knows nothing of webhooks.
  */
-export const debugRoutes: ServedRoutes<DebugLinks | Recordings | Deliveries> = ({ run }) =>
+export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | Deliveries | RouteRegistry> = plainRoutes(
   Effect.map(Effect.all([DebugLinks, Recordings, Deliveries]), ([links, recordings, deliveries]) => {
     const path = "/debug/calls/:token"
-    const pathOf = (token: string): string => `/debug/calls/${encodeURIComponent(token)}`
-    const look = (token: string) =>
+    const read = (token = "") =>
       Effect.flatMap(links.view(token), (view) =>
-        Effect.map(deliveries.ofCall(view.call.call_id), (told) => ({ ...view, deliveries: told, path: pathOf(token) }))
+        Effect.map(
+          deliveries.ofCall(view.call.call_id),
+          (made): ShownCall => ({ ...view, deliveries: made, path: `/debug/calls/${encodeURIComponent(token)}` })
+        )
       )
-    const serve: Serve = (exchange, { token = "" }) => {
-      run(look(token)).addObserver((exit) => {
-        if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
-        else send(exchange, 200, { ...headers, "Content-Type": "text/html; charset=utf-8" }, page(exit.value))
-      })
-    }
-
-    const stream = (exchange: Exchange, token: string) =>
-      Effect.gen(function* () {
-        const { response } = exchange
-        const kept = response.shouldKeepAlive
-        let view = yield* look(token)
-        response.writeHead(200, { ...headers, "Content-Type": "text/event-stream" })
-        let sent = ""
-        let quiet = 0
-        let late = 0
-        while (true) {
-          // Who does not read gets the newest when it does, and nothing piles up for it until then.
-          const behind = response.writableNeedDrain
-          if (!behind) {
-            const now = content(view)
-            quiet = now === sent ? quiet + 1 : 0
-            if (quiet === 0) response.write(`data: ${JSON.stringify(now)}\n\n`)
-            else if (quiet % silence === 0) response.write(": still here\n\n")
-            sent = now
-          }
-          const isComplete = (view.call.has_recording || !view.call.recording_enabled) && quiet >= calm
-          const isOver = view.call.ended_at !== null && ((!behind && isComplete) || ++late > patience)
-          if (isOver || stopping(exchange, kept)) break
-          yield* Effect.sleep(lookEvery)
-          view = yield* look(token)
-        }
-        response.end(view.call.ended_at === null ? "" : "event: over\ndata: {}\n\n")
-      })
-
-    const live: Serve = (exchange, { token = "" }) => {
-      const { response } = exchange
-      const fiber = run(stream(exchange, token))
-      fiber.addObserver((exit) => {
-        if (exit._tag === "Success") return
-        if (response.headersSent) response.end()
-        else answerFailure(exchange, `${path}/live`, exit.cause, run)
-      })
-      response.once("close", () => fiber.unsafeInterruptAsFork(fiber.id()))
-    }
-    const recording: Serve = (exchange, { token = "" }) => {
-      const file = Effect.flatMap(links.view(token), ({ call }) => recordings.fileOf(call.call_id))
-      run(file).addObserver((exit) => {
-        if (exit._tag === "Success") sendRecording(exchange, exit.value, run)
-        else answerFailure(exchange, `${path}/recording.mp3`, exit.cause, run)
-      })
-    }
     return [
-      { method: "GET", path: `${path}/recording.mp3`, serve: recording },
-      { method: "GET", path, serve },
-      { method: "GET", path: `${path}/live`, serve: live }
+      {
+        method: "GET",
+        path: `${path}/recording.mp3`,
+        handle: (request) =>
+          links.view(request.params["token"] ?? "").pipe(
+            Effect.flatMap(({ call }) => recordings.fileOf(call.call_id)),
+            Effect.map((file) => recordingResponse(file, request))
+          )
+      },
+      {
+        method: "GET",
+        path,
+        handle: ({ params }) =>
+          Effect.map(
+            read(params["token"]),
+            (view): PlainResponse => ({
+              status: 200,
+              headers: { ...headers, "Content-Type": "text/html; charset=utf-8" },
+              body: page(view)
+            })
+          )
+      },
+      {
+        method: "GET",
+        path: `${path}/live`,
+        handle: ({ params }) =>
+          Effect.map(
+            read(params["token"]),
+            (view): PlainResponse => ({
+              status: 200,
+              headers: { ...headers, "Content-Type": "text/event-stream" },
+              // Whatever ends the stream early, the browser connects again.
+              body: (writer) => Effect.ignore(stream(view, read(params["token"]), writer))
+            })
+          )
+      }
     ]
   })
+)

@@ -1,9 +1,16 @@
 import { createHash } from "node:crypto"
 import type { HttpApi } from "@effect/platform"
+import { matchesEntityTag } from "@svc/api/EntityTag"
+import {
+  type PlainRequest,
+  type PlainResponse,
+  type PlainRoute,
+  plainRoutes,
+  type RouteRegistry
+} from "@svc/api/PlainRoutes"
 import { workspacePath } from "@svc/api/Workspace"
 import { WorkspaceApi } from "@svc/api/WorkspaceApi"
-import { Effect } from "effect"
-import { answerFailure, type RunRequest, type Serve, type ServedRoute } from "./Dispatcher.ts"
+import { type ConfigError, Effect, type Layer } from "effect"
 import type { Contract } from "./DocumentsContract.ts"
 import type { Conventions } from "./DocumentsConventions.ts"
 import { describe } from "./DocumentsDescription.ts"
@@ -11,8 +18,8 @@ import { policy } from "./DocumentsLook.ts"
 import { type Link, render } from "./DocumentsPage.ts"
 import { voice } from "./DocumentsVoice.ts"
 import { workspace } from "./DocumentsWorkspace.ts"
-import type { Exchange } from "./Exchange.ts"
-import { type ResponseHeaders, send } from "./Responses.ts"
+import { httpSettings } from "./HttpSettings.ts"
+import type { ResponseHeaders } from "./Responses.ts"
 
 /** A finished document: its bytes, and what a cache knows it by. */
 interface Document {
@@ -25,28 +32,15 @@ const finish = (text: string): Document => {
   return { bytes, etag: `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"` }
 }
 
-/** Whether the client has this very document already. */
-const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  (ifNoneMatch ?? "").split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag)
-
-/** Serves a document. */
-const serveDocument = (
-  what: string,
-  document: Effect.Effect<Document>,
+const responseOf = (
+  { bytes, etag }: Document,
   headers: ResponseHeaders,
-  run: RunRequest
-): Serve => {
-  const answer = (exchange: Exchange, { bytes, etag }: Document): void => {
-    const known = isKnown(exchange.request.headers["if-none-match"], etag)
-    const cached = { ...headers, ETag: etag, "Cache-Control": "no-cache" }
-    send(exchange, known ? 304 : 200, cached, known ? undefined : bytes)
-  }
-  return (exchange) => {
-    run(document).addObserver((exit) => {
-      if (exit._tag === "Success") answer(exchange, exit.value)
-      else answerFailure(exchange, what, exit.cause, run)
-    })
-  }
+  ifNoneMatch: string | undefined
+): PlainResponse => {
+  const cached = { ...headers, ETag: etag, "Cache-Control": "no-cache" }
+  return matchesEntityTag(ifNoneMatch, etag)
+    ? { status: 304, headers: cached }
+    : { status: 200, headers: cached, body: bytes }
 }
 
 const json: ResponseHeaders = { "Content-Type": "application/json", "Access-Control-Allow-Origin": "*" }
@@ -68,15 +62,15 @@ const fromWorkspace: ReadonlyArray<Link> = [
 
 /**
  * `GET /openapi.json` and `GET /openapi.workspace.json`, the OpenAPI documents of the voice and the workspace API, and
- * `GET /docs` and `GET /docs/workspace`, pages to read them on that load nothing from anywhere (decisions §2.10). They need no key. `api`
- * is the voice API; `url` is the address of the server for its clients.
+ * `GET /docs` and `GET /docs/workspace`, pages to read them on that load nothing from anywhere. They need no key. `api` is
+ * the voice API.
  */
-export const documentRoutes = (
-  api: HttpApi.HttpApi.Any,
-  url: string | undefined,
-  run: RunRequest
-): Effect.Effect<ReadonlyArray<ServedRoute>> =>
+export const documentRoutes = (api: HttpApi.HttpApi.Any): Layer.Layer<never, ConfigError.ConfigError, RouteRegistry> =>
+  plainRoutes(makeRoutes(api))
+
+const makeRoutes = (api: HttpApi.HttpApi.Any): Effect.Effect<ReadonlyArray<PlainRoute>, ConfigError.ConfigError> =>
   Effect.gen(function* () {
+    const { baseUrl: url } = yield* httpSettings
     const contractOf = (of: HttpApi.HttpApi.Any, address: string, conventions: Conventions) =>
       Effect.cached(Effect.sync(() => describe(of, address, conventions)))
     const serve = (
@@ -88,7 +82,8 @@ export const documentRoutes = (
       Effect.map(Effect.cached(Effect.map(contract, (made) => finish(text(made)))), (document) => ({
         method: "GET",
         path,
-        serve: serveDocument(path, document, headers, run)
+        handle: (request: PlainRequest) =>
+          Effect.map(document, (made) => responseOf(made, headers, request.headers["if-none-match"]))
       }))
     const ofVoice = yield* contractOf(api, url ?? "/", voice)
     const ofWorkspace = yield* contractOf(WorkspaceApi, `${url ?? ""}${workspacePath}`, workspace)

@@ -2,35 +2,27 @@ import * as Http from "node:http"
 import { isIPv6 } from "node:net"
 import type { Duplex } from "node:stream"
 import type { HttpApi } from "@effect/platform"
-import type { VoicePreviews } from "@svc/agents/VoicePreviews"
 import type { ApiError } from "@svc/api/ApiError"
 import type { HandlerRegistry } from "@svc/api/Handlers"
+import { RouteRegistry } from "@svc/api/PlainRoutes"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
-import type { DebugLinks } from "@svc/call-engine/record/DebugLinks"
-import type { Recordings } from "@svc/call-engine/recording/Recordings"
 import { Providers } from "@svc/providers/Providers"
-import type { Deliveries } from "@svc/webhooks/Deliveries"
 import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "./ClientAddress.ts"
-import { debugRoutes } from "./DebugRoutes.ts"
 import type * as Dispatcher from "./Dispatcher.ts"
-import { documentRoutes } from "./Documents.ts"
 import * as Drain from "./Drain.ts"
 import { errorShapeOf } from "./ErrorShapes.ts"
 import { begin, type Exchange } from "./Exchange.ts"
 import { type HttpSettings, httpSettings } from "./HttpSettings.ts"
-import * as PluginRoutes from "./PluginRoutes.ts"
+import { servePlain } from "./PlainRoutes.ts"
+import { pluginSocketRoutes } from "./PluginRoutes.ts"
 import { PluginSockets } from "./PluginSockets.ts"
-import { Readiness } from "./Readiness.ts"
-import { recordingRoutes } from "./RecordingRoutes.ts"
 import { requestId } from "./RequestId.ts"
 import { sendError } from "./Responses.ts"
-import { plainRoutes } from "./Routes.ts"
 import { type Found, type RouteConflict, RouteTable } from "./RouteTable.ts"
 import type { Security } from "./Security.ts"
 import * as VoiceEdge from "./VoiceEdge.ts"
-import { voicePreviewRoutes } from "./VoicePreviewRoutes.ts"
 import * as WorkspaceEdge from "./WorkspaceEdge.ts"
 
 /** The address cannot be listened on; `message` is one line for the operator. */
@@ -134,37 +126,27 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
     readonly url: string
   }
 >() {
-  /** Both APIs, and what is beside them. */
-  static readonly layer: Layer.Layer<
-    HttpServer,
-    StartError,
-    Needs | Security | WorkspaceEdge.WorkspaceEdge | VoicePreviews | Recordings | DebugLinks | Deliveries
-  > = Layer.suspend(() =>
-    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry | VoicePreviews | Recordings | DebugLinks | Deliveries>(
-      VoiceApi,
-      WorkspaceEdge.routes,
-      voicePreviewRoutes,
-      recordingRoutes,
-      debugRoutes
-    )
+  /** Both APIs, and the routes that were registered beside them. */
+  static readonly layer: Layer.Layer<HttpServer, StartError, Needs | WorkspaceEdge.WorkspaceEdge> = Layer.suspend(() =>
+    layerOf<WorkspaceEdge.WorkspaceEdge | HandlerRegistry>(VoiceApi, WorkspaceEdge.routes)
   )
 }
 
 /** What can keep the server from starting; each has one line for the operator. */
 export type StartError = ConfigError.ConfigError | Dispatcher.ContractMismatch | RouteConflict | ListenError
 
-type Needs = HandlerRegistry | ClientAddress | Providers | PluginSockets | Readiness
+type Needs = HandlerRegistry | RouteRegistry | Security | ClientAddress | Providers | PluginSockets
 
-/** The server for another contract than {@link VoiceApi}, with or without other routes beside it. */
+/** The server for another contract than {@link VoiceApi}, with or without another API beside it. */
 export const layerOf = <R = never>(
   api: HttpApi.HttpApi.Any,
   ...others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
-): Layer.Layer<HttpServer, StartError, Needs | Security | R> => Layer.scoped(HttpServer, start(api, others))
+): Layer.Layer<HttpServer, StartError, Needs | R> => Layer.scoped(HttpServer, start(api, others))
 
 const start = <R>(
   api: HttpApi.HttpApi.Any,
   others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
-): Effect.Effect<Context.Tag.Service<HttpServer>, StartError, Needs | Security | R | Scope.Scope> =>
+): Effect.Effect<Context.Tag.Service<HttpServer>, StartError, Needs | R | Scope.Scope> =>
   Effect.gen(function* () {
     const settings = yield* httpSettings
     const clients = yield* ClientAddress
@@ -172,19 +154,17 @@ const start = <R>(
     const { telephony } = yield* Providers
     const run = yield* FiberSet.makeRuntime<never, unknown, ApiError>()
 
-    const plugins = PluginRoutes.mountAll(telephony, run)
+    const registered = yield* Effect.flatMap(RouteRegistry, ({ all }) => all)
     const options = { run, strict: settings.strictResponses }
     const routes = yield* tableOf(
       [
         ...(yield* VoiceEdge.routes(api)(options)),
         ...(yield* Effect.forEach(others, (routesOf) => routesOf(options))).flat(),
-        ...plainRoutes(yield* Readiness, run),
-        ...(yield* documentRoutes(api, settings.baseUrl, run)),
-        ...plugins.http
+        ...registered.map((route) => servePlain(route, run))
       ],
       ({ method }) => method
     )
-    const upgrades = yield* tableOf(plugins.sockets, () => "GET")
+    const upgrades = yield* tableOf(pluginSocketRoutes(telephony), () => "GET")
 
     const server = Http.createServer({ keepAliveTimeout, requestTimeout, headersTimeout })
     const drain = Drain.make(server)

@@ -1,12 +1,14 @@
-import type { ApiError } from "@svc/api/ApiError"
+import { type PlainRequest, type PlainRoute, plainRoutes, type RouteRegistry } from "@svc/api/PlainRoutes"
+import { toBody } from "@svc/api/VoiceError"
+import { Providers } from "@svc/providers/Providers"
 import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
 import type { Telephony } from "@svc/providers/Telephony"
-import { type Context, Effect } from "effect"
-import { answerFailure, type RunRequest, type Serve, type ServedRoute } from "./Dispatcher.ts"
+import { type Context, Effect, type Layer } from "effect"
 import type { Exchange } from "./Exchange.ts"
-import * as RequestBody from "./RequestBody.ts"
-import { send, sendError } from "./Responses.ts"
+import { plainRequest } from "./PlainRoutes.ts"
 import type { PathParams } from "./RouteTable.ts"
+
+type Telephonies = ReadonlyArray<Context.Tag.Service<Telephony>>
 
 /** A plugin's WebSocket route where it is mounted. */
 export interface MountedSocket {
@@ -15,86 +17,67 @@ export interface MountedSocket {
   readonly accept: (exchange: Exchange, params: PathParams, search: string) => (socket: RouteSocket) => void
 }
 
-/** The routes of all telephony plugins. */
-export interface PluginRoutes {
-  readonly http: ReadonlyArray<ServedRoute>
-  readonly sockets: ReadonlyArray<MountedSocket>
-}
+const mountOf = (id: string): string => `/telephony/${id}`
 
-interface Arrival {
-  readonly exchange: Exchange
-  readonly mount: string
-  readonly params: PathParams
-  readonly search: string
-}
+const toRouteRequest = (mount: string, request: PlainRequest, body: Uint8Array): RouteRequest => ({
+  method: request.method,
+  path: request.path.slice(request.path.indexOf(mount) + mount.length),
+  query: request.query,
+  headers: request.headers,
+  body,
+  params: request.params,
+  remoteAddress: request.address
+})
 
-const toRouteRequest = ({ exchange, mount, params, search }: Arrival, body: Uint8Array): RouteRequest => {
-  const { request } = exchange
-  const headers: Record<string, string | undefined> = {}
-  for (const [name, value] of Object.entries(request.headers)) {
-    headers[name] = Array.isArray(value) ? value.join(", ") : value
-  }
-  const path = (request.url ?? "").split("?", 1)[0] ?? ""
-  return {
-    method: request.method ?? "GET",
-    path: path.slice(path.indexOf(mount) + mount.length),
-    query: new URLSearchParams(search),
-    headers,
-    body,
-    params,
-    remoteAddress: exchange.address
-  }
-}
+/** A plugin's HTTP route. A carrier's request is carried through even when the carrier hangs up. */
+const httpRoute = (mount: string, { handle, method, path }: Extract<Route, { readonly _tag: "Http" }>): PlainRoute => ({
+  method,
+  path: mount + path,
+  handle: (request) => Effect.flatMap(request.body, (body) => handle(toRouteRequest(mount, request, body)))
+})
 
-/** Runs a plugin's HTTP route. A carrier's request is carried through even when the carrier hangs up. */
-const serveHttp =
-  (mount: string, route: Extract<Route, { readonly _tag: "Http" }>, run: RunRequest): Serve =>
-  (exchange, params, search) => {
-    const fiber = run(
-      Effect.flatMap(RequestBody.bytes(exchange), (body) =>
-        route.handle(toRouteRequest({ exchange, mount, params, search }, body))
-      )
-    )
-    fiber.addObserver((exit) => {
-      if (exit._tag === "Failure") answerFailure(exchange, `${route.method} ${mount}${route.path}`, exit.cause, run)
-      else send(exchange, exit.value.status, exit.value.headers ?? {}, exit.value.body)
+/** Answers a plain request to a path that takes WebSocket connections only. */
+const refusal = (path: string): PlainRoute => ({
+  method: "GET",
+  path,
+  handle: () =>
+    Effect.succeed({
+      status: 426,
+      headers: { Upgrade: "websocket", "Content-Type": "application/json" },
+      body: JSON.stringify(toBody({ code: "BAD_REQUEST", message: "This address takes WebSocket connections only" }))
     })
-  }
+})
 
-const upgradeRequired: ApiError = {
-  _tag: "BadRequest",
-  code: "BAD_REQUEST",
-  status: 426,
-  message: "This address takes WebSocket connections only"
-}
+const routesOf = (telephony: Telephonies): ReadonlyArray<PlainRoute> =>
+  telephony.flatMap(({ id, routes }) => {
+    const mount = mountOf(id)
+    const takesGet = (path: string): boolean =>
+      routes.some((route) => route._tag === "Http" && route.method === "GET" && route.path === path)
+    return routes.flatMap((route) => {
+      if (route._tag === "Http") return [httpRoute(mount, route)]
+      return takesGet(route.path) ? [] : [refusal(mount + route.path)]
+    })
+  })
 
-/** A plain request where only WebSocket is spoken. */
-const refusePlain: Serve = (exchange) => sendError(exchange, upgradeRequired, { Upgrade: "websocket" })
+/** Registers each telephony plugin's HTTP routes under `/telephony/<id>`. Plugins check signatures themselves. */
+export const PluginRoutes: Layer.Layer<never, never, Providers | RouteRegistry> = plainRoutes(
+  Effect.map(Providers, ({ telephony }) => routesOf(telephony))
+)
 
-/** Mounts each plugin's routes under `/telephony/<id>`. Signatures are checked by the plugins themselves. */
-export const mountAll = (telephony: ReadonlyArray<Context.Tag.Service<Telephony>>, run: RunRequest): PluginRoutes => {
-  const http: Array<ServedRoute> = []
-  const sockets: Array<MountedSocket> = []
-  for (const { id, routes } of telephony) {
-    const mount = `/telephony/${id}`
-    for (const route of routes) {
-      const path = mount + route.path
-      if (route._tag === "Http") {
-        http.push({ method: route.method, path, serve: serveHttp(mount, route, run) })
-        continue
-      }
-      sockets.push({
-        path,
-        accept: (exchange, params, search) => {
-          const request = toRouteRequest({ exchange, mount, params, search }, new Uint8Array())
-          return (socket) => route.accept(socket, request)
+/** The WebSocket routes of telephony plugins, under the same mount points. */
+export const pluginSocketRoutes = (telephony: Telephonies): ReadonlyArray<MountedSocket> =>
+  telephony.flatMap(({ id, routes }) =>
+    routes.flatMap((route) => {
+      if (route._tag === "Http") return []
+      const mount = mountOf(id)
+      return [
+        {
+          path: mount + route.path,
+          accept: (exchange: Exchange, params: PathParams, search: string) => {
+            const request = toRouteRequest(mount, plainRequest(exchange, params, search), new Uint8Array())
+            return (socket: RouteSocket) => route.accept(socket, request)
+          }
         }
-      })
-      const alsoGet = routes.some(
-        (other) => other._tag === "Http" && other.method === "GET" && other.path === route.path
-      )
-      if (!alsoGet) http.push({ method: "GET", path, serve: refusePlain })
-    }
-  }
-  return { http, sockets }
-}
+      ]
+    })
+  )

@@ -7,8 +7,8 @@ export interface ResponseHeaders {
   readonly [name: string]: string
 }
 
-/** Sets headers that whatever answers the exchange will carry. */
-export const promise = ({ response }: Exchange, headers: ResponseHeaders): void => {
+/** Sets headers of the response, whatever is sent as its body later. */
+export const applyHeaders = ({ response }: Exchange, headers: ResponseHeaders): void => {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
 }
 

@@ -4,7 +4,7 @@ import { AccessRule, CurrentPrincipal, CurrentProject } from "@svc/api/Principal
 import { Context, Effect, Option } from "effect"
 import * as Dispatcher from "./Dispatcher.ts"
 import { type Edge, readBody } from "./Edge.ts"
-import { promise } from "./Responses.ts"
+import { applyHeaders } from "./Responses.ts"
 import { Security } from "./Security.ts"
 
 /**
@@ -20,7 +20,7 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
       const { address, request } = incoming.exchange
       const credentials = { method: endpoint.method, headers: request.headers, address }
       const authorized = Effect.flatMap(security.authorize(credentials, access), ({ headers, outcome }) => {
-        promise(incoming.exchange, headers)
+        applyHeaders(incoming.exchange, headers)
         return outcome
       })
       return Effect.flatMap(authorized, (principal) =>

@@ -5,7 +5,7 @@ import { Idempotency } from "@svc/bookings/Idempotency"
 import type { Kept } from "@svc/bookings/IdempotencyRepo"
 import { Effect } from "effect"
 import type { Answer } from "../Edge.ts"
-import { promise } from "../Responses.ts"
+import { applyHeaders } from "../Responses.ts"
 import { bodyOf, type Middleware, principalOf } from "./Middleware.ts"
 
 /** Longest key, in characters (spec 8). */
@@ -35,7 +35,7 @@ export const idempotencyKey: Effect.Effect<Middleware, never, Idempotency> = Eff
       const body = yield* bodyOf(request)
       const asked = [endpoint.method, endpoint.path, incoming.params, body.value]
       const { answer, replayed, status } = yield* idempotency.once({ key_id, key, asked }, settled(next(request)))
-      if (replayed) promise(incoming.exchange, { "Idempotency-Replayed": "true" })
+      if (replayed) applyHeaders(incoming.exchange, { "Idempotency-Replayed": "true" })
       return { status, body: answer }
     })
   }

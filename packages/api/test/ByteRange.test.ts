@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { byteRange } from "../src/http/ByteRange.ts"
+import { byteRange } from "../src/ByteRange.ts"
 
 describe("A range of bytes", () => {
   it.each([
