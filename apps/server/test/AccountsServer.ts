@@ -45,8 +45,8 @@ const generous = (_: string, limit: number | null) => ({
   resetIn: 60
 })
 const Unlimited = Layer.mergeAll(
-  Layer.succeed(AuthFailures, { blockedFor: () => undefined, note: () => undefined, size: () => 0 }),
-  Layer.succeed(RateLimits, { take: generous, look: generous, size: () => 0 })
+  Layer.succeed(AuthFailures, { blockedFor: () => undefined, record: () => undefined, size: () => 0 }),
+  Layer.succeed(RateLimits, { consume: generous, peek: generous, size: () => 0 })
 )
 
 const NoPlugins = {

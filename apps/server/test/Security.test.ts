@@ -138,7 +138,7 @@ describe("the order of the checks", () => {
 
   const exhaust = Effect.gen(function* () {
     const failures = yield* AuthFailures
-    for (let i = 0; i < 100; i++) failures.note("203.0.113.66", 0)
+    for (let i = 0; i < 100; i++) failures.record("203.0.113.66", 0)
     for (const org of [1, 11]) yield* ask({ key: `project-full-${org}` })
   })
 

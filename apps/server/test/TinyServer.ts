@@ -154,7 +154,7 @@ const KeysInMemory = Layer.succeed(Keys, {
     id === "7" || id === project.public_id ? Effect.succeed(project) : Effect.fail(new ProjectNotFound()),
   issue: () => Effect.die("not used"),
   revoke: () => Effect.die("not used"),
-  forget: Effect.void
+  clearCache: Effect.void
 })
 
 /** What the security layer stands on, without a database. There is no other node. */

@@ -101,7 +101,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
       expect((yield* request("GET", "", { key })).status).toBe(200)
       const keys = yield* Keys
       yield* sql`update api_keys set expires_at = now() - interval '1 second' where id = ${id}`
-      yield* keys.forget
+      yield* keys.clearCache
       expect((yield* request("GET", "", { key })).code).toBe("INVALID_API_KEY")
     })
   )

@@ -4,9 +4,9 @@ import type { Tier } from "@svc/api/Principal"
 import { type ProjectNotFound, ValidationError } from "@svc/api/VoiceError"
 import { type BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { Accounts } from "./Accounts.ts"
+import { KeyManagement, parseKeyId } from "./KeyManagement.ts"
 import type { KeyHolder, KeyOwner } from "./KeyOwner.ts"
 import type { KeyRecord } from "./KeyRecord.ts"
-import { KeyRegister, parseKeyId } from "./KeyRegister.ts"
 import type { IssuedKey } from "./Keys.ts"
 import { KeysRepo } from "./KeysRepo.ts"
 import { Organizations } from "./Organizations.ts"
@@ -53,13 +53,13 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
     readonly revokeKey: (id: string) => Effect.Effect<KeyRecord, ApiKeyNotFound>
   }
 >() {
-  static readonly layer: Layer.Layer<Administration, never, Accounts | Organizations | KeyRegister | KeysRepo> =
+  static readonly layer: Layer.Layer<Administration, never, Accounts | Organizations | KeyManagement | KeysRepo> =
     Layer.effect(
       Administration,
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const organizations = yield* Organizations
-        const register = yield* KeyRegister
+        const management = yield* KeyManagement
         const repo = yield* KeysRepo
 
         const holderOf = Effect.fnUntraced(function* (named: HolderName) {
@@ -116,12 +116,12 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
           setTier: organizations.setTier,
           keys: Effect.fn("Administration.keys")(function* (named) {
             const holder = yield* holderOf(named)
-            return yield* register.list(holder, { limit: 10_000, offset: 0 })
+            return yield* management.list(holder, { limit: 10_000, offset: 0 })
           }),
           createKey: Effect.fn("Administration.createKey")(function* (request) {
             const name = yield* checkName(request.name ?? "Default")
             const owner = yield* ownerOf(yield* holderOf(request), request)
-            return yield* register.create(owner, name)
+            return yield* management.create(owner, name)
           }),
           revokeKey: Effect.fn("Administration.revokeKey")(function* (id) {
             const keyId = parseKeyId(id)
@@ -130,7 +130,7 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
             const { kind, org_id, project_id } = key.value
             const holder: KeyHolder =
               kind !== "project" ? { kind, org_id } : { kind, org_id, project_id: project_id ?? 0 }
-            yield* Effect.catchTag(register.revoke(holder, id, null), "CannotRevokeCurrentKey", Effect.die)
+            yield* Effect.catchTag(management.revoke(holder, id, null), "CannotRevokeCurrentKey", Effect.die)
             return key.value
           })
         }

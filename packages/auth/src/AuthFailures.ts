@@ -42,7 +42,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
     /** Whole seconds that this address must wait, or undefined when it may try. `now` in ms. */
     readonly blockedFor: (address: string, now: number) => number | undefined
     /** Counts a failure. */
-    readonly note: (address: string, now: number) => void
+    readonly record: (address: string, now: number) => void
     /** How many addresses are held in memory. */
     readonly size: () => number
   }
@@ -107,7 +107,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           return Math.ceil((until - now) / 1000)
         }
 
-        const note = (address: string, now: number): void => {
+        const record = (address: string, now: number): void => {
           const { own } = suspectOf(address)
           if (own.until <= now) {
             own.failures = 0
@@ -170,7 +170,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           failureMessage: "Failed authentications are not shared with other nodes now"
         })
 
-        return { blockedFor, note, size: () => suspects.size }
+        return { blockedFor, record, size: () => suspects.size }
       })
     )
 }

@@ -9,7 +9,7 @@ import { AuthFailures } from "./AuthFailures.ts"
 import { AuthFailuresRepo } from "./AuthFailuresRepo.ts"
 import type { Balance } from "./Balance.ts"
 import { Bootstrap } from "./Bootstrap.ts"
-import { KeyRegister } from "./KeyRegister.ts"
+import { KeyManagement } from "./KeyManagement.ts"
 import { Keys } from "./Keys.ts"
 import { KeysRepo } from "./KeysRepo.ts"
 import { KeyUse } from "./KeyUse.ts"
@@ -31,7 +31,16 @@ export const accounts: Layer.Layer<
   SqlClient.SqlClient
 > = Layer.mergeAll(Accounts.layer, TierLimits.layer, Tiers.layer).pipe(Layer.provideMerge(AccountsRepo.layer))
 
-type Services = Accounts | Administration | KeyRegister | Keys | KeyUse | Organizations | Projects | TierLimits | Tiers
+type Services =
+  | Accounts
+  | Administration
+  | KeyManagement
+  | Keys
+  | KeyUse
+  | Organizations
+  | Projects
+  | TierLimits
+  | Tiers
 
 /**
  * {@link accounts} with their administration and keys. Takes no node lease: the `svc` commands use it beside a running
@@ -42,14 +51,14 @@ export const services: Layer.Layer<
   ConfigError.ConfigError,
   Balance | SqlClient.SqlClient
 > = Administration.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Organizations.layer, Projects.layer, KeyRegister.layer)),
+  Layer.provideMerge(Layer.mergeAll(Organizations.layer, Projects.layer, KeyManagement.layer)),
   Layer.provideMerge(Keys.layer),
   Layer.provideMerge(KeyUse.layer),
   Layer.provideMerge(Layer.merge(KeysRepo.layer, accounts))
 )
 
 /** Handlers of organizations, projects and keys. */
-export const handlers: Layer.Layer<never, never, Organizations | Projects | KeyRegister | HandlerRegistry> =
+export const handlers: Layer.Layer<never, never, Organizations | Projects | KeyManagement | HandlerRegistry> =
   Layer.mergeAll(OrganizationHttp, ProjectsHttp, ProjectHttp)
 
 /**

@@ -12,7 +12,7 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
   KeyUse,
   {
     /** Notes that a key was used at `now` (ms). Costs a look-up in a map. */
-    readonly note: (keyId: number, now: number) => void
+    readonly record: (keyId: number, now: number) => void
   }
 >() {
   static readonly layer: Layer.Layer<KeyUse, never, KeysRepo> = Layer.scoped(
@@ -43,7 +43,7 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
       })
 
       return {
-        note: (keyId, now) => {
+        record: (keyId, now) => {
           const last = noted.get(keyId)
           if (last !== undefined && now - last < minute) return
           noted.set(keyId, now)

@@ -3,12 +3,12 @@ import { InvalidApiKey, type ProjectNotFound } from "@svc/api/VoiceError"
 import type { WorkspacePrincipal } from "@svc/api/Workspace"
 import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
 import { Accounts } from "./Accounts.ts"
-import * as BriefCache from "./BriefCache.ts"
 import { generateKey, hashKey, hintOf, isKey } from "./KeyFormat.ts"
 import type { KeyHolder, KeyOwner } from "./KeyOwner.ts"
 import type { KeyRecord } from "./KeyRecord.ts"
 import { type KeyRow, KeysRepo, type WorkspaceKeyRow } from "./KeysRepo.ts"
 import { KeyUse } from "./KeyUse.ts"
+import * as TtlCache from "./TtlCache.ts"
 
 /** A key as it was just issued. The raw key is not stored and cannot be had again. */
 export interface IssuedKey extends KeyRecord {
@@ -70,7 +70,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
     /** Revokes a key of this holder. On this node it fails from now on, on others within 2 s. False: no such active key. */
     readonly revoke: (holder: KeyHolder, keyId: number) => Effect.Effect<boolean>
     /** Drops every look-up that is held in memory; to be called after a committed change to keys, projects or tiers. */
-    readonly forget: Effect.Effect<void>
+    readonly clearCache: Effect.Effect<void>
   }
 >() {
   static readonly layer: Layer.Layer<Keys, never, KeysRepo | KeyUse | Accounts> = Layer.effect(
@@ -79,17 +79,12 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
       const repo = yield* KeysRepo
       const use = yield* KeyUse
       const accounts = yield* Accounts
-      const principals = BriefCache.make<Principal>(held)
-      const workspaces = BriefCache.make<HeldWorkspaceKey>(held)
-      const projects = BriefCache.make<PrincipalProject>(held)
+      const principals = TtlCache.make<Principal>(held)
+      const workspaces = TtlCache.make<HeldWorkspaceKey>(held)
+      const projects = TtlCache.make<PrincipalProject>(held)
       const invalid = Effect.suspend(() => Effect.fail(new InvalidApiKey()))
 
-      const through = <A, E>(
-        cache: BriefCache.BriefCache<A>,
-        key: string,
-        now: number,
-        lookUp: Effect.Effect<A, E>
-      ) => {
+      const through = <A, E>(cache: TtlCache.TtlCache<A>, key: string, now: number, lookUp: Effect.Effect<A, E>) => {
         const hit = cache.get(key, now)
         if (hit !== undefined) return Effect.succeed(hit)
         const epoch = cache.epoch()
@@ -108,7 +103,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
           repo.findWorkspace(hash),
           Option.match({ onNone: () => invalid, onSome: (row) => Effect.succeed(toWorkspace(row)) })
         )
-      const forget = Effect.sync(() => {
+      const clearCache = Effect.sync(() => {
         principals.clear()
         workspaces.clear()
         projects.clear()
@@ -120,7 +115,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
           const hash = hashKey(raw)
           return Effect.flatMap(Clock.currentTimeMillis, (now) =>
             Effect.map(through(principals, hash, now, find(hash)), (principal) => {
-              use.note(principal.key_id, now)
+              use.record(principal.key_id, now)
               return principal
             })
           )
@@ -131,7 +126,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
           return Effect.flatMap(Clock.currentTimeMillis, (now) =>
             Effect.flatMap(through(workspaces, hash, now, findWorkspace(hash)), ({ principal, until }) => {
               if (now >= until) return invalid
-              use.note(principal.key_id, now)
+              use.record(principal.key_id, now)
               return Effect.succeed(principal)
             })
           )
@@ -163,8 +158,8 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
         }),
         // Also when the answer of the database was lost: the key may be revoked.
         revoke: (holder, keyId) =>
-          repo.revoke(holder, keyId).pipe(Effect.ensuring(forget), Effect.withSpan("Keys.revoke")),
-        forget
+          repo.revoke(holder, keyId).pipe(Effect.ensuring(clearCache), Effect.withSpan("Keys.revoke")),
+        clearCache
       }
     })
   )

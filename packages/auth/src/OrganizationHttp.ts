@@ -2,18 +2,18 @@ import * as Handlers from "@svc/api/Handlers"
 import { CurrentPrincipal } from "@svc/api/Principal"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { Effect, type Layer } from "effect"
-import { KeyRegister } from "./KeyRegister.ts"
+import { KeyManagement } from "./KeyManagement.ts"
 import { createdOrgKey, createdWorkspaceKey, orgKey, workspaceKey } from "./KeyWire.ts"
 import { Organizations } from "./Organizations.ts"
 
 /** Handlers of `/v1/org`, its keys and its workspace's keys. */
-export const OrganizationHttp: Layer.Layer<never, never, Organizations | KeyRegister | Handlers.HandlerRegistry> =
+export const OrganizationHttp: Layer.Layer<never, never, Organizations | KeyManagement | Handlers.HandlerRegistry> =
   Handlers.group(
     VoiceApi,
     "organization",
     Effect.gen(function* () {
       const organizations = yield* Organizations
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
 
       const orgKeys = Effect.map(CurrentPrincipal, ({ org }) => ({ kind: "org", org_id: org.id }) as const)
       const workspaceKeys = Effect.map(CurrentPrincipal, ({ org }) => ({ kind: "workspace", org_id: org.id }) as const)
@@ -23,35 +23,35 @@ export const OrganizationHttp: Layer.Layer<never, never, Organizations | KeyRegi
         get: () => Effect.flatMap(CurrentPrincipal, ({ org }) => Effect.orDie(organizations.info(org.id))),
         listKeys: ({ urlParams }) =>
           Effect.map(
-            Effect.flatMap(orgKeys, (of) => register.list(of, urlParams)),
+            Effect.flatMap(orgKeys, (of) => management.list(of, urlParams)),
             (keys) => ({ api_keys: keys.map(orgKey), ...urlParams })
           ),
         createKey: ({ payload }) =>
           Effect.map(
-            Effect.flatMap(orgKeys, (of) => register.create(of, payload.name)),
+            Effect.flatMap(orgKeys, (of) => management.create(of, payload.name)),
             createdOrgKey
           ),
         revokeKey: ({ path }) =>
           Effect.gen(function* () {
             const { key_id } = yield* CurrentPrincipal
-            yield* register.revoke(yield* orgKeys, path.keyId, key_id)
+            yield* management.revoke(yield* orgKeys, path.keyId, key_id)
           }),
         listWorkspaceKeys: ({ urlParams }) =>
           Effect.map(
-            Effect.flatMap(workspaceKeys, (of) => register.list(of, urlParams)),
+            Effect.flatMap(workspaceKeys, (of) => management.list(of, urlParams)),
             (keys) => ({ workspace_keys: keys.map(workspaceKey), ...urlParams })
           ),
         createWorkspaceKey: ({ payload: { expires_at, name, scopes } }) =>
           Effect.map(
             Effect.flatMap(workspaceKeys, (of) =>
-              register.create(
+              management.create(
                 { ...of, scopes: [...new Set(scopes)], expires_at: expires_at === null ? null : new Date(expires_at) },
                 name
               )
             ),
             createdWorkspaceKey
           ),
-        revokeWorkspaceKey: ({ path }) => Effect.flatMap(workspaceKeys, (of) => register.revoke(of, path.keyId, null))
+        revokeWorkspaceKey: ({ path }) => Effect.flatMap(workspaceKeys, (of) => management.revoke(of, path.keyId, null))
       }
     })
   )

@@ -67,7 +67,9 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
             Effect.flatMap(accounts.createOrganization({ name, tier, balance_eur: credits }), told),
           setTier: Effect.fn("Organizations.setTier")(function* (id, tier) {
             const org = yield* Effect.flatMap(repo.findOrganization(id), found)
-            const changed = yield* repo.setTier(org.id, tier).pipe(Effect.ensuring(keys.forget), Effect.flatMap(found))
+            const changed = yield* repo
+              .setTier(org.id, tier)
+              .pipe(Effect.ensuring(keys.clearCache), Effect.flatMap(found))
             return yield* told(changed)
           })
         }

@@ -2,52 +2,53 @@ import * as Handlers from "@svc/api/Handlers"
 import { CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { Effect, type Layer } from "effect"
-import { KeyRegister } from "./KeyRegister.ts"
+import { KeyManagement } from "./KeyManagement.ts"
 import { createdProjectKey, projectKey } from "./KeyWire.ts"
 import { Projects } from "./Projects.ts"
 import { toProject } from "./ProjectWire.ts"
 
 /** Handlers of `/v1/project`. */
-export const ProjectHttp: Layer.Layer<never, never, Projects | KeyRegister | Handlers.HandlerRegistry> = Handlers.group(
-  VoiceApi,
-  "project",
-  Effect.gen(function* () {
-    const projects = yield* Projects
-    const register = yield* KeyRegister
+export const ProjectHttp: Layer.Layer<never, never, Projects | KeyManagement | Handlers.HandlerRegistry> =
+  Handlers.group(
+    VoiceApi,
+    "project",
+    Effect.gen(function* () {
+      const projects = yield* Projects
+      const management = yield* KeyManagement
 
-    const holder = Effect.gen(function* () {
-      const { org } = yield* CurrentPrincipal
-      const project = yield* CurrentProject
-      return { kind: "project", org_id: org.id, project_id: project.id } as const
+      const holder = Effect.gen(function* () {
+        const { org } = yield* CurrentPrincipal
+        const project = yield* CurrentProject
+        return { kind: "project", org_id: org.id, project_id: project.id } as const
+      })
+
+      return {
+        get: () =>
+          Effect.map(
+            Effect.flatMap(holder, (of) => projects.get(of.org_id, String(of.project_id))),
+            toProject
+          ),
+        update: ({ payload }) =>
+          Effect.map(
+            Effect.flatMap(CurrentProject, ({ id }) => projects.update(id, payload)),
+            toProject
+          ),
+        listKeys: ({ urlParams }) =>
+          Effect.map(
+            Effect.flatMap(holder, (of) => management.list(of, urlParams)),
+            (keys) => ({ api_keys: keys.map(projectKey), ...urlParams })
+          ),
+        createKey: ({ payload }) =>
+          Effect.map(
+            Effect.flatMap(holder, (of) => management.create({ ...of, scope: payload.scope }, payload.name)),
+            createdProjectKey
+          ),
+        revokeKey: ({ path }) =>
+          Effect.gen(function* () {
+            const { key_id, kind } = yield* CurrentPrincipal
+            // An org key is none of the project's keys.
+            yield* management.revoke(yield* holder, path.keyId, kind === "project" ? key_id : null)
+          })
+      }
     })
-
-    return {
-      get: () =>
-        Effect.map(
-          Effect.flatMap(holder, (of) => projects.get(of.org_id, String(of.project_id))),
-          toProject
-        ),
-      update: ({ payload }) =>
-        Effect.map(
-          Effect.flatMap(CurrentProject, ({ id }) => projects.update(id, payload)),
-          toProject
-        ),
-      listKeys: ({ urlParams }) =>
-        Effect.map(
-          Effect.flatMap(holder, (of) => register.list(of, urlParams)),
-          (keys) => ({ api_keys: keys.map(projectKey), ...urlParams })
-        ),
-      createKey: ({ payload }) =>
-        Effect.map(
-          Effect.flatMap(holder, (of) => register.create({ ...of, scope: payload.scope }, payload.name)),
-          createdProjectKey
-        ),
-      revokeKey: ({ path }) =>
-        Effect.gen(function* () {
-          const { key_id, kind } = yield* CurrentPrincipal
-          // An org key is none of the project's keys.
-          yield* register.revoke(yield* holder, path.keyId, kind === "project" ? key_id : null)
-        })
-    }
-  })
-)
+  )

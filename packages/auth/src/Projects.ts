@@ -103,7 +103,7 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die),
             // Also when the answer to the commit was lost: it may have happened.
-            Effect.ensuring(keys.forget)
+            Effect.ensuring(keys.clearCache)
           )
 
         const attempt = (name: string, hook: Effect.Effect<void>) =>

@@ -2,7 +2,7 @@ import * as Handlers from "@svc/api/Handlers"
 import { CurrentPrincipal } from "@svc/api/Principal"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { Effect, Layer } from "effect"
-import { KeyRegister } from "./KeyRegister.ts"
+import { KeyManagement } from "./KeyManagement.ts"
 import { createdProjectKey, projectKey } from "./KeyWire.ts"
 import { Projects } from "./Projects.ts"
 import { toOrgProject } from "./ProjectWire.ts"
@@ -10,7 +10,7 @@ import { toOrgProject } from "./ProjectWire.ts"
 /** One set of handlers for both paths. */
 const handlers = Effect.gen(function* () {
   const projects = yield* Projects
-  const register = yield* KeyRegister
+  const management = yield* KeyManagement
 
   const orgId = Effect.map(CurrentPrincipal, ({ org }) => org.id)
   const holder = (projectId: string) =>
@@ -38,19 +38,21 @@ const handlers = Effect.gen(function* () {
     remove: ({ path }) => Effect.flatMap(orgId, (org) => projects.remove(org, path.projectId)),
     listKeys: ({ path, urlParams }) =>
       Effect.map(
-        Effect.flatMap(holder(path.projectId), (of) => register.list(of, urlParams)),
+        Effect.flatMap(holder(path.projectId), (of) => management.list(of, urlParams)),
         (keys) => ({ api_keys: keys.map(projectKey), ...urlParams })
       ),
     createKey: ({ path, payload }) =>
       Effect.map(
-        Effect.flatMap(holder(path.projectId), (of) => register.create({ ...of, scope: payload.scope }, payload.name)),
+        Effect.flatMap(holder(path.projectId), (of) =>
+          management.create({ ...of, scope: payload.scope }, payload.name)
+        ),
         createdProjectKey
       ),
-    revokeKey: ({ path }) => Effect.flatMap(holder(path.projectId), (of) => register.revoke(of, path.keyId, null))
+    revokeKey: ({ path }) => Effect.flatMap(holder(path.projectId), (of) => management.revoke(of, path.keyId, null))
   }
   return both
 })
 
 /** Handlers of `/v1/org/projects` and `/v1/projects`. */
-export const ProjectsHttp: Layer.Layer<never, never, Projects | KeyRegister | Handlers.HandlerRegistry> =
+export const ProjectsHttp: Layer.Layer<never, never, Projects | KeyManagement | Handlers.HandlerRegistry> =
   Layer.mergeAll(Handlers.group(VoiceApi, "orgProjects", handlers), Handlers.group(VoiceApi, "projects", handlers))

@@ -46,9 +46,9 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
   RateLimits,
   {
     /** Counts a request of `bucket` at `now` (ms) unless `limit` is reached. A null limit counts nothing. */
-    readonly take: (bucket: string, limit: number | null, now: number) => Allowance
+    readonly consume: (bucket: string, limit: number | null, now: number) => Allowance
     /** The same without counting: for answers that tell the limits. `admitted` says whether `take` would let one through. */
-    readonly look: (bucket: string, limit: number | null, now: number) => Allowance
+    readonly peek: (bucket: string, limit: number | null, now: number) => Allowance
     /** How many counters are held. */
     readonly size: () => number
   }
@@ -119,7 +119,7 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
       })
 
       return {
-        take: (bucket, limit, now) => {
+        consume: (bucket, limit, now) => {
           if (limit === null) return allowance(now, null, 0, true)
           const held = countersAt(now)
           let counter = held.get(bucket)
@@ -132,7 +132,7 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
           counter.own += 1
           return allowance(now, limit, left - 1, true)
         },
-        look: (bucket, limit, now) => {
+        peek: (bucket, limit, now) => {
           if (limit === null) return allowance(now, null, 0, true)
           const counter = countersAt(now).get(bucket)
           const left = counter === undefined ? limit : limit - counter.own - counter.others

@@ -30,7 +30,7 @@ const recording = Effect.map(Ref.make<ReadonlyArray<ReadonlyArray<CountedFailure
 }))
 
 const fail = (failures: Context.Tag.Service<AuthFailures>, times: number, at: number, address = "192.0.2.1") => {
-  for (let i = 0; i < times; i++) failures.note(address, at)
+  for (let i = 0; i < times; i++) failures.record(address, at)
 }
 
 const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))
@@ -74,7 +74,7 @@ describe("failures of an address", () => {
       expect(yield* Ref.get(written)).toEqual([[{ address: "192.0.2.1", failures: 10_000, until: minutes(15) }]])
       yield* TestClock.adjust("10 seconds")
       expect((yield* Ref.get(written)).length).toBe(1)
-      for (let i = 0; i < 10_000; i++) failures.note(`10.0.${i >> 8}.${i & 255}`, 11_000)
+      for (let i = 0; i < 10_000; i++) failures.record(`10.0.${i >> 8}.${i & 255}`, 11_000)
       yield* TestClock.adjust("3 seconds")
       expect((yield* Ref.get(written)).slice(1).map((batch) => batch.length)).toEqual([1000, 1000, 1000])
     })
@@ -85,14 +85,14 @@ describe("failures of an address", () => {
       const failures = yield* node((yield* recording).repo, 0)
       const start = 30_000 - minutes(15)
       fail(failures, 100, start, "old")
-      for (let i = 0; i < 10_000; i++) failures.note(`a${i}`, start)
+      for (let i = 0; i < 10_000; i++) failures.record(`a${i}`, start)
       fail(failures, 100, start, "new")
-      for (let i = 0; i < 9_999; i++) failures.note(`b${i}`, start)
+      for (let i = 0; i < 9_999; i++) failures.record(`b${i}`, start)
       expect(failures.size()).toBe(10_000)
       expect(failures.blockedFor("old", start)).toBeUndefined()
       // One that is asked for while it is refused stays.
       expect(failures.blockedFor("new", start)).toBe(900)
-      for (let i = 0; i < 9_999; i++) failures.note(`c${i}`, start)
+      for (let i = 0; i < 9_999; i++) failures.record(`c${i}`, start)
       expect(failures.blockedFor("new", start)).toBe(900)
       yield* TestClock.adjust("61 seconds")
       expect(failures.size()).toBe(0)

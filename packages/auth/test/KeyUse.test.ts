@@ -25,7 +25,7 @@ const fixture = Effect.gen(function* () {
 })
 
 const note = (id: number) =>
-  Effect.flatMap(KeyUse, (use) => Effect.map(Clock.currentTimeMillis, (now) => use.note(id, now)))
+  Effect.flatMap(KeyUse, (use) => Effect.map(Clock.currentTimeMillis, (now) => use.record(id, now)))
 
 describe("KeyUse", () => {
   it.effect("many requests are one write per key and minute, off the request", () =>

@@ -146,7 +146,7 @@ layer(Test)("Keys", (it) => {
       const second = yield* projectKey
       yield* sql`update api_keys set expires_at = now() where id = ${second.id}`
       expect(yield* rejected(second.raw)).toBe("INVALID_API_KEY")
-      yield* keys.forget
+      yield* keys.clearCache
     })
   )
   it.effect("a key made elsewhere works at once, although it was refused a moment ago", () =>
@@ -220,7 +220,7 @@ layer(Test)("Keys", (it) => {
       const { org, project } = yield* account
       yield* keys.projectOf(org.id, project.public_id)
       yield* sql`update projects set deleted_at = now() where id = ${project.id}`
-      yield* keys.forget
+      yield* keys.clearCache
       expect((yield* Effect.flip(keys.projectOf(org.id, project.public_id)))._tag).toBe("ProjectNotFound")
     })
   )

@@ -32,7 +32,7 @@ const recording = (answer: ReadonlyArray<BucketCount> = []) =>
   }))
 
 const admitted = (limits: Context.Tag.Service<RateLimits>, times: number, at: number, limit = 300) =>
-  Array.from({ length: times }, () => limits.take("voice:1", limit, at)).filter(({ admitted }) => admitted).length
+  Array.from({ length: times }, () => limits.consume("voice:1", limit, at)).filter(({ admitted }) => admitted).length
 
 const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))
 
@@ -41,15 +41,15 @@ describe("a limit on one node", () => {
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
       expect(admitted(limits, 299, 119_000)).toBe(299)
-      expect(limits.take("voice:1", 300, 119_999)).toEqual({
+      expect(limits.consume("voice:1", 300, 119_999)).toEqual({
         admitted: true,
         limit: 300,
         remaining: 0,
         resetAt: 120,
         resetIn: 1
       })
-      expect(limits.take("voice:1", 300, 119_999).admitted).toBe(false)
-      expect(limits.take("voice:1", 300, 120_000)).toEqual({
+      expect(limits.consume("voice:1", 300, 119_999).admitted).toBe(false)
+      expect(limits.consume("voice:1", 300, 120_000)).toEqual({
         admitted: true,
         limit: 300,
         remaining: 299,
@@ -64,9 +64,9 @@ describe("a limit on one node", () => {
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
       expect(admitted(limits, 50, 1000, 10)).toBe(10)
-      expect(limits.look("voice:1", 10, 1000)).toMatchObject({ admitted: false, remaining: 0 })
+      expect(limits.peek("voice:1", 10, 1000)).toMatchObject({ admitted: false, remaining: 0 })
       expect(admitted(limits, 50, 1000, 30)).toBe(20)
-      expect(limits.look("voice:1", 10, 1000).remaining).toBe(0)
+      expect(limits.peek("voice:1", 10, 1000).remaining).toBe(0)
     })
   )
 
@@ -74,15 +74,15 @@ describe("a limit on one node", () => {
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
       expect(admitted(limits, 3, 0, 2)).toBe(2)
-      for (let i = 0; i < 5; i++) expect(limits.look("voice:2", 2, 0)).toMatchObject({ admitted: true, remaining: 2 })
-      expect(limits.take("voice:2", 2, 0).remaining).toBe(1)
+      for (let i = 0; i < 5; i++) expect(limits.peek("voice:2", 2, 0)).toMatchObject({ admitted: true, remaining: 2 })
+      expect(limits.consume("voice:2", 2, 0).remaining).toBe(1)
     })
   )
 
   it.scoped("that is null counts nothing and tells only when the window ends", () =>
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
-      expect(limits.take("voice:1", null, 61_000)).toEqual({
+      expect(limits.consume("voice:1", null, 61_000)).toEqual({
         admitted: true,
         limit: null,
         remaining: null,
@@ -97,7 +97,7 @@ describe("a limit on one node", () => {
     Effect.gen(function* () {
       const { repo, told } = yield* recording()
       const limits = yield* node(repo, 0)
-      for (let i = 0; i < 5000; i++) limits.take(`voice:${i}`, 10, 0)
+      for (let i = 0; i < 5000; i++) limits.consume(`voice:${i}`, 10, 0)
       yield* TestClock.adjust("59 seconds")
       expect(limits.size()).toBe(5000)
       yield* TestClock.adjust("1 second")
@@ -115,9 +115,9 @@ describe("a limit on several nodes", () => {
       yield* TestClock.adjust("5 seconds")
       expect(yield* Ref.get(told)).toEqual([])
       admitted(limits, 2, 5000, 10)
-      limits.take("voice:2", 10, 5000)
+      limits.consume("voice:2", 10, 5000)
       yield* TestClock.adjust("1 second")
-      expect(limits.look("voice:1", 10, 6000).remaining).toBe(4)
+      expect(limits.peek("voice:1", 10, 6000).remaining).toBe(4)
       admitted(limits, 1, 6000, 10)
       yield* TestClock.adjust("2 seconds")
       expect(yield* Ref.get(told)).toEqual([
@@ -201,8 +201,8 @@ describe("a limit on several nodes", () => {
       expect(admitted(two, 1, 0, 10)).toBe(1)
       yield* second(2)
       yield* second(4)
-      expect(one.look("voice:1", 10, 2000).remaining).toBe(3)
-      expect(two.look("voice:1", 10, 2000).remaining).toBe(3)
+      expect(one.peek("voice:1", 10, 2000).remaining).toBe(3)
+      expect(two.peek("voice:1", 10, 2000).remaining).toBe(3)
       expect(admitted(two, 9, 2000, 10)).toBe(3)
       yield* second(6)
       yield* second(8)

@@ -3,11 +3,11 @@ import type { Credits } from "@svc/api/billing/CreditsApi"
 import type { CallId } from "@svc/api/Ids"
 import type { Tier } from "@svc/api/Principal"
 import { Balance } from "@svc/auth/Balance"
-import * as BriefCache from "@svc/auth/BriefCache"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
+import * as TtlCache from "@svc/auth/TtlCache"
 import { BigDecimal, Clock, Context, Data, Effect, Layer, Option } from "effect"
-import { type CallCharge, type CallFigures, chargeOf, free } from "./CallCharge.ts"
+import { type CallCharge, type CallFigures, chargeOf, freeRates } from "./CallCharge.ts"
 import { HoldsRepo } from "./HoldsRepo.ts"
 import { LedgerRepo, type Movement } from "./LedgerRepo.ts"
 import { isAmount, toNumber, zero } from "./Money.ts"
@@ -52,7 +52,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
   {
     readonly account: (orgId: number) => Effect.Effect<Credits>
     /** The same when the tier is known. */
-    readonly standing: (org: { readonly id: number; readonly tier: Tier }) => Effect.Effect<Credits>
+    readonly creditsOf: (org: { readonly id: number; readonly tier: Tier }) => Effect.Effect<Credits>
     /** Whether writes are allowed: false is `402 INSUFFICIENT_CREDITS`. At most 1 s old. */
     readonly mayWrite: (orgId: number) => Effect.Effect<boolean>
     /** Which of these organizations have been paused since before a time. */
@@ -94,23 +94,23 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
       const limits = yield* TierLimits
       const tiers = yield* Tiers
       const sql = yield* SqlClient.SqlClient
-      const writable = BriefCache.make<boolean>({ ttl: writableFor, capacity: 10_000 })
+      const writable = TtlCache.make<boolean>({ ttl: writableFor, capacity: 10_000 })
 
       const isPaused = (tier: Tier, balance: BigDecimal.BigDecimal) =>
         tier !== "enterprise" && !BigDecimal.isPositive(balance)
 
-      const creditsOf = (tier: Tier, balance: BigDecimal.BigDecimal): Credits => ({
+      const toCredits = (tier: Tier, balance: BigDecimal.BigDecimal): Credits => ({
         balance_eur: toNumber(balance),
         tier,
         concurrent_call_limit: limits.of(tier).concurrentCalls,
         is_paused: isPaused(tier, balance)
       })
 
-      const standing = Effect.fn("Billing.standing")(function* (org: { readonly id: number; readonly tier: Tier }) {
-        return creditsOf(org.tier, yield* ledger.balance(org.id))
+      const creditsOf = Effect.fn("Billing.creditsOf")(function* (org: { readonly id: number; readonly tier: Tier }) {
+        return toCredits(org.tier, yield* ledger.balance(org.id))
       })
 
-      const account = (orgId: number) => Effect.flatMap(tiers.of(orgId), (tier) => standing({ id: orgId, tier }))
+      const account = (orgId: number) => Effect.flatMap(tiers.of(orgId), (tier) => creditsOf({ id: orgId, tier }))
 
       const mayWrite = Effect.fn("Billing.mayWrite")(function* (orgId: number) {
         const key = String(orgId)
@@ -183,7 +183,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         return yield* inTransaction(
           Effect.gen(function* () {
             const released = yield* holds.release(callId)
-            if (Option.isNone(released)) return chargeOf(free, figures)
+            if (Option.isNone(released)) return chargeOf(freeRates, figures)
             const hold = released.value
             const cost = chargeOf(
               { call: hold.rate_per_minute, recording: hold.recording_per_minute, transfer: hold.transfer_per_minute },
@@ -206,7 +206,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
 
       return {
         account,
-        standing,
+        creditsOf,
         mayWrite,
         suspendedBefore,
         add,

@@ -14,7 +14,7 @@ export interface CallFigures {
   readonly llm_discount: number
 }
 
-/** What a call costs (spec 2.6), in EUR, each with at most 4 decimals. */
+/** What a call costs (spec 2.6), in EUR, each with at limit 4 decimals. */
 export interface CallCharge {
   readonly minutes_used: BigDecimal.BigDecimal
   readonly rate_per_minute: BigDecimal.BigDecimal
@@ -30,11 +30,11 @@ export interface CallCharge {
 const longest = 30 * 86_400
 
 /** A figure that a clock or a plugin got wrong costs nothing rather than everything. */
-const within = (value: number, most: number): number => (value > 0 ? Math.min(value, most) : 0)
+const clamp = (value: number, limit: number): number => (value > 0 ? Math.min(value, limit) : 0)
 
 /** Whole seconds in minutes, to 4 decimals. */
 const minutes = (seconds: number): BigDecimal.BigDecimal =>
-  BigDecimal.make(BigInt(Math.round((Math.round(within(seconds, longest)) * 10_000) / 60)), 4)
+  BigDecimal.make(BigInt(Math.round((Math.round(clamp(seconds, longest)) * 10_000) / 60)), 4)
 
 const times = (a: BigDecimal.BigDecimal, b: BigDecimal.BigDecimal): BigDecimal.BigDecimal =>
   round4(BigDecimal.multiply(a, b))
@@ -46,10 +46,10 @@ const times = (a: BigDecimal.BigDecimal, b: BigDecimal.BigDecimal): BigDecimal.B
 export const chargeOf = (rates: RatesOfTier, figures: CallFigures): CallCharge => {
   const minutes_used = minutes(figures.seconds)
   const call_cost = times(minutes_used, rates.call)
-  const startedMinutes = Math.ceil(within(figures.recording_seconds, longest) / 60)
+  const startedMinutes = Math.ceil(clamp(figures.recording_seconds, longest) / 60)
   const recording_cost = times(BigDecimal.make(BigInt(startedMinutes), 0), rates.recording)
   const transfer_cost = times(minutes(figures.transfer_seconds), rates.transfer)
-  const share = BigDecimal.make(BigInt(Math.round(within(figures.llm_discount, 1) * 1_000_000)), 6)
+  const share = BigDecimal.make(BigInt(Math.round(clamp(figures.llm_discount, 1) * 1_000_000)), 6)
   const llm_discount = times(call_cost, share)
   return {
     minutes_used,
@@ -63,4 +63,4 @@ export const chargeOf = (rates: RatesOfTier, figures: CallFigures): CallCharge =
 }
 
 /** Of a call that holds nothing. */
-export const free: RatesOfTier = { call: zero, recording: zero, transfer: zero }
+export const freeRates: RatesOfTier = { call: zero, recording: zero, transfer: zero }

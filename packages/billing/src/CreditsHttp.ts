@@ -9,6 +9,6 @@ export const CreditsHttp: Layer.Layer<never, never, Billing | Handlers.HandlerRe
   VoiceApi,
   "credits",
   Effect.map(Billing, (billing) => ({
-    get: () => Effect.flatMap(CurrentPrincipal, ({ org }) => billing.standing(org))
+    get: () => Effect.flatMap(CurrentPrincipal, ({ org }) => billing.creditsOf(org))
   }))
 )

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { BigDecimal, ConfigProvider, Effect, FastCheck as fc } from "effect"
-import { chargeOf, free } from "../src/CallCharge.ts"
+import { chargeOf, freeRates } from "../src/CallCharge.ts"
 import { Rates } from "../src/Rates.ts"
 import { eur, figures } from "./Account.ts"
 
@@ -51,7 +51,7 @@ describe("What a call costs", () => {
   })
 
   it("is nothing at rates of nothing, and the minutes are told all the same", () => {
-    expect(numbers(chargeOf(free, figures(30, { recording_seconds: 30 })))).toMatchObject({
+    expect(numbers(chargeOf(freeRates, figures(30, { recording_seconds: 30 })))).toMatchObject({
       minutes_used: 0.5,
       total_cost: 0
     })

@@ -4,7 +4,7 @@ import { IdempotencyKeyConflict, IdempotencyKeyQuotaExceeded } from "@svc/api/Wo
 import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
 import { IdempotencyRepo, type Kept, type KeyName } from "./IdempotencyRepo.ts"
-import * as Turns from "./Turns.ts"
+import * as KeyedMutex from "./KeyedMutex.ts"
 
 /** A request that carries an idempotency key. */
 export interface KeyedRequest extends KeyName {
@@ -24,7 +24,7 @@ export interface OnceAnswered extends Kept {
 }
 
 /** How long a request waits for its twin. */
-const patience = Duration.seconds(5)
+const waitTimeout = Duration.seconds(5)
 
 const stillRunning = () =>
   new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
@@ -67,7 +67,7 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
         const { idempotencyKeysPerDay } = yield* WorkspaceLimits
         const sql = yield* SqlClient.SqlClient
 
-        const turns = Turns.make()
+        const mutex = KeyedMutex.make()
 
         const claimed = <E>({ asked, ...name }: KeyedRequest, work: Effect.Effect<Kept, E>, left: number) =>
           Effect.gen(function* () {
@@ -91,7 +91,7 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
         return {
           // Twins on this node wait here, and hold no connection of the database; those on others wait in it.
           once: (request, work) =>
-            turns.run(`${request.key_id} ${request.key}`, { patience, late: stillRunning }, (left) =>
+            mutex.run(`${request.key_id} ${request.key}`, { timeout: waitTimeout, onTimeout: stillRunning }, (left) =>
               claimed(request, work, left)
             )
         }

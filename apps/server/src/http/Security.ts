@@ -119,7 +119,7 @@ export class Security extends Context.Tag("@svc/server/Security")<
         /** What comes after it is known who asks for what. */
         const admit = (principal: Principal, { creditsExempt }: Access, method: string, now: number) => {
           const { id, tier } = principal.org
-          const allowance = rates.take(`voice:${id}`, limits.of(tier).requestsPerMinute, now)
+          const allowance = rates.consume(`voice:${id}`, limits.of(tier).requestsPerMinute, now)
           const headers = headersOf(principal, allowance)
           if (!allowance.admitted) {
             return Effect.succeed(refused(new RateLimitExceeded({ retryAfter: allowance.resetIn }), headers))
@@ -147,14 +147,14 @@ export class Security extends Context.Tag("@svc/server/Security")<
                 : keys.authenticate(key.right)
               return Effect.matchEffect(holder, {
                 onFailure: (error) => {
-                  if (error._tag === "InvalidApiKey") failures.note(network, clock.unsafeCurrentTimeMillis())
+                  if (error._tag === "InvalidApiKey") failures.record(network, clock.unsafeCurrentTimeMillis())
                   return Effect.succeed(refused(error))
                 },
                 onSuccess: (known) =>
                   Effect.matchCauseEffect(withProject(known, access, headers), {
                     onFailure: (cause) => {
                       const { requestsPerMinute } = limits.of(known.org.tier)
-                      const allowance = rates.look(`voice:${known.org.id}`, requestsPerMinute, now)
+                      const allowance = rates.peek(`voice:${known.org.id}`, requestsPerMinute, now)
                       return Effect.succeed({ outcome: Exit.failCause(cause), headers: headersOf(known, allowance) })
                     },
                     onSuccess: (principal) => admit(principal, access, method, clock.unsafeCurrentTimeMillis())

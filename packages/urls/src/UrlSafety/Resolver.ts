@@ -1,12 +1,12 @@
 import { lookup } from "node:dns"
 import { Context, Layer } from "effect"
-import { type Ask, LookupLine } from "./LookupLine.ts"
+import { type Ask, LookupQueue } from "./LookupQueue.ts"
 
 /**
  * Names that are looked up at once. Each holds one of the process's four I/O threads for as long as a name server keeps
  * it waiting, and a customer's may do so on purpose: the other two are for files and for our own connections.
  */
-const atOnce = 2
+const concurrency = 2
 
 /** Turns a host name into all its addresses. In the shape of a callback because connections ask it synchronously. */
 export class Resolver extends Context.Tag("@svc/urls/Resolver")<Resolver, { readonly resolve: Ask }>() {
@@ -16,7 +16,7 @@ export class Resolver extends Context.Tag("@svc/urls/Resolver")<Resolver, { read
       lookup(hostname, { all: true, verbatim: true }, (error, addresses) =>
         done(error, error === null ? addresses : [])
       )
-    const line = new LookupLine(ask, atOnce)
-    return { resolve: (hostname, done) => line.resolve(hostname, done) }
+    const queue = new LookupQueue(ask, concurrency)
+    return { resolve: (hostname, done) => queue.resolve(hostname, done) }
   })
 }

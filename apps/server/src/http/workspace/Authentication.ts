@@ -23,7 +23,7 @@ export const authentication: Effect.Effect<Middleware, never, Keys | AuthFailure
       const key = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? ""
       return keys.authenticateWorkspace(key).pipe(
         Effect.mapError(() => {
-          failures.note(network, now)
+          failures.record(network, now)
           return new InvalidApiKey()
         }),
         Effect.flatMap((principal) => next({ ...request, principal }))

@@ -12,10 +12,10 @@ export const requestRate: Effect.Effect<Middleware, never, RateLimits | Workspac
     Effect.flatMap(Effect.zip(principalOf(request), Clock.currentTimeMillis), ([{ key_id, org }, now]) => {
       const ofOrg = `workspace:${org.id}`
       const ofKey = `workspace-key:${key_id}`
-      const first = rates.look(ofOrg, orgPerMinute, now)
-      const allowance = first.admitted ? rates.take(ofKey, keyPerMinute, now) : first
+      const first = rates.peek(ofOrg, orgPerMinute, now)
+      const allowance = first.admitted ? rates.consume(ofKey, keyPerMinute, now) : first
       if (!allowance.admitted) return Effect.fail(new RateLimited({ retryAfter: allowance.resetIn }))
-      rates.take(ofOrg, orgPerMinute, now)
+      rates.consume(ofOrg, orgPerMinute, now)
       return next(request)
     })
 })

@@ -10,8 +10,8 @@ import { KeysRepo } from "./KeysRepo.ts"
 export const parseKeyId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)
 
 /** The keys of organizations, projects and workspaces as those who own them manage them (spec 4.1, decisions §2.11, §2.12). */
-export class KeyRegister extends Context.Tag("@svc/auth/KeyRegister")<
-  KeyRegister,
+export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
+  KeyManagement,
   {
     /** Newest first. Revoked keys of projects and workspaces stay in the list, those of organizations do not. */
     readonly list: (
@@ -31,14 +31,14 @@ export class KeyRegister extends Context.Tag("@svc/auth/KeyRegister")<
     ) => Effect.Effect<void, ApiKeyNotFound | CannotRevokeCurrentKey>
   }
 >() {
-  static readonly layer: Layer.Layer<KeyRegister, never, Keys | KeysRepo> = Layer.effect(
-    KeyRegister,
+  static readonly layer: Layer.Layer<KeyManagement, never, Keys | KeysRepo> = Layer.effect(
+    KeyManagement,
     Effect.gen(function* () {
       const keys = yield* Keys
       const repo = yield* KeysRepo
       return {
         list: (holder, page) => repo.page(holder, { ...page, revoked: holder.kind !== "org" }),
-        create: Effect.fn("KeyRegister.create")(function* (owner, name) {
+        create: Effect.fn("KeyManagement.create")(function* (owner, name) {
           if (owner.kind === "workspace" && owner.expires_at) {
             const now = yield* Clock.currentTimeMillis
             if (owner.expires_at.getTime() <= now) {
@@ -47,7 +47,7 @@ export class KeyRegister extends Context.Tag("@svc/auth/KeyRegister")<
           }
           return yield* keys.issue(owner, { name })
         }),
-        revoke: Effect.fn("KeyRegister.revoke")(function* (holder, id, current) {
+        revoke: Effect.fn("KeyManagement.revoke")(function* (holder, id, current) {
           const keyId = parseKeyId(id)
           if (keyId === undefined) return yield* new ApiKeyNotFound()
           if (keyId === current) return yield* new CannotRevokeCurrentKey()

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
-import { type Answer, LookupLine } from "../src/UrlSafety/LookupLine.ts"
+import { type Answer, LookupQueue } from "../src/UrlSafety/LookupQueue.ts"
 
 /** A line in front of a resolver that answers when the test says so. */
 const lineOf = (atOnce: number) => {
   const asked: Array<string> = []
   const open = new Map<string, Answer>()
-  const line = new LookupLine((hostname, done) => {
+  const line = new LookupQueue((hostname, done) => {
     asked.push(hostname)
     open.set(hostname, done)
   }, atOnce)
@@ -59,7 +59,7 @@ describe("The line in front of the resolver", () => {
   })
   it("takes an answer that comes at once, and one who asks again from within it", () => {
     const asked: Array<string> = []
-    const line = new LookupLine((hostname, done) => {
+    const line = new LookupQueue((hostname, done) => {
       asked.push(hostname)
       done(null, [])
     }, 1)

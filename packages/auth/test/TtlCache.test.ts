@@ -1,22 +1,22 @@
 import { describe, expect, it } from "@effect/vitest"
-import * as BriefCache from "../src/BriefCache.ts"
+import * as TtlCache from "../src/TtlCache.ts"
 
-describe("BriefCache", () => {
+describe("TtlCache", () => {
   it("answers until the time is over", () => {
-    const cache = BriefCache.make<string>({ ttl: 10, capacity: 9 })
+    const cache = TtlCache.make<string>({ ttl: 10, capacity: 9 })
     cache.set("a", "x", 100, cache.epoch())
     expect(cache.get("a", 109)).toBe("x")
     expect(cache.get("a", 110)).toBeUndefined()
   })
   it("does not keep what was being read when it was cleared", () => {
-    const cache = BriefCache.make<string>({ ttl: 10, capacity: 9 })
+    const cache = TtlCache.make<string>({ ttl: 10, capacity: 9 })
     const epoch = cache.epoch()
     cache.clear()
     cache.set("a", "stale", 100, epoch)
     expect(cache.get("a", 100)).toBeUndefined()
   })
   it("forgets the oldest above its capacity", () => {
-    const cache = BriefCache.make<number>({ ttl: 10, capacity: 2 })
+    const cache = TtlCache.make<number>({ ttl: 10, capacity: 2 })
     for (const [index, key] of ["a", "b", "c"].entries()) cache.set(key, index, 0, cache.epoch())
     expect([cache.get("a", 0), cache.get("b", 0), cache.get("c", 0)]).toEqual([undefined, 1, 2])
   })

@@ -1,8 +1,8 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Clock, Duration, Effect, Exit, Layer, Redacted, TestClock } from "effect"
+import { KeyManagement } from "../src/KeyManagement.ts"
 import type { KeyHolder } from "../src/KeyOwner.ts"
-import { KeyRegister } from "../src/KeyRegister.ts"
 import { Keys } from "../src/Keys.ts"
 import { account, Services, Test } from "./Account.ts"
 
@@ -28,33 +28,33 @@ const enter = (raw: string) =>
 /** At this time (ms), for what is done inside. */
 const at = (now: number) => Effect.withClock(Object.assign(Clock.make(), { currentTimeMillis: Effect.succeed(now) }))
 
-layer(Test)("KeyRegister", (it) => {
+layer(Test)("KeyManagement", (it) => {
   it.effect("keys are listed where they belong, newest first, without their secret", () =>
     Effect.gen(function* () {
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const { org, project, workspace } = yield* owners
       for (const owner of [org, project, workspace]) {
-        const first = yield* register.create(owner, "first")
-        yield* register.create(owner, "second")
-        const rows = yield* register.list(owner, all)
+        const first = yield* management.create(owner, "first")
+        yield* management.create(owner, "second")
+        const rows = yield* management.list(owner, all)
         expect(rows.map(({ name }) => name)).toEqual(["second", "first"])
         expect(JSON.stringify(rows)).not.toContain(Redacted.value(first.key).slice(-20))
         expect(rows[1]).toMatchObject({ id: first.id, kind: owner.kind, key_hint: first.key_hint, last_used_at: null })
-        expect(yield* register.list(owner, { limit: 1, offset: 1 })).toHaveLength(1)
-        expect(yield* register.list(owner, { limit: 1, offset: 2 })).toEqual([])
+        expect(yield* management.list(owner, { limit: 1, offset: 1 })).toHaveLength(1)
+        expect(yield* management.list(owner, { limit: 1, offset: 2 })).toEqual([])
       }
     })
   )
 
   it.effect("a revoked key of a project or workspace stays in the list, one of an organization does not", () =>
     Effect.gen(function* () {
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const { org, project, workspace } = yield* owners
       const lengths: Array<number> = []
       for (const owner of [org, project, workspace]) {
-        const { id } = yield* register.create(owner, "key")
-        yield* register.revoke(owner, String(id), null)
-        const rows = yield* register.list(owner, all)
+        const { id } = yield* management.create(owner, "key")
+        yield* management.revoke(owner, String(id), null)
+        const rows = yield* management.list(owner, all)
         expect(rows.every((row) => row.revoked_at !== null)).toBe(true)
         lengths.push(rows.length)
       }
@@ -64,15 +64,15 @@ layer(Test)("KeyRegister", (it) => {
 
   it.scoped("a key in use fails as soon as it is revoked here, within 2 s elsewhere", () =>
     Effect.gen(function* () {
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const { org, project, workspace } = yield* owners
       const other = yield* Layer.build(Layer.fresh(Services))
       for (const owner of [org, project, workspace]) {
-        const { id, key } = yield* register.create(owner, "key")
+        const { id, key } = yield* management.create(owner, "key")
         const raw = Redacted.value(key)
         yield* enter(raw)
         yield* Effect.provide(enter(raw), other)
-        yield* register.revoke(owner, String(id), null)
+        yield* management.revoke(owner, String(id), null)
         expect((yield* Effect.flip(enter(raw))).code).toBe("INVALID_API_KEY")
         yield* TestClock.adjust(Duration.seconds(2))
         expect((yield* Effect.flip(Effect.provide(enter(raw), other))).code).toBe("INVALID_API_KEY")
@@ -82,9 +82,9 @@ layer(Test)("KeyRegister", (it) => {
 
   it.effect("while a key is used without a pause, nothing gets in after its revocation has answered", () =>
     Effect.gen(function* () {
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const { project } = yield* owners
-      const { id, key } = yield* register.create(project, "key")
+      const { id, key } = yield* management.create(project, "key")
       const raw = Redacted.value(key)
       let revoked = false
       const use = Effect.gen(function* () {
@@ -95,7 +95,7 @@ layer(Test)("KeyRegister", (it) => {
           yield* TestClock.adjust("100 millis")
         }
       })
-      const revoke = Effect.tap(register.revoke(project, String(id), null), () =>
+      const revoke = Effect.tap(management.revoke(project, String(id), null), () =>
         Effect.sync(() => {
           revoked = true
         })
@@ -107,10 +107,10 @@ layer(Test)("KeyRegister", (it) => {
 
   it.effect("a key that others hold, of another kind, or of no such id is not found and stays", () =>
     Effect.gen(function* () {
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const mine = yield* owners
       const other = yield* owners
-      const { id, key } = yield* register.create(mine.project, "key")
+      const { id, key } = yield* management.create(mine.project, "key")
       const holders: ReadonlyArray<KeyHolder> = [
         other.project,
         other.org,
@@ -120,10 +120,10 @@ layer(Test)("KeyRegister", (it) => {
         { ...mine.project, org_id: other.org.org_id }
       ]
       for (const holder of holders) {
-        expect((yield* Effect.flip(register.revoke(holder, String(id), null))).code).toBe("API_KEY_NOT_FOUND")
+        expect((yield* Effect.flip(management.revoke(holder, String(id), null))).code).toBe("API_KEY_NOT_FOUND")
       }
       for (const wrong of ["", "0", "-1", "1.5", "1e3", "abc", "\u0000", "9".repeat(30), ` ${id}`, String(id + 1000)]) {
-        expect((yield* Effect.flip(register.revoke(mine.project, wrong, null))).code).toBe("API_KEY_NOT_FOUND")
+        expect((yield* Effect.flip(management.revoke(mine.project, wrong, null))).code).toBe("API_KEY_NOT_FOUND")
       }
       yield* enter(Redacted.value(key))
     })
@@ -131,12 +131,12 @@ layer(Test)("KeyRegister", (it) => {
 
   it.effect("a key does not revoke itself; of several revocations at once one succeeds", () =>
     Effect.gen(function* () {
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const { org } = yield* owners
-      const { id, key } = yield* register.create(org, "key")
-      expect((yield* Effect.flip(register.revoke(org, String(id), id))).code).toBe("CANNOT_REVOKE_CURRENT_KEY")
+      const { id, key } = yield* management.create(org, "key")
+      expect((yield* Effect.flip(management.revoke(org, String(id), id))).code).toBe("CANNOT_REVOKE_CURRENT_KEY")
       yield* enter(Redacted.value(key))
-      const attempts = Array.from({ length: 4 }, () => Effect.exit(register.revoke(org, String(id), null)))
+      const attempts = Array.from({ length: 4 }, () => Effect.exit(management.revoke(org, String(id), null)))
       const exits = yield* Effect.all(attempts, { concurrency: "unbounded" })
       expect(exits.filter(Exit.isSuccess)).toHaveLength(1)
     })
@@ -145,16 +145,16 @@ layer(Test)("KeyRegister", (it) => {
   it.effect("a workspace key tells its scopes and organization, and is no key of the voice API", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const { of, org, workspace } = yield* owners
-      const { id, key } = yield* register.create(workspace, "key")
+      const { id, key } = yield* management.create(workspace, "key")
       expect(yield* keys.authenticateWorkspace(Redacted.value(key))).toEqual({
         kind: "workspace",
         key_id: id,
         scopes: [read],
         org: { id: of.id, public_id: of.public_id, tier: "growth" }
       })
-      const voice = Redacted.value((yield* register.create(org, "key")).key)
+      const voice = Redacted.value((yield* management.create(org, "key")).key)
       const hex = "ab".repeat(24)
       for (const raw of [
         voice,
@@ -170,21 +170,23 @@ layer(Test)("KeyRegister", (it) => {
 
   it.effect("a workspace key fails from the moment it expires, to the millisecond", () =>
     Effect.gen(function* () {
-      const register = yield* KeyRegister
+      const management = yield* KeyManagement
       const sql = yield* SqlClient.SqlClient
       const { workspace } = yield* owners
       // The database goes by the real time, so the keys must.
       const [row] = yield* sql<{ now: Date }>`select now() as now`
       const start = row?.now.getTime() ?? 0
-      const { key } = yield* register.create({ ...workspace, expires_at: new Date(start + 600_000) }, "key")
+      const { key } = yield* management.create({ ...workspace, expires_at: new Date(start + 600_000) }, "key")
       const raw = Redacted.value(key)
       // Held in memory at the last moment, and still refused at the next.
       yield* at(start + 599_999)(enter(raw))
       expect((yield* Effect.flip(at(start + 600_000)(enter(raw)))).code).toBe("INVALID_API_KEY")
       yield* sql`update api_keys set expires_at = now() where key_hint = ${`...${raw.slice(-8)}`}`
-      yield* Effect.flatMap(Keys, (keys) => keys.forget)
+      yield* Effect.flatMap(Keys, (keys) => keys.clearCache)
       expect((yield* Effect.flip(at(start)(enter(raw)))).code).toBe("INVALID_API_KEY")
-      const late = yield* Effect.flip(at(start)(register.create({ ...workspace, expires_at: new Date(start) }, "key")))
+      const late = yield* Effect.flip(
+        at(start)(management.create({ ...workspace, expires_at: new Date(start) }, "key"))
+      )
       expect([late.code, late.details]).toEqual([
         "VALIDATION_ERROR",
         { expires_at: "expires_at must be in the future" }

@@ -2,7 +2,7 @@
  * A small in-memory map whose entries live for a moment, for look-ups on the path of every request. It never serves
  * what was read before the last `clear`: a look-up that was under way when the data changed must not store its answer.
  */
-export interface BriefCache<A> {
+export interface TtlCache<A> {
   readonly get: (key: string, now: number) => A | undefined
   /** To be taken before the look-up starts, and given to `set` with its answer. */
   readonly epoch: () => number
@@ -11,7 +11,7 @@ export interface BriefCache<A> {
 }
 
 /** `ttl` in ms of the clock that `now` comes from. Above `capacity` entries the oldest goes. */
-export const make = <A>(options: { readonly ttl: number; readonly capacity: number }): BriefCache<A> => {
+export const make = <A>(options: { readonly ttl: number; readonly capacity: number }): TtlCache<A> => {
   const entries = new Map<string, { readonly value: A; readonly until: number }>()
   let epoch = 0
   return {
