@@ -536,7 +536,7 @@ describe("Citations", () => {
 
   it("allows public documents, and words that only look similar", () => {
     const code = [
-      "// RFC 3261, 12.2.1; see RFC 4733",
+      `// RFC 3261 ${sign}12.2.1; see RFC 4733`,
       "// The OpenAPI specification 3.1, in 3 decisions of 4.2 ms",
       "const specs = [1, 2]"
     ].join("\n")

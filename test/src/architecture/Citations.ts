@@ -13,7 +13,7 @@ const outside = [
   /\bspecs? §? ?\d+(?:\.\d+)*[a-z]?/i,
   /\b(?:spec|specification|decisions?|architecture|performance|style)(?:\.md)? ?§/i,
   /\bdecisions? \d+\.\d+/i,
-  /§ ?\d/,
+  /(?<!\bRFC \d{3,5},? )§ ?\d/,
   /\bthe spec\b/i
 ]
 
