@@ -570,6 +570,16 @@ describe("Citations", () => {
     ])
   })
 
+  it("checks that files and folders named in documents exist", () => {
+    const files = { "packages/auth/src/Keys.ts": "" }
+    const names = ["packages/auth/src/Keys.ts", "packages/auth/src", "packages/auth/src/<name>.ts", "packages/gone"]
+    expect(of({ ...files, "docs/guide.md": names.map((name) => `\`${name}\``).join(" ") })).toEqual([])
+    expect(of({ ...files, "docs/guide.md": "`packages/auth/src/Gone.ts` `packages/auth/gone`" })).toEqual([
+      "docs/guide.md:1 [citations] packages/auth/gone does not exist",
+      "docs/guide.md:1 [citations] packages/auth/src/Gone.ts does not exist"
+    ])
+  })
+
   it("ignores code blocks in documents", () => {
     expect(of({ "docs/guide.md": "```sh\ncat docs/gone.md\n```\n" })).toEqual([])
   })

@@ -23,6 +23,14 @@ const citedPage = /(?<![\w/.-])(docs\/[\w/-]+\.md)(?:#([\w-]+)|, "([^"]+)")?/g
 /** A relative link in Markdown to a page or a source file, with an optional heading. */
 const link = /\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)/g
 
+/** A file or folder of the repository as documents name it, below a package. */
+const namedPath = /`((?:packages|apps|plugins)\/[\w-]+\/[\w./-]+|(?:simulator|test)\/[\w./-]+)`/g
+
+const isThere = (tree: SourceTree, path: string): boolean =>
+  /\.\w+$/.test(path)
+    ? tree.has(path) || !/\.(tsx?|mjs|md)$/.test(path)
+    : [...tree.keys()].some((key) => key.startsWith(`${path.replace(/\/$/, "")}/`))
+
 /** The text of the file `path` without the code blocks of Markdown, line by line: what is in them is not a citation. */
 const linesOf = (path: string, text: string): ReadonlyArray<string> => {
   if (!path.endsWith(".md")) return text.split("\n")
@@ -67,9 +75,12 @@ const complaintsOf = (tree: SourceTree, file: string, line: string): ReadonlyArr
         return /\.(md|tsx?|mjs)$/.test(target) ? missing(tree, target, anchor) : undefined
       })
     : []
+  const named = file.endsWith(".md")
+    ? [...line.matchAll(namedPath)].map(([, path = ""]) => (isThere(tree, path) ? undefined : `${path} does not exist`))
+    : []
   return [
     ...(found === undefined ? [] : [`"${found}" cites a document outside the repository`]),
-    ...[...cited, ...linked].filter((message) => message !== undefined)
+    ...[...cited, ...linked, ...named].filter((message) => message !== undefined)
   ]
 }
 
