@@ -1,10 +1,10 @@
 import type { AudioFormat } from "@svc/providers/Audio"
 import { alawToPcm, mulawToPcm, pcmToAlaw, pcmToMulaw } from "@svc/providers/G711"
 
-/** Between a leg's bytes and PCM16; chosen once per call. */
+/** Converts between a leg's bytes and PCM16; chosen once per call. */
 export interface Codec {
   readonly bytesPerSample: 1 | 2
-  /** The byte that is silence. */
+  /** The byte for silence. */
   readonly silence: number
   readonly decode: (bytes: Uint8Array, byteOffset: number, samples: number, out: Int16Array, outOffset: number) => void
   readonly encode: (pcm: Int16Array, offset: number, samples: number, out: Uint8Array, byteOffset: number) => void

@@ -1,17 +1,17 @@
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 
 /**
- * The built-in voice activity detector: energy over a floor that follows the noise. Speech begins after 3 loud frames
- * (60 ms) and ends after 8 quiet ones (160 ms).
+ * The built-in voice activity detector: energy above a floor that follows the noise. Speech starts after 3 loud frames (60 ms)
+ * and ends after 8 quiet ones (160 ms).
  */
 const loudFrames = 3
 const quietFrames = 8
 const frameMs = 20
-/** Mean square of a level below which nothing is speech: about -44 dB of full scale. */
+/** Mean square below which a frame is not speech: about -44 dB of full scale. */
 const minimum = 200 * 200
-/** Speech is this much (in power) over the noise. */
+/** How far speech is above the noise, as a ratio of power. */
 const ratio = 8
-/** How fast the floor follows: in quiet frames, and in loud ones, so that a steady hiss stops being speech after some 5 s. */
+/** How fast the floor follows quiet frames, and loud ones: steady noise stops being speech after about 5 s. */
 const followQuiet = 0.05
 const followLoud = 0.0005
 

@@ -1,26 +1,26 @@
 /**
- * Encoded audio on its way out: a ring of bytes, and which utterance each byte belongs to. Positions count bytes since
- * the call's start. Plain code: written by synthesis, read once per 20 ms by {@link CallMedia}.
+ * Encoded audio on its way to the leg: a ring of bytes, and the utterance that each byte belongs to. Positions count bytes
+ * since the start of the call. Written by text-to-speech, read once per 20 ms.
  */
 
 interface Segment {
   readonly id: string
   readonly text: string
   readonly start: number
-  /** Position after its last byte, or -1 while it is being synthesized. */
+  /** Position after its last byte; -1 while it is being synthesized. */
   end: number
   started: boolean
-  /** Pairs of position and characters spoken until there. */
+  /** Pairs of a position and the characters spoken until there. */
   readonly aligned: Array<number>
 }
 
-/** What happened to utterances while frames were read. */
+/** Gets the progress of utterances. */
 export interface PlayoutListener {
   readonly onStarted: (id: string) => void
   readonly onPlayed: (id: string) => void
 }
 
-/** Characters a second, for voices that do not align their text. */
+/** Characters per second, for text-to-speech without alignment. */
 const charactersPerSecond = 15
 
 export class Playout {
@@ -54,12 +54,12 @@ export class Playout {
     return this.used > 0
   }
 
-  /** Whether a writer should wait: more than a second is on its way. */
+  /** Whether a writer should wait: more than a second is buffered. */
   get full(): boolean {
     return this.used > this.ring.length / 2
   }
 
-  /** Calls back once less than half a second is on its way, or all was cleared. */
+  /** Calls back once less than half a second is buffered, or after `clear`. */
   onDrained(callback: () => void): () => void {
     this.waiting.push(callback)
     return () => {
@@ -71,12 +71,12 @@ export class Playout {
     this.segments.push({ id, text, start: this.written, end: -1, started: false, aligned: [] })
   }
 
-  /** The audio written so far, and `ahead` bytes that wait to be, speaks the first `characters` of the current text. */
+  /** The audio written so far and `ahead` bytes that are still to be written speak the first `characters` of the current text. */
   align(characters: number, ahead: number): void {
     this.segments.at(-1)?.aligned.push(this.written + ahead, characters)
   }
 
-  /** The current utterance is complete. Returns whether it had any audio. */
+  /** Ends the current utterance. Returns whether it had any audio. */
   end(): boolean {
     const segment = this.segments.at(-1)
     if (segment === undefined) return false
@@ -99,12 +99,12 @@ export class Playout {
     this.used += count
   }
 
-  /** Takes the next frame; false when there is none. The last, short frame of an utterance is filled up with silence. */
+  /** Reads the next frame; false when there is none. The last, short frame of an utterance is padded with silence. */
   read(frame: Uint8Array): boolean {
     const count = Math.min(frame.length, this.used)
     if (count < frame.length) {
       const last = this.segments.at(-1)
-      // The rest of the frame is still being synthesized; an utterance that has given nothing yet is not waited for.
+      // The rest of the frame is still being synthesized. An utterance without audio so far is not waited for.
       const growing = last !== undefined && last.end === -1 && last.start < this.written
       if (count === 0 || growing) return false
       frame.fill(this.silence, count)
@@ -126,7 +126,7 @@ export class Playout {
     for (const wake of waiting) wake()
   }
 
-  /** Tells the listener what the frames sent so far began and completed. Called after the frame has left. */
+  /** Reports utterances that the sent frames started or completed. Called after a frame was sent. */
   progress(): void {
     for (;;) {
       const segment = this.segments[0]
@@ -135,14 +135,14 @@ export class Playout {
         segment.started = true
         this.listener.onStarted(segment.id)
       }
-      // The listener may have cleared everything.
+      // The listener may have called `clear`.
       if (this.segments[0] !== segment || segment.end === -1 || this.sent < segment.end) return
       this.segments.shift()
       this.listener.onPlayed(segment.id)
     }
   }
 
-  /** Drops all audio that was not sent. Returns what had been played of each utterance that was not over. */
+  /** Drops all audio that was not sent. Returns what had been played of each unfinished utterance. */
   clear(): ReadonlyArray<{ readonly id: string; readonly played: string }> {
     const cuts = this.segments.map((segment) => ({ id: segment.id, played: this.playedText(segment) }))
     this.head = 0
@@ -163,7 +163,7 @@ export class Playout {
     const played = this.sent - start
     const share =
       end === -1 ? (played / this.bytesPerSecond) * charactersPerSecond : (played / (end - start)) * text.length
-    // An estimate is only good to the word.
+    // An estimate is only accurate to the word.
     const estimate = text.slice(0, Math.floor(share))
     return share >= text.length ? text : estimate.slice(0, Math.max(0, estimate.lastIndexOf(" ")))
   }

@@ -7,23 +7,23 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
 import { Settlement } from "../record/Settlement.ts"
 
-/** A call that reached one of our numbers. */
+/** An inbound call to one of our numbers. */
 export interface ArrivedCall {
   readonly telephony: Pick<Context.Tag.Service<Telephony>, "id">
   readonly incoming: IncomingCall
-  /** The lease under which it lives here. */
+  /** The lease of this node, under which the call is live. */
   readonly node_id: string
   readonly org_id: number
   readonly project_id: number
-  /** Null when the number has none, or none that is there any more. */
+  /** Null when the number has no agent, or a deleted one. */
   readonly agent: CallAgent | null
 }
 
-/** A call that an agent is to place. */
+/** An outbound call. */
 export interface OutboundCall {
   readonly agent: CallAgent
   readonly org_id: number
-  /** The plugin's id. */
+  /** The id of the telephony provider. */
   readonly telephony: string
   readonly node_id: string
   readonly from: string
@@ -33,22 +33,22 @@ export interface OutboundCall {
 
 export type Refusal = "no-agent" | "paused" | "full"
 
-const why = {
+const rejections = {
   "no-agent": { cause: "unavailable", reason: "the number has no agent" },
   paused: { cause: "unavailable", reason: "the account has no credits" },
   full: { cause: "busy", reason: "as many calls as the account may have are live" }
 } as const
 
 /**
- * Decides whether a call is taken, and writes its record (spec 3.1, decisions §4.1). A call that is not is refused before
- * it rings: no agent, no credits, or no slot.
+ * Decides whether a call is taken, and writes its record. A call without agent, credits or slot is rejected before it rings.
+ * See docs/reference/calls.md.
  */
 export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")<
   CallAdmission,
   {
-    /** The record of a call that rings now; undefined when it was refused, and is over. */
+    /** Returns the record of a call that rings now; undefined when the call was rejected. */
     readonly admit: (call: ArrivedCall) => Effect.Effect<CallOwner | undefined>
-    /** The record of a call that is about to be placed; or why it may not be, and then nothing is written. */
+    /** Returns the record of an outbound call before it is dialled; or why it is refused, and then writes nothing. */
     readonly admitOutbound: (call: OutboundCall) => Effect.Effect<CallOwner | Refusal>
   }
 >() {
@@ -67,7 +67,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
 
       const record = ({ incoming, node_id, org_id, project_id, telephony, ...call }: ArrivedCall) =>
         Effect.gen(function* () {
-          // Deleted since it was looked up, it answers no more. Else its deletion waits, and then sees this call.
+          // An agent deleted since it was read does not answer. Otherwise its deletion waits and then sees this call.
           const agent = call.agent !== null && (yield* agents.pin(call.agent.id)) ? call.agent : null
           const public_id = yield* newCallId
           const admission =
@@ -91,13 +91,13 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             recording_enabled: false,
             id: yield* repo.insert({ ...row, telephony: telephony.id })
           }
-          if (admission === "admitted") return { owner, refused: undefined }
+          if (admission === "admitted") return { owner, rejected: undefined }
           yield* settlement.settleWithout(
             owner,
             { status: "rejected", disposition: "rejected", ended_reason: null },
             owner.started_at
           )
-          return { owner, refused: why[admission] }
+          return { owner, rejected: rejections[admission] }
         })
 
       const recordOutbound = ({ agent, from, metadata, node_id, org_id, telephony, to }: OutboundCall) =>
@@ -126,10 +126,10 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
           Effect.orDie(sql.withTransaction(recordOutbound(call)))
         ),
         admit: Effect.fn("CallAdmission.admit")(function* (call) {
-          // One transaction: a slot without a record would never be given back, a rejected call never end.
-          const { owner, refused } = yield* Effect.orDie(sql.withTransaction(record(call)))
-          if (refused === undefined) return owner
-          call.incoming.reject(refused.cause, refused.reason)
+          // One transaction: a slot without a record would never be released, and a rejected call would never end.
+          const { owner, rejected } = yield* Effect.orDie(sql.withTransaction(record(call)))
+          if (rejected === undefined) return owner
+          call.incoming.reject(rejected.cause, rejected.reason)
           return undefined
         })
       }

@@ -4,26 +4,26 @@ import { type AudioFormat, frameBytes, frameSamples } from "@svc/providers/Audio
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 
-/** Frames for which a detector may linger on speech that the recognizer knows to be over: 300 ms. */
+/** Frames for which a detector may still report speech that speech-to-text knows to be over: 300 ms. */
 const lingerFrames = 15
 
 /** Called synchronously from the media path. */
 export interface MediaListener {
   /** One 20 ms frame of the caller; valid only during the call. */
   readonly onFrame: (frame: Int16Array) => void
-  /** The caller began or ceased to speak, `late` milliseconds ago. */
+  /** The caller started or stopped speaking `late` milliseconds ago. */
   readonly onVoice: (on: boolean, late: number) => void
   readonly onStarted: (id: string) => void
   readonly onPlayed: (id: string) => void
 }
 
-/** Takes down what passes, in the leg's format; the arrays are valid only during the call. */
+/** Gets a copy of all audio, in the leg's format; the arrays are valid only during the call. */
 export interface MediaTap {
   readonly heard: (bytes: Uint8Array) => void
   readonly said: (frame: Uint8Array) => void
 }
 
-/** The audio of one call, both ways. No Effect, no queue: frames pass through in plain code. */
+/** The audio of one call in both directions, without Effect or queues. */
 export class CallMedia implements FrameSource {
   private readonly codec: Codec
   private readonly playout: Playout
@@ -31,10 +31,10 @@ export class CallMedia implements FrameSource {
   private readonly heard: Int16Array
   private heardCount = 0
   private voice = false
-  /** Frames in which the detector's "speech" still means what is over already. */
+  /** Frames in which the detector's speech still means the finished turn. */
   private lingering = 0
   private stopped = false
-  /** PCM that did not fit: a writer that does not wait. */
+  /** PCM that did not fit into the playout buffer, because the provider does not wait. */
   private overflow: Array<Int16Array> = []
   private readonly wheel: FrameWheel
   private readonly now: () => number
@@ -66,12 +66,12 @@ export class CallMedia implements FrameSource {
     })
   }
 
-  /** From now on, all that passes is taken down as well. */
+  /** From now on, all audio is copied to `tap`. */
   record(tap: MediaTap): void {
     this.tap = tap
   }
 
-  /** Audio of the caller, any number of bytes. */
+  /** Takes audio of the caller, any number of bytes. */
   receive(bytes: Uint8Array): void {
     if (this.stopped) return
     this.tap?.heard(bytes)
@@ -90,7 +90,7 @@ export class CallMedia implements FrameSource {
     }
   }
 
-  /** The recognizer says that the caller has finished; a line that goes silent without frames would not tell. */
+  /** Speech-to-text reports the end of a turn; a leg that sends no frames during silence would not show it. */
   quiet(): void {
     this.lingering = lingerFrames
     this.setVoice(false)
@@ -121,18 +121,18 @@ export class CallMedia implements FrameSource {
     this.playout.align(characters, waiting * this.codec.bytesPerSample)
   }
 
-  /** The utterance is complete. Returns whether it had any audio. */
+  /** Ends the current utterance. Returns whether it had any audio. */
   end(): boolean {
     this.spill()
     const spoken = this.playout.end()
     if (!spoken || this.stopped) return spoken
     if (this.playout.pending) this.wheel.join(this, this.now())
-    // A slow synthesis ends when all of it has left already.
+    // A slow synthesis ends after its last frame was sent.
     else this.playout.progress()
     return spoken
   }
 
-  /** Takes samples of the current utterance. False: taken, but wait for `onDrained` before writing more. */
+  /** Takes samples of the current utterance. False: wait for `onDrained` before writing more. */
   write(pcm: Int16Array): boolean {
     if (this.stopped) return true
     if (this.overflow.length > 0) this.overflow.push(pcm.slice())
@@ -157,7 +157,7 @@ export class CallMedia implements FrameSource {
     }
   }
 
-  /** Whether audio is on its way out. */
+  /** Whether audio waits to be sent. */
   get busy(): boolean {
     return this.playout.pending
   }
@@ -170,7 +170,7 @@ export class CallMedia implements FrameSource {
     return this.playout.onDrained(callback)
   }
 
-  /** One frame out; called by the wheel. */
+  /** Sends one frame; called by the wheel. */
   tick(): boolean {
     if (this.stopped || !this.playout.read(this.frame)) return false
     this.send(this.frame)
@@ -180,7 +180,7 @@ export class CallMedia implements FrameSource {
     return true
   }
 
-  /** Stops the agent's voice at once: no frame leaves after this. */
+  /** Stops the agent's speech at once: no frame is sent after this. */
   clear(): ReadonlyArray<{ readonly id: string; readonly played: string }> {
     this.overflow = []
     const cuts = this.playout.clear()

@@ -1,17 +1,17 @@
 /**
- * The one loop that paces outbound audio: calls are spread over slots of 5 ms, each is ticked once in 20 ms, and no
- * Effect, timer or allocation is spent per frame. Driven by a {@link Ticker}, which says what time it is.
+ * The loop that paces the outbound audio of all calls: calls are spread over slots of 5 ms, and each is ticked every 20 ms,
+ * without Effect, timer or allocation per frame. Driven by the `Ticker`, which has the time.
  */
 
-/** What is ticked: sends one frame, and returns false when it has nothing left to send. */
+/** Sends one frame per tick; returns false when it has nothing left to send. */
 export interface FrameSource {
   readonly tick: () => boolean
 }
 
-/** Length of a slot, and slots in a 20 ms frame. */
+/** Length of a slot, and slots per 20 ms frame. */
 export const slotMs = 5
 const slotCount = 4
-/** A loop that is later than this skips what it missed: a burst of old frames helps nobody. */
+/** A loop that is later than this skips the slots it missed: a burst of old frames is useless to the caller. */
 const stallMs = 100
 
 /** Counts of outbound frames by lateness, in steps of 0.25 ms up to 64 ms. */
@@ -25,7 +25,7 @@ export class Lateness {
     this.total++
   }
 
-  /** The lateness in ms that a share of the frames stayed under; 0 without frames. */
+  /** The lateness in ms below which this share of the frames stayed; 0 without frames. */
   quantile(share: number): number {
     let seen = 0
     for (let i = 0; i < this.counts.length; i++) {
@@ -69,14 +69,14 @@ export class FrameWheel {
     return this.origin + this.turn * slotMs
   }
 
-  /** A silent source has audio: it sends its first frame at once, and then every 20 ms. */
+  /** Adds a source: it sends its first frame at once, then one every 20 ms. */
   join(source: FrameSource, now: number): void {
     if (this.slotOf.has(source)) return
     if (this.idle) {
       this.origin = now
       this.turn = 1
     }
-    // The slot that was due last: it comes again in 15 to 20 ms.
+    // The slot that was due last is due again in 15 to 20 ms.
     const slot = (this.turn + slotCount - 1) % slotCount
     this.slotOf.set(source, slot)
     this.slots[slot]?.push(source)
@@ -94,7 +94,7 @@ export class FrameWheel {
     if (list !== undefined && last !== undefined && index < list.length) list[index] = last
   }
 
-  /** Ticks all slots that are due at `now`. `clock` tells the time after each frame, for the lateness. */
+  /** Ticks all slots that are due at `now`. `clock` is read after each frame, for the lateness. */
   pulse(now: number, clock: () => number): void {
     if (now - this.nextDue > stallMs) {
       const missed = Math.floor((now - this.nextDue) / slotMs)
@@ -104,7 +104,7 @@ export class FrameWheel {
     while (!this.idle && this.nextDue <= now) {
       const due = this.nextDue
       const list = this.slots[this.turn % slotCount] ?? []
-      // Backwards, because a source that leaves is replaced by the last one.
+      // Backwards, because `leave` replaces a source by the last one.
       for (let i = list.length - 1; i >= 0; i--) {
         const source = list[i]
         if (source === undefined) continue

@@ -8,26 +8,25 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Lets everything that is ready run, microtasks included, before time goes on. */
+/** Runs everything that is ready, microtasks included, before time advances. */
 const settle = Effect.async<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
 /**
- * Time that is moved by hand, for the clock and for the media alike: a call of half an hour passes in seconds, with the
- * same frames, timers and events each time. Only what goes by `Clock` and `Ticker` moves with it; providers and servers
- * that take real time do not.
+ * Time that is advanced by hand, for `Clock` and `Ticker` alike: a call of half an hour runs in seconds, with the same frames,
+ * timers and events each time. Providers and servers that take real time are not affected.
  */
 export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
   VirtualTime,
   {
     /** Milliseconds since the beginning. */
     readonly now: () => number
-    /** Moves on, through every timer and frame that falls due on the way, in order. */
+    /** Advances through every timer and frame that falls due, in order. */
     readonly advance: (duration: Duration.DurationInput) => Effect.Effect<void>
   }
 >() {
-  /** Replaces the clock and the ticker of whatever it is provided to. Time begins at `start` (Unix milliseconds). */
+  /** Replaces clock and ticker. Time begins at `start` (Unix milliseconds). */
   static readonly layer = (start: number): Layer.Layer<VirtualTime | Ticker> =>
     Layer.unwrapEffect(
       Effect.sync(() => {
@@ -56,7 +55,7 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
         const nextDue = (): number =>
           Math.min(wheel.idle ? Number.POSITIVE_INFINITY : wheel.nextDue, ...sleepers.map((s) => s.at))
 
-        /** One instant: its timers in the order in which they were set, then its frames. */
+        /** Runs what is due now: timers in the order in which they were set, then frames. */
         const instant = Effect.sync(() => {
           const due = sleepers.filter((s) => s.at <= now).sort((a, b) => a.at - b.at || a.order - b.order)
           sleepers = sleepers.filter((s) => s.at > now)

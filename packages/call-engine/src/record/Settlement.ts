@@ -13,16 +13,15 @@ import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 
 /**
- * Ends the record of a call, exactly once: outcome, transcript, figures, what it cost and used, and the call's
- * last events, in one transaction.
- * The same for a call that ended by itself and for one whose process died.
+ * Completes the record of a call, exactly once: outcome, transcript, figures, cost, usage and the last events, in one
+ * transaction. The same for a call that ended here and for one eventHeader node died.
  */
 export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   Settlement,
   {
     /**
-     * False when the call had been settled before. What was recorded of it is charged, and is owed to be completed
-     * (see Recordings) once it is in the store. `closing`: commands whose events nobody has told, which come first.
+     * False when the call had been settled before. A recording is charged and added as pending (see Recordings). `closing`:
+     * commands of the last step eventHeader events were not emitted; they come first.
      */
     readonly settle: (
       call: CallOwner,
@@ -30,9 +29,9 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
       recorded?: Recorded,
       closing?: ReadonlyArray<Command>
     ) => Effect.Effect<boolean>
-    /** Nobody is on the line any more, and the record is not complete yet: another call may take the slot. */
+    /** Releases the call's slot before its record is settled, once the caller is gone. */
     readonly freeSlot: (call: CallOwner) => Effect.Effect<void>
-    /** Settles a call that has no conversation: a rejected one, or one that left no journal. */
+    /** Settles a call without a conversation: a rejected one, or one without a journal. */
     readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
 >() {
@@ -49,7 +48,7 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
       const usage = yield* Usage
       const outbox = yield* Outbox
       const sql = yield* SqlClient.SqlClient
-      // The preferred model's, also for turns that a fallback answered.
+      // The preferred model's discount also applies to turns that a fallback answered.
       const llm_discount = (yield* Providers).languageModel[0]?.discount ?? 0
 
       const finish = (
@@ -65,10 +64,10 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
             transfer_seconds: record.transfer_duration_seconds,
             llm_discount
           })
-          const finished = { ...record, ...inNumbers(charge) }
+          const finished = { ...record, ...asNumbers(charge) }
           const first = yield* repo.finish(call.id, finished)
           if (!first) return false
-          if (recorded !== undefined) yield* recordings.owe(call, recorded.writer)
+          if (recorded !== undefined) yield* recordings.addPending(call, recorded.writer)
           yield* usage.addCall(ownerOf(call), { ...record, charge })
           yield* outbox.appendAll(events(finished))
           return true
@@ -76,15 +75,15 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
 
       return {
         freeSlot: (call) =>
-          // The settlement does it anyway, a little later.
+          // The settlement releases it too, a little later.
           Effect.catchAllCause(billing.freeSlot(call.public_id), (cause) =>
-            Effect.logWarning(`The slot of ${call.public_id} could not be given back yet`, cause)
+            Effect.logWarning(`The slot of ${call.public_id} could not be released yet`, cause)
           ),
         settle: (call, state, recorded, closing = []) =>
           finish(
             call,
             recordOf(state),
-            (record) => [...untold(call, state, closing), ...lastEvents(call, state, record)],
+            (record) => [...closingEvents(call, state, closing), ...lastEvents(call, state, record)],
             recorded
           ),
         settleWithout: (call, outcome, endedAt) =>
@@ -96,14 +95,14 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   )
 }
 
-/** That a call was recorded. */
+/** The recording of a settled call. */
 export interface Recorded {
   readonly seconds: number
-  /** The node that has the recording in hand; null when it died. */
+  /** The node that stores the recording; null when it died. */
   readonly writer: string | null
 }
 
-const inNumbers = (charge: CallCharge) => ({
+const asNumbers = (charge: CallCharge) => ({
   minutes_used: BigDecimal.unsafeToNumber(charge.minutes_used),
   rate_per_minute: BigDecimal.unsafeToNumber(charge.rate_per_minute),
   call_cost: BigDecimal.unsafeToNumber(charge.call_cost),
@@ -120,7 +119,7 @@ const ownerOf = ({ agent_id, agent_public_id, org_id, project_id, started_at }: 
   at: started_at
 })
 
-const whose = (call: CallOwner, timestamp: string) => ({
+const eventHeader = (call: CallOwner, timestamp: string) => ({
   org_id: call.org_id,
   project_id: call.project_id,
   agent_id: call.agent_public_id,
@@ -128,15 +127,19 @@ const whose = (call: CallOwner, timestamp: string) => ({
   timestamp
 })
 
-/** The events of the last step of a call that nobody was there to carry out. */
-const untold = (call: CallOwner, state: Conversation, closing: ReadonlyArray<Command>): ReadonlyArray<EventDraft> =>
+/** The events of the last step, which no session carried out. */
+const closingEvents = (
+  call: CallOwner,
+  state: Conversation,
+  closing: ReadonlyArray<Command>
+): ReadonlyArray<EventDraft> =>
   closing.flatMap((command) =>
     command._tag === "Emit"
       ? [
           {
             event: command.event,
             data: command.data,
-            ...whose(call, isoTime(state, command.at))
+            ...eventHeader(call, isoTime(state, command.at))
           } as EventDraft // event and data come from one member of the union
         ]
       : []
@@ -144,7 +147,7 @@ const untold = (call: CallOwner, state: Conversation, closing: ReadonlyArray<Com
 
 const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, timestamp: string): EventDraft => ({
   event: "call.failed",
-  ...whose(call, timestamp),
+  ...eventHeader(call, timestamp),
   data: {
     call_id: call.public_id,
     agent_id: call.agent_public_id,
@@ -154,7 +157,7 @@ const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, ti
   }
 })
 
-/** A call that was answered ends with `call.ended`, and `call.failed` after it when it failed; others with `call.failed` alone (decisions §4.15). */
+/** An answered call ends with `call.ended`, followed by `call.failed` when it failed; others with `call.failed` alone. */
 const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall): ReadonlyArray<EventDraft> => {
   const outcome = state.outcome
   const ended_reason = outcome === null ? "error" : outcome.ended_reason
@@ -163,7 +166,7 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
   if (state.answered_at === null) return [failed]
   const ended: EventDraft = {
     event: "call.ended",
-    ...whose(call, timestamp),
+    ...eventHeader(call, timestamp),
     data: {
       call_id: call.public_id,
       agent_id: call.agent_public_id,

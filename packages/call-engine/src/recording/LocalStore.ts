@@ -4,16 +4,16 @@ import { healthy } from "@svc/providers/Health"
 import { isObjectKey, ObjectStore, ObjectStoreError, type ObjectWriter } from "@svc/providers/ObjectStore"
 import { Clock, Config, type ConfigError, Effect, Layer, Option, Stream } from "effect"
 
-/** What a crash of the machine may cost at most, in milliseconds; a crash of the process alone costs nothing. */
+/** The most audio that a crash of the machine may lose, in milliseconds; a crash of the process loses none. */
 const syncEvery = 15_000
-/** Bytes that are read at a time. */
+/** Bytes per read. */
 const chunk = 64 * 1024
-/** An object that is being written. */
+/** The file of an object that is being written. */
 const unfinished = (file: string): string => `${file}.part`
 
 const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "")
 
-/** One operation on a file. The store's users need not know where its folder is. */
+/** Runs one file operation. Errors do not show paths. */
 const disk = <A>(what: string, operation: () => Promise<A>): Effect.Effect<A, LocalError> =>
   Effect.tryPromise({
     try: operation,
@@ -41,7 +41,7 @@ const sizeOf = (file: string): Effect.Effect<Option.Option<number>, LocalError> 
     Effect.catchIf(absent, () => Effect.succeed(Option.none()))
   )
 
-/** Makes the entries of a folder safe, and with them a rename. */
+/** Syncs the entries of a folder, which makes a rename durable. */
 const syncFolder = (folder: string): Effect.Effect<void, LocalError> =>
   Effect.acquireUseRelease(
     disk("opening a folder", () => fs.open(folder, "r")),
@@ -50,8 +50,8 @@ const syncFolder = (folder: string): Effect.Effect<void, LocalError> =>
   )
 
 /**
- * Objects as files of one folder. Files are open to their owner only. What was appended survives the end of the process at
- * once, and one of the machine up to its last 15 seconds.
+ * Objects as files of one folder, readable by their owner only. Appended bytes survive a crash of the process at once, and a
+ * crash of the machine after at most 15 seconds.
  */
 export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
   Effect.sync(() => {
@@ -60,8 +60,8 @@ export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
         ? Effect.succeed(path.join(root, key))
         : Effect.fail(new ObjectStoreError({ reason: "the key is not valid", retryable: false }))
 
-    /** Puts the unfinished file in the place of the object. */
-    const settle = (file: string): Effect.Effect<void, LocalError> =>
+    /** Renames the unfinished file to the object's. */
+    const complete = (file: string): Effect.Effect<void, LocalError> =>
       disk("renaming a file", () => fs.rename(unfinished(file), file)).pipe(
         Effect.zipRight(syncFolder(path.dirname(file)))
       )
@@ -85,7 +85,7 @@ export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
         )
       const finish = Effect.zipRight(
         disk("syncing a file", () => handle.sync()),
-        settle(file)
+        complete(file)
       )
       return { append, finish } satisfies ObjectWriter
     })
@@ -94,8 +94,8 @@ export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
 
     const recover = Effect.fn("LocalStore.recover")(function* (key: string) {
       const file = yield* fileOf(key)
-      const left = yield* sizeOf(unfinished(file))
-      if (Option.getOrElse(left, () => 0) > 0) yield* settle(file)
+      const unfinishedSize = yield* sizeOf(unfinished(file))
+      if (Option.getOrElse(unfinishedSize, () => 0) > 0) yield* complete(file)
       return yield* sizeOf(file)
     })
 

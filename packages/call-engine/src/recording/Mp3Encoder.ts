@@ -6,35 +6,35 @@ import { Context, Effect, Layer } from "effect"
 import { Ticker } from "../media/Ticker.ts"
 import type { Block, FromEncoder, ToEncoder } from "./Mp3Messages.ts"
 
-/** Told synchronously, in order; after `onEnd` or `onFailed` nothing more comes. */
+/** Called synchronously, in order; `onEnd` or `onFailed` is the last call. */
 export interface Mp3Listener {
   readonly onBytes: (bytes: Uint8Array) => void
   readonly onEnd: () => void
   readonly onFailed: (reason: string) => void
 }
 
-/** A recording that is being encoded: both sides in the leg's format, equally long. Buffers are given away. */
+/** A recording that is being encoded: both sides in the leg's format, equally long. Buffers are transferred. */
 export interface Mp3Stream {
   readonly write: (left: Uint8Array<ArrayBuffer>, right: Uint8Array<ArrayBuffer>) => void
   readonly end: (left: Uint8Array<ArrayBuffer>, right: Uint8Array<ArrayBuffer>) => void
-  /** Gives it up; the listener is not told. */
+  /** Gives up the recording without calling the listener. */
   readonly cancel: () => void
 }
 
-/** The part of a worker thread that is used. */
+/** The part of a worker thread that the encoder uses. */
 export interface EncoderThread {
   readonly postMessage: (message: ToEncoder, transfer: ReadonlyArray<ArrayBuffer>) => void
   readonly onMessage: (handler: (message: FromEncoder) => void) => void
-  /** It died, by a fault or otherwise. */
-  readonly onGone: (handler: (reason: string) => void) => void
+  /** Called when the thread failed or ended. */
+  readonly onExit: (handler: (reason: string) => void) => void
   readonly terminate: () => void
 }
 
-/** Blocks that may wait for the encoder before a recording is given up. */
+/** Blocks of one recording that may wait for the thread before the recording fails. */
 const maxWaiting = 30
-/** A thread that owes answers and has given none for so many milliseconds hangs. */
+/** A thread with unanswered blocks that answers nothing for this long, in milliseconds, hangs. */
 const hungAfter = 20_000
-/** After the death of one, so many milliseconds pass before another thread is started. */
+/** Milliseconds between the end of a thread and the start of another. */
 const restartAfter = 5_000
 
 interface Open {
@@ -43,20 +43,20 @@ interface Open {
 }
 
 /**
- * MP3 by one thread for all recordings of the process, started by the first. Nobody ever waits for it: a recording whose
- * blocks pile up fails, all fail when the thread dies, and the next ones get a new thread.
+ * Encodes MP3 in one thread for all recordings of the process, started by the first. No caller ever waits for it: a recording
+ * whose blocks pile up fails, all fail when the thread ends, and later ones get a new thread.
  */
 export class Mp3Encoder extends Context.Tag("@svc/call-engine/Mp3Encoder")<
   Mp3Encoder,
   {
-    /** Synchronous, and so are the stream's methods. A thread that cannot be had fails the stream at once. */
+    /** Synchronous, as are the stream's methods. Without a thread the stream fails at once. */
     readonly open: (format: AudioFormat, listener: Mp3Listener) => Mp3Stream
   }
 >() {
   static readonly layer: Layer.Layer<Mp3Encoder, never, Ticker> = Layer.suspend(() => layerOf(startThread))
 }
 
-/** With threads that are started by `start`. */
+/** An encoder whose threads are started by `start`. */
 export const layerOf = (start: () => EncoderThread): Layer.Layer<Mp3Encoder, never, Ticker> =>
   Layer.scoped(
     Mp3Encoder,
@@ -71,23 +71,23 @@ export const layerOf = (start: () => EncoderThread): Layer.Layer<Mp3Encoder, nev
 const make = (start: () => EncoderThread, now: () => number) => {
   const streams = new Map<number, Open>()
   let thread: EncoderThread | undefined
-  let diedAt = Number.NEGATIVE_INFINITY
+  let endedAt = Number.NEGATIVE_INFINITY
   let answeredAt = 0
   /** Blocks that the thread has not answered. */
-  let owed = 0
+  let unanswered = 0
   let ids = 0
   let batch: Array<Block> = []
 
-  const lose = (gone: EncoderThread, reason: string): void => {
-    if (thread !== gone) return
+  const onThreadEnd = (ended: EncoderThread, reason: string): void => {
+    if (thread !== ended) return
     thread = undefined
-    diedAt = now()
+    endedAt = now()
     batch = []
-    owed = 0
-    const lost = [...streams.values()]
+    unanswered = 0
+    const failed = [...streams.values()]
     streams.clear()
-    gone.terminate()
-    for (const { listener } of lost) listener.onFailed(reason)
+    ended.terminate()
+    for (const { listener } of failed) listener.onFailed(reason)
   }
 
   const onMessage = (message: FromEncoder): void => {
@@ -95,7 +95,7 @@ const make = (start: () => EncoderThread, now: () => number) => {
     const stream = streams.get(message.id)
     if (stream === undefined) return
     stream.waiting--
-    owed--
+    unanswered--
     if (message._tag === "Failed" || message.last) drop(message.id, stream)
     if (message._tag === "Failed") {
       stream.listener.onFailed(message.reason)
@@ -105,19 +105,19 @@ const make = (start: () => EncoderThread, now: () => number) => {
     if (message.last) stream.listener.onEnd()
   }
 
-  /** The thread that runs, or a new one; undefined right after a death. */
+  /** The running thread or a new one; undefined right after one ended. */
   const running = (): EncoderThread | undefined => {
-    if (thread !== undefined || now() - diedAt < restartAfter) return thread
+    if (thread !== undefined || now() - endedAt < restartAfter) return thread
     const started = start()
     started.onMessage((message) => {
       if (thread === started) onMessage(message)
     })
-    started.onGone((reason) => lose(started, reason))
+    started.onExit((reason) => onThreadEnd(started, reason))
     thread = started
     return started
   }
 
-  /** What was written in one go leaves in one message. */
+  /** Blocks written in the same turn of the event loop are posted in one message. */
   const post = (): void => {
     const blocks = batch
     batch = []
@@ -129,12 +129,12 @@ const make = (start: () => EncoderThread, now: () => number) => {
   const put = (block: Block): void => {
     const stream = streams.get(block.id)
     if (stream === undefined) return
-    // Whoever owed nothing until now is timed from now on.
-    if (owed === 0) answeredAt = now()
+    // The thread was idle until now, so its time limit starts now.
+    if (unanswered === 0) answeredAt = now()
     stream.waiting++
-    owed++
+    unanswered++
     if (thread !== undefined && now() - answeredAt > hungAfter) {
-      lose(thread, "the encoder hangs")
+      onThreadEnd(thread, "the encoder hangs")
       return
     }
     if (stream.waiting > maxWaiting) {
@@ -148,7 +148,7 @@ const make = (start: () => EncoderThread, now: () => number) => {
 
   const drop = (id: number, { waiting }: Open): void => {
     streams.delete(id)
-    owed -= waiting
+    unanswered -= waiting
   }
 
   const forget = (id: number): void => {
@@ -184,8 +184,8 @@ const make = (start: () => EncoderThread, now: () => number) => {
 }
 
 /**
- * The thread's program. In a checkout it is TypeScript, and the loader that the process itself runs by does not reach into
- * threads, so the thread registers it first.
+ * The thread's program. In a checkout it is TypeScript, and threads do not inherit the loader of the process, so the thread
+ * registers it first.
  */
 const program = (): readonly [program: string | URL, options: { readonly eval: boolean }] => {
   if (!import.meta.url.endsWith(".ts")) return [new URL("./Mp3Worker.js", import.meta.url), { eval: false }]
@@ -198,12 +198,12 @@ const program = (): readonly [program: string | URL, options: { readonly eval: b
 
 const startThread = (): EncoderThread => {
   const worker = new Worker(...program())
-  // It ends with the process, and does not keep it.
+  // The thread must not keep the process alive.
   worker.unref()
   return {
     postMessage: (message, transfer) => worker.postMessage(message, [...transfer]),
     onMessage: (handler) => void worker.on("message", handler),
-    onGone: (handler) => {
+    onExit: (handler) => {
       worker.on("error", (error) => handler(`the encoder failed: ${error.message}`))
       worker.on("exit", (code) => handler(`the encoder ended with code ${code}`))
     },

@@ -1,20 +1,20 @@
 import type { AudioFormat } from "@svc/providers/Audio"
 
-/** What passes between the process and its encoder thread. Buffers are handed over, not copied. */
+/** The messages between the process and its encoder thread. Buffers are transferred, not copied. */
 
-/** Some audio of one recording: both sides in the leg's format, equally long. */
+/** Audio of one recording: both sides in the leg's format, equally long. */
 export interface Block {
   readonly id: number
   readonly format: AudioFormat
   readonly left: Uint8Array<ArrayBuffer>
   readonly right: Uint8Array<ArrayBuffer>
-  /** No more follows. */
+  /** The last block of the recording. */
   readonly last: boolean
 }
 
 export type ToEncoder =
   | { readonly _tag: "Encode"; readonly blocks: ReadonlyArray<Block> }
-  /** The recording is given up: nothing of it is wanted any more. */
+  /** The recording was given up. */
   | { readonly _tag: "Forget"; readonly id: number }
 
 /** The answer to a block. */

@@ -7,19 +7,19 @@ import { createEncoder, type WasmMediaEncoder } from "wasm-media-encoders"
 import type { Block, FromEncoder, ToEncoder } from "./Mp3Messages.ts"
 
 /**
- * The encoder thread: LAME, one for all recordings of the process. Blocks of a recording are encoded in their order, caller
- * left and agent right, at a constant rate, so that a player can seek in a file that was never completed.
+ * The encoder thread: one LAME for all recordings of the process. Blocks of a recording are encoded in order, caller left and
+ * agent right, at a constant bitrate, so that a player can seek in a file that was never completed.
  */
 
 type Encoder = WasmMediaEncoder<"audio/mpeg">
 type Program = Parameters<typeof createEncoder>[1]
 
-/** Encoders that are kept for the next recording; each is some 200 KB. */
-const spare = 16
+/** Idle encoders that are kept; each takes about 200 KB. */
+const maxIdle = 16
 
 let program: Program = readFileSync(createRequire(import.meta.url).resolve("wasm-media-encoders/wasm/mp3"))
 const idle: Array<Encoder> = []
-/** Per recording: its encoder, once all blocks so far have been through it. */
+/** For each recording its encoder, once it has encoded all blocks so far. */
 const open = new Map<number, Promise<Encoder | undefined>>()
 
 const begin = ({ format: { sampleRate } }: Block): Promise<Encoder> => {
@@ -31,7 +31,7 @@ const begin = ({ format: { sampleRate } }: Block): Promise<Encoder> => {
         })
       : Promise.resolve(made)
   return encoder.then((ready) => {
-    // 32 kbit/s is what two channels of telephone need; wide-band gets more.
+    // 32 kbit/s suffice for two channels of telephone audio; wide-band gets more.
     ready.configure({ sampleRate, outputSampleRate: sampleRate, channels: 2, bitrate: sampleRate === 8000 ? 32 : 48 })
     return ready
   })
@@ -62,12 +62,12 @@ const listen = (port: MessagePort): void => {
   const answer = (message: FromEncoder): void =>
     port.postMessage(message, message._tag === "Encoded" ? [message.bytes.buffer] : [])
 
-  const take = (block: Block): void => {
+  const onBlock = (block: Block): void => {
     const { id, last } = block
     const before = open.get(id) ?? begin(block)
     const after = before
       .then((encoder) => {
-        // Given up, or broken before.
+        // The recording was given up or has failed.
         if (encoder === undefined) return undefined
         answer({ _tag: "Encoded", id, bytes: encode(encoder, block), last })
         return encoder
@@ -82,15 +82,15 @@ const listen = (port: MessagePort): void => {
 
   const forget = (id: number, encoder: Encoder | undefined): void => {
     open.delete(id)
-    if (encoder !== undefined && idle.length < spare) idle.push(encoder)
+    if (encoder !== undefined && idle.length < maxIdle) idle.push(encoder)
   }
 
   port.on("message", (message: ToEncoder) => {
-    if (message._tag === "Encode") message.blocks.forEach(take)
+    if (message._tag === "Encode") message.blocks.forEach(onBlock)
     else open.get(message.id)?.then((encoder) => forget(message.id, encoder))
   })
 }
 
-// Calls come first. On Linux this is the priority of this thread alone; elsewhere it would be the whole process's.
+// Calls have priority. On Linux this sets the priority of this thread alone; elsewhere it would be the whole process.
 if (platform() === "linux") setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
 if (parentPort !== null) listen(parentPort)

@@ -3,10 +3,10 @@ import type { AudioFormat } from "@svc/providers/Audio"
 import type { Mp3Stream } from "./Mp3Encoder.ts"
 import { Track } from "./Track.ts"
 
-/** Seconds that are held back, so that frames which come late still find their place. */
+/** Seconds that are held back, so that late frames can still be placed. */
 const heldBack = 1
 
-/** Both sides of a call between the media path and the encoder. Plain code; times are the media clock's, in ms. */
+/** Both sides of a call between the media path and the encoder. Times are those of the media clock, in milliseconds. */
 export class RecordedCall {
   private readonly caller: Track
   private readonly agent: Track
@@ -14,9 +14,9 @@ export class RecordedCall {
   private readonly sampleBytes: number
   private readonly origin: number
   private stream: Mp3Stream | undefined
-  /** Samples that the encoder has got. */
+  /** Samples given to the encoder. */
   private given = 0
-  /** When it ended; undefined while it runs. */
+  /** When the recording ended; undefined while it runs. */
   private endedAt: number | undefined
 
   constructor(format: AudioFormat, origin: number) {
@@ -29,7 +29,7 @@ export class RecordedCall {
     this.origin = origin
   }
 
-  /** Where the audio goes; once. */
+  /** Sets the encoder's stream; called once. */
   start(stream: Mp3Stream): void {
     this.stream = stream
   }
@@ -38,7 +38,7 @@ export class RecordedCall {
     return Math.max(0, Math.round(((now - this.origin) * this.sampleRate) / 1000))
   }
 
-  /** What has arrived was spoken before. */
+  /** Audio ends when it arrives, so it is placed before `now`. */
   heard(bytes: Uint8Array, now: number): void {
     if (this.endedAt !== undefined) return
     this.caller.write(bytes, Math.max(0, this.position(now) - Math.floor(bytes.length / this.sampleBytes)))
@@ -48,7 +48,7 @@ export class RecordedCall {
     if (this.endedAt === undefined) this.agent.write(frame, this.position(now))
   }
 
-  /** Gives the encoder every second that nothing can be added to. */
+  /** Gives the encoder every second that is complete. */
   handOver(now: number): void {
     while (this.endedAt === undefined && this.position(now) >= this.given + (1 + heldBack) * this.sampleRate) {
       const until = this.given + this.sampleRate
@@ -57,24 +57,24 @@ export class RecordedCall {
     }
   }
 
-  /** The call is over: the rest, up to this moment. */
+  /** Ends the recording and gives the encoder the rest. */
   stop(now: number): void {
     if (this.endedAt !== undefined) return
     this.handOver(now)
-    // The encoder may have failed of it.
+    // Handing over may have made the encoder fail.
     if (this.endedAt !== undefined) return
     this.endedAt = now
     const until = Math.max(this.given, this.position(now))
     this.stream?.end(this.caller.take(until), this.agent.take(until))
   }
 
-  /** Nothing more can be recorded; what the encoder has got is all. */
+  /** Ends the recording with what the encoder has. */
   giveUp(): void {
     if (this.endedAt === undefined) this.endedAt = this.origin + (this.given / this.sampleRate) * 1000
     this.stream?.cancel()
   }
 
-  /** Length so far. */
+  /** Length in seconds. */
   seconds(now: number): number {
     return Math.max(0, (this.endedAt ?? now) - this.origin) / 1000
   }

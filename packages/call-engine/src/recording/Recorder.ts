@@ -6,38 +6,37 @@ import { Mp3Encoder } from "./Mp3Encoder.ts"
 import { RecordedCall } from "./RecordedCall.ts"
 import { storeFile } from "./StoreFile.ts"
 
-/** The recording of a live call. Its methods are synchronous, and cost the media path a copy. */
+/** The recording of a live call. Its methods are synchronous and cost the media path a copy. */
 export interface CallRecording {
-  /** Bytes of the caller, in the leg's format, as they arrive. */
+  /** Takes audio of the caller, in the leg's format, as it arrives. */
   readonly heard: (bytes: Uint8Array) => void
-  /** A frame of the agent, in the leg's format, as it leaves. */
+  /** Takes a frame of the agent, in the leg's format, as it is sent. */
   readonly said: (frame: Uint8Array) => void
-  /** The call is over. */
+  /** Ends the recording. */
   readonly stop: () => void
-  /** Length in seconds, until now or until it ended. */
+  /** Length in seconds. */
   readonly seconds: () => number
-  /** After `stop`: whether all that was recorded is in the store now. Never fails. */
+  /** After `stop`: whether the whole recording is in the store. Never fails. */
   readonly stored: Effect.Effect<boolean>
 }
 
-/** How often it is looked which recordings have a second to hand over. */
-const lookEvery = "250 millis"
+/** How often recordings hand over complete seconds. */
+const handOverEvery = "250 millis"
 
-/** Under which key a call's recording is kept. */
+/** The object key of a call's recording. */
 export const keyOf = (callId: string): string => `recordings/${callId}.mp3`
 
 /**
- * Records live calls as stereo MP3 into the object store while they run: caller left, agent right, both as they went over
- * the wire, by the media clock. A second of each call is handed to the encoder at a time, so that memory does not grow
- * with the call. When encoder or store fail or fall behind, the recording ends there, with a line in the log; the call
- * never notices.
+ * Records live calls as stereo MP3 into the object store while they run: caller left, agent right, as sent over the wire and
+ * timed by the media clock. The encoder gets a second at a time, so that memory does not grow with the call. When the encoder
+ * or the store fails or falls behind, the recording ends early with an error in the log; the call continues.
  */
 export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
   Recorder,
   {
-    /** Begins now. */
+    /** Starts a recording. */
     readonly begin: (callId: string, format: AudioFormat) => CallRecording
-    /** Whether a recording of this process still writes under this key. */
+    /** Whether a recording of this process is still writing this object. */
     readonly isWriting: (key: string) => boolean
   }
 >() {
@@ -56,7 +55,7 @@ export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
         const key = keyOf(callId)
         const recorded = new RecordedCall(format, now())
         const file = storeFile(store, key)
-        /** Ends it before its time; what the store has got by then is kept. */
+        /** Ends the recording early and keeps what the store has. */
         const giveUp = (reason: string): void => {
           recorded.giveUp()
           file.end()
@@ -100,7 +99,7 @@ export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
             for (const recorded of active) recorded.handOver(now())
           })
         ),
-        Effect.delay(lookEvery),
+        Effect.delay(handOverEvery),
         Effect.forever,
         Effect.forkScoped
       )

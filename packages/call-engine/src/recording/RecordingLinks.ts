@@ -7,7 +7,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { keyOf } from "./Recorder.ts"
 import { RecordingsRepo } from "./RecordingsRepo.ts"
 
-/** A link that anybody can open until then. */
+/** A link that needs no key until it expires. */
 export interface SignedLink {
   readonly url: string
   readonly expires_at: Date
@@ -16,15 +16,15 @@ export interface SignedLink {
 const isCallId = Schema.is(CallId)
 
 /**
- * Links to recordings (decisions §4.7): of a store that signs its own, else of this server, signed with a secret of the
- * installation, so that every node takes the links of every other.
+ * Links to recordings: those of the store if it signs links, else links to this server, signed with a secret that all nodes
+ * of the installation share.
  */
 export class RecordingLinks extends Context.Tag("@svc/call-engine/RecordingLinks")<
   RecordingLinks,
   {
-    /** A link to a call's recording, good for so many seconds. */
+    /** Makes a link to a call's recording that expires after `seconds`. */
     readonly make: (callId: CallId, seconds: number) => Effect.Effect<SignedLink, ObjectStoreError>
-    /** The call whose recording a link of ours opens: the last part of its path, and its query. */
+    /** Verifies a link to this server and returns its call. `file` is the last segment of the path. */
     readonly open: (file: string, query: URLSearchParams) => Effect.Effect<CallId, RecordingLinkInvalid>
   }
 >() {
@@ -49,10 +49,10 @@ export class RecordingLinks extends Context.Tag("@svc/call-engine/RecordingLinks
         open: Effect.fn("RecordingLinks.open")(function* (file, query) {
           const callId = file.replace(/\.mp3$/, "")
           const expires = query.get("expires") ?? ""
-          const given = Buffer.from(query.get("signature") ?? "", "base64url")
-          const right = signatureOf(callId, expires)
-          const genuine = given.length === right.length && timingSafeEqual(given, right)
-          if (!genuine || !isCallId(callId)) return yield* new RecordingLinkInvalid()
+          const received = Buffer.from(query.get("signature") ?? "", "base64url")
+          const expected = signatureOf(callId, expires)
+          const isGenuine = received.length === expected.length && timingSafeEqual(received, expected)
+          if (!isGenuine || !isCallId(callId)) return yield* new RecordingLinkInvalid()
           if (Number(expires) * 1000 <= (yield* Clock.currentTimeMillis)) return yield* new RecordingLinkInvalid()
           return callId
         })

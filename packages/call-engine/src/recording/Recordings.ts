@@ -7,51 +7,48 @@ import { type ObjectRange, ObjectStore, type ObjectStoreError } from "@svc/provi
 import { Cause, Clock, Context, Effect, Layer, Option, Schedule, type Stream } from "effect"
 import { type CallRecording, keyOf, Recorder } from "./Recorder.ts"
 import { RecordingLinks } from "./RecordingLinks.ts"
-import { type OwedRecording, RecordingsRepo } from "./RecordingsRepo.ts"
+import { type PendingRecording, RecordingsRepo } from "./RecordingsRepo.ts"
 
-/** For how many seconds the link of `call.recording_ready` is good (spec 6.3). */
+/** Lifetime of the link in `call.recording_ready`, in seconds. */
 const eventLinkSeconds = 86_400
-/** How often each node looks for recordings whose writer is gone: only the one with the file can complete them. */
-const lookEvery = "5 seconds"
-/** Those that are looked at in one go. */
+/** How often each node looks for recordings whose writer died; only the node that has the file can complete them. */
+const sweepEvery = "5 seconds"
+/** Recordings per sweep. */
 const batch = 100
 
 const readId = parseId(CallId)
 
-/** A recording that can be sent: its size in bytes, and what is in it. */
+/** A stored recording: its size in bytes and its content. */
 export interface RecordingFile {
   readonly size: number
   readonly read: (range?: ObjectRange) => Stream.Stream<Uint8Array, ObjectStoreError>
 }
 
-/**
- * The recordings of calls that are over (spec 4.3, decisions §4.7): completing them, also those whose process died, and
- * links to them.
- */
+/** The recordings of ended calls: completes them, also those of dead nodes, and links to them. See docs/reference/calls.md. */
 export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
   Recordings,
   {
     /**
-     * Waits until the recording of a settled call is in the store, and then tells so: in the record and by
-     * `call.recording_ready`. Never fails: what is not done here is done by the sweep.
+     * Waits until the recording of a settled call is in the store, then marks the record and emits `call.recording_ready`.
+     * Never fails: the sweep completes what is not completed here.
      */
     readonly complete: (
       call: { readonly id: number; readonly public_id: CallId },
       recording: CallRecording
     ) => Effect.Effect<void>
-    /** Completes what dead processes left, as far as this node's store has it. */
+    /** Completes the recordings of dead nodes that this node's store has. */
     readonly sweep: Effect.Effect<void>
     readonly link: (
       project: PrincipalProject,
       id: string,
       seconds: number
     ) => Effect.Effect<RecordingLink, CallNotFound | RecordingNotFound>
-    /** What a link of ours opens: the last part of its path, and its query. */
+    /** The recording that a link to this server opens. `file` is the last segment of the path. */
     readonly open: (
       file: string,
       query: URLSearchParams
     ) => Effect.Effect<RecordingFile, RecordingLinkInvalid | RecordingNotFound>
-    /** The recording of a call, for one who may hear it. */
+    /** The recording of a call, without a check of access. */
     readonly fileOf: (callId: CallId) => Effect.Effect<RecordingFile, RecordingNotFound>
   }
 >() {
@@ -72,10 +69,10 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
       const markReady = Effect.fn("Recordings.markReady")(function* (id: number, callId: CallId) {
         const { expires_at, url } = yield* links.make(callId, eventLinkSeconds)
         const timestamp = new Date(yield* Clock.currentTimeMillis).toISOString()
-        const tell = Effect.gen(function* () {
-          const made = yield* repo.ready(id)
-          if (Option.isNone(made)) return
-          const { agent_public_id: agent_id, org_id, project_id, public_id: call_id } = made.value
+        const mark = Effect.gen(function* () {
+          const ready = yield* repo.ready(id)
+          if (Option.isNone(ready)) return
+          const { agent_public_id: agent_id, org_id, project_id, public_id: call_id } = ready.value
           yield* outbox.append({
             event: "call.recording_ready",
             org_id,
@@ -86,7 +83,7 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
             data: { call_id, agent_id, recording_url: url, recording_expires_at: expires_at.toISOString() }
           })
         })
-        yield* Effect.orDie(sql.withTransaction(tell))
+        yield* Effect.orDie(sql.withTransaction(mark))
       })
 
       const complete = (call: { readonly id: number; readonly public_id: CallId }, recording: CallRecording) =>
@@ -94,24 +91,24 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause)
               ? Effect.interrupt
-              : Effect.logWarning(`The recording of ${call.public_id} could not be completed; again soon`, cause)
+              : Effect.logWarning(`The recording of ${call.public_id} could not be completed; trying again soon`, cause)
           )
         )
 
-      /** One whose writer is gone. It may also be on the disk of another node, which then completes it. */
-      const recover = Effect.fn("Recordings.recover")(function* ({ id, is_old, public_id }: OwedRecording) {
+      /** Completes a recording whose writer died. Another node may have the file; then that node completes it. */
+      const recover = Effect.fn("Recordings.recover")(function* ({ id, is_old, public_id }: PendingRecording) {
         const key = keyOf(public_id)
         if (recorder.isWriting(key)) return
         const size = Option.getOrElse(yield* store.recover(key), () => 0)
         if (size > 0) return yield* markReady(id, public_id)
         if (!is_old) return
-        yield* Effect.logWarning(`Nothing was kept of the recording of ${public_id}`)
+        yield* Effect.logWarning(`The recording of ${public_id} is lost: no node has a file of it`)
         yield* repo.drop(id)
       })
 
-      const sweep = Effect.flatMap(repo.abandoned(batch), (owed) =>
+      const sweep = Effect.flatMap(repo.abandoned(batch), (pending) =>
         Effect.forEach(
-          owed,
+          pending,
           (one) =>
             Effect.catchAll(recover(one), ({ reason }) =>
               Effect.logWarning(`The recording of ${one.public_id} could not be completed: ${reason}`)
@@ -141,9 +138,9 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
         Effect.catchAllCause((cause) =>
           Cause.isInterruptedOnly(cause)
             ? Effect.interrupt
-            : Effect.logWarning("Recordings that were left could not be looked for; again soon", cause)
+            : Effect.logWarning("Could not look for recordings of dead nodes; trying again soon", cause)
         ),
-        Effect.repeat(Schedule.spaced(lookEvery)),
+        Effect.repeat(Schedule.spaced(sweepEvery)),
         Effect.forkScoped
       )
 

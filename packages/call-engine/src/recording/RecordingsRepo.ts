@@ -3,11 +3,11 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import { CallOwner } from "../record/CallsRepo.ts"
 
-/** A call that was recorded: its numeric and public id. */
+/** A recorded call: its numeric and public id. */
 const CallIds = Schema.Struct({ id: Schema.Int, public_id: CallOwner.fields.public_id })
 export type CallIds = typeof CallIds.Type
 
-/** One whose recording has just become ready. */
+/** A call whose recording has just become ready. */
 const ReadyCall = Schema.Struct({
   ...CallIds.fields,
   org_id: Schema.Int,
@@ -15,38 +15,38 @@ const ReadyCall = Schema.Struct({
   agent_public_id: CallOwner.fields.agent_public_id
 })
 
-const OwedRecording = Schema.Struct({ ...CallIds.fields, is_old: Schema.Boolean })
-export type OwedRecording = typeof OwedRecording.Type
+const PendingRecording = Schema.Struct({ ...CallIds.fields, is_old: Schema.Boolean })
+export type PendingRecording = typeof PendingRecording.Type
 
-/** Which recordings are past their time. */
+/** Which recordings are past their retention. */
 export interface Expiry {
   readonly days: number
-  /** Organizations of which only those of fewer days are kept. */
+  /** Organizations whose recordings are kept for `suspendedDays` only. */
   readonly suspended: ReadonlyArray<number>
   readonly suspendedDays: number
 }
 
-/** SQL of recordings, and nothing else. */
+/** SQL of recordings and signing secrets. */
 export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo")<
   RecordingsRepo,
   {
-    /** Notes that a settled call was recorded; `writer` is the node that has it in hand, null when it died. */
-    readonly owe: (call: CallIds & { readonly org_id: number }, writer: string | null) => Effect.Effect<void>
-    /** The first time: the call, which has its recording now. None when it was ready before, or was dropped. */
+    /** Adds the pending recording of a settled call; `writer` is the node that stores it, null when that node died. */
+    readonly addPending: (call: CallIds & { readonly org_id: number }, writer: string | null) => Effect.Effect<void>
+    /** Marks a recording as ready and returns its call. None when it was ready already or has been dropped. */
     readonly ready: (id: number) => Effect.Effect<Option.Option<typeof ReadyCall.Type>>
-    /** There is none (any more). */
+    /** Removes a recording. */
     readonly drop: (id: number) => Effect.Effect<void>
-    /** Owed recordings that nobody has in hand, or nobody who is likely to live; oldest first. `is_old`: for a day. */
-    readonly abandoned: (limit: number) => Effect.Effect<ReadonlyArray<OwedRecording>>
-    /** The organizations that have recordings older than so many days. */
+    /** Pending recordings without a writer, or with one that has probably died; oldest first. `is_old`: for over a day. */
+    readonly abandoned: (limit: number) => Effect.Effect<ReadonlyArray<PendingRecording>>
+    /** The organizations that have recordings older than `days`. */
     readonly organizations: (days: number) => Effect.Effect<ReadonlyArray<number>>
     readonly expired: (expiry: Expiry, limit: number) => Effect.Effect<ReadonlyArray<CallIds>>
-    /** A call of a project, and whether it has a recording. */
+    /** Finds a call of a project, and whether it has a recording. */
     readonly find: (
       projectId: number,
       id: { readonly numeric: number } | { readonly public: string }
     ) => Effect.Effect<Option.Option<CallIds & { readonly has_recording: boolean }>>
-    /** This installation's secret for a purpose; the first who asks makes it. */
+    /** The installation's secret for a purpose, created when first read. */
     readonly secret: (purpose: string) => Effect.Effect<string>
   }
 >() {
@@ -68,7 +68,7 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
       })
       const abandoned = SqlSchema.findAll({
         Request: Schema.Int,
-        Result: OwedRecording,
+        Result: PendingRecording,
         execute: (limit) => sql`
           select c.id, c.public_id, r.created_at < now() - interval '1 day' as is_old
           from recordings r join calls c on c.id = r.call_id
@@ -109,7 +109,7 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
       })
 
       return {
-        owe: ({ id, org_id }, writer) =>
+        addPending: ({ id, org_id }, writer) =>
           sql`
             insert into recordings (call_id, org_id, writer) values (${id}, ${org_id}, ${writer})
             on conflict do nothing`.pipe(Effect.asVoid, Effect.orDie),

@@ -1,16 +1,16 @@
 /**
- * One side of a call on its way into a recording: bytes in the leg's format, laid over silence by the media clock. A
- * position is a sample since the recording began. Plain code, called for every frame.
+ * One side of a recording: bytes in the leg's format, placed over silence by the media clock. A position counts samples since
+ * the recording began. Called for every frame.
  *
- * Frames come late and in bunches, and not at all in silence. A run of frames without a pause is kept in one piece. It is
- * placed by the frame of it that came with the least delay: while later frames prove that the run came late, it moves
- * back into the silence before it, so that neither a stall nor its burst of frames leaves a hole.
+ * Frames arrive late and in bursts, and during silence they may not arrive at all. A run of frames without a pause is kept in
+ * one piece and placed by its frame with the least delay: when a later frame shows that the run arrived late, the run moves
+ * back into the silence before it, so that neither a stall nor the burst after it leaves a gap.
  */
 
 /** Samples by which a frame may be late and still follow the one before without a gap: 40 ms at 8 kHz. */
 const lateness = (sampleRate: number): number => sampleRate / 25
 
-/** Seconds that are held: two that wait to be taken, a second of lead, and room for a taker that is late. */
+/** Seconds that are held: two that wait to be taken, one ahead, and two in case the taker is late. */
 const held = 5
 
 export class Track {
@@ -20,7 +20,7 @@ export class Track {
   private readonly buffer: Uint8Array
   /** Position of the buffer's first sample. */
   private base = 0
-  /** Position after the last sample of the newest run, where that began, and the silence before it. */
+  /** Position after the newest run, position of its begin, and length of the silence before it. */
   private end = 0
   private runStart = 0
   private gap = 0
@@ -32,18 +32,18 @@ export class Track {
     this.buffer = new Uint8Array(held * options.sampleRate * options.sampleBytes).fill(options.silence)
   }
 
-  /** Lays down audio that belongs at `position`, or after what is there already when it comes in a run. */
+  /** Places audio at `position`, or directly after the newest run when it belongs to it. */
   write(bytes: Uint8Array, position: number): void {
     const samples = Math.floor(bytes.length / this.sampleBytes)
-    const late = position - this.end
-    if (late > lateness(this.sampleRate)) {
-      this.gap = late
+    const gap = position - this.end
+    if (gap > lateness(this.sampleRate)) {
+      this.gap = gap
       this.runStart = position
       this.end = position
-    } else if (late < 0 && this.gap > 0) this.moveBack(-late)
+    } else if (gap < 0 && this.gap > 0) this.moveBack(-gap)
     const at = (this.end - this.base) * this.sampleBytes
     const size = samples * this.sampleBytes
-    // Somebody sends faster than anybody listens: what is too far ahead is left out.
+    // The sender is faster than real time: audio too far ahead is dropped.
     if (this.end - position > this.sampleRate || at + size > this.buffer.length || at < 0) return
     this.buffer.set(size === bytes.length ? bytes : bytes.subarray(0, size), at)
     this.end += samples
@@ -62,7 +62,7 @@ export class Track {
     this.end -= shift
   }
 
-  /** Takes what lies before `position`, silence where nothing is; what comes later for that time is placed after it. */
+  /** Takes the audio before `position`, with silence in gaps; audio that arrives later for that time is placed after it. */
   take(position: number): Uint8Array<ArrayBuffer> {
     const count = Math.max(0, position - this.base)
     const size = count * this.sampleBytes

@@ -1,4 +1,4 @@
-import { Beep } from "@svc/audio/Beep"
+import { BeepDetector } from "@svc/audio/BeepDetector"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { UntimedInput } from "@svc/conversation/Input"
 import type { SpeechEvent } from "@svc/providers/SpeechToText"
@@ -62,7 +62,7 @@ export const connect = (options: {
       fed = { text, at: now() }
       feed({ _tag: "CallerPartial", text })
     }
-    let beep = options.isOutbound ? new Beep(sampleRate) : undefined
+    let beep = options.isOutbound ? new BeepDetector(sampleRate) : undefined
 
     const media = new CallMedia({
       format: leg.format,

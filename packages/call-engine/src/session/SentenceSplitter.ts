@@ -1,11 +1,11 @@
 /**
- * Cuts the model's tokens into sentences as they come, so that speech starts before the model is done. A sentence ends
- * at `.`, `!`, `?`, `…`, `:` before a line break or at a line break; not after an abbreviation or an initial, and not
- * before it is long enough to be worth a request of its own.
+ * Splits the model's text into sentences as it streams, so that speech starts before the model is done. A sentence ends at
+ * `.`, `!`, `?`, `…`, or at a line break; not after an abbreviation or an initial, and not before it is long enough for a
+ * request of its own.
  */
 
 const shortest = 8
-/** A run-on text is cut at a comma or space after this many characters. */
+/** Text without an end is cut at a comma or space before this many characters. */
 const longest = 240
 
 const abbreviations: ReadonlySet<string> = new Set(
@@ -25,7 +25,7 @@ const isAbbreviation = (text: string): boolean => {
 export class SentenceSplitter {
   private buffer = ""
 
-  /** Adds text; gives the sentences that are complete now. */
+  /** Adds text and returns the sentences that are complete now. */
   push(text: string): ReadonlyArray<string> {
     this.buffer = (this.buffer + text).trimStart()
     const sentences: Array<string> = []
@@ -37,7 +37,7 @@ export class SentenceSplitter {
     return sentences
   }
 
-  /** What is left when the model is done, or null. */
+  /** The rest when the model is done, or null. */
   rest(): string | null {
     const rest = this.buffer.trim()
     this.buffer = ""
@@ -49,7 +49,7 @@ export class SentenceSplitter {
     const ends = /[.!?…]+["'”’»)\]]*(?=\s)|\n+/gu
     for (let match = ends.exec(this.buffer); match !== null; match = ends.exec(this.buffer)) {
       const end = match.index + match[0].length
-      // However the text comes in pieces, the same sentences must come out: one this long has been cut by then.
+      // Sentences must not depend on how the text is chunked: one this long has been cut by now.
       if (end > longest) break
       const sentence = this.buffer.slice(0, end)
       if (sentence.trim().length < shortest) continue

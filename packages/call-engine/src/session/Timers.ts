@@ -1,19 +1,19 @@
 import { Effect, FiberHandle, type Scope } from "effect"
 
 /** Timers that are due within this time of each other fire together, in milliseconds. */
-const together = 0.5
+const toleranceMs = 0.5
 
 /**
- * The timers of a call, by name. A turn sets and stops many and nearly none fires, so there is one fiber for all of them: it
- * sleeps until the first is due, and looks again when that one was stopped or put off meanwhile.
+ * The timers of a call, by name. A turn starts and stops many and few fire, so one fiber serves all: it sleeps until the first
+ * is due, and again when that one was stopped or restarted meanwhile.
  */
 export interface Timers<Name extends string> {
-  /** Sets a timer, in place of the one of the same name. */
+  /** Starts a timer, in place of the one of the same name. */
   readonly start: (timer: Name, ms: number) => void
   readonly stop: (timer: Name) => void
 }
 
-/** `now` is the call's time in milliseconds; `onFired` is called outside of any `start` and `stop`. */
+/** `now` is the call's time in milliseconds; `onFired` is called outside of `start` and `stop`. */
 export const make = <Name extends string>(options: {
   readonly now: () => number
   readonly onFired: (timer: Name) => void
@@ -28,11 +28,11 @@ export const make = <Name extends string>(options: {
     let firing = false
 
     const fire = (): void => {
-      const at = now() + together
+      const at = now() + toleranceMs
       const ready = [...due].filter(([, when]) => when <= at).sort(([, a], [, b]) => a - b)
       firing = true
       for (const [timer, when] of ready) {
-        // One that fired may have stopped or put off the next.
+        // A timer that fired may have stopped or restarted this one.
         if (due.get(timer) !== when) continue
         due.delete(timer)
         onFired(timer)
@@ -44,7 +44,7 @@ export const make = <Name extends string>(options: {
       wakesAt === Number.POSITIVE_INFINITY
         ? Effect.void
         : Effect.zipRight(
-            Effect.sleep(Math.max(0, Math.ceil(wakesAt - now() - together))),
+            Effect.sleep(Math.max(0, Math.ceil(wakesAt - now() - toleranceMs))),
             Effect.suspend(() => {
               fire()
               return watch

@@ -102,7 +102,7 @@ class FakeThread implements EncoderThread {
   onMessage(handler: (message: FromEncoder) => void): void {
     this.answer = handler
   }
-  onGone(handler: (reason: string) => void): void {
+  onExit(handler: (reason: string) => void): void {
     this.die = handler
   }
   terminate(): void {

@@ -44,7 +44,7 @@ const recorded = (store: MemoryStore, tier: Tier, eur: string, days: number) =>
       started_at: new Date(0)
     })
     const repo = yield* RecordingsRepo
-    yield* repo.owe({ id, public_id, org_id: org.id }, null)
+    yield* repo.addPending({ id, public_id, org_id: org.id }, null)
     yield* repo.ready(id)
     yield* sql`update recordings set created_at = now() - make_interval(days => ${days}::int) where call_id = ${id}`
     store.objects.set(keyOf(public_id), new Uint8Array(1))

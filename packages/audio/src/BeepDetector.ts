@@ -1,22 +1,22 @@
-/** Frequencies of voicemail beeps, in Hz. A tone between two of them shows in both. */
+/** Frequencies of voicemail beeps, in Hz. A tone between two of them has power at both. */
 const lowest = 350
 const highest = 2050
 const step = 50
-/** A frame is a tone when two neighbouring frequencies hold this share of its energy; speech and keys have more than one. */
+/** A frame is a tone when two neighbouring frequencies have this share of its energy; speech and DTMF have several tones. */
 const share = 0.75
-/** Mean square of a level below which nothing is a beep: about -40 dB of full scale. */
+/** Mean square below which a frame is not a tone: about -40 dB of full scale. */
 const minimum = 330 * 330
-/** Frames of 20 ms that a beep has at least, and at most: 120 ms to 3 s. */
+/** Length of a beep in 20 ms frames: 120 ms to 3 s. */
 const shortest = 6
 const longest = 150
-/** Frames without the tone after which it is over. */
+/** Frames without the tone after which it has ended. */
 const gap = 2
 
 /**
- * Hears the beep of a voicemail: one steady tone, by Goertzel filters over each 20 ms frame. Costs some 10 µs a frame, and
- * is only used for the first moments of calls that we place.
+ * Detects the beep of a voicemail, one steady tone, with Goertzel filters over each 20 ms frame. Costs about 10 µs a frame;
+ * used only at the start of outbound calls.
  */
-export class Beep {
+export class BeepDetector {
   readonly #cosines: Float64Array
   #tone = -1
   #frames = 0
@@ -30,7 +30,7 @@ export class Beep {
     )
   }
 
-  /** Takes one 20 ms frame; true with the frame that shows that a beep is over. */
+  /** Takes one 20 ms frame; true with the first frame after a beep. */
   push(frame: Int16Array): boolean {
     const tone = this.#toneOf(frame)
     if (tone >= 0 && (this.#tone < 0 || Math.abs(tone - this.#tone) <= 1)) {
@@ -42,19 +42,19 @@ export class Beep {
     if (this.#tone < 0) return false
     this.#missing++
     if (tone < 0 && this.#missing < gap) return false
-    const heard = this.#frames >= shortest && this.#frames <= longest
+    const isBeep = this.#frames >= shortest && this.#frames <= longest
     this.#tone = tone
     this.#frames = tone < 0 ? 0 : 1
     this.#missing = 0
-    return heard
+    return isBeep
   }
 
-  /** Which frequency the frame is a tone of, or -1. */
+  /** The index of the frame's frequency if it is a tone, else -1. */
   #toneOf(frame: Int16Array): number {
     let energy = 0
     for (let i = 0; i < frame.length; i++) energy += (frame[i] ?? 0) ** 2
     if (energy < minimum * frame.length) return -1
-    // A whole tone's power is the energy times half the number of samples.
+    // The Goertzel power of a pure tone is its energy times half the number of samples.
     const enough = share * energy * (frame.length / 2)
     let before = 0
     let best = -1

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest"
-import { Beep } from "../src/Beep.ts"
+import { BeepDetector } from "../src/BeepDetector.ts"
 
 const rate = 8000
 
 /** Frames of sounds after one another: frequencies and their length in ms. */
 const heard = (...sounds: ReadonlyArray<readonly [frequencies: ReadonlyArray<number>, ms: number, level?: number]>) => {
-  const beep = new Beep(rate)
+  const beep = new BeepDetector(rate)
   const told: Array<number> = []
   let at = 0
   for (const [frequencies, ms, level = 6000] of sounds) {
@@ -36,7 +36,7 @@ describe("the ear for beeps", () => {
     expect(heard([[1000], 60], silence)).toEqual([])
     expect(heard([[1000], 5000], silence)).toEqual([])
     expect(heard([[1000], 500, 100], silence)).toEqual([])
-    const beep = new Beep(rate)
+    const beep = new BeepDetector(rate)
     let state = 1
     const hiss = Array.from({ length: 200 }, () =>
       Int16Array.from({ length: 160 }, () => {
