@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { HttpApi } from "@effect/platform"
+import { HttpApi, OpenApi } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
+import { callStartedFields, preGatherFields, ToolDefinition, toolGatherFields } from "@svc/api/callbacks/CallStarted"
 import { eventData } from "@svc/api/events/Event"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { WorkspaceApi } from "@svc/api/WorkspaceApi"
@@ -26,6 +27,15 @@ const endpointsOf = (api: HttpApi.HttpApi.Any): ReadonlyArray<string> => {
   return found
 }
 
+/** The names of properties in a JSON Schema, or in a document with many. */
+const propertiesIn = (value: unknown): ReadonlyArray<string> => {
+  if (typeof value !== "object" || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(key === "properties" && typeof inner === "object" && inner !== null ? Object.keys(inner) : []),
+    ...propertiesIn(inner)
+  ])
+}
+
 /** The matches of a pattern's first group in the sources of packages and apps. */
 const inSources = (pattern: RegExp, folder = ""): ReadonlyArray<string> => {
   const sources = [...readSourceTree(root)].filter(
@@ -43,6 +53,21 @@ describe("docs/reference", () => {
     const own = endpoints.filter((endpoint) => !endpoint.includes(" /v1/projects"))
     expect(own.length).toBeGreaterThan(60)
     expect(own.filter((endpoint) => !text.includes(`\`${endpoint}\``))).toEqual([])
+  })
+
+  it("names every field of requests, responses, events and answers of the agent's server", () => {
+    const words = new Set(pages.match(/\w+/g))
+    const ofAnswers = [callStartedFields, preGatherFields, toolGatherFields, ToolDefinition.fields].flatMap(Object.keys)
+    const ofEvents = Object.values<{ readonly fields: object }>(eventData).flatMap(({ fields }) => Object.keys(fields))
+    const fields = new Set([
+      ...propertiesIn([OpenApi.fromApi(VoiceApi), OpenApi.fromApi(WorkspaceApi)]),
+      ...ofAnswers,
+      ...ofEvents
+    ])
+    // The OpenAPI library declares errors of its own, which have it.
+    fields.delete("_tag")
+    expect(fields.size).toBeGreaterThan(200)
+    expect([...fields].filter((field) => !words.has(field))).toEqual([])
   })
 
   it("names every event in events.md", () => {
