@@ -1,23 +1,23 @@
 import type { Runtime } from "@effect/platform"
 import { Cause, Exit } from "effect"
 
-/** How the simulator's programs end. */
+/** The exit codes of the simulator's programs. */
 export const exitCodes = {
   /** Everything was as expected. */
-  met: 0,
-  /** An expectation was not met, or something broke. */
+  ok: 0,
+  /** An expectation was not met, or an error occurred. */
   failed: 1,
-  /** Wrong usage, or a script that is none. */
+  /** Invalid arguments or an invalid script. */
   usage: 2,
-  /** The server cannot be reached, or refuses. */
+  /** The server cannot be reached or refuses. */
   server: 3,
   /** Ctrl-C. */
   interrupted: 130
 } as const
 
 /**
- * Ends the process with the number that the program succeeded with. Always an exit: a server that hangs would hold the
- * process by the closing handshake of the line.
+ * Exits with the number with which the program succeeded. The exit is explicit, because the closing handshake with a
+ * server that hangs would keep the process alive.
  */
 export const teardown: Runtime.Teardown = (exit) => {
   if (Exit.isSuccess(exit)) process.exit(typeof exit.value === "number" ? exit.value : exitCodes.failed)

@@ -4,15 +4,17 @@ import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Data } from "effect"
 import * as Dialogue from "./Dialogue.ts"
-import type { PhoneEvent } from "./Phone.ts"
+import type { PhoneEvent } from "./PhoneEvent.ts"
 
-/** What the reducer takes: the phone's events, what the person does, and what the voice API tells. */
-export type Input = PhoneEvent | Action | Knowledge
+/**
+ * The inputs of the reducer: events of the phone, actions of the user, and updates from the voice API and the clock.
+ */
+export type Input = PhoneEvent | Action | Update
 
-/** What the person at the phone did. */
+/** An action of the user. */
 export type Action = Data.TaggedEnum<{
   Dialled: { readonly to: string; readonly from: string }
-  /** The agent was asked to call. */
+  /** An outbound call of the agent was requested. */
   Awaited: { readonly from: string }
   Said: { readonly text: string }
   Pressed: { readonly digits: string }
@@ -20,14 +22,14 @@ export type Action = Data.TaggedEnum<{
 }>
 export const Action = Data.taggedEnum<Action>()
 
-/** What the voice API told, and the clock. */
-export type Knowledge = Data.TaggedEnum<{
+/** Data from the voice API, or a tick of the clock. */
+export type Update = Data.TaggedEnum<{
   NumbersListed: { readonly numbers: ReadonlyArray<PhoneNumber>; readonly agents: ReadonlyArray<Agent> }
   RecordRead: { readonly call: Call }
   ApiFailed: { readonly message: string }
   Ticked: {}
 }>
-export const Knowledge = Data.taggedEnum<Knowledge>()
+export const Update = Data.taggedEnum<Update>()
 
 /** One row of the events pane. */
 export interface LogEntry {
@@ -46,11 +48,11 @@ export type Connection =
 /** A number as the list shows it. */
 export interface Listed {
   readonly number: string
-  /** Name of the agent that answers it, or null: nobody does. */
+  /** The name of the agent that answers it, if any. */
   readonly agent: string | null
 }
 
-/** One call as its caller sees it. Times are milliseconds since the epoch. */
+/** One call as the phone sees it. Times are milliseconds since the epoch. */
 export interface CallView {
   readonly phase: "dialling" | "ringing" | "live" | "ended"
   readonly to: string
@@ -60,33 +62,34 @@ export interface CallView {
   readonly dialled_at: number
   readonly answered_at: number | null
   readonly ended_at: number | null
-  /** Why it ended, in the network's word; `you hung up` when it was us. */
+  /** The network's cause, or `you hung up`. */
   readonly cause: string | null
   /** Who ended it. */
   readonly ended_by: "us" | "them" | "rejected" | "lost" | null
   readonly dialogue: Dialogue.Dialogue
-  /** Where the agent handed us over to. */
+  /** The number to which the agent transferred the call. */
   readonly transferred_to: string | null
-  /** All digits pressed so far. */
+  /** All digits sent so far. */
   readonly digits: string
   readonly tools: ReadonlyArray<string>
   readonly record: Call | null
 }
 
-/** Everything that the screen shows and the headless runner waits for. */
+/** The state that the screen shows and the headless runner waits on. */
 export interface PhoneState {
   readonly now: number
   readonly connection: Connection
-  /** Whether the line has ever been up: the first connection is not a return. */
+  /** Whether there was a connection before, so that the next one is a reconnection. */
   readonly was_connected: boolean
   readonly numbers: ReadonlyArray<Listed>
   readonly call: CallView | null
   readonly log: ReadonlyArray<LogEntry>
   readonly next_entry: number
-  /** Messages of the network that could not be read. */
-  readonly garbled: number
+  /** The number of messages that could not be decoded. */
+  readonly unreadable: number
 }
 
+/** The number of log entries that are kept. */
 const keptEntries = 200
 
 export const initial = (now: number): PhoneState => ({
@@ -97,10 +100,10 @@ export const initial = (now: number): PhoneState => ({
   call: null,
   log: [],
   next_entry: 0,
-  garbled: 0
+  unreadable: 0
 })
 
-/** Whether a call is under way. */
+/** Whether there is a call that has not ended. */
 export const inCall = (state: PhoneState): boolean => state.call !== null && state.call.phase !== "ended"
 
 const note = (state: PhoneState, kind: LogEntry["kind"], text: string): PhoneState => ({
@@ -112,7 +115,7 @@ const note = (state: PhoneState, kind: LogEntry["kind"], text: string): PhoneSta
 const onCall = (state: PhoneState, change: (call: CallView) => Partial<CallView>): PhoneState =>
   state.call === null ? state : { ...state, call: { ...state.call, ...change(state.call) } }
 
-/** Changes a call that is under way; an ended one stays as it is. */
+/** Changes the call unless it has ended. */
 const onLiveCall = (state: PhoneState, change: (call: CallView) => Partial<CallView>): PhoneState =>
   inCall(state) ? onCall(state, change) : state
 
@@ -146,7 +149,7 @@ const newCall = (
   record: null
 })
 
-/** The next state. `at` is the time of the input, in milliseconds since the epoch. Never throws, never does I/O. */
+/** The next state. `at` is the time of the input in milliseconds since the epoch. Pure. */
 export const reduce = (before: PhoneState, input: Input, at: number): PhoneState => {
   const state: PhoneState = { ...before, now: Math.max(before.now, at) }
   switch (input._tag) {
@@ -157,16 +160,17 @@ export const reduce = (before: PhoneState, input: Input, at: number): PhoneState
       const up: PhoneState = { ...state, connection: { status: "connected", again }, was_connected: true }
       return note(up, "good", again ? "the server is back" : "connected to the server")
     }
-    case "Away": {
+    case "Disconnected": {
       const away: PhoneState = {
         ...state,
         connection: { status: "away", reason: input.reason, retry_at: state.now + input.retry_ms }
       }
-      const told = before.connection.status === "away" ? away : note(away, "bad", `the server is away: ${input.reason}`)
-      return inCall(told) ? endCall(note(told, "bad", "the call is lost"), "lost", input.reason) : told
+      const noted =
+        before.connection.status === "away" ? away : note(away, "bad", `the server is away: ${input.reason}`)
+      return inCall(noted) ? endCall(note(noted, "bad", "the call is lost"), "lost", input.reason) : noted
     }
-    case "Garbled":
-      return note({ ...state, garbled: state.garbled + 1 }, "bad", `unreadable message, ${input.reason}`)
+    case "Unreadable":
+      return note({ ...state, unreadable: state.unreadable + 1 }, "bad", `unreadable message, ${input.reason}`)
     case "Received":
       return receive(state, input.message)
     case "Dialled":
@@ -257,14 +261,14 @@ const receive = (state: PhoneState, message: ServerMessage): PhoneState => {
   }
 }
 
-/** Takes over what the call record adds: tools that were called, latencies as the server measured them. */
+/** Adds the data of the call record: called tools, and latencies as the server measured them. */
 const recorded = (state: PhoneState, record: Call): PhoneState => {
   const { call } = state
   if (call === null) return state
-  // A call that never told its id is looked up after it has ended; until then any record is another call's.
+  // The record of a call without an id is searched after its end; until then a record belongs to another call.
   if (call.call_id === null ? call.phase !== "ended" : call.call_id !== record.call_id) return state
-  const fresh = record.tools_called.slice(call.tools.length)
-  const noted = fresh.reduce((s, tool) => note(s, "tool", `tool ${tool}`), state)
+  const newTools = record.tools_called.slice(call.tools.length)
+  const noted = newTools.reduce((s, tool) => note(s, "tool", `tool ${tool}`), state)
   return onCall(noted, () => ({
     call_id: record.call_id,
     record,

@@ -2,7 +2,7 @@ import type { Call } from "@svc/api/calls/Call"
 import type { Latency } from "./Dialogue.ts"
 import type { CallView, PhoneState } from "./PhoneState.ts"
 
-/** What the headless runner prints. */
+/** The output of the headless runner. */
 
 /** `0:07.3` since the call was dialled. */
 const since = (start: number, at: number): string => {
@@ -16,10 +16,10 @@ export const latencyText = (latency: Latency): string => {
   return `${latency.estimated ? "~" : ""}${ms} ms`
 }
 
-/** Prints a session as it goes on: each utterance once it is complete, each event when it comes. */
+/** Reports a session as it proceeds: each event at once, each utterance when it has ended. */
 export class LiveReport {
   #entries = 0
-  #lines = 0
+  #utterances = 0
   #call = -1
 
   /** The rows that a new state adds. */
@@ -28,7 +28,7 @@ export class LiveReport {
     const { call } = state
     if (call !== null && call.dialled_at !== this.#call) {
       this.#call = call.dialled_at
-      this.#lines = 0
+      this.#utterances = 0
     }
     const start = call?.dialled_at ?? state.now
     for (const entry of state.log) {
@@ -36,15 +36,15 @@ export class LiveReport {
       this.#entries = entry.id + 1
       rows.push({ at: entry.at, text: `${since(start, entry.at)}  · ${entry.text}` })
     }
-    for (const line of call?.dialogue.lines.slice(this.#lines) ?? []) {
-      // The words of an utterance that was stopped may still be on their way.
-      if (call?.phase !== "ended" && (!line.final || line.id === call?.dialogue.cut_line)) break
-      this.#lines = line.id + 1
-      const who = line.who === "agent" ? "agent " : "caller"
-      const latency = line.latency === null ? "" : `  [${latencyText(line.latency)}]`
+    for (const utterance of call?.dialogue.utterances.slice(this.#utterances) ?? []) {
+      // The final text of a cut utterance may still come.
+      if (call?.phase !== "ended" && (!utterance.final || utterance.id === call?.dialogue.cut_utterance)) break
+      this.#utterances = utterance.id + 1
+      const who = utterance.who === "agent" ? "agent " : "caller"
+      const latency = utterance.latency === null ? "" : `  [${latencyText(utterance.latency)}]`
       rows.push({
-        at: line.at,
-        text: `${since(start, line.at)}  ${who}  ${line.text}${line.cut ? "  ✂ cut off" : ""}${latency}`
+        at: utterance.at,
+        text: `${since(start, utterance.at)}  ${who}  ${utterance.text}${utterance.cut ? "  ✂ cut off" : ""}${latency}`
       })
     }
     return rows.toSorted((a, b) => a.at - b.at).map((row) => row.text)
@@ -58,7 +58,7 @@ const table = (rows: ReadonlyArray<readonly [string, string]>): ReadonlyArray<st
 
 const ms = (n: number | null): string => (n === null ? "–" : `${n < 10 ? n.toFixed(1) : Math.round(n)} ms`)
 
-/** The call record, and the latency of each turn as the server measured it. */
+/** The call record with the measured latency of each turn. */
 export const recordRows = (call: Call): ReadonlyArray<string> => [
   "Call record",
   ...table([
@@ -80,16 +80,16 @@ export const recordRows = (call: Call): ReadonlyArray<string> => [
   )
 ]
 
-/** How a headless run ended. */
+/** The outcome of a headless run. */
 export interface Outcome {
   readonly exit_code: number
-  /** Why it was not 0. */
+  /** The error, unless the exit code is 0. */
   readonly error: string | null
-  /** The step that was not met, from 1. */
+  /** The number of the failed step, from 1. */
   readonly step: number | null
 }
 
-/** The one document of `--json`. */
+/** The document of `--json`. */
 export const document = (outcome: Outcome, script: string | undefined, call: CallView | null): string =>
   JSON.stringify(
     {
@@ -100,13 +100,13 @@ export const document = (outcome: Outcome, script: string | undefined, call: Cal
       to: call?.to ?? null,
       ended_by: call?.ended_by ?? null,
       cause: call?.cause ?? null,
-      transcript: (call?.dialogue.lines ?? []).map((line) => ({
-        role: line.who,
-        text: line.text,
-        at_ms: line.at - (call?.dialled_at ?? line.at),
-        cut: line.cut,
-        latency_ms: line.latency?.ms ?? null,
-        latency_estimated: line.latency?.estimated ?? null
+      transcript: (call?.dialogue.utterances ?? []).map((utterance) => ({
+        role: utterance.who,
+        text: utterance.text,
+        at_ms: utterance.at - (call?.dialled_at ?? utterance.at),
+        cut: utterance.cut,
+        latency_ms: utterance.latency?.ms ?? null,
+        latency_estimated: utterance.latency?.estimated ?? null
       })),
       tools_called: call?.tools ?? [],
       digits: call?.digits ?? "",

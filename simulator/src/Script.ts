@@ -3,14 +3,14 @@ import { Behaviour } from "@svc/providers/SimulatedNetwork"
 import { Data, Effect, Either, ParseResult, Schema } from "effect"
 import { parseDocument } from "yaml"
 
-/** The file is not a script: each problem with the place where it stands, e.g. `steps[2].expect: …`. */
-export class BadScript extends Data.TaggedError("BadScript")<{ readonly problems: ReadonlyArray<string> }> {
+/** The script is invalid. Each problem names its place, e.g. `steps[2].expect: …`. */
+export class InvalidScript extends Data.TaggedError("InvalidScript")<{ readonly problems: ReadonlyArray<string> }> {
   override get message(): string {
     return this.problems.join("\n")
   }
 }
 
-/** A regular expression as its source; case is ignored. */
+/** The source of a regular expression, which ignores case. */
 const Pattern = Schema.transformOrFail(Schema.NonEmptyString, Schema.instanceOf(RegExp), {
   strict: true,
   decode: (source, _, ast) =>
@@ -22,10 +22,10 @@ const Pattern = Schema.transformOrFail(Schema.NonEmptyString, Schema.instanceOf(
   encode: (pattern) => ParseResult.succeed(pattern.source)
 })
 
-/** A field that may be left out. Exact: else each error of it would also say that it might have been `undefined`. */
+/** An optional field. Exact, because errors would otherwise mention `undefined` as an allowed value. */
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
 
-/** Seconds that a step may wait. */
+/** How long a step may wait, in seconds. */
 const Within = Schema.Number.pipe(Schema.between(0.05, 3600))
 const within = optional(Within)
 const Text = Schema.String.pipe(Schema.trimmed(), Schema.minLength(1))
@@ -33,32 +33,34 @@ const Digits = Schema.String.pipe(
   Schema.pattern(/^[0-9*#]+$/, { message: () => 'digits are 0-9, * and #, in quotes: dtmf: "123"' })
 )
 
-/** What the agent must say, in what it has said since the last match. */
+/** Waits until the agent has said this since the last match. */
 const Expect = Schema.Struct({ expect: Pattern, within })
-/** Said once the agent is silent. */
+/** Speaks when the agent is silent. */
 const Say = Schema.Struct({ say: Text, within })
-/** Said while the agent speaks; with `after`, once it has said that. */
+/** Speaks while the agent speaks; with `after`, when it has said that. */
 const Interrupt = Schema.Struct({ interrupt: Text, after: optional(Pattern), within })
 const Dtmf = Schema.Struct({ dtmf: Digits })
 const Wait = Schema.Struct({ wait_ms: Schema.Number.pipe(Schema.between(0, 600_000)) })
 const Hangup = Schema.Struct({ hangup: Schema.NullOr(Schema.Literal(true)) })
-/** The other side ends or refuses the call. */
+/** Waits until the other side ends or refuses the call. */
 const ExpectHangup = Schema.Struct({
   expect_hangup: Schema.NullOr(Schema.Union(Schema.Literal(true), Schema.Struct({ cause: optional(Schema.String) }))),
   within
 })
-/** Another number of the network, for transfers: what they meet there. It stays until the script is over. */
+/** Registers another number on the network, for transfers, until the script ends. */
 const Register = Schema.Struct({
   register: Schema.Struct({ number: Text, behaviour: Behaviour, ring_ms: optional(Schema.Number) })
 })
-/** The agent hands us over to another number. */
+/** Waits until the agent transfers the call. */
 const ExpectTransfer = Schema.Struct({
   expect_transfer: Schema.NullOr(
     Schema.Union(Schema.Literal(true), Schema.Struct({ destination: optional(Schema.String) }))
   ),
   within
 })
-/** What the record of the ended call says. `transcript` turns must occur in this order, others may stand between. */
+/**
+ * Compares the record of the ended call. The turns of `transcript` must occur in this order; others may come between.
+ */
 const ExpectCall = Schema.Struct({
   expect_call: Schema.Struct({
     status: optional(CallStatus),
@@ -71,7 +73,7 @@ const ExpectCall = Schema.Struct({
   within
 })
 
-/** One step; its key tells which. */
+/** One step, identified by its key. */
 export type Step =
   | typeof Expect.Type
   | typeof Say.Type
@@ -84,26 +86,29 @@ export type Step =
   | typeof ExpectHangup.Type
   | typeof ExpectCall.Type
 
-const strictly = <A extends Step, I>(
+const strictDecoder = <A extends Step, I>(
   schema: Schema.Schema<A, I>
 ): ((u: unknown) => Either.Either<Step, ParseResult.ParseError>) =>
   Schema.decodeUnknownEither(schema, { onExcessProperty: "error", errors: "all" })
 
 const kinds = {
-  expect: strictly(Expect),
-  say: strictly(Say),
-  interrupt: strictly(Interrupt),
-  dtmf: strictly(Dtmf),
-  wait_ms: strictly(Wait),
-  hangup: strictly(Hangup),
-  register: strictly(Register),
-  expect_transfer: strictly(ExpectTransfer),
-  expect_hangup: strictly(ExpectHangup),
-  expect_call: strictly(ExpectCall)
+  expect: strictDecoder(Expect),
+  say: strictDecoder(Say),
+  interrupt: strictDecoder(Interrupt),
+  dtmf: strictDecoder(Dtmf),
+  wait_ms: strictDecoder(Wait),
+  hangup: strictDecoder(Hangup),
+  register: strictDecoder(Register),
+  expect_transfer: strictDecoder(ExpectTransfer),
+  expect_hangup: strictDecoder(ExpectHangup),
+  expect_call: strictDecoder(ExpectCall)
 } as const
 type Kind = keyof typeof kinds
 
-/** A scripted call; with `receive`, one that the agent of the number `to` makes to that number. `timeout` (seconds, default 20) holds for every step without a `within` of its own. */
+/**
+ * A scripted call. With `receive`, the agent of the number `to` calls that number. `timeout` (seconds, 20 by default)
+ * applies to each step without `within`.
+ */
 export interface Script {
   readonly name: string | undefined
   readonly to: string | undefined
@@ -128,7 +133,7 @@ const place = (path: ReadonlyArray<PropertyKey>): string =>
     ""
   )
 
-/** One problem a place: where a choice of values was not met, all of them in one line. */
+/** One problem per place: the alternatives of a union are joined in one line. */
 const problemsOf = (prefix: ReadonlyArray<PropertyKey>, error: ParseResult.ParseError): ReadonlyArray<string> => {
   const byPlace = new Map<string, Array<string>>()
   for (const { message, path } of ParseResult.ArrayFormatter.formatErrorSync(error)) {
@@ -147,7 +152,7 @@ const problemsOf = (prefix: ReadonlyArray<PropertyKey>, error: ParseResult.Parse
 const isKind = (key: string): key is Kind => Object.hasOwn(kinds, key)
 const names = Object.keys(kinds).join(", ")
 
-/** A step is told by its one key of {@link kinds}, so that errors speak of that step and not of all that it might have been. */
+/** Selects the kind of a step by its key, so that errors mention only that kind and not all of the union. */
 const readStep = (value: unknown, index: number): Either.Either<Step, ReadonlyArray<string>> => {
   const at = place(["steps", index])
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -162,19 +167,21 @@ const readStep = (value: unknown, index: number): Either.Either<Step, ReadonlyAr
   return kinds[kind](value).pipe(Either.mapLeft((error) => problemsOf(["steps", index], error)))
 }
 
-/** Reads a script from the text of its YAML file. */
-export const parse = (text: string): Effect.Effect<Script, BadScript> =>
+/** Parses a script in YAML. */
+export const parse = (text: string): Effect.Effect<Script, InvalidScript> =>
   Effect.gen(function* () {
     const document = parseDocument(text)
     if (document.errors.length > 0) {
-      return yield* new BadScript({ problems: document.errors.map((e) => `YAML: ${e.message.split("\n")[0] ?? ""}`) })
+      return yield* new InvalidScript({
+        problems: document.errors.map((e) => `YAML: ${e.message.split("\n")[0] ?? ""}`)
+      })
     }
     const content: unknown = document.toJS()
     if (typeof content !== "object" || content === null || Array.isArray(content)) {
-      return yield* new BadScript({ problems: ["a script is an object with steps"] })
+      return yield* new InvalidScript({ problems: ["a script is an object with steps"] })
     }
     const head = yield* Schema.decodeUnknown(Head)(content).pipe(
-      Effect.mapError((error) => new BadScript({ problems: problemsOf([], error) }))
+      Effect.mapError((error) => new InvalidScript({ problems: problemsOf([], error) }))
     )
     const steps: Array<Step> = []
     const problems: Array<string> = []
@@ -183,11 +190,11 @@ export const parse = (text: string): Effect.Effect<Script, BadScript> =>
       if (Either.isRight(step)) steps.push(step.right)
       else problems.push(...step.left)
     }
-    if (problems.length > 0) return yield* new BadScript({ problems })
+    if (problems.length > 0) return yield* new InvalidScript({ problems })
     return { name: head.name, to: head.to, from: head.from, receive: head.receive, timeout: head.timeout, steps }
   })
 
-/** A step in one line, as reports name it. */
+/** A step in one line, for reports. */
 export const describe = (step: Step): string => {
   if ("expect" in step) return `expect /${step.expect.source}/`
   if ("say" in step) return `say "${step.say}"`

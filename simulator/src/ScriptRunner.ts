@@ -1,11 +1,11 @@
 import type { Call } from "@svc/api/calls/Call"
 import { Clock, Data, Duration, Effect, Either, Option } from "effect"
-import { agentSpeaks, type Line } from "./Dialogue.ts"
+import { agentSpeaks, type Utterance } from "./Dialogue.ts"
 import { type CallView, inCall, type PhoneState } from "./PhoneState.ts"
 import { describe, type Script, type Step } from "./Script.ts"
 import { Session } from "./Session.ts"
 
-/** A step did not find what it expected. */
+/** The expectation of a step was not met. */
 export class StepFailed extends Data.TaggedError("StepFailed")<{
   /** From 1. */
   readonly step: number
@@ -13,43 +13,46 @@ export class StepFailed extends Data.TaggedError("StepFailed")<{
   readonly message: string
 }> {}
 
-/** The line to the server broke, or never was. */
-export class ServerAway extends Data.TaggedError("ServerAway")<{ readonly message: string }> {}
+/** There is no connection to the server. */
+export class ServerUnavailable extends Data.TaggedError("ServerUnavailable")<{ readonly message: string }> {}
 
-/** An agent that ends a sentence goes on with the next one within this time, or it is the caller's turn. */
+/** When the agent is silent for this long after a sentence, it is the caller's turn. */
 const turnPause = Duration.millis(250)
 
-/** Waits longer than its own limit by what we still have to say. */
+/** Milliseconds until the end of the caller's speech, which extend the limit of a wait. */
 const speechLeft = (state: PhoneState): number => Math.max(0, (state.call?.dialogue.speech_ends_at ?? 0) - state.now)
 
-const agentLines = (call: CallView, from: number): ReadonlyArray<Line> =>
-  call.dialogue.lines.filter((line) => line.who === "agent" && line.id >= from)
+const agentUtterances = (call: CallView, from: number): ReadonlyArray<Utterance> =>
+  call.dialogue.utterances.filter((utterance) => utterance.who === "agent" && utterance.id >= from)
 
-const textOf = (lines: ReadonlyArray<Line>): string => lines.map((line) => line.text).join(" ")
+const textOf = (utterances: ReadonlyArray<Utterance>): string => utterances.map((utterance) => utterance.text).join(" ")
 
 const ended = (call: CallView): string => `the call has ended (${call.cause ?? "unknown cause"})`
 
 /**
- * Plays a script on a session: dials, takes the steps in order, hangs up when the call is still on, and waits for the
- * call record. Fails with the first step that is not met; every wait has a bound.
+ * Plays a script on a session: dials, runs the steps in order, hangs up if the call has not ended, and waits for the
+ * call record. Fails with the first step that is not met. Every wait has a time limit.
  */
 export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to: string, from: string) {
   const session = yield* Session
-  /** Lines of the agent before this one are used up: matched, or said before we spoke. */
+  /**
+   * The index of the first utterance that may still match: earlier ones were matched or came before the caller's last
+   * words.
+   */
   let cursor = 0
 
   const wait = <A>(
     seconds: number,
     pick: (call: CallView, state: PhoneState) => Option.Option<Either.Either<A, string>>,
-    late: (call: CallView) => string
-  ): Effect.Effect<A, string | ServerAway> =>
+    onTimeout: (call: CallView) => string
+  ): Effect.Effect<A, string | ServerUnavailable> =>
     Effect.gen(function* () {
       const start = yield* session.state
       const found = yield* session
-        .until((state): Option.Option<Either.Either<A, string | ServerAway>> => {
+        .until((state): Option.Option<Either.Either<A, string | ServerUnavailable>> => {
           if (state.connection.status === "away") {
             return Option.some(
-              Either.left(new ServerAway({ message: `the server is away: ${state.connection.reason}` }))
+              Either.left(new ServerUnavailable({ message: `the server is away: ${state.connection.reason}` }))
             )
           }
           return state.call === null ? Option.none() : pick(state.call, state)
@@ -57,28 +60,28 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
         .pipe(Effect.timeoutOption(Duration.millis(seconds * 1000 + speechLeft(start))))
       if (Option.isSome(found)) return yield* found.value
       const { call } = yield* session.state
-      return yield* Effect.fail(call === null ? "there is no call" : late(call))
+      return yield* Effect.fail(call === null ? "there is no call" : onTimeout(call))
     })
 
   const say = Effect.fnUntraced(function* (text: string) {
     const { call } = yield* session.state
-    cursor = call?.dialogue.lines.length ?? 0
+    cursor = call?.dialogue.utterances.length ?? 0
     yield* session.say(text)
   })
 
-  /** Until the agent is silent and has been for the length of a pause. */
-  const myTurn = (seconds: number): Effect.Effect<void, string | ServerAway> => {
+  /** Waits until the agent has been silent for the length of a pause. */
+  const callerTurn = (seconds: number): Effect.Effect<void, string | ServerUnavailable> => {
     const silence = wait(
       seconds,
       (call) =>
         call.phase === "ended"
           ? Option.some(Either.left(ended(call)))
           : call.phase === "live" && !agentSpeaks(call.dialogue)
-            ? Option.some(Either.right(call.dialogue.lines.length))
+            ? Option.some(Either.right(call.dialogue.utterances.length))
             : Option.none(),
       () => `the agent did not let us speak within ${seconds} s`
     )
-    const pause: Effect.Effect<boolean, string | ServerAway> = Effect.gen(function* () {
+    const pause: Effect.Effect<boolean, string | ServerUnavailable> = Effect.gen(function* () {
       const before = yield* silence
       yield* Effect.sleep(turnPause)
       const after = yield* silence
@@ -94,25 +97,26 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
     )
   }
 
-  const run = (step: Step): Effect.Effect<void, string | ServerAway> =>
+  const run = (step: Step): Effect.Effect<void, string | ServerUnavailable> =>
     Effect.gen(function* () {
       const seconds = "within" in step && step.within !== undefined ? step.within : script.timeout
       if ("expect" in step) {
         cursor = yield* wait(
           seconds,
           (call) => {
-            const lines = agentLines(call, cursor).filter((line) => line.final)
-            for (const [n, line] of lines.entries()) {
-              if (step.expect.test(textOf(lines.slice(0, n + 1)))) return Option.some(Either.right(line.id + 1))
+            const utterances = agentUtterances(call, cursor).filter((utterance) => utterance.final)
+            for (const [n, utterance] of utterances.entries()) {
+              if (step.expect.test(textOf(utterances.slice(0, n + 1))))
+                return Option.some(Either.right(utterance.id + 1))
             }
             return call.phase === "ended"
-              ? Option.some(Either.left(`${ended(call)}; ${insteadOf(call, cursor)}`))
+              ? Option.some(Either.left(`${ended(call)}; ${heardInstead(call, cursor)}`))
               : Option.none()
           },
-          (call) => `not heard within ${seconds} s; ${insteadOf(call, cursor)}`
+          (call) => `not heard within ${seconds} s; ${heardInstead(call, cursor)}`
         )
       } else if ("say" in step) {
-        yield* myTurn(seconds)
+        yield* callerTurn(seconds)
         yield* say(step.say)
       } else if ("interrupt" in step) {
         yield* wait(
@@ -120,10 +124,10 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
           (call) =>
             call.phase === "ended"
               ? Option.some(Either.left(ended(call)))
-              : agentSpeaks(call.dialogue) && (step.after?.test(textOf(agentLines(call, cursor))) ?? true)
+              : agentSpeaks(call.dialogue) && (step.after?.test(textOf(agentUtterances(call, cursor))) ?? true)
                 ? Option.some(Either.right(undefined))
                 : Option.none(),
-          (call) => `no chance to interrupt within ${seconds} s; ${insteadOf(call, cursor)}`
+          (call) => `no chance to interrupt within ${seconds} s; ${heardInstead(call, cursor)}`
         )
         yield* say(step.interrupt)
       } else if ("dtmf" in step) {
@@ -155,7 +159,7 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
                     ? Either.right(undefined)
                     : Either.left(`transferred to ${call.transferred_to} instead of ${wanted.destination}`)
                 ),
-          (call) => `not transferred within ${seconds} s; ${insteadOf(call, cursor)}`
+          (call) => `not transferred within ${seconds} s; ${heardInstead(call, cursor)}`
         )
       } else if ("expect_hangup" in step) {
         const wanted = step.expect_hangup === null || step.expect_hangup === true ? undefined : step.expect_hangup.cause
@@ -187,10 +191,10 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
                 : `the record was not settled within ${seconds} s`
         )
       }
-    }).pipe(Effect.catchTag("NotConnected", (e) => new ServerAway({ message: e.message })))
+    }).pipe(Effect.catchTag("NotConnected", (e) => new ServerUnavailable({ message: e.message })))
 
-  const begin = script.receive === undefined ? session.dial(to, from) : session.receive(script.receive, to)
-  yield* Effect.mapError(begin, (e) => new ServerAway({ message: e.message }))
+  const start = script.receive === undefined ? session.dial(to, from) : session.receive(script.receive, to)
+  yield* Effect.mapError(start, (e) => new ServerUnavailable({ message: e.message }))
   yield* Effect.forEach(
     script.steps,
     (step, n) =>
@@ -202,19 +206,19 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
       ),
     { discard: true }
   ).pipe(Effect.ensuring(Effect.zipRight(session.hangup, session.settled)))
-  // A last look: a call that ended while its line broke has not been seen to its end.
+  // The connection may have broken while the call was hung up.
   const last = yield* session.state
-  if (inCall(last)) return yield* new ServerAway({ message: "the call could not be ended" })
+  if (inCall(last)) return yield* new ServerUnavailable({ message: "the call could not be ended" })
 })
 
-const insteadOf = (call: CallView, cursor: number): string => {
-  const lines = agentLines(call, cursor)
-  return lines.length === 0 ? "nothing was said" : `heard instead: "${textOf(lines)}"`
+const heardInstead = (call: CallView, cursor: number): string => {
+  const utterances = agentUtterances(call, cursor)
+  return utterances.length === 0 ? "nothing was said" : `heard instead: "${textOf(utterances)}"`
 }
 
 type Expected = Extract<Step, { readonly expect_call: unknown }>["expect_call"]
 
-/** What of the record is not as expected, all of it at once. */
+/** All differences between the record and the expectations. */
 const compare = (expected: Expected, call: Call): Either.Either<void, string> => {
   const wrong: Array<string> = []
   const differs = (name: string, is: unknown, should: unknown) =>

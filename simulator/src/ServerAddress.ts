@@ -1,12 +1,12 @@
 import { Context, type Redacted } from "effect"
 
-/** Where the server is and who asks it: the two things that every part of the simulator needs. */
+/** The address of the server and the key for its API. */
 export class ServerAddress extends Context.Tag("@svc/simulator/ServerAddress")<
   ServerAddress,
   {
     /** Base URL without a path, e.g. `http://127.0.0.1:8787`. */
     readonly url: string
-    /** A project key; without one the network can be used, the API cannot. */
+    /** A project key. Without it the network can be used, but not the API. */
     readonly key: Redacted.Redacted | null
   }
 >() {}

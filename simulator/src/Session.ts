@@ -12,36 +12,36 @@ import {
   SubscriptionRef
 } from "effect"
 import { type NotConnected, Phone } from "./Phone.ts"
-import { Action, type CallView, type Input, inCall, initial, Knowledge, type PhoneState, reduce } from "./PhoneState.ts"
+import { Action, type CallView, type Input, inCall, initial, type PhoneState, reduce, Update } from "./PhoneState.ts"
 import { type ApiFailure, VoiceClient } from "./VoiceClient.ts"
 
-/** After a call has ended its record is read until the server has settled it, at most this long. */
+/** How long the record of an ended call is read until the server has settled it. */
 const settleTimeout = Duration.seconds(10)
-/** And a call that ended before it had an id is looked for this long: it may have none. */
+/** How long the record of a call without an id is searched. There may be none. */
 const searchTimeout = Duration.seconds(2)
 const settleEvery = Duration.millis(200)
 
-/** A person's phone: the state of everything, and what can be done with it. The screen and the script runner sit on this. */
+/** A phone with its state, the base of the screen and the script runner. */
 export class Session extends Context.Tag("@svc/simulator/Session")<
   Session,
   {
     readonly state: Effect.Effect<PhoneState>
-    /** The present state and each one after it. */
+    /** The current state and all later ones. */
     readonly changes: Stream.Stream<PhoneState>
-    /** Waits for the first state of which `pick` makes something. */
+    /** Waits for the first state for which `pick` returns a value. */
     readonly until: <A>(pick: (state: PhoneState) => Option.Option<A>) => Effect.Effect<A>
-    /** `to` and `from` in E.164. A call that is under way is hung up first. */
+    /** `to` and `from` in E.164. Hangs up the current call first. */
     readonly dial: (to: string, from: string) => Effect.Effect<void, NotConnected>
-    /** Asks the agent of the number `from` to call the number `at`, which is this phone's then. */
+    /** Registers the number `at` for this phone and requests a call to it from the agent of the number `from`. */
     readonly receive: (at: string, from: string) => Effect.Effect<void, NotConnected | ApiFailure>
-    /** Gives a number to another phone on the network. */
+    /** Registers a number for another phone on the network. */
     readonly register: Context.Tag.Service<Phone>["register"]
     readonly say: (text: string) => Effect.Effect<void, NotConnected>
     readonly dtmf: (digits: string) => Effect.Effect<void, NotConnected>
     readonly hangup: Effect.Effect<void>
-    /** Reads the numbers and the agents that answer them. */
+    /** Reads the numbers and their agents. */
     readonly refreshNumbers: Effect.Effect<void, ApiFailure>
-    /** Completes when the ended call's record is settled, or will not be; at once when no call was made. */
+    /** Completes when the record of the ended call was settled or its search has timed out; at once without a call. */
     readonly settled: Effect.Effect<void>
   }
 >() {
@@ -51,15 +51,15 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
       const phone = yield* Phone
       const client = yield* VoiceClient
       const ref = yield* SubscriptionRef.make(initial(yield* Clock.currentTimeMillis))
-      // At most one reading of the record is asked for while another runs.
-      const pokes = yield* Queue.sliding<void>(1)
+      // At most one request waits while a record is being read.
+      const recordRequests = yield* Queue.sliding<void>(1)
       let settling: Fiber.RuntimeFiber<void> | null = null
       const scope = yield* Effect.scope
 
-      const put = (input: Input): Effect.Effect<PhoneState> =>
+      const update = (input: Input): Effect.Effect<PhoneState> =>
         Effect.flatMap(Clock.currentTimeMillis, (at) => SubscriptionRef.updateAndGet(ref, (s) => reduce(s, input, at)))
 
-      /** Reads the record of a call; whether the server has closed it. */
+      /** Reads the record of a call. Returns whether the server has settled it. */
       const readRecord = (call: CallView): Effect.Effect<boolean, ApiFailure> =>
         Effect.gen(function* () {
           const record =
@@ -67,30 +67,31 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
               ? yield* client.newestCall(call.from, call.to, call.dialled_at)
               : yield* client.call(call.call_id)
           if (record === null) return false
-          yield* put(Knowledge.RecordRead({ call: record }))
+          yield* update(Update.RecordRead({ call: record }))
           return record.ended_at !== null
         })
 
-      /** Reads the record of a call that is over until the server says so too. */
+      /** Reads the record of an ended call until the server has settled it. */
       const settle = (call: CallView): Effect.Effect<void> =>
         readRecord(call).pipe(
           Effect.repeat({ until: (ended) => ended, schedule: Schedule.spaced(settleEvery) }),
           Effect.timeoutOption(call.call_id === null ? searchTimeout : settleTimeout),
-          Effect.catchAll((error) => put(Knowledge.ApiFailed({ message: error.message }))),
+          Effect.catchAll((error) => update(Update.ApiFailed({ message: error.message }))),
           Effect.asVoid
         )
 
       const apply = (input: Input) =>
         Effect.gen(function* () {
           const before = yield* SubscriptionRef.get(ref)
-          const after = yield* put(input)
+          const after = yield* update(input)
           if (inCall(before) && after.call?.phase === "ended" && after.call.ended_by !== "lost") {
-            // A hang-up may come from a finalizer, whose children would be uninterruptible and this never end.
+            // Interruptible, because a hangup in a finalizer is not, and its child fibers would inherit that.
             settling = yield* Effect.forkIn(Effect.interruptible(settle(after.call)), scope)
-          } else if (input._tag === "Received" && input.message.event === "heard") yield* pokes.offer(undefined)
+          } else if (input._tag === "Received" && input.message.event === "heard")
+            yield* recordRequests.offer(undefined)
           if (input._tag === "Connected") {
             yield* refreshNumbers.pipe(
-              Effect.catchAll((error) => put(Knowledge.ApiFailed({ message: error.message }))),
+              Effect.catchAll((error) => update(Update.ApiFailed({ message: error.message }))),
               Effect.interruptible,
               Effect.forkIn(scope)
             )
@@ -99,21 +100,21 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
 
       const refreshNumbers = Effect.gen(function* () {
         const [numbers, agents] = yield* Effect.all([client.numbers, client.agents], { concurrency: 2 })
-        yield* put(Knowledge.NumbersListed({ numbers, agents }))
+        yield* update(Update.NumbersListed({ numbers, agents }))
       })
 
       yield* Stream.runForEach(phone.events, apply).pipe(Effect.forkScoped)
 
-      // A record that cannot be read in mid-call is not worth a line each second; the reading after the end tells.
-      yield* pokes.take.pipe(
+      // Failures during a call are ignored; a failure after its end is logged.
+      yield* recordRequests.take.pipe(
         Effect.zipRight(SubscriptionRef.get(ref)),
         Effect.flatMap((s) => (s.call?.phase === "live" ? Effect.ignore(readRecord(s.call)) : Effect.void)),
         Effect.forever,
         Effect.forkScoped
       )
       yield* Effect.sleep(Duration.seconds(1)).pipe(
-        Effect.zipRight(put(Knowledge.Ticked())),
-        Effect.flatMap((s) => (inCall(s) ? pokes.offer(undefined) : Effect.void)),
+        Effect.zipRight(update(Update.Ticked())),
+        Effect.flatMap((s) => (inCall(s) ? recordRequests.offer(undefined) : Effect.void)),
         Effect.forever,
         Effect.forkScoped
       )
@@ -131,7 +132,7 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
           ref.changes.pipe(
             Stream.filterMap(pick),
             Stream.runHead,
-            // The changes of a SubscriptionRef never end.
+            // The stream of changes never ends.
             Effect.flatMap(Option.match({ onNone: () => Effect.never, onSome: Effect.succeed }))
           ),
         dial: Effect.fn("Session.dial")(function* (to, from) {

@@ -6,28 +6,28 @@ import { VoiceApi } from "@svc/api/VoiceApi"
 import { Context, Data, Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { ServerAddress } from "./ServerAddress.ts"
 
-/** The voice API could not be asked, or refused. */
+/** A request to the voice API failed. */
 export class ApiFailure extends Data.TaggedError("ApiFailure")<{
-  /** `unreachable`: nobody answered. `refused`: the key was not accepted. `failed`: any other answer. */
+  /** `unreachable`: no answer. `refused`: the key was not accepted. `failed`: any other error. */
   readonly kind: "unreachable" | "refused" | "failed"
   readonly message: string
 }> {}
 
-/** What the simulator needs of the voice API. */
+/** The part of the voice API that the simulator uses. */
 export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
   VoiceClient,
   {
     /** The first hundred numbers of the project. */
     readonly numbers: Effect.Effect<ReadonlyArray<PhoneNumber>, ApiFailure>
     readonly agents: Effect.Effect<ReadonlyArray<Agent>, ApiFailure>
-    /** A call's record; filled while the call runs. */
+    /** The record of a call, also while it runs. */
     readonly call: (callId: string) => Effect.Effect<Call, ApiFailure>
     /**
-     * The newest call between two numbers that started at `since` (milliseconds since the epoch) or, clocks differing,
-     * a few seconds before: how a call is found that ended before it had told us its id.
+     * The newest call between two numbers that started at `since` (milliseconds since the epoch) or, because clocks
+     * differ, a few seconds earlier. It finds a call that ended before its id was known.
      */
     readonly newestCall: (from: string, to: string, since: number) => Effect.Effect<Call | null, ApiFailure>
-    /** The agent of the number `from` calls the number `to`. */
+    /** Places a call from the number `from`, with its agent, to the number `to`. */
     readonly placeCall: (from: string, to: string) => Effect.Effect<Call, ApiFailure>
     readonly createAgent: (agent: {
       readonly name: string
@@ -116,12 +116,12 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
   )
 }
 
-/** Any error of the client as one that people can act on. */
+/** A readable error for any error of the client. */
 const failure = (what: string, error: unknown): ApiFailure => {
   const say = (kind: ApiFailure["kind"], why: string) => new ApiFailure({ kind, message: `cannot ${what}: ${why}` })
   if (Predicate.isTagged(error, "RequestError")) return say("unreachable", "the server does not answer")
   if (Predicate.isTagged(error, "TimeoutException")) return say("unreachable", "no answer within 10 s")
-  if (Predicate.isTagged(error, "ParseError")) return say("failed", "the answer is not what the API promises")
+  if (Predicate.isTagged(error, "ParseError")) return say("failed", "the answer does not match the API")
   if (Predicate.isTagged(error, "ResponseError") && Predicate.hasProperty(error, "response")) {
     const { response } = error
     const status = Predicate.hasProperty(response, "status") ? Number(response.status) : 0

@@ -10,12 +10,12 @@ import { ServerAddress } from "./ServerAddress.ts"
 import { Session } from "./Session.ts"
 import { VoiceClient } from "./VoiceClient.ts"
 
-/** The simulator: a telephone in the terminal, or a scripted call. See {@link usage}. */
+/** The simulator: a phone in the terminal, or a scripted call. See {@link usage}. */
 const program = Effect.gen(function* () {
   const options = yield* parse(process.argv.slice(2))
   if (options.help) {
     yield* Console.log(usage)
-    return exitCodes.met
+    return exitCodes.ok
   }
   const { script } = options
   if (script === undefined && !process.stdout.isTTY) {
@@ -29,23 +29,23 @@ const program = Effect.gen(function* () {
   )
   const main = Effect.gen(function* () {
     if (script !== undefined) return yield* run({ ...options, script })
-    // A scripted call needs no screen, and starts faster without one.
+    // A scripted call starts faster without the screen.
     const { show } = yield* Effect.promise(() => import("./ui/Terminal.tsx"))
     yield* show({ from: options.from ?? defaultFrom })
-    return exitCodes.met
+    return exitCodes.ok
   })
   return yield* Effect.provide(main, session)
 }).pipe(
-  Effect.catchTag("WrongUsage", (error) =>
+  Effect.catchTag("InvalidUsage", (error) =>
     Console.error(`${error.message}\n\n${usage}`).pipe(Effect.as(exitCodes.usage))
   ),
   Effect.provide(
-    // Standard output belongs to the report.
+    // Standard output is reserved for the report.
     Layer.merge(NodeContext.layer, Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger)))
   )
 )
 
-// A terminal window that is closed ends us as Ctrl-C does: the call is hung up.
+// A closed terminal window ends the process like Ctrl-C: the call is hung up.
 process.once("SIGHUP", () => process.kill(process.pid, "SIGTERM"))
 
 NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true, teardown })

@@ -6,18 +6,18 @@ import { ServerAddress } from "../src/ServerAddress.ts"
 import { Session } from "../src/Session.ts"
 import { show } from "../src/ui/Terminal.tsx"
 
-/** A program whose screen breaks: `render` while it draws, `uncaught` in some callback. For the test of the terminal. */
+/** A program that crashes: with `render` while it draws, with `uncaught` in a callback. For Terminal.test.ts. */
 const how = process.argv[2]
-const sound = initial(0)
+const working = initial(0)
 const broken: PhoneState = {
-  ...sound,
+  ...working,
   get connection(): PhoneState["connection"] {
     throw new Error("the picture broke")
   }
 }
 
 const session = Layer.succeed(Session, {
-  state: Effect.succeed(how === "render" ? broken : sound),
+  state: Effect.succeed(how === "render" ? broken : working),
   changes: Stream.never,
   until: () => Effect.never,
   receive: () => Effect.void,

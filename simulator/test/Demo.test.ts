@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 
 const fromSources = ["--conditions=@svc/source", "--import", "tsx", "simulator/src/demo/main.ts"]
 
-/** Runs the demo without a terminal, with a folder for temporary files of its own. */
+/** Runs the demo without a terminal and with its own folder for temporary files. */
 const demo = (args: ReadonlyArray<string>) => {
   const folder = mkdtempSync(join(tmpdir(), "svc-demo-test-"))
   const child = spawn(process.execPath, args, {
@@ -36,7 +36,7 @@ const demo = (args: ReadonlyArray<string>) => {
         listeners.push(look)
         look()
       }),
-    /** What is left in the folder for temporary files; removes it. */
+    /** Removes the folder for temporary files and returns the files that were left in it. */
     leftovers: () => {
       const left = readdirSync(folder).filter((name) => name.startsWith("svc-demo-"))
       rmSync(folder, { recursive: true, force: true })
@@ -52,7 +52,7 @@ const answers = (url: string): Promise<boolean> =>
   )
 
 describe("the demo without a terminal", () => {
-  it("makes whole calls, ends with 0 and leaves nothing behind", { timeout: 120_000 }, async () => {
+  it("plays all example calls, exits with 0 and leaves no files behind", { timeout: 120_000 }, async () => {
     const run = demo(fromSources)
     expect(await run.ended, run.output()).toBe(0)
     for (const part of [
@@ -72,7 +72,7 @@ describe("the demo without a terminal", () => {
     expect(run.leftovers()).toEqual([])
   })
 
-  it("cleans up when it is interrupted in the middle of the call", { timeout: 120_000 }, async () => {
+  it("removes its files and stops its server when it is interrupted during a call", { timeout: 120_000 }, async () => {
     const run = demo(["simulator/dist/demo/main.js"])
     await run.prints("agent   Bright Smile, hello!")
     run.child.kill("SIGINT")

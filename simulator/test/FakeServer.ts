@@ -6,20 +6,20 @@ import { Effect, Schema, type Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
 import { record } from "./Records.ts"
 
-/** What the fake server's agent does with a call, by the number that was dialled. */
+/** The behaviour of the fake server's agent, by the dialled number. */
 export const numbers = {
-  /** Greets, repeats what is said, names the keys pressed, says goodbye to "bye". */
+  /** Greets, repeats what the caller says, names pressed digits, and hangs up after "bye". */
   friendly: "+15550000001",
-  /** Answers and never says a word. */
+  /** Answers and never speaks. */
   silent: "+15550000002",
   busy: "+15550000003",
   /** Greets and hangs up. */
   brief: "+15550000004",
-  /** The server dies when it is spoken to. */
+  /** The server dies when the caller speaks. */
   fatal: "+15550000005",
-  /** Sends garbage between its words. */
-  garbled: "+15550000006",
-  /** Does not stop speaking until it is interrupted. */
+  /** Sends malformed messages. */
+  malformed: "+15550000006",
+  /** Speaks until it is interrupted. */
   endless: "+15550000007",
   /** Never answers. */
   ringing: "+15550000008"
@@ -65,10 +65,10 @@ const listed = (number: string, id: number) => ({
   purchased_at: time
 })
 
-/** A server that speaks the phone network's protocol and answers the API's questions, with an agent of a few words. */
+/** A server with the protocol of the phone network, a part of the API and a simple agent. */
 export class FakeServer {
   readonly calls = new Map<string, Call>()
-  /** Everything that phones sent. */
+  /** All messages of the phones. */
   readonly received: Array<ClientMessage> = []
   #port = 0
   #stop: (() => void) | undefined
@@ -78,7 +78,7 @@ export class FakeServer {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** Listens; again on the same port after it died. */
+  /** Listens. After `die` it listens on the same port again. */
   start(): Promise<void> {
     const http = createServer((request, response) => this.#answer(request, response))
     const network = new WebSocketServer({ server: http, path: "/telephony/simulated" })
@@ -97,7 +97,7 @@ export class FakeServer {
     })
   }
 
-  /** Dies as a killed process does: every connection is cut. */
+  /** Breaks every connection, like a killed process. */
   die(): void {
     this.#stop?.()
     this.#stop = undefined
@@ -122,7 +122,7 @@ export class FakeServer {
   }
 
   #phone(socket: WebSocket): void {
-    const tell = (message: ServerMessage) => socket.send(JSON.stringify(message))
+    const send = (message: ServerMessage) => socket.send(JSON.stringify(message))
     let callId: string | undefined
     let to = ""
     let open: string | undefined
@@ -138,8 +138,8 @@ export class FakeServer {
       }))
     const speak = (text: string) => {
       const words = text.split(" ")
-      for (let n = 1; n < words.length; n++) tell({ event: "heard", text: words.slice(0, n).join(" "), final: false })
-      tell({ event: "heard", text, final: true })
+      for (let n = 1; n < words.length; n++) send({ event: "heard", text: words.slice(0, n).join(" "), final: false })
+      send({ event: "heard", text, final: true })
       turn("assistant", text)
     }
     const answerTo = (text: string, answer: string, tool?: string) => {
@@ -164,19 +164,19 @@ export class FakeServer {
       }))
       speak(answer)
     }
-    const over = (ended_reason: Call["ended_reason"]) => {
+    const endCall = (ended_reason: Call["ended_reason"]) => {
       change(() => ({ status: "completed", disposition: "answered", ended_reason, ended_at: new Date().toISOString() }))
       callId = undefined
     }
     const dial = (from: string) => {
-      if (to === numbers.busy) return tell({ event: "rejected", cause: "busy" })
-      tell({ event: "ringing" })
+      if (to === numbers.busy) return send({ event: "rejected", cause: "busy" })
+      send({ event: "ringing" })
       if (to === numbers.ringing) return
       callId = `call_${String(this.#nextCall++).padStart(24, "0")}`
       this.calls.set(callId, record(callId, from, to))
-      tell({ event: "answered", call_id: callId })
+      send({ event: "answered", call_id: callId })
       if (to === numbers.silent) return
-      if (to === numbers.garbled) {
+      if (to === numbers.malformed) {
         socket.send("this is not JSON")
         socket.send('{"event":"fireworks"}')
         socket.send('{"event":"heard","text":5}')
@@ -184,12 +184,12 @@ export class FakeServer {
       }
       if (to === numbers.endless) {
         open = "One moment please while"
-        return tell({ event: "heard", text: open, final: false })
+        return send({ event: "heard", text: open, final: false })
       }
       speak(greeting)
       if (to === numbers.brief) {
-        over("agent-hangup")
-        tell({ event: "hangup", cause: "agent-hangup" })
+        endCall("agent-hangup")
+        send({ event: "hangup", cause: "agent-hangup" })
       }
     }
 
@@ -203,27 +203,27 @@ export class FakeServer {
         if (to === numbers.fatal) return this.die()
         if (to === numbers.silent) return
         if (open !== undefined) {
-          tell({ event: "heard", text: `${open} I`, final: true })
-          tell({ event: "clear" })
+          send({ event: "heard", text: `${open} I`, final: true })
+          send({ event: "clear" })
           open = undefined
         }
         answerTo(message.text, `You said: ${message.text}`, /book/.test(message.text) ? "book_appointment" : undefined)
         if (/bye/.test(message.text)) {
-          over("agent-hangup")
-          tell({ event: "hangup", cause: "agent-hangup" })
+          endCall("agent-hangup")
+          send({ event: "hangup", cause: "agent-hangup" })
         }
       } else if (message.event === "dtmf") {
         speak(`You pressed ${message.digits}`)
       } else if (message.event === "hangup") {
-        over("caller-hangup")
+        endCall("caller-hangup")
       }
     })
-    socket.on("close", () => over("caller-hangup"))
+    socket.on("close", () => endCall("caller-hangup"))
     socket.on("error", () => {})
   }
 }
 
-/** A fake server that listens as long as the scope is open. */
+/** A fake server that listens while the scope is open. */
 export const fakeServer: Effect.Effect<FakeServer, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(async () => {
     const server = new FakeServer()

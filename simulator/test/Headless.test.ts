@@ -24,7 +24,7 @@ interface Ran {
   readonly err: string
 }
 
-/** A console that keeps what is printed. */
+/** A console that records its output. */
 const recorder = Effect.gen(function* () {
   const out: Array<string> = []
   const err: Array<string> = []
@@ -79,7 +79,7 @@ steps:
 `
 
 describe("a scripted call", () => {
-  it.scopedLive("that goes as expected ends with 0, and shows transcript, tools, latency and record", () =>
+  it.scopedLive("that meets its expectations exits with 0 and prints transcript, tools, latency and call record", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* play(yield* fakeServer, numbers.friendly, booking)
       expect({ code, err }).toEqual({ code: 0, err: "" })
@@ -97,7 +97,7 @@ describe("a scripted call", () => {
     })
   )
 
-  it.scopedLive("with --json prints one JSON document and nothing else", () =>
+  it.scopedLive("with --json prints only one JSON document", () =>
     Effect.gen(function* () {
       const { code, out } = yield* play(yield* fakeServer, numbers.friendly, booking, { json: true })
       const document = JSON.parse(out)
@@ -115,7 +115,7 @@ describe("a scripted call", () => {
     })
   )
 
-  it.scopedLive("may interrupt, and the cut is seen", () =>
+  it.scopedLive("can interrupt the agent, and the transcript marks the cut", () =>
     Effect.gen(function* () {
       const yaml =
         "timeout: 5\nsteps:\n  - interrupt: Stop it\n    after: one moment\n  - expect: you said. stop it\n  - hangup:\n"
@@ -126,10 +126,10 @@ describe("a scripted call", () => {
     })
   )
 
-  it.scopedLive("survives messages that are garbage, and reports them", () =>
+  it.scopedLive("continues after malformed messages and reports them", () =>
     Effect.gen(function* () {
       const yaml = "timeout: 5\nsteps:\n  - expect: good morning\n  - hangup:\n"
-      const { code, out } = yield* play(yield* fakeServer, numbers.garbled, yaml)
+      const { code, out } = yield* play(yield* fakeServer, numbers.malformed, yaml)
       expect(code).toBe(0)
       expect(out).toContain("unreadable message, not a message of the network")
       expect(out).toContain('unreadable message, unknown event "fireworks"')
@@ -187,14 +187,14 @@ describe("a scripted call", () => {
       'failed: step 1, expect /never/: not heard within 0.2 s; heard instead: "One moment please while"'
     ],
     [
-      "with another record",
+      "whose call record is different",
       numbers.brief,
       "timeout: 5\nsteps:\n  - expect_call: { status: failed, tools_called: [x], transcript: [{ role: user, content: hi }] }\n",
       'failed: step 1, expect the call record: status is "completed" instead of "failed"; tools_called is [] instead of ["x"]; transcript[0] user /hi/ is missing in: assistant: Good morning, this is the test agent.'
     ]
   ]
   for (const [what, to, yaml, message] of failing) {
-    it.scopedLive(`${what} ends with 1 and says what was wrong`, () =>
+    it.scopedLive(`${what} exits with 1 and prints the failed step`, () =>
       Effect.gen(function* () {
         const { code, err } = yield* play(yield* fakeServer, to, yaml)
         expect({ code, err }).toEqual({ code: 1, err: message })
@@ -202,7 +202,7 @@ describe("a scripted call", () => {
     )
   }
 
-  it.scopedLive("that takes too long as a whole ends with 1, hung up", () =>
+  it.scopedLive("that exceeds --timeout hangs up and exits with 1", () =>
     Effect.gen(function* () {
       const server = yield* fakeServer
       const { code, err } = yield* play(server, numbers.silent, "steps:\n  - expect: hello\n", { timeout: 0.3 })
@@ -211,7 +211,7 @@ describe("a scripted call", () => {
     })
   )
 
-  it.scopedLive("ends with 3 when the server dies in the middle", () =>
+  it.scopedLive("exits with 3 when the server dies during the call", () =>
     Effect.gen(function* () {
       const yaml = "timeout: 5\nsteps:\n  - expect: morning\n  - say: Hello?\n  - expect: you said\n"
       const { code, err } = yield* play(yield* fakeServer, numbers.fatal, yaml)
@@ -219,7 +219,7 @@ describe("a scripted call", () => {
     })
   )
 
-  it.scopedLive("ends with 3 when no server is there", () =>
+  it.scopedLive("exits with 3 when there is no server", () =>
     Effect.gen(function* () {
       const server = yield* fakeServer
       server.die()
@@ -228,7 +228,7 @@ describe("a scripted call", () => {
     })
   )
 
-  it.scopedLive("ends with 3 when the key is refused, before anything is dialled", () =>
+  it.scopedLive("exits with 3 before dialling when the API key is refused", () =>
     Effect.gen(function* () {
       const server = yield* fakeServer
       const { code, err } = yield* play(server, numbers.friendly, booking, { key: "svc_live_wrong" })

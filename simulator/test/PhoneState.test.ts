@@ -3,16 +3,16 @@ import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { agentSpeaks, speechMs } from "../src/Dialogue.ts"
-import { PhoneEvent } from "../src/Phone.ts"
+import { PhoneEvent } from "../src/PhoneEvent.ts"
 import {
   Action,
   type CallView,
   type Input,
   inCall,
   initial,
-  Knowledge,
   type PhoneState,
-  reduce
+  reduce,
+  Update
 } from "../src/PhoneState.ts"
 import { record } from "./Records.ts"
 
@@ -30,15 +30,15 @@ const callOf = (state: PhoneState): CallView => {
   if (state.call === null) throw new Error("there is no call")
   return state.call
 }
-const lines = (state: PhoneState) => callOf(state).dialogue.lines
+const utterances = (state: PhoneState) => callOf(state).dialogue.utterances
 const brief = (state: PhoneState) =>
-  lines(state).map((l) => `${l.who}: ${l.text}${l.cut ? " ✂" : ""}${l.final ? "" : " …"}`)
+  utterances(state).map((l) => `${l.who}: ${l.text}${l.cut ? " ✂" : ""}${l.final ? "" : " …"}`)
 const texts = (state: PhoneState) => state.log.map((entry) => entry.text)
 
-describe("what is heard", () => {
+describe("an utterance of the agent", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<readonly [number, Input]>, ReadonlyArray<string>]> = [
     [
-      "grows while it is spoken",
+      "grows with each heard message",
       [
         [1, heard("Good")],
         [2, heard("Good morning")]
@@ -46,25 +46,25 @@ describe("what is heard", () => {
       ["agent: Good morning …"]
     ],
     [
-      "is complete with its last message",
+      "ends with the final message",
       [
         [1, heard("Hi")],
         [2, heard("Hi there", true)]
       ],
       ["agent: Hi there"]
     ],
-    ["needs no partial message before the last", [[1, heard("Hi", true)]], ["agent: Hi"]],
+    ["may consist of a final message only", [[1, heard("Hi", true)]], ["agent: Hi"]],
     [
-      "is a line of its own for each utterance",
+      "begins with the first message after a final one",
       [
         [1, heard("One.", true)],
         [2, heard("Two.", true)]
       ],
       ["agent: One.", "agent: Two."]
     ],
-    ["is nothing when nothing was understood", [[1, heard("", true)]], []],
+    ["is not added for an empty text", [[1, heard("", true)]], []],
     [
-      "keeps its words when the end brings none",
+      "keeps its text when the final message is empty",
       [
         [1, heard("Hel")],
         [2, heard("", true)]
@@ -72,7 +72,7 @@ describe("what is heard", () => {
       ["agent: Hel"]
     ],
     [
-      "stands around what we said in between",
+      "continues after the caller has spoken",
       [
         [1, heard("Well")],
         [2, said("Stop")],
@@ -81,7 +81,7 @@ describe("what is heard", () => {
       ["agent: Well then", "caller: Stop"]
     ],
     [
-      "is cut when a clear comes after its last words",
+      "is cut when clear comes just after the final message",
       [
         [1, heard("We ar")],
         [2, heard("We are op", true)],
@@ -90,7 +90,7 @@ describe("what is heard", () => {
       ["agent: We are op ✂"]
     ],
     [
-      "is cut when a clear comes before its last words",
+      "is cut when clear comes before the final message",
       [
         [1, heard("We ar")],
         [2, clear],
@@ -99,7 +99,7 @@ describe("what is heard", () => {
       ["agent: We are op ✂"]
     ],
     [
-      "is cut when nothing follows a clear",
+      "is cut when no final message follows clear",
       [
         [1, heard("We ar")],
         [2, clear]
@@ -107,7 +107,7 @@ describe("what is heard", () => {
       ["agent: We ar ✂"]
     ],
     [
-      "is not cut by a clear long after it was complete",
+      "is not cut by a clear long after the final message",
       [
         [1, heard("Done.", true)],
         [900, clear]
@@ -115,7 +115,7 @@ describe("what is heard", () => {
       ["agent: Done."]
     ],
     [
-      "starts anew after a cut",
+      "is a new one after a cut",
       [
         [1, heard("We ar")],
         [2, clear],
@@ -124,7 +124,7 @@ describe("what is heard", () => {
       ["agent: We ar ✂", "agent: Sorry?"]
     ],
     [
-      "starts anew after a cut that got no last words",
+      "is a new one after a cut without a final message",
       [
         [1, heard("We ar")],
         [2, clear],
@@ -133,7 +133,7 @@ describe("what is heard", () => {
       ],
       ["agent: We ar ✂", "agent: Sorry"]
     ],
-    ["is nothing to a clear when nothing was said", [[1, clear]], []],
+    ["is not added by clear", [[1, clear]], []],
     [
       "is cut by the end of the call",
       [
@@ -143,7 +143,7 @@ describe("what is heard", () => {
       ["agent: And furth ✂"]
     ],
     [
-      "is nothing after the end of the call",
+      "is not added after the end of the call",
       [
         [1, Action.HungUp()],
         [2, heard("Hello", true)]
@@ -161,13 +161,13 @@ describe("the latency of an answer", () => {
   const answer = (ms: number) =>
     play([0, dialled], [0, answered], [100, said("Hello?")], [100 + spoken + 120 + ms, heard("Yes")])
 
-  it("is estimated from the end of our speech to the first letter of the answer", () => {
-    expect(lines(answer(300))[1]?.latency).toEqual({ ms: 300, estimated: true })
+  it("is estimated from the end of the caller's speech to the first character of the answer", () => {
+    expect(utterances(answer(300))[1]?.latency).toEqual({ ms: 300, estimated: true })
   })
-  it("is never below zero, however good the estimate", () => {
-    expect(lines(answer(-60))[1]?.latency).toEqual({ ms: 0, estimated: true })
+  it("is never negative", () => {
+    expect(utterances(answer(-60))[1]?.latency).toEqual({ ms: 0, estimated: true })
   })
-  it("is not taken from words that the agent says while we speak", () => {
+  it("is not set for an utterance that begins while the caller speaks", () => {
     const state = play(
       [0, dialled],
       [0, answered],
@@ -175,9 +175,9 @@ describe("the latency of an answer", () => {
       [150, heard("And", true)],
       [2000, heard("Yes")]
     )
-    expect(lines(state).map((l) => l.latency?.estimated ?? null)).toEqual([null, null, true])
+    expect(utterances(state).map((l) => l.latency?.estimated ?? null)).toEqual([null, null, true])
   })
-  it("belongs to the first sentence of an answer alone, and never to a greeting", () => {
+  it("is set only for the first utterance of an answer, and not for a greeting", () => {
     const state = play(
       [0, dialled],
       [0, answered],
@@ -186,9 +186,9 @@ describe("the latency of an answer", () => {
       [2000, heard("A.", true)],
       [2100, heard("B.", true)]
     )
-    expect(lines(state).map((l) => l.latency !== null)).toEqual([false, false, true, false])
+    expect(utterances(state).map((l) => l.latency !== null)).toEqual([false, false, true, false])
   })
-  it("counts what we said twice in a row as one speech", () => {
+  it("is estimated from the end of several utterances of the caller", () => {
     const state = play(
       [0, dialled],
       [0, answered],
@@ -196,9 +196,9 @@ describe("the latency of an answer", () => {
       [150, said("Hello?")],
       [100 + 2 * spoken + 320, heard("Yes")]
     )
-    expect(lines(state)[2]?.latency?.ms).toBe(200)
+    expect(utterances(state)[2]?.latency?.ms).toBe(200)
   })
-  it("becomes the server's figure when the record tells it, turn by turn", () => {
+  it("is replaced by the response_ms of the call record, turn by turn", () => {
     const turn = (response_ms: number | null) => ({
       turn: 1,
       ts: 1,
@@ -210,13 +210,13 @@ describe("the latency of an answer", () => {
       platform_ms: 1
     })
     const call: Call = { ...record("call_1"), latency_data: { turns: [turn(null), turn(12)] } }
-    const state = reduce(answer(300), Knowledge.RecordRead({ call }), 5000)
-    expect(lines(state)[1]?.latency).toEqual({ ms: 12, estimated: false })
+    const state = reduce(answer(300), Update.RecordRead({ call }), 5000)
+    expect(utterances(state)[1]?.latency).toEqual({ ms: 12, estimated: false })
   })
 })
 
 describe("a call", () => {
-  it("rings, is answered and ends with its cause", () => {
+  it("goes from dialling to ringing, live and ended with its cause", () => {
     const start = play([0, dialled])
     expect(callOf(start).phase).toBe("dialling")
     const rings = reduce(start, received({ event: "ringing" }), 1)
@@ -226,21 +226,21 @@ describe("a call", () => {
     const over = reduce(live, received({ event: "hangup", cause: "agent-hangup" }), 9)
     expect(callOf(over)).toMatchObject({ phase: "ended", ended_by: "them", cause: "agent-hangup", ended_at: 9 })
   })
-  it("that is refused ends at once", () => {
+  it("that is rejected ends at once", () => {
     const state = play([0, dialled], [1, received({ event: "rejected", cause: "busy" })])
     expect(callOf(state)).toMatchObject({ phase: "ended", ended_by: "rejected", cause: "busy" })
   })
-  it("is lost with the line, and the log says both", () => {
+  it("ends as lost when the phone is disconnected, and both are logged", () => {
     const state = play(
       [0, PhoneEvent.Connected()],
       [0, dialled],
       [0, answered],
-      [5, PhoneEvent.Away({ reason: "gone", retry_ms: 250 })]
+      [5, PhoneEvent.Disconnected({ reason: "gone", retry_ms: 250 })]
     )
     expect(callOf(state)).toMatchObject({ phase: "ended", ended_by: "lost", cause: "gone" })
     expect(texts(state).slice(-2)).toEqual(["the server is away: gone", "the call is lost"])
   })
-  it("keeps its first end", () => {
+  it("keeps the cause of its first end", () => {
     const state = play(
       [0, dialled],
       [0, answered],
@@ -249,23 +249,23 @@ describe("a call", () => {
     )
     expect(callOf(state)).toMatchObject({ ended_by: "us", ended_at: 1 })
   })
-  it("takes over no record of another call", () => {
-    const state = play([0, dialled], [0, answered], [1, Knowledge.RecordRead({ call: record("call_2") })])
+  it("ignores the record of another call", () => {
+    const state = play([0, dialled], [0, answered], [1, Update.RecordRead({ call: record("call_2") })])
     expect(callOf(state).record).toBeNull()
   })
-  it("that never told its id takes a record only once it has ended", () => {
-    const read = Knowledge.RecordRead({ call: record("call_9") })
+  it("without an id accepts a record only after its end", () => {
+    const read = Update.RecordRead({ call: record("call_9") })
     expect(callOf(play([0, dialled], [1, read])).record).toBeNull()
     const ended = play([0, dialled], [1, received({ event: "hangup", cause: "unavailable" })], [2, read])
     expect(callOf(ended)).toMatchObject({ call_id: "call_9" })
   })
-  it("logs each tool once", () => {
-    const with1 = Knowledge.RecordRead({ call: { ...record("call_1"), tools_called: ["a"] } })
-    const with2 = Knowledge.RecordRead({ call: { ...record("call_1"), tools_called: ["a", "b"] } })
+  it("logs each called tool once", () => {
+    const with1 = Update.RecordRead({ call: { ...record("call_1"), tools_called: ["a"] } })
+    const with2 = Update.RecordRead({ call: { ...record("call_1"), tools_called: ["a", "b"] } })
     const state = play([0, dialled], [0, answered], [1, with1], [2, with1], [3, with2])
     expect(texts(state).filter((t) => t.startsWith("tool"))).toEqual(["tool a", "tool b"])
   })
-  it("collects the digits pressed", () => {
+  it("collects the pressed digits", () => {
     expect(
       callOf(
         play([0, dialled], [0, answered], [1, Action.Pressed({ digits: "1" })], [2, Action.Pressed({ digits: "#" })])
@@ -274,9 +274,9 @@ describe("a call", () => {
   })
 })
 
-describe("the server", () => {
-  const away = PhoneEvent.Away({ reason: "nothing answers", retry_ms: 500 })
-  it("is reported away once, however often the phone tries, and back when it is", () => {
+describe("the connection", () => {
+  const away = PhoneEvent.Disconnected({ reason: "nothing answers", retry_ms: 500 })
+  it("is logged as lost once and as restored once, whatever the number of attempts", () => {
     const state = play(
       [0, PhoneEvent.Connected()],
       [1, away],
@@ -291,15 +291,15 @@ describe("the server", () => {
     ])
     expect(state.connection).toEqual({ status: "connected", again: true })
   })
-  it("stays away on the screen while the phone tries again", () => {
+  it("has the status away during another attempt", () => {
     expect(play([0, away], [1, PhoneEvent.Connecting({ attempt: 2 })]).connection).toMatchObject({
       status: "away",
       retry_at: 500
     })
   })
-  it("that talks nonsense is counted and reported", () => {
-    const state = play([0, PhoneEvent.Garbled({ raw: "?", reason: "not a message of the network" })])
-    expect(state.garbled).toBe(1)
+  it("counts and logs unreadable messages", () => {
+    const state = play([0, PhoneEvent.Unreadable({ raw: "?", reason: "not a message of the network" })])
+    expect(state.unreadable).toBe(1)
     expect(texts(state)).toEqual(["unreadable message, not a message of the network"])
   })
 })
@@ -311,12 +311,12 @@ const anyInput: fc.Arbitrary<Input> = fc.oneof(
     clear,
     Action.HungUp(),
     PhoneEvent.Connected(),
-    Knowledge.Ticked(),
-    PhoneEvent.Away({ reason: "gone", retry_ms: 100 }),
+    Update.Ticked(),
+    PhoneEvent.Disconnected({ reason: "gone", retry_ms: 100 }),
     received({ event: "ringing" }),
     received({ event: "hangup", cause: "normal" }),
     received({ event: "rejected", cause: "busy" }),
-    Knowledge.RecordRead({ call: record("call_1") })
+    Update.RecordRead({ call: record("call_1") })
   ),
   fc.record({ text: fc.string(), final: fc.boolean() }).map(({ final, text }) => heard(text, final)),
   fc.string({ minLength: 1 }).map(said)
@@ -338,31 +338,31 @@ describe("any order of inputs", () => {
   }
   const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 3000 }), anyInput), { maxLength: 60 })
 
-  it("leaves at most one utterance open, and none after the call", () => {
+  it("leaves at most one utterance without an end, and none after the call", () => {
     fc.assert(
       fc.property(steps, (all) =>
         run(all, (state) => {
-          const open = state.call?.dialogue.lines.filter((line) => !line.final) ?? []
+          const open = state.call?.dialogue.utterances.filter((utterance) => !utterance.final) ?? []
           expect(open.length).toBeLessThanOrEqual(inCall(state) ? 1 : 0)
           if (state.call !== null && !inCall(state)) expect(agentSpeaks(state.call.dialogue)).toBe(false)
         })
       )
     )
   })
-  it("never takes words or lines back, and numbers lines by their place", () => {
+  it("never removes utterances and numbers them by their index", () => {
     fc.assert(
       fc.property(steps, (all) =>
         run(all, (state, before) => {
-          const now = state.call?.dialogue.lines ?? []
-          expect(now.map((line) => line.id)).toEqual(now.map((_, n) => n))
+          const now = state.call?.dialogue.utterances ?? []
+          expect(now.map((utterance) => utterance.id)).toEqual(now.map((_, n) => n))
           const sameCall = before.call?.dialled_at === state.call?.dialled_at && before.call?.to === state.call?.to
-          if (sameCall && (before.call?.dialogue.lines.length ?? 0) > now.length)
-            expect(state.call?.dialogue.lines).toEqual([])
+          if (sameCall && (before.call?.dialogue.utterances.length ?? 0) > now.length)
+            expect(state.call?.dialogue.utterances).toEqual([])
         })
       )
     )
   })
-  it("keeps the log short and its ids rising", () => {
+  it("limits the log to 200 entries with ascending ids", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(10), anyInput), { maxLength: 300 }), (all) =>
         run(all, (state) => {
@@ -377,10 +377,10 @@ describe("any order of inputs", () => {
   })
 })
 
-describe("a call from an agent", () => {
+describe("an outbound call of the agent", () => {
   const incoming = received({ event: "incoming", call_ref: "r", from: "+15550000001", to: "+15550000002" })
 
-  it("rings, and is a call like one that we made", () => {
+  it("rings and then has the states of a dialled call", () => {
     const ringing = play([1, Action.Awaited({ from: "+15550000001" })], [2, incoming])
     expect(callOf(ringing)).toMatchObject({ phase: "ringing", from: "+15550000001", to: "+15550000002" })
     const live = [answered, heard("Hello", true)].reduce((state, input) => reduce(state, input, 3), ringing)
@@ -389,12 +389,12 @@ describe("a call from an agent", () => {
     expect(texts(live)).toContain("incoming call from +15550000001")
   })
 
-  it("that comes while we talk is only noted", () => {
+  it("that comes during another call is only logged", () => {
     const state = play([1, dialled], [2, answered], [3, incoming])
     expect(callOf(state)).toMatchObject({ phase: "live", call_id: "call_1", to: "+15550000001" })
   })
 
-  it("or by us, when it is transferred, tells where to", () => {
+  it("has its destination in transferred_to after a transfer", () => {
     const state = play(
       [1, dialled],
       [2, answered],

@@ -1,6 +1,6 @@
 import type { Call } from "@svc/api/calls/Call"
 
-/** A call record as a running call has it; tests change what matters to them. */
+/** The record of a call in progress. */
 export const record = (callId: string, from = "+15550000002", to = "+15550000001"): Call => ({
   // A brand: tests make ids that are easy to read.
   call_id: callId as Call["call_id"],

@@ -33,7 +33,7 @@ const result = (name: string, args: unknown) => Effect.map(post(toolCall(name, a
 const trusted = Effect.flatMap(SampleCustomer, (customer) => customer.trust(Redacted.make(secret)))
 
 describe("the sample customer's server", () => {
-  it.scopedLive("tells the agent how to conduct the call", () =>
+  it.scopedLive("answers call.started with first_message, tools and system_prompt", () =>
     Effect.gen(function* () {
       yield* trusted
       const { answer, status } = yield* post(started)
@@ -46,7 +46,7 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it.scopedLive("asks callers of its menu first, and conducts the call by what they chose", () =>
+  it.scopedLive("answers call.started of the menu number with pre_gather, and then by gathered_digit", () =>
     Effect.gen(function* () {
       yield* trusted
       const call = JSON.parse(started)
@@ -58,12 +58,12 @@ describe("the sample customer's server", () => {
       const chosen = (digit: string) => ({ to, gathered_digit: digit, gathered_input: digit, gather_status: "valid" })
       expect(yield* ask(chosen("1"))).toMatchObject({ first_message: "Bright Smile, hello!" })
       expect(yield* ask(chosen("2"))).toMatchObject({ first_message: "We are open nine to five. Anything else?" })
-      const nobody = { to, gather_status: "timeout" }
-      expect(yield* ask(nobody)).toMatchObject({ first_message: "Bright Smile, hello!" })
+      const noDigit = { to, gather_status: "timeout" }
+      expect(yield* ask(noDigit)).toMatchObject({ first_message: "Bright Smile, hello!" })
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it.scopedLive("finds slots and books each once", () =>
+  it.scopedLive("find_free_slots returns the free slots, and book_appointment books each once", () =>
     Effect.gen(function* () {
       yield* trusted
       expect(yield* result("find_free_slots", { day: "Friday" })).toEqual({
@@ -83,7 +83,7 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it.scopedLive("tells in the result what is wrong with a tool call", () =>
+  it.scopedLive("an invalid tool.call returns an error as its result", () =>
     Effect.gen(function* () {
       yield* trusted
       expect(yield* result("launch_rocket", {})).toEqual({
@@ -93,7 +93,7 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it.scopedLive("refuses what is not signed with the agent's secret, or before it knows that", () =>
+  it.scopedLive("a request without a valid x-svc-signature is refused, and every request before trust", () =>
     Effect.gen(function* () {
       const seen: Array<Activity["_tag"]> = []
       const customer = yield* SampleCustomer
@@ -115,7 +115,7 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it.scopedLive("refuses what is signed but is no request that it knows", () =>
+  it.scopedLive("a signed request that is unknown is refused with 400", () =>
     Effect.gen(function* () {
       yield* trusted
       for (const body of ["", "{", "[]", '{"event":"call.started"}', '{"event":"unknown"}']) {
@@ -124,7 +124,7 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it("signs over the raw bytes", () => {
+  it("isSigned verifies the raw bytes", () => {
     const body = Buffer.from([0xff, 0xfe, 0x00])
     const header = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
     expect(isSigned(secret, body, header)).toBe(true)

@@ -2,8 +2,8 @@ import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { render } from "ink-testing-library"
 import { act } from "react"
 import { afterEach, describe, expect, it } from "vitest"
-import { PhoneEvent } from "../src/Phone.ts"
-import { Action, type Input, initial, Knowledge, type PhoneState, reduce } from "../src/PhoneState.ts"
+import { PhoneEvent } from "../src/PhoneEvent.ts"
+import { Action, type Input, initial, type PhoneState, reduce, Update } from "../src/PhoneState.ts"
 import { App, type Store } from "../src/ui/App.tsx"
 import { type Command, initial as controls } from "../src/ui/Controls.ts"
 import { Screen } from "../src/ui/Screen.tsx"
@@ -27,7 +27,7 @@ const number = {
 
 const connected: ReadonlyArray<Input> = [
   PhoneEvent.Connected(),
-  Knowledge.NumbersListed({ numbers: [number, { ...number, id: 2, number: "+15550100101" }], agents: [] })
+  Update.NumbersListed({ numbers: [number, { ...number, id: 2, number: "+15550100101" }], agents: [] })
 ]
 const live: ReadonlyArray<Input> = [
   ...connected,
@@ -69,7 +69,7 @@ describe("the screen", () => {
     ["after a call", [...live, heard("Hello"), Action.HungUp()]],
     [
       "with the server away",
-      [...live, heard(long), PhoneEvent.Away({ reason: "nothing answers at its address", retry_ms: 4000 })]
+      [...live, heard(long), PhoneEvent.Disconnected({ reason: "nothing answers at its address", retry_ms: 4000 })]
     ]
   ]
   for (const [columns, rows] of sizes) {
@@ -95,12 +95,12 @@ describe("the screen", () => {
       expect(text).toContain(part)
     }
   })
-  it("says who speaks, and marks what is still being said", () => {
+  it("names the speaker and marks an utterance that has not ended", () => {
     const text = flowing(show([...live, Action.Said({ text: "Hello there" }), heard("Good mor", false)]))
     expect(text).toContain("You Hello there")
     expect(text).toContain("Agent Good mor▌")
   })
-  it("marks what was cut off", () => {
+  it("marks an utterance that was cut off", () => {
     const text = flowing(show([...live, heard("We are open fr"), received({ event: "clear" })]))
     expect(text).toContain("Agent We are open fr ✂ cut off")
   })
@@ -120,7 +120,7 @@ describe("the screen", () => {
     }
     const measured = reduce(
       estimated,
-      Knowledge.RecordRead({ call: { ...record("call_1"), latency_data: { turns: [turn] } } }),
+      Update.RecordRead({ call: { ...record("call_1"), latency_data: { turns: [turn] } } }),
       before.now + 1300
     )
     const shown = (state: PhoneState) => {
@@ -130,25 +130,25 @@ describe("the screen", () => {
     expect(shown(estimated)).toMatch(/Agent Yes .*~720 ms/)
     expect(shown(measured)).toMatch(/Agent Yes .* 87 ms/)
   })
-  it("wraps long words and loses none", () => {
+  it("wraps long words without losing text", () => {
     const text = flowing(show([...live, heard(long)], 70, 24)).replaceAll(" ", "")
     expect(text).toContain(long.replaceAll(" ", ""))
   })
-  it("says that the server is away, when it is tried again, and that it is back", () => {
-    const away = [...connected, PhoneEvent.Away({ reason: "nothing answers at its address", retry_ms: 4000 })]
+  it("shows that the server is away, when the next attempt starts, and that it is back", () => {
+    const away = [...connected, PhoneEvent.Disconnected({ reason: "nothing answers at its address", retry_ms: 4000 })]
     const text = plain(show(away))
     expect(text).toContain("✖ the server is away, retrying in 4 s")
     expect(text).toContain("nothing answers at its address; calls are possible again when it is back")
     expect(plain(show([...away, PhoneEvent.Connected()]))).toContain("● the server is back")
     expect(plain(show(away, 40, 12))).toContain("✖ server is away")
   })
-  it("does not let the other side steer the terminal", () => {
+  it("removes control characters from heard text", () => {
     const frame = show([...live, heard("one\u001b[2Jtwo\u0007\nthree\u009b31m")]).join("\n")
     expect(frame).not.toContain("\u001b[2J")
     expect(frame).not.toContain("\u0007")
     expect(plain([frame])).toContain("one [2Jtwo three 31m")
   })
-  it("scrolls back, and says how much is below", () => {
+  it("scrolls back and shows the number of rows below", () => {
     const many = Array.from({ length: 30 }, (_, n) => heard(`Sentence ${n}.`))
     expect(plain(show([...live, ...many]))).toContain("Sentence 29.")
     const back = plain(show([...live, ...many], 80, 24, { ...controls, scroll: 10 }))
@@ -187,7 +187,7 @@ describe("the app", () => {
     }
   }
 
-  it("follows the state as it changes", async () => {
+  it("renders each change of the state", async () => {
     const app = start(connected)
     await app.put(Action.Dialled({ to: "+15550100100", from: "+15550100200" }))
     expect(app.text()).toContain("dialling +15550100100")
@@ -195,7 +195,7 @@ describe("the app", () => {
     expect(app.text()).toContain("in call with +15550100100")
   })
 
-  it("takes keys that come in one piece as if they came one by one", async () => {
+  it("handles several keys in one chunk of input", async () => {
     const app = start(live)
     await act(() => app.screen.stdin.write("Hello theer\u007f\u007fre\rBye\r\t5"))
     expect(app.commands).toEqual([
@@ -205,7 +205,7 @@ describe("the app", () => {
     ])
   })
 
-  it("follows the size of the terminal", async () => {
+  it("adapts to the size of the terminal", async () => {
     const app = start(connected)
     expect(app.text().split("\n")[2]).toContain("Transcript")
     Object.defineProperty(app.screen.stdout, "columns", { value: 50 })
@@ -217,7 +217,7 @@ describe("the app", () => {
   })
 })
 
-describe("wrapping", () => {
+describe("wrap", () => {
   it.each([
     ["", 10, [""]],
     ["one two", 10, ["one two"]],

@@ -7,12 +7,12 @@ const steps = (yaml: string) => `steps:\n${yaml.replace(/^/gm, "  ")}`
 const bad: ReadonlyArray<readonly [string, string, ReadonlyArray<string | RegExp>]> = [
   ["an empty file", "", ["a script is an object with steps"]],
   ["a list", "- say: hello", ["a script is an object with steps"]],
-  ["YAML that is none", "steps: [}", [/^YAML: /]],
+  ["invalid YAML", "steps: [}", [/^YAML: /]],
   ["no steps", "name: nothing", [/^steps: is missing/]],
   ["an empty list of steps", "steps: []", ["steps: a script has at least one step"]],
   ["an unknown field", "colour: red\nsteps:\n  - hangup: true", [/^colour: is unexpected/]],
   ["a timeout in words", "timeout: soon\nsteps:\n  - hangup: true", [/^timeout: Expected number/]],
-  ["a step that is no object", steps("- hangup"), [/^steps\[0\]: a step is an object with one of expect, say/]],
+  ["a step that is not an object", steps("- hangup"), [/^steps\[0\]: a step is an object with one of expect, say/]],
   ["an unknown step", steps("- shout: hello"), [/^steps\[0\]: unknown step shout; known are/]],
   ["two steps in one", steps("- expect: a\n  say: b"), [/^steps\[0\]: expect and say are steps of their own/]],
   [
@@ -25,7 +25,7 @@ const bad: ReadonlyArray<readonly [string, string, ReadonlyArray<string | RegExp
   ["digits as a number", steps("- dtmf: 123"), [/^steps\[0\]\.dtmf: Expected string/]],
   ["letters as digits", steps("- dtmf: 12x"), ['steps[0].dtmf: digits are 0-9, * and #, in quotes: dtmf: "123"']],
   ["a negative wait", steps("- wait_ms: -5"), [/^steps\[0\]\.wait_ms: /]],
-  ["a typing error beside a step", steps("- expect: hi\n  withn: 5"), [/^steps\[0\]\.withn: is unexpected/]],
+  ["an unknown field in a step", steps("- expect: hi\n  withn: 5"), [/^steps\[0\]\.withn: is unexpected/]],
   ["an unknown status", steps("- expect_call: { status: done }"), [/^steps\[0\]\.expect_call\.status: /]],
   [
     "an unknown role",
@@ -36,7 +36,7 @@ const bad: ReadonlyArray<readonly [string, string, ReadonlyArray<string | RegExp
 ]
 
 describe("a script", () => {
-  it.effect("has all its steps, patterns that ignore case, and defaults", () =>
+  it.effect("is parsed with all kinds of steps, patterns that ignore case, and defaults", () =>
     Effect.gen(function* () {
       const script = yield* parse(`
 name: All of them
@@ -70,7 +70,7 @@ steps:
   )
 
   for (const [what, yaml, problems] of bad) {
-    it.effect(`with ${what} is refused, and the place is named`, () =>
+    it.effect(`with ${what} is refused with the place of each problem`, () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(parse(yaml))
         expect(error.problems).toHaveLength(problems.length)

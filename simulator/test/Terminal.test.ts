@@ -6,7 +6,7 @@ import { fakeServer, key, numbers } from "./FakeServer.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** The real program in a pseudo-terminal. */
+/** A program in a pseudo-terminal. */
 class Terminal {
   #output = ""
   #waiting: (() => void) | undefined
@@ -33,13 +33,13 @@ class Terminal {
     return this.#output
   }
 
-  /** The rows that were drawn last: Ink brackets each drawing, so that terminals show it at once. */
+  /** The rows of the last frame. Ink brackets each frame with a synchronized update. */
   get screen(): ReadonlyArray<string> {
     const frame = this.#output.slice(Math.max(0, this.#output.lastIndexOf("\u001b[?2026h")))
     return frame.replace(/\u001b\[[0-9;?]*[a-zA-Z]/g, "").split("\r\n")
   }
 
-  /** Waits until a drawing is as wanted; the test's own timeout is the bound. */
+  /** Waits for a frame. The timeout of the test limits the wait. */
   async until(wanted: (rows: ReadonlyArray<string>) => boolean): Promise<void> {
     while (!wanted(this.screen)) {
       const changed = new Promise<void>((resolve) => {
@@ -68,7 +68,7 @@ class Terminal {
     this.#pty.kill(signal)
   }
 
-  /** Whether the last thing done was to show the cursor and leave the second screen. */
+  /** Whether the cursor was shown and the alternate screen was left last. */
   get restored(): boolean {
     const after = (code: string) => this.#output.lastIndexOf(code)
     return (
@@ -87,7 +87,7 @@ const start = (...args: ReadonlyArray<string>) =>
 const open = (url: string) => start("simulator/dist/main.js", "--url", url, "--key", key)
 
 describe("the simulator in a terminal", () => {
-  it.scopedLive("makes a call: dials, hears, says, resizes, hangs up, quits and leaves the terminal as it was", () =>
+  it.scopedLive("makes a call and restores the terminal when it quits", () =>
     Effect.gen(function* () {
       const server = yield* fakeServer
       const terminal = yield* open(server.url)
@@ -107,13 +107,13 @@ describe("the simulator in a terminal", () => {
         expect(await terminal.exited).toBe(0)
       })
       expect(terminal.restored).toBe(true)
-      // The user's own lines above the screen are left alone.
+      // The scrollback is not cleared.
       expect(terminal.output).not.toContain("\u001b[3J")
       expect(server.received.map((m) => m.event)).toEqual(["dial", "say", "dtmf", "hangup"])
     })
   )
 
-  it.scopedLive("says that the server is away and that it is back", () =>
+  it.scopedLive("shows that the server is away and that it is back", () =>
     Effect.gen(function* () {
       const server = yield* fakeServer
       const terminal = yield* open(server.url)
@@ -130,7 +130,7 @@ describe("the simulator in a terminal", () => {
     })
   )
 
-  it.scopedLive("leaves the terminal as it was when it is told to end", () =>
+  it.scopedLive("restores the terminal at SIGTERM", () =>
     Effect.gen(function* () {
       const server = yield* fakeServer
       const terminal = yield* open(server.url)
@@ -147,7 +147,7 @@ describe("the simulator in a terminal", () => {
     ["render", "the picture broke"],
     ["uncaught", "a callback broke"]
   ] as const) {
-    it.scopedLive(`leaves the terminal as it was before it tells of a crash (${how})`, () =>
+    it.scopedLive(`restores the terminal before it prints the error of a crash (${how})`, () =>
       Effect.gen(function* () {
         const terminal = yield* start(
           "--conditions=@svc/source",

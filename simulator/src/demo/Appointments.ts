@@ -1,4 +1,4 @@
-/** The book of an appointment line, in memory: what a real server would keep in its database. */
+/** Appointments in memory. A real server would keep them in its database. */
 export class Appointments {
   readonly #free = new Map<string, ReadonlyArray<string>>([
     ["monday", ["11:00", "15:30"]],
@@ -8,12 +8,12 @@ export class Appointments {
     ["friday", ["9:00", "10:30"]]
   ])
 
-  /** The free times of a weekday, `9:00`; none on a day that is full, unknown or at the weekend. */
+  /** The free times of a weekday, e.g. `9:00`; none for a day that is full, unknown or at the weekend. */
   free(day: string): ReadonlyArray<string> {
     return this.#free.get(day.toLowerCase()) ?? []
   }
 
-  /** Takes a slot. False when it is not free: somebody else was faster, or it never was. */
+  /** Books a slot. False when it is not free. */
   book(day: string, time: string): boolean {
     const slots = this.free(day)
     if (!slots.includes(time)) return false

@@ -20,22 +20,22 @@ import {
   Stream
 } from "effect"
 
-/** The server did not come up; `output` is the end of what it printed. */
+/** The server did not start. `output` is the end of its output. */
 export class ServerFailed extends Data.TaggedError("ServerFailed")<{
   readonly reason: string
   readonly output: string
 }> {
   override get message(): string {
-    return this.output === "" ? this.reason : `${this.reason}; it said:\n${this.output}`
+    return this.output === "" ? this.reason : `${this.reason}; its output:\n${this.output}`
   }
 }
 
 const startTimeout = Duration.seconds(60)
-/** The server gives live calls ten seconds when it is told to stop; after that it is killed. */
+/** When it is stopped, the server waits ten seconds for live calls. After this time it is killed. */
 const stopTimeout = Duration.seconds(13)
 const keptLines = 40
 
-/** A port that was free a moment ago. */
+/** A port that is free at the moment. */
 const freePort: Effect.Effect<number> = Effect.async((resume) => {
   const probe = createServer()
   probe.once("error", (error) => resume(Effect.die(error)))
@@ -46,8 +46,8 @@ const freePort: Effect.Effect<number> = Effect.async((resume) => {
   })
 })
 
-/** What the server's process takes over of ours; not our `SVC_…`, which are meant for another server. */
-const surroundings = Effect.map(
+/** The environment variables that the server inherits. Not `SVC_…`, which belong to another server. */
+const inheritedEnvironment = Effect.map(
   Effect.forEach(["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "NODE_OPTIONS"], (name) =>
     Effect.map(Effect.orDie(Config.option(Config.string(name))), (value) => ({ [name]: Option.getOrUndefined(value) }))
   ),
@@ -59,14 +59,14 @@ const newKey = (prefix: string): string => `${prefix}${randomBytes(24).toString(
 const main = fileURLToPath(new URL("../../../apps/server/src/main.ts", import.meta.url))
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** A whole server of our own, in development mode, with its data in a folder that goes away with the scope. */
+/** A complete server in development mode, with its data in a folder that is removed with the scope. */
 export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
   DemoServer,
   {
     readonly url: string
-    /** Key of the first project. */
+    /** The key of the first project. */
     readonly key: Redacted.Redacted
-    /** Milliseconds until it was ready. */
+    /** The milliseconds until it was ready. */
     readonly started_in: number
   }
 >() {
@@ -82,7 +82,7 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
       const begun = yield* Clock.currentTimeMillis
       const folder = yield* Effect.acquireRelease(
         Effect.orDie(fs.makeTempDirectory({ prefix: "svc-demo-" })),
-        // The database may still write its last files when the server has gone already.
+        // The database may still write files after the server has stopped.
         (path) =>
           fs.remove(path, { recursive: true, force: true }).pipe(
             Effect.retry({ schedule: Schedule.spaced(Duration.millis(100)), times: 100 }),
@@ -105,7 +105,7 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
         Command.workingDirectory(root),
         Command.env(
           {
-            ...(yield* surroundings),
+            ...(yield* inheritedEnvironment),
             SVC_HOST: "127.0.0.1",
             SVC_PORT: String(port),
             SVC_BASE_URL: url,
@@ -129,7 +129,7 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
       yield* Effect.addFinalizer(() =>
         Effect.gen(function* () {
           if (!(yield* child.isRunning)) return
-          // To the server alone: its database must outlive it.
+          // Only to the server: its database must stop after it.
           process.kill(child.pid, "SIGTERM")
           yield* child.exitCode.pipe(
             Effect.timeout(stopTimeout),

@@ -5,11 +5,11 @@ import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { Appointments } from "./Appointments.ts"
 
 /**
- * The server of a customer of Svc: a dentist's appointment line. An agent asks it, at its `server_url`, how to conduct a
- * call, and for each tool that the model calls. All that a customer has to write is in this file.
+ * A sample agent's server: the appointment line of a dentist. Svc sends the requests `call.started` and `tool.call` to
+ * the `server_url` of the agent. This file contains everything that a customer has to write.
  */
 
-/** What the agent is told. The block lets the scripted model of development mode play the part of a real one. */
+/** The system prompt. The block is for the scripted model of development mode, which replaces a real one. */
 const systemPrompt = `You answer the phone of Bright Smile Dental. Be brief and friendly.
 Look up free slots before you offer any, and book only what the caller has agreed to.
 
@@ -42,12 +42,12 @@ ${JSON.stringify(
 \`\`\`
 `
 
-/** Where the agent transfers callers to who want to talk to a person. */
+/** The number to which the agent transfers callers who ask for a person. */
 const receptionNumber = "+15550100199"
 
 const text = { type: "string" }
 
-/** The answer to `call.started`: everything about one call. */
+/** The answer to `call.started`: the configuration of one call. */
 const configuration = {
   system_prompt: systemPrompt,
   first_message: "Bright Smile, hello!",
@@ -73,13 +73,15 @@ const configuration = {
   ]
 }
 
-/** Callers of this number choose from a menu first. */
+/** Callers of this number hear a menu first. */
 export const menuNumber = "+15550100101"
 
-/** The first answer to `call.started` there: the service asks again, with the key that the caller pressed. */
+/**
+ * The first answer to `call.started` for that number. The request is sent again with the digit that the caller chose.
+ */
 const menu = { pre_gather: { prompt: "Press 1 for appointments, 2 for our hours.", timeout: 10 } }
 
-const conduct = ({ gather_status, gathered_digit, to }: CallStartedRequest): unknown => {
+const configure = ({ gather_status, gathered_digit, to }: CallStartedRequest): unknown => {
   if (to === menuNumber && gather_status === null) return menu
   return gathered_digit === "2"
     ? { ...configuration, first_message: "We are open nine to five. Anything else?" }
@@ -94,7 +96,7 @@ const isBookAppointment = Schema.is(BookAppointment)
 
 const capital = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase()
 
-/** Runs a tool. What goes wrong is told in the result, so that the model can tell the caller. */
+/** Runs a tool. Errors are returned as its result, so that the model can inform the caller. */
 const runTool = (appointments: Appointments, { arguments: given, name }: ToolCallRequest): unknown => {
   if (name === "find_free_slots" && isFindFreeSlots(given)) {
     const slots = appointments.free(given.day)
@@ -109,7 +111,7 @@ const runTool = (appointments: Appointments, { arguments: given, name }: ToolCal
   return { error: `no tool ${name} with such arguments` }
 }
 
-/** Whether a request was signed with the agent's secret: over the raw body, compared in constant time. */
+/** Whether a request has a valid signature: an HMAC of the raw body, compared in constant time. */
 export const isSigned = (secret: string, body: Buffer, header: string | undefined): boolean => {
   const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(body).digest("hex")}`)
   const given = Buffer.from(header ?? "")
@@ -119,25 +121,28 @@ export const isSigned = (secret: string, body: Buffer, header: string | undefine
 const Request = Schema.parseJson(Schema.Union(CallStartedRequest, ToolCallRequest, TranscriptUpdatedRequest))
 const decodeRequest = Schema.decodeUnknownOption(Request)
 
-/** What the server was asked, for those who watch it. */
+/** A request to the server, for watchers. */
 export type Activity =
   | { readonly _tag: "Started"; readonly request: CallStartedRequest }
   | { readonly _tag: "ToolCalled"; readonly request: ToolCallRequest; readonly result: unknown }
   | { readonly _tag: "Transcribed"; readonly request: TranscriptUpdatedRequest }
   | { readonly _tag: "Refused"; readonly reason: string }
 
-/** Longest request that is read, in bytes. */
-const longestBody = 1_048_576
+/** The maximum length of a request body in bytes. */
+const maxBodyBytes = 1_048_576
 
-/** The sample server, listening on a port of its own on this machine. */
+/** The sample server on a free port of this machine. */
 export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCustomer")<
   SampleCustomer,
   {
-    /** Goes into the agent as its `server_url`. */
+    /** The `server_url` of the agent. */
     readonly url: string
-    /** The agent's `server_secret`, known once the agent is made; until then every request is refused. */
+    /**
+     * Sets the agent's `server_secret`, which is known after the agent was created. Until then all requests are
+     * refused.
+     */
     readonly trust: (secret: Redacted.Redacted) => Effect.Effect<void>
-    /** Calls back with each request, synchronously. */
+    /** Calls `watcher` with each request, synchronously. */
     readonly watch: (watcher: (activity: Activity) => void) => Effect.Effect<void>
   }
 >() {
@@ -147,15 +152,15 @@ export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCusto
       const appointments = new Appointments()
       const watchers: Array<(activity: Activity) => void> = []
       let secret: string | undefined
-      const tell = (activity: Activity) => {
+      const notify = (activity: Activity) => {
         for (const watcher of watchers) watcher(activity)
       }
       const refuse = (status: number, reason: string): readonly [number, unknown] => {
-        tell({ _tag: "Refused", reason })
+        notify({ _tag: "Refused", reason })
         return [status, { error: reason }]
       }
 
-      /** Status and body for one request. */
+      /** The status and body of the response to one request. */
       const answer = (body: Buffer, signature: string | undefined): readonly [number, unknown] => {
         if (secret === undefined || !isSigned(secret, body, signature)) return refuse(401, "the signature is wrong")
         const decoded = decodeRequest(body.toString("utf8"))
@@ -163,15 +168,15 @@ export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCusto
         const request = decoded.value
         switch (request.event) {
           case "call.started":
-            tell({ _tag: "Started", request })
-            return [200, conduct(request)]
+            notify({ _tag: "Started", request })
+            return [200, configure(request)]
           case "tool.call": {
             const result = runTool(appointments, request)
-            tell({ _tag: "ToolCalled", request, result })
+            notify({ _tag: "ToolCalled", request, result })
             return [200, { result }]
           }
           case "transcript.updated":
-            tell({ _tag: "Transcribed", request })
+            notify({ _tag: "Transcribed", request })
             return [200, {}]
         }
       }
@@ -181,7 +186,7 @@ export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCusto
         let size = 0
         request.on("data", (chunk: Buffer) => {
           size += chunk.length
-          if (size > longestBody) request.destroy()
+          if (size > maxBodyBytes) request.destroy()
           else chunks.push(chunk)
         })
         request.on("end", () => {

@@ -15,37 +15,37 @@ import { DemoServer } from "./DemoServer.ts"
 import { type Activity, menuNumber, SampleCustomer } from "./SampleCustomer.ts"
 
 /**
- * `npm run demo`: a server, a customer's server, an agent with a number, and a phone in front of them. On a terminal
- * the phone is yours; without one scripted calls are made, and the exit code tells whether they went as they should.
+ * `npm run demo`: a server, a sample agent's server, an agent with two numbers, and a phone. In a terminal the phone is
+ * interactive; otherwise it plays scripted calls, and the exit code reports whether they were as expected.
  */
 
 /** The number that the demo's agent answers. */
 const demoNumber = "+15550100100"
 
-/** What to try, where the simulator asks for words. */
+/** The hint in the simulator's input line. */
 const hint = "try: what is free on Friday? · book Friday at 10:30 for Ada · bye"
 
-/** Makes the agent and gives it its numbers. */
+/** Creates the agent and its numbers. */
 const setUp = Effect.gen(function* () {
   const client = yield* VoiceClient
   const customer = yield* SampleCustomer
   const { agent, server_secret } = yield* client.createAgent({ name: "Bright Smile Dental", server_url: customer.url })
   yield* customer.trust(Redacted.make(server_secret))
-  // Newest first: the line without a menu is the one that is ready to dial.
+  // The list is newest first, so that the number without a menu is selected.
   for (const each of [menuNumber, demoNumber]) {
     const number = yield* client.importNumber(each)
     yield* client.assignNumber(number.id, agent.public_id)
   }
 })
 
-/** A person at the terminal. */
+/** The interactive simulator. */
 const interactive = Effect.gen(function* () {
   const { show } = yield* Effect.promise(() => import("../ui/Terminal.tsx"))
-  // The phone was connected before the number was there.
+  // The phone connected before the numbers existed.
   const session = yield* Session
   yield* session.refreshNumbers
   yield* show({ from: defaultFrom, hint })
-  return exitCodes.met
+  return exitCodes.ok
 })
 
 const row = (activity: Activity): string | null => {
@@ -59,7 +59,7 @@ const row = (activity: Activity): string | null => {
   }
 }
 
-/** The examples, each with the number that it is for. */
+/** The example scripts with the numbers that they dial. */
 const examples = [
   { file: "appointment.yaml", to: demoNumber },
   { file: "menu.yaml", to: menuNumber },
@@ -67,7 +67,7 @@ const examples = [
   { file: "outbound.yaml", to: demoNumber }
 ]
 
-/** Calls that scripts make, one after the other until one does not go as it should. */
+/** Plays the example scripts until one fails. */
 const scripted = Effect.gen(function* () {
   const customer = yield* SampleCustomer
   const { key } = yield* DemoServer
@@ -77,16 +77,16 @@ const scripted = Effect.gen(function* () {
     const text = row(activity)
     if (text !== null) process.stdout.write(`${text}\n`)
   })
-  let code: number = exitCodes.met
+  let code: number = exitCodes.ok
   for (const { file, to } of examples) {
-    if (code !== exitCodes.met) break
+    if (code !== exitCodes.ok) break
     const path = new URL(`../../examples/${file}`, import.meta.url)
     const script = yield* parse(yield* Effect.sync(() => readFileSync(path, "utf8")))
-    // Each on a phone of its own, which knows nothing of the call before.
+    // Each on a new phone, without state of the previous call.
     const call = run({ script, to, from: undefined, key, json: false, timeout: 60 })
     code = yield* Effect.provide(call, Layer.fresh(phone))
   }
-  return refused > 0 && code === exitCodes.met ? exitCodes.failed : code
+  return refused > 0 && code === exitCodes.ok ? exitCodes.failed : code
 })
 
 const phone = Layer.unwrapEffect(
@@ -103,16 +103,16 @@ const program = Effect.gen(function* () {
   const demo = Effect.gen(function* () {
     const { started_in, url } = yield* DemoServer
     yield* Console.log(`The server is ready at ${url} after ${(started_in / 1000).toFixed(1)} s.`)
-    const world = Effect.gen(function* () {
+    const demoCalls = Effect.gen(function* () {
       yield* setUp
       yield* Console.log(`An appointment line answers ${demoNumber}; with a menu first, ${menuNumber}.\n`)
-      // With CI set, Ink draws only once: that is no terminal to talk on.
+      // With CI set, Ink draws only once, so the simulator cannot be interactive.
       const isCi = yield* Config.withDefault(Config.string("CI"), "")
       const terminal =
         process.stdout.isTTY === true && process.stdin.isTTY === true && (isCi === "" || isCi === "false")
       return yield* terminal ? interactive : scripted
     })
-    return yield* Effect.provide(world, phone)
+    return yield* Effect.provide(demoCalls, phone)
   })
   return yield* Effect.provide(demo, Layer.merge(DemoServer.layer, SampleCustomer.layer))
 }).pipe(
@@ -126,7 +126,7 @@ const program = Effect.gen(function* () {
   Effect.provide(Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger)))
 )
 
-// A terminal window that is closed ends us as Ctrl-C does, children included.
+// A closed terminal window ends the process like Ctrl-C, including its children.
 process.once("SIGHUP", () => process.kill(process.pid, "SIGTERM"))
 
 NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true, teardown })

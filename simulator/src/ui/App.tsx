@@ -4,14 +4,14 @@ import type { PhoneState } from "../PhoneState.ts"
 import { type Command, type Controls, initial, type Key, press } from "./Controls.ts"
 import { Screen } from "./Screen.tsx"
 
-/** The state of the phone, as React reads it. */
+/** The state of the phone for React. */
 export interface Store {
   readonly get: () => PhoneState
-  /** Calls back at each change; returns how to stop that. */
+  /** Calls `changed` at each change. Returns a function that unsubscribes. */
   readonly subscribe: (changed: () => void) => () => void
 }
 
-/** The terminal's size, as it changes. 80×24 where it is not known. */
+/** The current size of the terminal; 80×24 when it is unknown. */
 const useTerminalSize = (): { readonly columns: number; readonly rows: number } => {
   const { stdout } = useStdout()
   const read = () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 })
@@ -26,7 +26,7 @@ const useTerminalSize = (): { readonly columns: number; readonly rows: number } 
   return size
 }
 
-/** The key that a control character in a chunk of text stands for. */
+/** The key for a control character in a chunk of text. */
 const keyOf = (part: string): Key =>
   /^[\r\n]/.test(part)
     ? { return: true }
@@ -36,7 +36,7 @@ const keyOf = (part: string): Key =>
         ? { backspace: true }
         : {}
 
-/** Joins keyboard, state and screen. `act` carries out what keys ask for; `Quit` also ends the app. */
+/** Connects keyboard, state and screen. `act` performs the commands of keys; `Quit` also ends the app. */
 export const App = (props: {
   readonly store: Store
   readonly act: (command: Command) => void
@@ -48,7 +48,7 @@ export const App = (props: {
   const size = useTerminalSize()
   const { exit } = useApp()
   const [controls, setControls] = useState<Controls>(initial)
-  // Several keys may come before React renders again; each must see what the one before it did.
+  // Several keys may come before React renders again; each must see the effect of the previous one.
   const latest = useRef(controls)
 
   const handle = (input: string, key: Key) => {
@@ -61,7 +61,7 @@ export const App = (props: {
   }
 
   useInput((input, key) => {
-    // Keys that come faster than they are read, or a paste, are one chunk; a key that Ink knows is always alone.
+    // Fast typing and pasted text arrive as one chunk; a key that Ink recognizes always arrives alone.
     if (input.length > 1 && !key.ctrl && !key.meta) {
       for (const [part] of input.matchAll(/\r\n|[\r\n\t\b\u007f]|[^\r\n\t\b\u007f]+/g)) handle(part, keyOf(part))
     } else handle(input, input === "\n" ? { return: true } : key)

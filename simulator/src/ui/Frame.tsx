@@ -3,10 +3,10 @@ import type { ReactNode } from "react"
 import type { Area } from "./ScreenLayout.ts"
 import { crop, width } from "./TextWrap.ts"
 
-/** A pane with its title in the upper edge. Below three rows it is only its content. */
+/** A pane with its title in the upper border. With less than three rows it has no border. */
 export const Frame = (props: {
   readonly title: string
-  /** A second title, at the right. */
+  /** A second title on the right. */
   readonly aside?: string
   readonly area: Area
   readonly color?: string
@@ -47,8 +47,8 @@ export const Frame = (props: {
   )
 }
 
-/** Columns and rows inside a frame of this size. */
-export const inside = (area: Area): Area =>
+/** The area inside a frame. */
+export const innerArea = (area: Area): Area =>
   area.height < 3
     ? area
     : { width: Math.max(1, area.width - (area.width >= 20 ? 4 : 2)), height: Math.max(0, area.height - 2) }

@@ -4,7 +4,7 @@ import { crop, width } from "./TextWrap.ts"
 
 const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
 
-/** The state of the server as people say it; shorter where there is no room. */
+/** The color and text of the connection state. */
 const status = (connection: Connection, now: number, short: boolean): readonly [string, string] => {
   switch (connection.status) {
     case "connecting":
@@ -18,7 +18,7 @@ const status = (connection: Connection, now: number, short: boolean): readonly [
   }
 }
 
-/** The first row: what this is, where the server is and how it is. */
+/** The first row: name, server address and connection state. */
 export const Header = (props: {
   readonly url: string
   readonly connection: Connection
@@ -50,7 +50,7 @@ const clock = (ms: number): string => {
   return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`
 }
 
-/** What the call is doing, in a few words. */
+/** The color and text of the call's state. */
 const phrase = (call: CallView, now: number): readonly [string, string] => {
   switch (call.phase) {
     case "dialling":
@@ -70,7 +70,7 @@ const phrase = (call: CallView, now: number): readonly [string, string] => {
   }
 }
 
-/** The second row: the call. A server that is away has the word, for nothing else can be done then. */
+/** The second row: the state of the call or, when there is no connection, its error. */
 export const CallBar = (props: {
   readonly call: CallView | null
   readonly connection: Connection

@@ -2,20 +2,20 @@ import { Box, Text } from "ink"
 import { Frame } from "./Frame.tsx"
 import { crop, cropStart, width } from "./TextWrap.ts"
 
-/** What the keyboard writes to right now. */
+/** The current purpose of the keyboard. */
 export type InputMode = "dial" | "speech" | "keypad"
 
 const prompts = {
-  dial: { title: "Dial", hint: "Enter dials the number chosen above", color: "cyan" },
+  dial: { title: "Dial", hint: "Enter dials the selected number", color: "cyan" },
   speech: { title: "Say", hint: "type what the caller says, Enter speaks it", color: "green" },
-  keypad: { title: "Keypad", hint: "0-9 * # go out as tones; Tab: back to speech", color: "magenta" }
+  keypad: { title: "Keypad", hint: "0-9 * # are sent as tones; Tab: back to speech", color: "magenta" }
 } as const
 
-/** The line that is typed. */
+/** The input line. */
 export const InputLine = (props: {
   readonly mode: InputMode
   readonly value: string
-  /** In place of the usual hint. */
+  /** Replaces the default hint. */
   readonly hint?: string
   readonly columns: number
   readonly height: number
@@ -68,7 +68,7 @@ const keys: Readonly<Record<InputMode, ReadonlyArray<readonly [string, string]>>
   ]
 }
 
-/** The keys that work now, as many as fit. */
+/** The available keys, as many as fit. */
 export const Footer = (props: { readonly mode: InputMode; readonly columns: number }) => {
   let room = props.columns - 1
   const shown = keys[props.mode].filter(([key, does]) => {

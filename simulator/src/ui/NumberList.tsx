@@ -1,27 +1,27 @@
 import { Box, Text } from "ink"
 import type { Listed } from "../PhoneState.ts"
-import { Frame, inside } from "./Frame.tsx"
+import { Frame, innerArea } from "./Frame.tsx"
 import type { Area } from "./ScreenLayout.ts"
 import { crop, pad } from "./TextWrap.ts"
 
-/** The rows of the list that are in view: the chosen one always is. */
+/** The visible range of the list, which includes the selected row. */
 export const visible = (count: number, selected: number, height: number): readonly [number, number] => {
   const first = Math.max(0, Math.min(count - height, selected - Math.floor(height / 2)))
   return [first, Math.min(count, first + height)]
 }
 
-/** The project's numbers and who answers them. */
+/** The numbers of the project with their agents. */
 export const NumberList = (props: {
   readonly numbers: ReadonlyArray<Listed>
   readonly selected: number
-  /** Whether keys work on the list. */
+  /** Whether keys change the selection. */
   readonly active: boolean
   readonly area: Area
 }) => {
   const { active, area, numbers } = props
-  const room = inside(area)
+  const room = innerArea(area)
   const selected = Math.min(props.selected, Math.max(0, numbers.length - 1))
-  // Two rows a number where there is room for both, number and agent.
+  // Two rows per number if there is room: number and agent.
   const tall = numbers.length * 2 <= room.height
   const [from, to] = visible(numbers.length, selected, tall ? numbers.length : room.height)
   return (
@@ -32,12 +32,12 @@ export const NumberList = (props: {
         </Text>
       ) : (
         numbers.slice(from, to).map((entry, n) => {
-          const chosen = from + n === selected
+          const isSelected = from + n === selected
           const agent = entry.agent ?? "no agent"
-          const mark = chosen ? "▸ " : "  "
+          const mark = isSelected ? "▸ " : "  "
           return (
             <Box key={entry.number} flexDirection="column">
-              <Text inverse={chosen && active} bold={chosen} wrap="truncate">
+              <Text inverse={isSelected && active} bold={isSelected} wrap="truncate">
                 {tall ? pad(mark + entry.number, room.width) : pad(`${mark}${entry.number}  ${agent}`, room.width)}
               </Text>
               {tall ? <Text dimColor wrap="truncate">{`    ${crop(agent, room.width - 4)}`}</Text> : null}
@@ -51,10 +51,10 @@ export const NumberList = (props: {
 
 const keys = ["123", "456", "789", "*0#"]
 
-/** The keys of a telephone; the one pressed last is lit. */
-export const DialPad = (props: { readonly lit: string; readonly active: boolean; readonly area: Area }) => {
-  const { active, area, lit } = props
-  const gap = " ".repeat(Math.max(1, Math.floor((inside(area).width - 9) / 4)))
+/** A dial pad that highlights the last digit. */
+export const DialPad = (props: { readonly highlighted: string; readonly active: boolean; readonly area: Area }) => {
+  const { active, area, highlighted } = props
+  const gap = " ".repeat(Math.max(1, Math.floor((innerArea(area).width - 9) / 4)))
   return (
     <Frame title={active ? "Keypad: keys are sent" : "Keypad"} area={area} color={active ? "magenta" : "gray"}>
       {keys.map((row) => (
@@ -62,7 +62,7 @@ export const DialPad = (props: { readonly lit: string; readonly active: boolean;
           {[...row].map((key) => (
             <Text key={key}>
               {gap}
-              <Text inverse={key === lit} bold={active} dimColor={!active && key !== lit}>
+              <Text inverse={key === highlighted} bold={active} dimColor={!active && key !== highlighted}>
                 {` ${key} `}
               </Text>
             </Text>

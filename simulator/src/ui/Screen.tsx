@@ -8,12 +8,12 @@ import { DialPad, NumberList } from "./NumberList.tsx"
 import { layout } from "./ScreenLayout.ts"
 import { Transcript } from "./Transcript.tsx"
 
-/** The whole screen, a function of its props: the phone's state, what is typed, the size of the terminal. */
+/** The whole screen as a function of the phone's state, the controls and the size of the terminal. */
 export const Screen = (props: {
   readonly state: PhoneState
   readonly controls: Controls
   readonly url: string
-  /** Stands where speech is typed, until something is. */
+  /** The hint in the empty input line during a call. */
   readonly hint?: string
   readonly columns: number
   readonly rows: number
@@ -42,7 +42,9 @@ export const Screen = (props: {
         <Box>
           <Box flexDirection="column">
             {numbers}
-            {at.keypad.height > 0 ? <DialPad lit={controls.lit} active={mode === "keypad"} area={at.keypad} /> : null}
+            {at.keypad.height > 0 ? (
+              <DialPad highlighted={controls.highlighted} active={mode === "keypad"} area={at.keypad} />
+            ) : null}
           </Box>
           <Box flexDirection="column">
             {transcript}

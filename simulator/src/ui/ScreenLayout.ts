@@ -1,23 +1,23 @@
-/** A rectangle of the screen, in cells; frames included. Height 0: not shown. */
+/** The size of a pane in cells, including its frame. Height 0: hidden. */
 export interface Area {
   readonly width: number
   readonly height: number
 }
 
-/** Where everything goes on a screen of a given size. */
+/** The sizes and positions of all panes. */
 export interface ScreenLayout {
   readonly columns: number
-  /** One row less than the terminal has: a frame that fills it makes Ink clear the screen each time. */
+  /** One row less than the terminal: Ink clears the screen at each redraw when all rows are used. */
   readonly rows: number
-  /** Panes side by side, or one above the other. */
+  /** Whether panes are above each other instead of side by side. */
   readonly stacked: boolean
   readonly numbers: Area
   readonly keypad: Area
   readonly transcript: Area
   readonly events: Area
-  /** Whether events stand in a column of their own. */
+  /** Whether events have their own column. */
   readonly eventsBeside: boolean
-  /** 3 with a frame, 1 without. */
+  /** 3 with a frame, 1 without it. */
   readonly inputHeight: number
   readonly footer: boolean
 }
@@ -25,7 +25,7 @@ export interface ScreenLayout {
 const none: Area = { width: 0, height: 0 }
 const keypadHeight = 6
 
-/** Computes the layout. `calling`: a call is under way; `called`: there is one to show, under way or not. */
+/** Computes the layout. `calling`: a call has not ended; `called`: there is a call to show. */
 export const layout = (columns: number, terminalRows: number, calling: boolean, called: boolean): ScreenLayout => {
   const rows = Math.max(4, terminalRows - 1)
   const inputHeight = rows >= 12 ? 3 : 1

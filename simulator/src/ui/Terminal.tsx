@@ -9,12 +9,14 @@ import type { Command } from "./Controls.ts"
 const enter = "\u001b[?1049h\u001b[2J\u001b[H"
 const leave = "\u001b[?25h\u001b[?1049l"
 const clear = "\u001b[2J\u001b[H"
-/** Forgets the lines above the screen. Ink sends it with each full redraw, and they are the user's. */
-const forget = "\u001b[3J"
+/**
+ * Clears the scrollback. Ink sends it with each full redraw; it is filtered out, because the scrollback is the user's.
+ */
+const clearScrollback = "\u001b[3J"
 
 /**
- * The terminal on its second screen, for as long as the scope is open. It is left again whatever ends the process,
- * before anything about the end is printed. Returns the stream to draw on.
+ * Switches the terminal to its alternate screen while the scope is open. It is restored whatever ends the process,
+ * before anything else is printed. Returns the stream to draw on.
  */
 const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect.gen(function* () {
   const { stdout } = process
@@ -30,21 +32,21 @@ const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
     process.exit(1)
   }
-  // Ink's exit hook kills the process at a signal when no one else listens for it, and the runtime stops to listen at the
-  // first: nothing would be cleaned up. So somebody else always listens.
-  const stay = () => {}
+  // Ink's exit hook kills the process at a signal without another listener, and the Effect runtime removes its listener
+  // at the first signal: finalizers would not run. So there is always this listener.
+  const ignoreSignal = () => {}
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
   const wipe = () => stdout.write(clear)
   yield* Effect.acquireRelease(
     Effect.sync(() => {
-      // From the first frame on: Ink sets this a moment after it, and a key in between would be echoed.
+      // Before the first frame: Ink sets raw mode after it, and a key in between would be echoed.
       if (process.stdin.isTTY) process.stdin.setRawMode(true)
       stdout.write(enter)
       process.on("exit", restore)
       process.on("uncaughtException", crash)
       process.on("unhandledRejection", crash)
-      for (const signal of signals) process.on(signal, stay)
-      // Before Ink's own listener: what the terminal made of the old picture must not stay.
+      for (const signal of signals) process.on(signal, ignoreSignal)
+      // Before Ink's own listener: the reflowed old frame must be erased.
       stdout.on("resize", wipe)
     }),
     () =>
@@ -53,7 +55,7 @@ const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect
         process.off("exit", restore)
         process.off("uncaughtException", crash)
         process.off("unhandledRejection", crash)
-        for (const signal of signals) process.off(signal, stay)
+        for (const signal of signals) process.off(signal, ignoreSignal)
         stdout.off("resize", wipe)
       })
   )
@@ -61,7 +63,7 @@ const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect
     get: (target, name) => {
       if (name === "write") {
         return (chunk: string | Uint8Array, ...rest: ReadonlyArray<never>) =>
-          target.write(typeof chunk === "string" ? chunk.replaceAll(forget, "") : chunk, ...rest)
+          target.write(typeof chunk === "string" ? chunk.replaceAll(clearScrollback, "") : chunk, ...rest)
       }
       const value: unknown = Reflect.get(target, name)
       return typeof value === "function" ? value.bind(target) : value
@@ -69,7 +71,7 @@ const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect
   })
 })
 
-/** The session's state as React reads it: the newest one, synchronously. */
+/** A store with the session's latest state. */
 const makeStore = Effect.gen(function* () {
   const session = yield* Session
   let current: PhoneState = yield* session.state
@@ -106,10 +108,13 @@ const perform = (command: Command, from: string) =>
       case "Refresh":
         return yield* session.refreshNumbers
     }
-    // The state says already that the server is away, or that it refused.
+    // The state already contains the error.
   }).pipe(Effect.ignore)
 
-/** Shows the simulator on this process's terminal until the person quits. Calls come from `from`; `hint`: what to say. */
+/**
+ * Shows the simulator in the terminal until the user quits. `from` is the caller's number, `hint` a text for the input
+ * line.
+ */
 export const show = ({ from, hint }: { readonly from: string; readonly hint?: string }) =>
   Effect.gen(function* () {
     const { url } = yield* ServerAddress
@@ -132,12 +137,12 @@ export const show = ({ from, hint }: { readonly from: string; readonly hint?: st
         })
       ),
       (screen) =>
-        // A screen that breaks is a defect, told as what was thrown.
+        // An error while drawing is a defect.
         Effect.promise(() => screen.waitUntilExit()),
       (screen) => Effect.sync(() => screen.unmount())
     )
-    // Ink also unmounts at signals: that is no way of quitting, the process is being ended.
+    // Ink also unmounts at signals, which interrupt the program.
     if (!quit) return yield* Effect.interrupt
-    // What the last key asked for, the hang-up, goes out before the line is closed.
+    // The commands of the last keys, such as the hangup, complete before the connection is closed.
     yield* Effect.forEach([...running], Fiber.await, { discard: true })
   }).pipe(Effect.scoped)

@@ -2,22 +2,22 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f/u
-const nothing = /^[\p{M}\u200b-\u200d]+$/u
+const zeroWidth = /^[\p{M}\u200b-\u200d]+$/u
 
-/** What came over a line goes to a terminal: nothing in it may steer it. */
+/** Removes control characters from text of the network, so that it cannot control the terminal. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ")
 
-/** Columns that one grapheme takes in a terminal. */
-const columnsOf = (grapheme: string): number => (nothing.test(grapheme) ? 0 : wide.test(grapheme) ? 2 : 1)
+/** The number of terminal columns of one grapheme. */
+const columnsOf = (grapheme: string): number => (zeroWidth.test(grapheme) ? 0 : wide.test(grapheme) ? 2 : 1)
 
-/** Columns that a text takes in a terminal. */
+/** The number of terminal columns of a text. */
 export const width = (text: string): number => {
   let columns = 0
   for (const { segment } of graphemes.segment(text)) columns += columnsOf(segment)
   return columns
 }
 
-/** Cuts a text to a width; what was cut shows as `…`. */
+/** Shortens a text to a width, with `…` at its end. */
 export const crop = (text: string, columns: number): string => {
   const clean = printable(text)
   if (width(clean) <= columns) return clean
@@ -31,7 +31,7 @@ export const crop = (text: string, columns: number): string => {
   return columns > 0 ? `${out}…` : ""
 }
 
-/** The end of a text, cut to a width; for a line that is being typed. */
+/** Shortens a text to a width, with `…` at its start; for the input line. */
 export const cropStart = (text: string, columns: number): string => {
   const clean = printable(text)
   if (width(clean) <= columns) return clean
@@ -46,13 +46,13 @@ export const cropStart = (text: string, columns: number): string => {
   return columns > 0 ? `…${out}` : ""
 }
 
-/** Fills a text with spaces up to a width, or cuts it. */
+/** Pads a text with spaces to a width, or shortens it. */
 export const pad = (text: string, columns: number): string => {
   const fitted = crop(text, columns)
   return fitted + " ".repeat(Math.max(0, columns - width(fitted)))
 }
 
-/** Breaks a text between words into rows of at most `columns`; a longer word is broken anywhere. Never empty. */
+/** Wraps a text at spaces into at least one row of at most `columns`; longer words are split. */
 export const wrap = (text: string, columns: number): ReadonlyArray<string> => {
   const limit = Math.max(2, columns)
   const rows: Array<string> = []

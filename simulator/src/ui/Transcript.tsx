@@ -1,22 +1,22 @@
 import { Text } from "ink"
-import type { Line } from "../Dialogue.ts"
+import type { Utterance } from "../Dialogue.ts"
 import type { CallView } from "../PhoneState.ts"
 import { latencyText } from "../Report.ts"
-import { Frame, inside } from "./Frame.tsx"
+import { Frame, innerArea } from "./Frame.tsx"
 import type { Area } from "./ScreenLayout.ts"
 import { pad, wrap } from "./TextWrap.ts"
 
-/** One row of the pane: parts of equal total width. */
+/** One row of the pane. */
 export interface TranscriptRow {
   readonly key: string
   readonly who: "agent" | "caller"
-  /** Name in the left column; empty on the rows that follow the first of a line. */
+  /** The name in the left column; empty after the first row of an utterance. */
   readonly name: string
   readonly text: string
   readonly cut: boolean
-  /** Follows the text of a line that is being spoken or was cut. */
+  /** Follows the text of an utterance that has not ended or was cut. */
   readonly mark: "" | "▌" | "✂ cut off"
-  /** Right column. */
+  /** The text of the right column. */
   readonly latency: string
   readonly estimated: boolean
 }
@@ -25,26 +25,26 @@ const names = { agent: "Agent", caller: "You" } as const
 const nameColumns = 6
 const latencyColumns = 9
 
-/** Breaks the lines of a call into rows of a width. */
-export const transcriptRows = (lines: ReadonlyArray<Line>, columns: number): ReadonlyArray<TranscriptRow> => {
+/** Wraps utterances into rows of a width. */
+export const transcriptRows = (utterances: ReadonlyArray<Utterance>, columns: number): ReadonlyArray<TranscriptRow> => {
   const narrow = columns < 34
   const room = columns - nameColumns - (narrow ? 0 : latencyColumns)
-  return lines.flatMap((line) => {
-    const mark = line.cut ? "✂ cut off" : line.final ? "" : "▌"
-    // The mark stays on one row: it takes part in the wrapping as one word.
-    const parts = wrap(`${line.text}${line.cut ? " ✂\u00a0cut\u00a0off" : line.final ? "" : "▌"}`, room)
+  return utterances.flatMap((utterance) => {
+    const mark = utterance.cut ? "✂ cut off" : utterance.final ? "" : "▌"
+    // The mark is wrapped as one word, so that it stays in one row.
+    const parts = wrap(`${utterance.text}${utterance.cut ? " ✂\u00a0cut\u00a0off" : utterance.final ? "" : "▌"}`, room)
     return parts.map((part, n): TranscriptRow => {
       const last = n === parts.length - 1
       const bare = last && mark !== "" ? part.replace(/ ?✂\u00a0cut\u00a0off$|▌$/u, "") : part
       return {
-        key: `${line.id}.${n}`,
-        who: line.who,
-        name: n === 0 ? names[line.who] : "",
+        key: `${utterance.id}.${n}`,
+        who: utterance.who,
+        name: n === 0 ? names[utterance.who] : "",
         text: bare,
-        cut: line.cut,
+        cut: utterance.cut,
         mark: last ? mark : "",
-        latency: n === 0 && line.latency !== null && !narrow ? latencyText(line.latency) : "",
-        estimated: line.latency?.estimated ?? false
+        latency: n === 0 && utterance.latency !== null && !narrow ? latencyText(utterance.latency) : "",
+        estimated: utterance.latency?.estimated ?? false
       }
     })
   })
@@ -75,11 +75,11 @@ const Row = (props: { readonly row: TranscriptRow; readonly columns: number }) =
   )
 }
 
-/** What is said, while it is said; the newest rows, or earlier ones when scrolled back. */
+/** The live transcript: the newest rows, or earlier ones when scrolled back. */
 export const Transcript = (props: { readonly call: CallView | null; readonly scroll: number; readonly area: Area }) => {
   const { area, call } = props
-  const room = inside(area)
-  const rows = transcriptRows(call?.dialogue.lines ?? [], room.width)
+  const room = innerArea(area)
+  const rows = transcriptRows(call?.dialogue.utterances ?? [], room.width)
   const back = Math.min(props.scroll, Math.max(0, rows.length - room.height))
   const end = rows.length - back
   const shown = rows.slice(Math.max(0, end - room.height), end)
@@ -93,7 +93,11 @@ export const Transcript = (props: { readonly call: CallView | null; readonly scr
     >
       {shown.length === 0 ? (
         <Text dimColor wrap="truncate">
-          {call === null ? "What is said in a call appears here." : call.phase === "ended" ? "Nothing was said." : "…"}
+          {call === null
+            ? "The transcript of a call appears here."
+            : call.phase === "ended"
+              ? "Nothing was said."
+              : "…"}
         </Text>
       ) : (
         shown.map((row) => <Row key={row.key} row={row} columns={room.width} />)
