@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { languages } from "@svc/api/agents/Agent"
+import { languages } from "@svc/api/agents/Language"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { ConfigProvider, Effect, Layer, Logger, Redacted, Schema } from "effect"
 import { HttpServer } from "../src/http/HttpServer.ts"

@@ -1,20 +1,21 @@
 import { SqlClient } from "@effect/sql"
 import { AgentHasActiveCalls, AgentNotFound, WebhookUrlRequired } from "@svc/api/agents/Agent"
+import { agentSettings } from "@svc/api/agents/AgentFields"
 import type { NewAgent } from "@svc/api/agents/AgentsApi"
 import type { AuditAction } from "@svc/api/agents/AuditLog"
+import { withChanges } from "@svc/api/EntityFields"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { BadRequest } from "@svc/api/VoiceError"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { newSecret } from "@svc/webhooks/SigningSecret"
 import type { Subscription } from "@svc/webhooks/Subscription"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
-import { type Context, Effect, Either, Option } from "effect"
+import { type Context, Effect, Either, Option, Struct } from "effect"
 import { agentChecks, errorsOf, failWith } from "./AgentChecks.ts"
-import { changeable, clamp, given, nameOfClone } from "./AgentFields.ts"
 import type { AgentHooks } from "./AgentHooks.ts"
-import { type AgentState, agentStates, difference, settingsOf, toAgent } from "./AgentState.ts"
+import { type AgentState, agentStates, difference, toAgent, toAudit } from "./AgentState.ts"
 import type { Agents } from "./Agents.ts"
-import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
+import { type AgentRow, AgentsRepo, changeable } from "./AgentsRepo.ts"
 import { AuditLogRepo } from "./AuditLogRepo.ts"
 import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import type { Voices } from "./Voices.ts"
@@ -25,6 +26,18 @@ const notes = {
     "Store server_secret now, it is shown only once. It signs the requests to server_url (header X-Svc-Signature).",
   webhook_secret_note:
     "Store webhook_secret now, it is shown only once. It signs the events to webhook_url (header X-Webhook-Signature)."
+}
+
+const maxName = 200
+
+/** The default name of a clone, cut to the longest that a name may be, and not within a character. */
+const nameOfClone = (source: string): string => {
+  const name = `Copy of ${source}`
+  if (name.length <= maxName) return name
+  return name
+    .slice(0, maxName)
+    .replace(/[\ud800-\udbff]$/, "")
+    .trimEnd()
 }
 
 type Settings = { readonly [field: string]: unknown }
@@ -112,13 +125,7 @@ export const agentChanges = (
           const row = yield* repo.insert({
             org_id: owner.org.id,
             project_id: owner.project.id,
-            name: body.name,
-            language: body.language,
-            voice: body.voice,
-            max_duration: clamp(body.max_duration),
-            recording: body.recording,
-            end_call_enabled: body.end_call_enabled,
-            server_url: body.server_url,
+            ...Struct.pick(body, ...agentSettings),
             server_secret: yield* newSecret,
             has_webhook: webhook !== "keep",
             has_knowledge_bases: ids.length > 0
@@ -127,7 +134,7 @@ export const agentChanges = (
           const knowledge_bases = yield* Effect.flatten(checks.knowledgeBases(owner.project, ids))
           yield* repo.link(row.id, knowledge_bases)
           const state = { row, webhook: yield* putWebhook(row, undefined, webhook), knowledge_bases }
-          yield* record(owner, "created", row.id, {}, settingsOf(state))
+          yield* record(owner, "created", row.id, {}, toAudit(state))
           return revealed(state)
         })
         return yield* made.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
@@ -141,7 +148,7 @@ export const agentChanges = (
         const changed = Effect.gen(function* () {
           const before = yield* locked(owner, id)
           const { row } = before
-          const to = { ...changeable(row), ...given(body) }
+          const to = withChanges(changeable(row), Struct.pick(body, ...agentSettings))
           const change = webhookChange(before.webhook, body)
           const bases =
             body.knowledge_base_ids === undefined
@@ -153,8 +160,8 @@ export const agentChanges = (
           )
           const toWebhook = yield* change
           const knowledge_bases = yield* bases
-          const same = settingsOf({ row: { ...row, ...to }, webhook: before.webhook, knowledge_bases })
-          if (toWebhook === "keep" && difference(settingsOf(before), same).changed_fields.length === 0) {
+          const same = toAudit({ row: { ...row, ...to }, webhook: before.webhook, knowledge_bases })
+          if (toWebhook === "keep" && difference(toAudit(before), same).changed_fields.length === 0) {
             return toAgent(before)
           }
           const webhook = yield* putWebhook(row, before.webhook, toWebhook)
@@ -165,7 +172,7 @@ export const agentChanges = (
             has_knowledge_bases: knowledge_bases.length > 0
           })
           const after = { row: written, webhook, knowledge_bases }
-          yield* record(owner, "updated", row.id, settingsOf(before), settingsOf(after))
+          yield* record(owner, "updated", row.id, toAudit(before), toAudit(after))
           return toAgent(after)
         })
         return yield* changed.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
@@ -180,7 +187,7 @@ export const agentChanges = (
           yield* repo.link(row.id, [])
           yield* subscriptions.removeOfAgent(row.id)
           yield* repo.delete(row.id)
-          yield* record(owner, "deleted", row.id, settingsOf(state), {})
+          yield* record(owner, "deleted", row.id, toAudit(state), {})
           return row.public_id
         },
         sql.withTransaction,
@@ -207,7 +214,7 @@ export const agentChanges = (
           const copied =
             source.webhook === undefined ? "keep" : { url: source.webhook.url, events: source.webhook.events }
           const state = { row, webhook: yield* putWebhook(row, undefined, copied), knowledge_bases }
-          yield* record(owner, "cloned", row.id, {}, { ...settingsOf(state), cloned_from: source.row.public_id })
+          yield* record(owner, "cloned", row.id, {}, { ...toAudit(state), cloned_from: source.row.public_id })
           return revealed(state)
         },
         sql.withTransaction,
@@ -221,7 +228,7 @@ export const agentChanges = (
           if (Option.isNone(rotated)) return yield* new WebhookUrlRequired()
           yield* repo.change(before.row.id, changeable(before.row))
           const after = { ...before, webhook: rotated.value }
-          yield* record(owner, "webhook_secret_rotated", before.row.id, settingsOf(before), settingsOf(after))
+          yield* record(owner, "webhook_secret_rotated", before.row.id, toAudit(before), toAudit(after))
           const { webhook_secret_note } = notes
           return { id: before.row.id, webhook_secret: rotated.value.secret, webhook_secret_note }
         },
@@ -235,7 +242,7 @@ export const agentChanges = (
           const server_secret = yield* newSecret
           yield* repo.change(before.row.id, { ...changeable(before.row), server_secret })
           const after = { ...before, row: { ...before.row, server_secret } }
-          yield* record(owner, "updated", before.row.id, settingsOf(before), settingsOf(after))
+          yield* record(owner, "updated", before.row.id, toAudit(before), toAudit(after))
           return { id: before.row.id, server_secret, server_secret_note: notes.server_secret_note }
         },
         sql.withTransaction,

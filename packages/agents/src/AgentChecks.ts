@@ -1,4 +1,4 @@
-import type { KnowledgeBaseRef } from "@svc/api/agents/Agent"
+import type { KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
 import type { PrincipalProject } from "@svc/api/Principal"
 import { ValidationError } from "@svc/api/VoiceError"
 import { UrlSafety } from "@svc/urls/UrlSafety"

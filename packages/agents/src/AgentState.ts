@@ -1,9 +1,11 @@
-import type { Agent, KnowledgeBaseRef } from "@svc/api/agents/Agent"
+import type { Agent } from "@svc/api/agents/Agent"
+import { AgentFields, agentSettings, type KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
+import { pick, variant } from "@svc/api/EntityFields"
 import { webhookEvents } from "@svc/api/events/WebhookEvents"
 import { hintOf } from "@svc/webhooks/SigningSecret"
 import type { Subscription } from "@svc/webhooks/Subscription"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
 
 /** An agent with its webhook, if it has one, and the knowledge bases that it uses, by ascending id. */
@@ -13,7 +15,7 @@ export interface AgentState {
   readonly knowledge_bases: ReadonlyArray<KnowledgeBaseRef>
 }
 
-/** Completes rows, in their order: at most two queries however many they are, and none for what they do not have. */
+/** Completes rows, in their order: at most two queries for any number of rows, and none for what the rows do not have. */
 export const agentStates: Effect.Effect<
   (rows: ReadonlyArray<AgentRow>) => Effect.Effect<ReadonlyArray<AgentState>>,
   never,
@@ -21,7 +23,8 @@ export const agentStates: Effect.Effect<
 > = Effect.gen(function* () {
   const repo = yield* AgentsRepo
   const subscriptions = yield* Subscriptions
-  return Effect.fnUntraced(function* (rows) {
+
+  const withLinks = Effect.fnUntraced(function* (rows: ReadonlyArray<AgentRow>) {
     const webhooks = yield* subscriptions.ofAgents(rows.flatMap((row) => (row.has_webhook ? [row.id] : [])))
     const linked = rows.flatMap((row) => (row.has_knowledge_bases ? [row.id] : []))
     const links = linked.length === 0 ? [] : yield* repo.links(linked)
@@ -33,49 +36,42 @@ export const agentStates: Effect.Effect<
       knowledge_bases: bases.get(row.id) ?? []
     }))
   })
+
+  return (rows) =>
+    rows.some((row) => row.has_webhook || row.has_knowledge_bases)
+      ? withLinks(rows)
+      : Effect.succeed(rows.map((row) => ({ row, webhook: undefined, knowledge_bases: [] })))
 })
 
 /** The names that a subscription stands for: `*` is all there are. */
 export const namesOf = (events: ReadonlyArray<string>): ReadonlyArray<string> =>
   events.includes("*") ? webhookEvents : events
 
-/** The wire form (spec 2.4). A webhook that was disabled has no events. */
-export const toAgent = ({ knowledge_bases, row, webhook }: AgentState): Agent => ({
-  id: row.id,
-  public_id: row.public_id,
-  name: row.name,
-  language: row.language,
-  voice: row.voice,
-  max_duration: row.max_duration,
-  recording: row.recording,
-  end_call_enabled: row.end_call_enabled,
-  server_url: row.server_url,
-  server_secret_hint: hintOf(row.server_secret),
-  webhook_url: webhook?.url ?? null,
-  webhook_secret_hint: webhook === undefined ? null : hintOf(webhook.secret),
-  webhook_events: webhook?.is_active === true ? namesOf(webhook.events) : null,
-  knowledge_base_ids: knowledge_bases,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString()
-})
+const sharedKeys = ["id", "public_id", ...agentSettings] as const
 
-/** What an agent is made of, as the audit log tells it: secrets by their hints, under the secrets' names. */
-export const settingsOf = (state: AgentState): { readonly [field: string]: unknown } => {
+/** The wire form. A webhook that was disabled has no events. */
+export const toAgent = ({ knowledge_bases, row, webhook }: AgentState): Agent =>
+  // Not a spread of what `pick` returns: V8 takes a slow path for that, which costs a page of 20 another 100 µs.
+  Object.assign(pick(row, sharedKeys), {
+    server_secret_hint: hintOf(row.server_secret),
+    webhook_url: webhook?.url ?? null,
+    webhook_secret_hint: webhook === undefined ? null : hintOf(webhook.secret),
+    webhook_events: webhook?.is_active === true ? namesOf(webhook.events) : null,
+    knowledge_base_ids: knowledge_bases,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString()
+  })
+
+const AgentAudit = variant(AgentFields, "audit")
+export type AgentAudit = typeof AgentAudit.Type
+
+const auditKeys = Struct.keys(AgentAudit.fields)
+
+/** What the audit log shows of an agent. */
+export const toAudit = (state: AgentState): AgentAudit => {
   const agent = toAgent(state)
-  return {
-    name: agent.name,
-    language: agent.language,
-    voice: agent.voice,
-    max_duration: agent.max_duration,
-    recording: agent.recording,
-    end_call_enabled: agent.end_call_enabled,
-    server_url: agent.server_url,
-    server_secret: agent.server_secret_hint,
-    webhook_url: agent.webhook_url,
-    webhook_secret: agent.webhook_secret_hint,
-    webhook_events: agent.webhook_events,
-    knowledge_base_ids: agent.knowledge_base_ids
-  }
+  const { server_secret_hint: server_secret, webhook_secret_hint: webhook_secret } = agent
+  return pick({ ...agent, server_secret, webhook_secret }, auditKeys)
 }
 
 /** Where two sets of values differ; a field that one of them lacks is null there, and told only by the other. */

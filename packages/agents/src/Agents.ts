@@ -17,24 +17,8 @@ import { AuditLogRepo } from "./AuditLogRepo.ts"
 import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import type { Voices } from "./Voices.ts"
 
-/** What a call needs of its agent, as it is when the call starts. */
-export type CallAgent = Pick<
-  AgentRow,
-  | "id"
-  | "public_id"
-  | "org_id"
-  | "project_id"
-  | "name"
-  | "language"
-  | "voice"
-  /** Seconds, 60 to 7200. */
-  | "max_duration"
-  | "recording"
-  | "end_call_enabled"
-  | "server_url"
-  /** 64 hex characters; signs the requests to `server_url` (decisions §3.2). */
-  | "server_secret"
->
+/** What a call needs of its agent, as it is when the call starts. `server_secret` signs the requests to `server_url`. */
+export type CallAgent = Omit<AgentRow, "has_webhook" | "has_knowledge_bases" | "created_at" | "updated_at">
 
 /**
  * Voice agents of a project (spec 2.4, 2.5, 3.2, 4.2; decisions §3). Each change is one transaction with its entry in the

@@ -1,37 +1,24 @@
 import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
-import { KnowledgeBaseRef } from "@svc/api/agents/Agent"
+import { AgentFields, KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
+import { pick, variant } from "@svc/api/EntityFields"
 import { AgentId, newAgentId, parseId } from "@svc/api/Ids"
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 
-/** A row of `agents`, whole. */
-export const AgentRow = Schema.Struct({
-  id: Schema.Number,
-  public_id: AgentId,
-  org_id: Schema.Number,
-  project_id: Schema.Number,
-  name: Schema.String,
-  language: Schema.String,
-  voice: Schema.String,
-  max_duration: Schema.Number,
-  recording: Schema.Boolean,
-  end_call_enabled: Schema.Boolean,
-  server_url: Schema.String,
-  server_secret: Schema.String,
-  /** Whether there is a webhook to be looked for. */
-  has_webhook: Schema.Boolean,
-  /** The same of knowledge bases; they may have been deleted since. */
-  has_knowledge_bases: Schema.Boolean,
-  created_at: Schema.DateFromSelf,
-  updated_at: Schema.DateFromSelf
-})
+/** A row of `agents`. */
+export const AgentRow = variant(AgentFields, "row")
 export type AgentRow = typeof AgentRow.Type
 
-const NewAgentRow = AgentRow.omit("id", "created_at", "updated_at")
+const NewAgentRow = variant(AgentFields, "insert")
 export type NewAgentRow = Omit<typeof NewAgentRow.Type, "public_id">
 
-/** What can change of an agent's row. */
-const Changeable = AgentRow.omit("id", "public_id", "org_id", "project_id", "created_at", "updated_at")
-export type Changeable = typeof Changeable.Type
+/** The columns of an agent that can change. */
+const AgentChange = variant(AgentFields, "change")
+export type AgentChange = typeof AgentChange.Type
+
+const changeKeys = Struct.keys(AgentChange.fields)
+
+/** The columns of a row that can change. */
+export const changeable = (row: AgentChange): AgentChange => pick(row, changeKeys)
 
 const parseAgentId = parseId(AgentId)
 
@@ -48,7 +35,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     /** Waits for a deletion of the project, and dies when it happened. */
     readonly insert: (row: NewAgentRow) => Effect.Effect<AgentRow>
     /** Writes all that can change, and moves `updated_at`. */
-    readonly change: (id: number, to: Changeable) => Effect.Effect<AgentRow>
+    readonly change: (id: number, to: AgentChange) => Effect.Effect<AgentRow>
     readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     readonly findById: (id: number) => Effect.Effect<Option.Option<AgentRow>>
     /** Inside a transaction: as `find`, and until it ends nobody else changes or deletes the agent. Calls may start. */
@@ -92,7 +79,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           sql`insert into agents ${sql.insert({ ...row, name_folded: fold(row.name) })} returning ${columns}`
       })
       const change = SqlSchema.single({
-        Request: Schema.Struct({ id: Schema.Number, to: Changeable }),
+        Request: Schema.Struct({ id: Schema.Number, to: AgentChange }),
         Result: AgentRow,
         execute: ({ id, to }) => sql`
           update agents set ${sql.update({ ...to, name_folded: fold(to.name) })}, updated_at = now()

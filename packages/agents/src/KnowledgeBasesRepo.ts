@@ -1,5 +1,5 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { KnowledgeBaseRef } from "@svc/api/agents/Agent"
+import { KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
 import { KnowledgeBaseId, parseId } from "@svc/api/Ids"
 import { Context, Effect, Layer, Schema } from "effect"
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import type { Language } from "@svc/api/agents/Agent"
+import type { Language } from "@svc/api/agents/Language"
 import { Unavailable, ValidationError } from "@svc/api/VoiceError"
 import { VoiceNotFound } from "@svc/api/voices/VoicesApi"
 import { Providers } from "@svc/providers/Providers"

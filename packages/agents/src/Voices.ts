@@ -1,4 +1,4 @@
-import { type Language, languages } from "@svc/api/agents/Agent"
+import { type Language, languages } from "@svc/api/agents/Language"
 import { Providers } from "@svc/providers/Providers"
 import type { Voice } from "@svc/providers/TextToSpeech"
 import { Context, Effect, Layer } from "effect"

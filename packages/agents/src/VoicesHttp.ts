@@ -1,4 +1,4 @@
-import { Language } from "@svc/api/agents/Agent"
+import { Language } from "@svc/api/agents/Language"
 import { byteRange } from "@svc/api/ByteRange"
 import { matchesEntityTag } from "@svc/api/EntityTag"
 import * as Handlers from "@svc/api/Handlers"

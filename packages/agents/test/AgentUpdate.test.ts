@@ -43,11 +43,12 @@ layer(Test)("changing an agent", (it) => {
         recording: true,
         end_call_enabled: true
       } as const
-      const changed = yield* agents.update(by, agent.public_id, {
+      const body = yield* Schema.decode(AgentUpdate)({
         ...to,
         max_duration: 90_000,
         knowledge_base_ids: [base.public_id]
       })
+      const changed = yield* agents.update(by, agent.public_id, body)
       const { updated_at, ...rest } = changed
       expect(rest).toEqual({
         ...agent,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { languages } from "@svc/api/agents/Agent"
+import { languages } from "@svc/api/agents/Language"
 import { Providers } from "@svc/providers/Providers"
 import { type SynthesisRequest, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
 import { Deferred, Duration, Effect, Exit, Fiber, Layer, Logger, Scope, TestClock } from "effect"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { languages } from "@svc/api/agents/Agent"
+import { languages } from "@svc/api/agents/Language"
 import { Providers } from "@svc/providers/Providers"
 import type { Voice } from "@svc/providers/TextToSpeech"
 import { Effect, Layer } from "effect"

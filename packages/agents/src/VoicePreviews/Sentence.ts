@@ -1,4 +1,4 @@
-import type { Language } from "@svc/api/agents/Agent"
+import type { Language } from "@svc/api/agents/Language"
 
 /** What a voice says in its preview: always the same, so that nobody chooses what is spoken. */
 export const sentences: { readonly [L in Language]: string } = {

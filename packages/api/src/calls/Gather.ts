@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Language } from "../agents/Agent.ts"
+import { Language } from "../agents/Language.ts"
 import { define } from "../VoiceError.ts"
 
 /** A whole number within limits, with its default. */

@@ -1,6 +1,6 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
-import { Language } from "../agents/Agent.ts"
+import { Language } from "../agents/Language.ts"
 import { AccessRule } from "../Principal.ts"
 import { define, ValidationError } from "../VoiceError.ts"
 

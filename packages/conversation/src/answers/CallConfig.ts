@@ -1,4 +1,4 @@
-import { languages } from "@svc/api/agents/Agent"
+import { languages } from "@svc/api/agents/Language"
 import { callStartedFields, TimeoutSeconds, ToolDefinition, toolSeconds } from "@svc/api/callbacks/CallStarted"
 import { Either, Schema } from "effect"
 import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"

@@ -1,4 +1,4 @@
-import { languages } from "@svc/api/agents/Agent"
+import { languages } from "@svc/api/agents/Language"
 import { preGatherFields, toolGatherFields } from "@svc/api/callbacks/CallStarted"
 import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
 import type { GatherRules } from "./GatherRules.ts"

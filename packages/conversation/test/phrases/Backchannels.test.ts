@@ -1,4 +1,4 @@
-import { languages } from "@svc/api/agents/Agent"
+import { languages } from "@svc/api/agents/Language"
 import { describe, expect, it } from "vitest"
 import { isBackchannel } from "../../src/phrases/Backchannels.ts"
 import { Script } from "../../src/testing/Script.ts"
