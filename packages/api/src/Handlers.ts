@@ -18,10 +18,24 @@ export type HandlerRequest<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = Omit
 /** Request services that the handlers of the voice API may ask for. */
 export type VoiceServices = CurrentPrincipal | CurrentProject
 
-/** One handler of the voice API: returns the response body as it goes over the wire; fails with the API's errors only. */
-export type Handler<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
+/** The codes of wire errors: at the top of a body of the voice API, under `error` in one of the workspace API. */
+type CodeOf<Wire> = Wire extends { readonly code: infer Code extends string }
+  ? Code
+  : Wire extends { readonly error: { readonly code: infer Code extends string } }
+    ? Code
+    : never
+
+type ApiWideErrors<A> = A extends HttpApi.HttpApi<string, infer _G, infer E, infer _R> ? E : never
+
+/** An error that a handler may fail with: its code is declared by the endpoint, or by the API for all of them. */
+export type DeclaredError<A, E extends HttpApiEndpoint.HttpApiEndpoint.Any> = ApiError & {
+  readonly code: CodeOf<HttpApiEndpoint.HttpApiEndpoint.Error<E> | ApiWideErrors<A>>
+}
+
+/** One handler of the voice API `A`: returns the response body as it goes over the wire. */
+export type Handler<A, E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
   request: HandlerRequest<E>
-) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E>, ApiError, VoiceServices>
+) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E>, DeclaredError<A, E>, VoiceServices>
 
 /** What a handler of the workspace API returns: the envelope but for the request's id, which is the server's to add. */
 export type Unsealed<Success> = Success extends { readonly data: infer Data; readonly meta: infer Meta }
@@ -30,10 +44,10 @@ export type Unsealed<Success> = Success extends { readonly data: infer Data; rea
     : { readonly data: Data; readonly meta: Omit<Meta, "request_id"> }
   : never
 
-/** One handler of the workspace API. */
-export type WorkspaceHandler<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
+/** One handler of the workspace API `A`. */
+export type WorkspaceHandler<A, E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
   request: HandlerRequest<E>
-) => Effect.Effect<Unsealed<HttpApiEndpoint.HttpApiEndpoint.Success<E>>, ApiError, CurrentWorkspace>
+) => Effect.Effect<Unsealed<HttpApiEndpoint.HttpApiEndpoint.Success<E>>, DeclaredError<A, E>, CurrentWorkspace>
 
 type EndpointsOf<A, N extends string> =
   A extends HttpApi.HttpApi<string, infer G, infer _E, infer _R>
@@ -43,6 +57,7 @@ type EndpointsOf<A, N extends string> =
 /** All handlers of a group, by endpoint name; a missing one is a type error. */
 export type GroupHandlers<A, N extends string> = {
   readonly [M in HttpApiEndpoint.HttpApiEndpoint.Name<EndpointsOf<A, N>>]: Handler<
+    A,
     HttpApiEndpoint.HttpApiEndpoint.WithName<EndpointsOf<A, N>, M>
   >
 }
@@ -50,6 +65,7 @@ export type GroupHandlers<A, N extends string> = {
 /** All handlers of a group of the workspace API. */
 export type WorkspaceGroupHandlers<A, N extends string> = {
   readonly [M in HttpApiEndpoint.HttpApiEndpoint.Name<EndpointsOf<A, N>>]: WorkspaceHandler<
+    A,
     HttpApiEndpoint.HttpApiEndpoint.WithName<EndpointsOf<A, N>, M>
   >
 }

@@ -130,7 +130,7 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
             const { kind, org_id, project_id } = key.value
             const holder: KeyHolder =
               kind !== "project" ? { kind, org_id } : { kind, org_id, project_id: project_id ?? 0 }
-            yield* Effect.catchTag(management.revoke(holder, id, null), "CannotRevokeCurrentKey", Effect.die)
+            yield* management.revoke(holder, id)
             return key.value
           })
         }

@@ -20,14 +20,13 @@ export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
     ) => Effect.Effect<ReadonlyArray<KeyRecord>>
     /** With the raw key, which is in no later answer. An expiry that has passed is a validation error. */
     readonly create: (owner: KeyOwner, name: string) => Effect.Effect<IssuedKey, ValidationError>
-    /**
-     * Revokes a key by its numeric id. One that the holder does not have, or that is revoked already, is not found.
-     * `current` is the key that asks; it cannot revoke itself.
-     */
-    readonly revoke: (
+    /** Revokes a key by its numeric id. One that the holder does not have, or that is revoked already, is not found. */
+    readonly revoke: (holder: KeyHolder, id: string) => Effect.Effect<void, ApiKeyNotFound>
+    /** The same for a request made with a key of the same holder, `current`, which cannot revoke itself. */
+    readonly revokeOther: (
       holder: KeyHolder,
       id: string,
-      current: number | null
+      current: number
     ) => Effect.Effect<void, ApiKeyNotFound | CannotRevokeCurrentKey>
   }
 >() {
@@ -36,6 +35,12 @@ export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
     Effect.gen(function* () {
       const keys = yield* Keys
       const repo = yield* KeysRepo
+
+      const revoke = Effect.fn("KeyManagement.revoke")(function* (holder: KeyHolder, id: string) {
+        const keyId = parseKeyId(id)
+        if (keyId === undefined || !(yield* keys.revoke(holder, keyId))) return yield* new ApiKeyNotFound()
+      })
+
       return {
         list: (holder, page) => repo.page(holder, { ...page, revoked: holder.kind !== "org" }),
         create: Effect.fn("KeyManagement.create")(function* (owner, name) {
@@ -47,12 +52,9 @@ export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
           }
           return yield* keys.issue(owner, { name })
         }),
-        revoke: Effect.fn("KeyManagement.revoke")(function* (holder, id, current) {
-          const keyId = parseKeyId(id)
-          if (keyId === undefined) return yield* new ApiKeyNotFound()
-          if (keyId === current) return yield* new CannotRevokeCurrentKey()
-          if (!(yield* keys.revoke(holder, keyId))) return yield* new ApiKeyNotFound()
-        })
+        revoke,
+        revokeOther: (holder, id, current) =>
+          parseKeyId(id) === current ? Effect.fail(new CannotRevokeCurrentKey()) : revoke(holder, id)
       }
     })
   )

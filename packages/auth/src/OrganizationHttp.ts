@@ -34,7 +34,7 @@ export const OrganizationHttp: Layer.Layer<never, never, Organizations | KeyMana
         revokeKey: ({ path }) =>
           Effect.gen(function* () {
             const { key_id } = yield* CurrentPrincipal
-            yield* management.revoke(yield* orgKeys, path.keyId, key_id)
+            yield* management.revokeOther(yield* orgKeys, path.keyId, key_id)
           }),
         listWorkspaceKeys: ({ urlParams }) =>
           Effect.map(
@@ -51,7 +51,7 @@ export const OrganizationHttp: Layer.Layer<never, never, Organizations | KeyMana
             ),
             createdWorkspaceKey
           ),
-        revokeWorkspaceKey: ({ path }) => Effect.flatMap(workspaceKeys, (of) => management.revoke(of, path.keyId, null))
+        revokeWorkspaceKey: ({ path }) => Effect.flatMap(workspaceKeys, (of) => management.revoke(of, path.keyId))
       }
     })
   )

@@ -47,7 +47,10 @@ export const ProjectHttp: Layer.Layer<never, never, Projects | KeyManagement | H
           Effect.gen(function* () {
             const { key_id, kind } = yield* CurrentPrincipal
             // An org key is none of the project's keys.
-            yield* management.revoke(yield* holder, path.keyId, kind === "project" ? key_id : null)
+            const of = yield* holder
+            yield* kind === "project"
+              ? management.revokeOther(of, path.keyId, key_id)
+              : management.revoke(of, path.keyId)
           })
       }
     })

@@ -48,7 +48,7 @@ const handlers = Effect.gen(function* () {
         ),
         createdProjectKey
       ),
-    revokeKey: ({ path }) => Effect.flatMap(holder(path.projectId), (of) => management.revoke(of, path.keyId, null))
+    revokeKey: ({ path }) => Effect.flatMap(holder(path.projectId), (of) => management.revoke(of, path.keyId))
   }
   return both
 })

@@ -53,7 +53,7 @@ layer(Test)("KeyManagement", (it) => {
       const lengths: Array<number> = []
       for (const owner of [org, project, workspace]) {
         const { id } = yield* management.create(owner, "key")
-        yield* management.revoke(owner, String(id), null)
+        yield* management.revoke(owner, String(id))
         const rows = yield* management.list(owner, all)
         expect(rows.every((row) => row.revoked_at !== null)).toBe(true)
         lengths.push(rows.length)
@@ -72,7 +72,7 @@ layer(Test)("KeyManagement", (it) => {
         const raw = Redacted.value(key)
         yield* enter(raw)
         yield* Effect.provide(enter(raw), other)
-        yield* management.revoke(owner, String(id), null)
+        yield* management.revoke(owner, String(id))
         expect((yield* Effect.flip(enter(raw))).code).toBe("INVALID_API_KEY")
         yield* TestClock.adjust(Duration.seconds(2))
         expect((yield* Effect.flip(Effect.provide(enter(raw), other))).code).toBe("INVALID_API_KEY")
@@ -95,7 +95,7 @@ layer(Test)("KeyManagement", (it) => {
           yield* TestClock.adjust("100 millis")
         }
       })
-      const revoke = Effect.tap(management.revoke(project, String(id), null), () =>
+      const revoke = Effect.tap(management.revoke(project, String(id)), () =>
         Effect.sync(() => {
           revoked = true
         })
@@ -120,10 +120,10 @@ layer(Test)("KeyManagement", (it) => {
         { ...mine.project, org_id: other.org.org_id }
       ]
       for (const holder of holders) {
-        expect((yield* Effect.flip(management.revoke(holder, String(id), null))).code).toBe("API_KEY_NOT_FOUND")
+        expect((yield* Effect.flip(management.revoke(holder, String(id)))).code).toBe("API_KEY_NOT_FOUND")
       }
       for (const wrong of ["", "0", "-1", "1.5", "1e3", "abc", "\u0000", "9".repeat(30), ` ${id}`, String(id + 1000)]) {
-        expect((yield* Effect.flip(management.revoke(mine.project, wrong, null))).code).toBe("API_KEY_NOT_FOUND")
+        expect((yield* Effect.flip(management.revoke(mine.project, wrong))).code).toBe("API_KEY_NOT_FOUND")
       }
       yield* enter(Redacted.value(key))
     })
@@ -134,9 +134,9 @@ layer(Test)("KeyManagement", (it) => {
       const management = yield* KeyManagement
       const { org } = yield* owners
       const { id, key } = yield* management.create(org, "key")
-      expect((yield* Effect.flip(management.revoke(org, String(id), id))).code).toBe("CANNOT_REVOKE_CURRENT_KEY")
+      expect((yield* Effect.flip(management.revokeOther(org, String(id), id))).code).toBe("CANNOT_REVOKE_CURRENT_KEY")
       yield* enter(Redacted.value(key))
-      const attempts = Array.from({ length: 4 }, () => Effect.exit(management.revoke(org, String(id), null)))
+      const attempts = Array.from({ length: 4 }, () => Effect.exit(management.revoke(org, String(id))))
       const exits = yield* Effect.all(attempts, { concurrency: "unbounded" })
       expect(exits.filter(Exit.isSuccess)).toHaveLength(1)
     })
