@@ -24,14 +24,14 @@ const heard = (...sounds: ReadonlyArray<readonly [frequencies: ReadonlyArray<num
 
 const silence = [[], 200] as const
 
-describe("the ear for beeps", () => {
-  it("hears one tone of any usual frequency, when it is over", () => {
+describe("BeepDetector", () => {
+  it("detects one tone of any usual frequency when it ends", () => {
     for (const hz of [400, 440, 615, 987, 1000, 1025, 1400, 2000]) {
       expect([hz, heard([[hz], 500], silence)]).toEqual([hz, [520]])
     }
   })
 
-  it("hears no silence, no hiss, no short click, no endless tone, and none that is too quiet", () => {
+  it("does not detect silence, hiss, clicks, endless tones, or tones that are too quiet", () => {
     expect(heard([[], 2000])).toEqual([])
     expect(heard([[1000], 60], silence)).toEqual([])
     expect(heard([[1000], 5000], silence)).toEqual([])
@@ -47,13 +47,13 @@ describe("the ear for beeps", () => {
     expect(hiss.some((frame) => beep.push(frame))).toBe(false)
   })
 
-  it("hears no keys, ringing tones or other chords", () => {
+  it("does not detect DTMF, ringing tones or other chords", () => {
     expect(heard([[697, 1209], 500], silence)).toEqual([])
     expect(heard([[440, 480], 2000], silence)).toEqual([])
     expect(heard([[400, 2000], 60], [[450, 2050], 60], [[400, 2100], 60], silence)).toEqual([])
   })
 
-  it("hears a beep that follows speech at once, and one after another", () => {
+  it("detects a beep right after speech, and consecutive beeps", () => {
     expect(heard([[500, 900, 1700], 1000], [[1000], 500], silence)).toEqual([1520])
     expect(heard([[1000], 200], silence, [[1400], 200], silence)).toEqual([220, 620])
   })

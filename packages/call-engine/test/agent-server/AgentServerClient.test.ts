@@ -253,7 +253,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  it.scopedLive("never reaches a private address, unless that is allowed", () =>
+  it.scopedLive("never reaches a private address unless SVC_ALLOW_PRIVATE_URLS is set", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => ({ json: {} }))
       const service = yield* AgentServerClient
@@ -272,7 +272,7 @@ describe("a request to the agent's server", () => {
     }).pipe(Effect.provide(callbacks(false)))
   )
 
-  it.scopedLive("never reaches a name that turned inward since it was stored", () =>
+  it.scopedLive("never reaches a host that resolves to a private address since it was stored", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => ({ json: {} }))
       const service = yield* AgentServerClient
@@ -309,7 +309,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  it.scopedLive("waits no longer than it may: 5 seconds for call.started", () =>
+  it.scopedLive("fails after 5 seconds without an answer to call.started", () =>
     Effect.gen(function* () {
       expect(callStartedMs).toBe(5000)
       const server = yield* AgentServerDouble.start(() => undefined)

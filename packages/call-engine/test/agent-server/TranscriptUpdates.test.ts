@@ -19,7 +19,7 @@ const make = (send: (body: TranscriptUpdatedRequest) => Effect.Effect<void, Serv
     return { updates: TranscriptUpdates.make(send, (effect) => void run(effect)), done: FiberSet.awaitEmpty(fibers) }
   })
 
-it.scoped("turns reach a slow server one at a time, in order", () =>
+it.scoped("transcript.updated reaches a slow server one at a time and in order", () =>
   Effect.gen(function* () {
     const received: Array<string> = []
     let open = 0
@@ -43,7 +43,7 @@ it.scoped("turns reach a slow server one at a time, in order", () =>
   })
 )
 
-it.scoped("a server that fails is received the next turn all the same", () =>
+it.scoped("a server that fails still gets the next transcript.updated", () =>
   Effect.gen(function* () {
     const received: Array<string> = []
     const { done, updates } = yield* make((body) => {
@@ -56,7 +56,7 @@ it.scoped("a server that fails is received the next turn all the same", () =>
   })
 )
 
-it.scoped("a server that hangs is not remembered more than 50 turns; the newest are kept", () =>
+it.scoped("at most 50 transcript.updated requests wait for a server that hangs, the newest ones", () =>
   Effect.gen(function* () {
     const received: Array<string> = []
     const gate = yield* Deferred.make<void>()

@@ -63,9 +63,9 @@ const somebodyWaits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   })
 )
 
-describe("an agent that is deleted", () => {
-  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("while calls come", (it) => {
-    it.scoped("goes when its call is over, and its number has no agent then", () =>
+describe("deleting an agent", () => {
+  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("with calls", (it) => {
+    it.scoped("is refused with AGENT_HAS_ACTIVE_CALLS until its call has ended, and unassigns its number", () =>
       Effect.gen(function* () {
         const agents = yield* Agents
         const numbers = yield* PhoneNumbers
@@ -90,7 +90,7 @@ describe("an agent that is deleted", () => {
       })
     )
 
-    it.scoped("waits for a call that is being taken, and stays then", () =>
+    it.scoped("waits for a call that is being admitted, and is then refused", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const agents = yield* Agents
@@ -115,7 +115,7 @@ describe("an agent that is deleted", () => {
       })
     )
 
-    it.scoped("makes a call that comes meanwhile wait, and it is refused then", () =>
+    it.scoped("makes a concurrent call wait, which is then rejected", () =>
       Effect.gen(function* () {
         const agents = yield* Agents
         const { admit, agent, number, refused, remove } = yield* scene
@@ -136,7 +136,7 @@ describe("an agent that is deleted", () => {
       })
     )
 
-    it.scoped("in a crowd of calls either stays and has them all, or goes and has none", () =>
+    it.scoped("among concurrent calls either is refused and all are admitted, or succeeds and all are rejected", () =>
       Effect.gen(function* () {
         const outcomes: Array<string> = []
         for (let round = 0; round < 24; round++) {

@@ -28,7 +28,7 @@ const askedOf = (callId: string) =>
   })
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
-  it.scoped("texts by its tool, and its values and its message come before it is told as ended", () =>
+  it.scoped("sends messages by its tool, and emits call.ended after extraction and post_call_sms", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const script = {
@@ -83,7 +83,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("that is over gives its slot back before its values are there, and cannot be ended again", () =>
+  it.scoped("that is over releases its slot before extraction is done, and cannot be ended again", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const calls = yield* Calls

@@ -23,7 +23,7 @@ const slow = { name: "slow", description: "Takes its time", timeout_seconds: 30 
 
 describe.concurrent("on one engine", () => {
   layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
-    it.scoped("has only what was heard of its greeting when the caller talks over it", () =>
+    it.scoped("has only the played part of first_message in its transcript when the caller barges in", () =>
       Effect.gen(function* () {
         const { number } = yield* line(() =>
           configuration(script, { first_message: "Welcome to the house of the very long greetings." })
@@ -46,7 +46,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("keeps its tool running when the caller talks over it, and answers both", () =>
+    it.scoped("keeps a tool running when the caller barges in, and answers both", () =>
       Effect.gen(function* () {
         let finish: (() => void) | undefined
         const { number } = yield* line((request) =>
@@ -73,7 +73,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("says its farewell to the end when the caller talks over it, and keeps the caller's words", () =>
+    it.scoped("finishes its farewell when the caller talks over it, and keeps the caller's words", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const { number, project } = yield* line(() =>
@@ -94,7 +94,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("is cut short by an end through the API, says its farewell, and is settled when that returns", () =>
+    it.scoped("ended by the API stops speaking, says its farewell, and is settled when the request returns", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const { number, project } = yield* line(() =>
@@ -121,7 +121,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("gives up its tool when the API ends it", () =>
+    it.scoped("cancels a running tool when the API ends it", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         let closed = false
@@ -149,7 +149,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("that only rings cannot be ended through the API", () =>
+    it.scoped("that still rings cannot be ended by the API", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const { number, project } = yield* line(() => undefined)
@@ -181,7 +181,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("ends after a time without a word of the caller", () =>
+    it.scoped("ends after inactivity_timeout without words of the caller", () =>
       Effect.gen(function* () {
         const { number } = yield* line(() =>
           configuration(script, { first_message: "Hi.", inactivity_timeout: 1, end_session_message: "Bye." })
@@ -197,7 +197,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("has one speech.started and one speech.ended for each time the caller speaks", () =>
+    it.scoped("emits one speech.started and one speech.ended each time the caller speaks", () =>
       Effect.gen(function* () {
         const { number } = yield* line(() => configuration(script, { first_message: null }))
         const caller = yield* dial(number)
@@ -218,7 +218,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("to a number without an agent is rejected, and told by call.failed alone", () =>
+    it.scoped("to a number without an agent is rejected, with call.failed as its only event", () =>
       Effect.gen(function* () {
         const { number, server } = yield* line(() => configuration(script))
         const sql = yield* SqlClient.SqlClient
@@ -232,7 +232,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("to a number that nobody has is rejected and leaves no record", () =>
+    it.scoped("to an unknown number is rejected without a record", () =>
       Effect.gen(function* () {
         const caller = yield* dial("+15559999999")
         expect(yield* caller.until("rejected")).toEqual({ event: "rejected", cause: "unavailable" })
@@ -242,7 +242,7 @@ describe.concurrent("on one engine", () => {
   })
 
   layer(TestDatabase.layer, { timeout: "60 seconds", excludeTestServices: true })("a shutdown", (it) => {
-    it.scoped("says goodbye in the calls that are live, refuses those that ring, and settles all", () =>
+    it.scoped("ends live calls with their farewell, rejects ringing ones, and settles all", () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const context = yield* Scope.extend(node, scope)

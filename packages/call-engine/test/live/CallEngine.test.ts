@@ -25,7 +25,7 @@ const script = {
 }
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
-  it.scoped("is answered, asks and answers in real audio, calls a tool, ends, and can be read", () =>
+  it.scoped("is answered, converses in real audio, calls a tool, ends, and can be read and replayed", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { number, project, secret, server } = yield* line((request) =>

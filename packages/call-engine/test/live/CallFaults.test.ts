@@ -48,7 +48,7 @@ describe.concurrent("on one engine", () => {
       )
     }
 
-    it.scoped("fails when nobody listens at the agent's address", () =>
+    it.scoped("fails when the agent's server cannot be reached", () =>
       Effect.gen(function* () {
         const { url } = yield* Effect.scoped(AgentServerDouble.start(() => undefined))
         const { number } = yield* line(() => undefined, { serverUrl: url })
@@ -58,7 +58,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("is canceled when the caller hangs up while the configuration is fetched; the request is given up", () =>
+    it.scoped("is canceled, with its call.started request aborted, when the caller hangs up during it", () =>
       Effect.gen(function* () {
         const { number, server } = yield* line(() => undefined)
         const caller = yield* dial(number)
@@ -74,7 +74,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("goes on when tools never answer, answer 500, give no JSON or no result", () =>
+    it.scoped("continues when tools never answer, answer 500, no JSON or no result", () =>
       Effect.gen(function* () {
         let givenUp = false
         const answers: { readonly [name: string]: AgentServerDouble.Answer } = {
@@ -156,7 +156,7 @@ describe.concurrent("on one engine", () => {
       )
     }
 
-    it.scoped("fails, but is understood until then, when the script of its model cannot be read", () =>
+    it.scoped("fails, with the caller's words in its transcript, when the script of its model is invalid", () =>
       Effect.gen(function* () {
         const { number } = yield* line(() => ({
           json: { system_prompt: "```script\nnot json\n```", first_message: "Hi." }
@@ -173,7 +173,7 @@ describe.concurrent("on one engine", () => {
       })
     )
 
-    it.scoped("is understood when frames are lost, late and noisy", () =>
+    it.scoped("is understood when frames are lost, late or noisy", () =>
       Effect.gen(function* () {
         const { number } = yield* line(() => configuration({ otherwise: "Ok." }, { first_message: null }))
         const caller = yield* dial(number, { loss: 0.05, jitter_ms: 60, noise_db: 25 })

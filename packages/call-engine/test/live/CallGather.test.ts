@@ -11,7 +11,7 @@ const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>): strin
   Either.isLeft(result) ? result.left._tag : "accepted"
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a gather", (it) => {
-  it.scoped("that 50 ask for at once begins once, and its outcome is an event", () =>
+  it.scoped("requested 50 times at once starts once, and its outcome is an event", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { number, project } = yield* line(() => configuration({ otherwise: "Ok." }))
@@ -39,7 +39,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("is not for calls of others, calls that ring, and voices that do not speak the language", () =>
+  it.scoped("is refused for calls of other projects, ringing calls, and a voice that does not speak the language", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const [mine, other] = [yield* line(() => undefined), yield* line(() => undefined)]

@@ -15,7 +15,7 @@ const onRealTime = Effect.withClock(Clock.make())
 
 describe.concurrent("on one engine", () => {
   layer(Hurried, { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
-    it.scoped("whose model hangs gets an apology, and ends with its farewell when it hangs again", () =>
+    it.scoped("whose model hangs gets an apology, and ends with its farewell when the model hangs again", () =>
       Effect.gen(function* () {
         const { number } = yield* line(() =>
           configuration({ fail: "hang" }, { first_message: null, end_session_message: "Bye." })
@@ -35,7 +35,7 @@ describe.concurrent("on one engine", () => {
       }).pipe(onRealTime)
     )
 
-    it.scoped("is hung up when its farewell takes too long, and has what was heard of it", () =>
+    it.scoped("is hung up when its farewell takes too long, and its transcript has what was played", () =>
       Effect.gen(function* () {
         const { number } = yield* line(() =>
           configuration(
@@ -58,7 +58,7 @@ describe.concurrent("on one engine", () => {
       }).pipe(onRealTime)
     )
 
-    it.scoped("of which the server keeps its connection but never answers fails after five seconds", () =>
+    it.scoped("fails after five seconds when the agent's server does not answer call.started", () =>
       Effect.gen(function* () {
         const { number, server } = yield* line(() => undefined)
         const caller = yield* dial(number)

@@ -35,7 +35,7 @@ const greeted = Effect.gen(function* () {
 })
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a transfer", (it) => {
-  it.scoped("through the API takes the caller away, and the record tells where to and for how long", () =>
+  it.scoped("by the API moves the caller, and the record has transferred_to and transfer_duration_seconds", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { caller, id, number, project } = yield* greeted
@@ -63,7 +63,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("that fails says why, and the caller talks with the agent as before", () =>
+  it.scoped("that fails returns the reason, and the conversation continues", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { caller, id, number, project } = yield* greeted
@@ -80,7 +80,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("that 50 ask for at once begins once", () =>
+  it.scoped("requested 50 times at once starts once", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { caller, id, number, project } = yield* greeted
@@ -98,7 +98,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("whose caller hangs up while it rings fails, as the call ends", () =>
+  it.scoped("whose caller hangs up while it rings fails as the call ends", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { caller, id, number, project } = yield* greeted
@@ -112,7 +112,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("is not for calls of others, calls that ring, and calls that there are not", () =>
+  it.scoped("is refused for calls of other projects, ringing calls and unknown calls", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const [mine, foreign] = [yield* line(() => undefined), yield* line(() => undefined)]

@@ -18,9 +18,9 @@ const orgOf = (projectId: number) =>
 
 const talkative = () => configuration({ otherwise: "Ok." }, { first_message: "Hello.", end_session_message: "Bye." })
 
-describe.concurrent("a project that is deleted", () => {
-  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("has its calls", (it) => {
-    it.scoped("ended as by the API, with their farewell, and those of others left alone", () =>
+describe.concurrent("deleting a project", () => {
+  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("ends its live calls", (it) => {
+    it.scoped("as the API does, with their farewell, and not those of other projects", () =>
       Effect.gen(function* () {
         const projects = yield* Projects
         const [mine, other] = [yield* line(talkative), yield* line(talkative)]
@@ -40,7 +40,7 @@ describe.concurrent("a project that is deleted", () => {
       })
     )
 
-    it.scoped("ended when the deletion was made elsewhere", () =>
+    it.scoped("when another node deletes the project", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { number, project } = yield* line(talkative)
@@ -51,7 +51,7 @@ describe.concurrent("a project that is deleted", () => {
       })
     )
 
-    it.scoped("ended before they are answered", () =>
+    it.scoped("before they are answered", () =>
       Effect.gen(function* () {
         const projects = yield* Projects
         // Asked for the call's configuration, the server never answers.

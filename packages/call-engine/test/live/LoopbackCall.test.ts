@@ -10,14 +10,14 @@ const simulated = PluginLoader.layer().pipe(
   Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]]))))
 )
 
-it.live("the agent hears itself through the whole media path", () =>
+it.live("loopbackCall hears what it says through the whole media path", () =>
   Effect.gen(function* () {
     const { heard, said } = yield* loopbackCall
     expect(heard).toBe(said)
   }).pipe(Effect.provide(Layer.merge(simulated, Ticker.layer)))
 )
 
-it.live("a recognizer that does not start is named", () =>
+it.live("loopbackCall fails with the reason when speech-to-text does not start", () =>
   Effect.gen(function* () {
     const providers = yield* Providers
     const deaf = providers.speechToText.map((stt) => ({

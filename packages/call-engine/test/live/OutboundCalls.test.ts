@@ -48,130 +48,138 @@ const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>): strin
 
 const heard = (callee: Phone, text: string) => callee.next((m) => m.event === "heard" && m.final && m.text === text)
 
-layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a placed call", (it) => {
-  it.scoped("rings, is answered, and is a conversation like any other", () =>
-    Effect.gen(function* () {
-      const { number: from, owner, place, project, server } = yield* caller({ metadata: { b: 2 } })
-      const { callee, number } = yield* registered("answer")
-      const call = yield* place(number, { metadata: { a: 1 } })
-      expect(call).toMatchObject({
-        status: "ringing",
-        disposition: null,
-        from_number: from,
-        to_number: number,
-        metadata: { a: 1 },
-        transcript: []
+layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })(
+  "POST /v1/calls",
+  (it) => {
+    it.scoped("places a call that rings, is answered, and holds a conversation", () =>
+      Effect.gen(function* () {
+        const { number: from, owner, place, project, server } = yield* caller({ metadata: { b: 2 } })
+        const { callee, number } = yield* registered("answer")
+        const call = yield* place(number, { metadata: { a: 1 } })
+        expect(call).toMatchObject({
+          status: "ringing",
+          disposition: null,
+          from_number: from,
+          to_number: number,
+          metadata: { a: 1 },
+          transcript: []
+        })
+        expect(yield* callee.until("incoming")).toMatchObject({ from, to: number })
+        expect(yield* callee.until("answered")).toEqual({ event: "answered", call_id: call.call_id })
+        yield* heard(callee, "Hello.")
+        callee.send({ event: "say", text: "Good day" })
+        yield* heard(callee, "You said Good day.")
+        callee.send({ event: "hangup" })
+        const over = yield* ended(project, call.call_id)
+        expect(over).toMatchObject({
+          status: "completed",
+          disposition: "answered",
+          ended_reason: "caller-hangup",
+          metadata: { a: 1, b: 2 }
+        })
+        expect(yield* eventsOf(call.call_id)).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect(server.received.map(({ body }) => body)).toContainEqual(
+          expect.objectContaining({ event: "call.started", from, to: number, call_id: call.call_id })
+        )
+        expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
       })
-      expect(yield* callee.until("incoming")).toMatchObject({ from, to: number })
-      expect(yield* callee.until("answered")).toEqual({ event: "answered", call_id: call.call_id })
-      yield* heard(callee, "Hello.")
-      callee.send({ event: "say", text: "Good day" })
-      yield* heard(callee, "You said Good day.")
-      callee.send({ event: "hangup" })
-      const over = yield* ended(project, call.call_id)
-      expect(over).toMatchObject({
-        status: "completed",
-        disposition: "answered",
-        ended_reason: "caller-hangup",
-        metadata: { a: 1, b: 2 }
-      })
-      expect(yield* eventsOf(call.call_id)).toEqual(["call.ringing", "call.started", "call.ended"])
-      expect(server.received.map(({ body }) => body)).toContainEqual(
-        expect.objectContaining({ event: "call.started", from, to: number, call_id: call.call_id })
-      )
-      expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
-    })
-  )
+    )
 
-  it.scoped("that is not answered ends as it did, with one event", () =>
-    Effect.gen(function* () {
-      const { owner, place, project } = yield* caller()
-      for (const [behaviour, status, disposition, ended_reason] of [
-        ["busy", "busy", "busy", null],
-        ["reject", "failed", "failed", "error"]
-      ] as const) {
-        const { number } = yield* registered(behaviour)
+    it.scoped("places a call that is not answered and ends with that disposition and call.failed", () =>
+      Effect.gen(function* () {
+        const { owner, place, project } = yield* caller()
+        for (const [behaviour, status, disposition, ended_reason] of [
+          ["busy", "busy", "busy", null],
+          ["reject", "failed", "failed", "error"]
+        ] as const) {
+          const { number } = yield* registered(behaviour)
+          const { call_id } = yield* place(number)
+          expect(yield* ended(project, call_id)).toMatchObject({
+            status,
+            disposition,
+            ended_reason,
+            duration_seconds: 0
+          })
+          expect(yield* eventsOf(call_id)).toEqual(["call.ringing", "call.failed"])
+        }
+        const nobody = yield* place("+15558880000")
+        expect((yield* ended(project, nobody.call_id)).status).toBe("failed")
+        const calls = yield* Calls
+        const query = { limit: 10, disposition: "busy" } as const
+        expect((yield* calls.list(project, query)).calls.map(({ status }) => status)).toEqual(["busy"])
+        expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
+      })
+    )
+
+    it.scoped("places a ringing call that can be neither ended nor transferred, but is ended with its project", () =>
+      Effect.gen(function* () {
+        const calls = yield* Calls
+        const { owner, place, project } = yield* caller()
+        const { callee, number } = yield* registered("no-answer")
         const { call_id } = yield* place(number)
-        expect(yield* ended(project, call_id)).toMatchObject({ status, disposition, ended_reason, duration_seconds: 0 })
-        expect(yield* eventsOf(call_id)).toEqual(["call.ringing", "call.failed"])
-      }
-      const nobody = yield* place("+15558880000")
-      expect((yield* ended(project, nobody.call_id)).status).toBe("failed")
-      const calls = yield* Calls
-      const query = { limit: 10, disposition: "busy" } as const
-      expect((yield* calls.list(project, query)).calls.map(({ status }) => status)).toEqual(["busy"])
-      expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
-    })
-  )
-
-  it.scoped("that rings can neither be ended nor transferred, but stops with its server", () =>
-    Effect.gen(function* () {
-      const calls = yield* Calls
-      const { owner, place, project } = yield* caller()
-      const { callee, number } = yield* registered("no-answer")
-      const { call_id } = yield* place(number)
-      yield* callee.until("incoming")
-      expect(tagOf(yield* Effect.either(calls.end(project, call_id)))).toBe("CallNotInProgress")
-      expect(tagOf(yield* Effect.either(calls.transfer(project, call_id, number)))).toBe("CallNotInProgress")
-      yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
-      yield* callee.until("hangup")
-      expect((yield* ended(project, call_id)).status).toBe("failed")
-    })
-  )
-
-  it.scoped("comes from a number of the project: the agent's, or the one that was asked for", () =>
-    Effect.gen(function* () {
-      const { agent, number: from, place } = yield* caller()
-      const other = yield* caller()
-      const { number } = yield* registered("busy")
-      expect((yield* place(number, { from_number: from })).from_number).toBe(from)
-      const refused = yield* Effect.flip(place(number, { from_number: other.number }))
-      expect(refused).toMatchObject({ code: "VALIDATION_ERROR", details: { from_number: expect.any(String) } })
-      const foreign = yield* Effect.flip(place(number, { agent_id: other.agent.public_id }))
-      expect(foreign).toMatchObject({ code: "VALIDATION_ERROR", details: { agent_id: expect.any(String) } })
-      expect((yield* place(number, { agent_id: agent.id })).from_number).toBe(from)
-      const deep = { a: { b: { c: { d: { e: { f: 1 } } } } } }
-      expect(yield* Effect.flip(place(number, { metadata: deep }))).toMatchObject({
-        details: { metadata: "metadata must not exceed 5 levels" }
+        yield* callee.until("incoming")
+        expect(tagOf(yield* Effect.either(calls.end(project, call_id)))).toBe("CallNotInProgress")
+        expect(tagOf(yield* Effect.either(calls.transfer(project, call_id, number)))).toBe("CallNotInProgress")
+        yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
+        yield* callee.until("hangup")
+        expect((yield* ended(project, call_id)).status).toBe("failed")
       })
-    })
-  )
+    )
 
-  it.scoped("asked for 50 times at once rings 50 phones", () =>
-    Effect.gen(function* () {
-      const { owner, place, project } = yield* caller()
-      const busy = yield* registered("no-answer")
-      const results = yield* Effect.all(
-        Array.from({ length: 50 }, () => place(busy.number)),
-        { concurrency: "unbounded" }
-      )
-      expect(new Set(results.map(({ call_id }) => call_id)).size).toBe(50)
-      expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(50)
-      yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
-      yield* Effect.forEach(results, ({ call_id }) => ended(project, call_id))
-      expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
-    })
-  )
+    it.scoped("uses the agent's number or from_number, which must belong to the project", () =>
+      Effect.gen(function* () {
+        const { agent, number: from, place } = yield* caller()
+        const other = yield* caller()
+        const { number } = yield* registered("busy")
+        expect((yield* place(number, { from_number: from })).from_number).toBe(from)
+        const refused = yield* Effect.flip(place(number, { from_number: other.number }))
+        expect(refused).toMatchObject({ code: "VALIDATION_ERROR", details: { from_number: expect.any(String) } })
+        const foreign = yield* Effect.flip(place(number, { agent_id: other.agent.public_id }))
+        expect(foreign).toMatchObject({ code: "VALIDATION_ERROR", details: { agent_id: expect.any(String) } })
+        expect((yield* place(number, { agent_id: agent.id })).from_number).toBe(from)
+        const deep = { a: { b: { c: { d: { e: { f: 1 } } } } } }
+        expect(yield* Effect.flip(place(number, { metadata: deep }))).toMatchObject({
+          details: { metadata: "metadata must not exceed 5 levels" }
+        })
+      })
+    )
 
-  it.scoped("without credits or a free slot is refused, and nothing is written", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const billing = yield* Billing
-      const { owner, place } = yield* caller()
-      yield* sql`update organizations set tier = 'payg' where id = ${owner.org.id}`
-      const { number } = yield* registered("no-answer")
-      expect(yield* Effect.flip(place(number))).toMatchObject({ code: "INSUFFICIENT_CREDITS" })
-      yield* billing.add(owner.org.id, BigDecimal.fromBigInt(100n))
-      const results = yield* Effect.all(
-        Array.from({ length: 15 }, () => Effect.either(place(number))),
-        { concurrency: "unbounded" }
-      )
-      expect(results.filter(Either.isRight)).toHaveLength(10)
-      expect(new Set(results.map(tagOf))).toEqual(new Set(["placed", "ConcurrentCallLimitExceeded"]))
-      expect(yield* sql`select 1 from calls where org_id = ${owner.org.id}`).toHaveLength(10)
-      yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
-      yield* until(billing.liveCalls(owner.org.id), (live) => live === 0)
-      expect((yield* billing.account(owner.org.id)).balance_eur).toBe(100)
-    })
-  )
-})
+    it.scoped("places 50 concurrent calls", () =>
+      Effect.gen(function* () {
+        const { owner, place, project } = yield* caller()
+        const busy = yield* registered("no-answer")
+        const results = yield* Effect.all(
+          Array.from({ length: 50 }, () => place(busy.number)),
+          { concurrency: "unbounded" }
+        )
+        expect(new Set(results.map(({ call_id }) => call_id)).size).toBe(50)
+        expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(50)
+        yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
+        yield* Effect.forEach(results, ({ call_id }) => ended(project, call_id))
+        expect(yield* Effect.flatMap(Billing, (billing) => billing.liveCalls(owner.org.id))).toBe(0)
+      })
+    )
+
+    it.scoped("without credits or a free slot is refused and writes nothing", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const billing = yield* Billing
+        const { owner, place } = yield* caller()
+        yield* sql`update organizations set tier = 'payg' where id = ${owner.org.id}`
+        const { number } = yield* registered("no-answer")
+        expect(yield* Effect.flip(place(number))).toMatchObject({ code: "INSUFFICIENT_CREDITS" })
+        yield* billing.add(owner.org.id, BigDecimal.fromBigInt(100n))
+        const results = yield* Effect.all(
+          Array.from({ length: 15 }, () => Effect.either(place(number))),
+          { concurrency: "unbounded" }
+        )
+        expect(results.filter(Either.isRight)).toHaveLength(10)
+        expect(new Set(results.map(tagOf))).toEqual(new Set(["placed", "ConcurrentCallLimitExceeded"]))
+        expect(yield* sql`select 1 from calls where org_id = ${owner.org.id}`).toHaveLength(10)
+        yield* Effect.flatMap(CallControl, (control) => control.endAllOf([owner.project.id]))
+        yield* until(billing.liveCalls(owner.org.id), (live) => live === 0)
+        expect((yield* billing.account(owner.org.id)).balance_eur).toBe(100)
+      })
+    )
+  }
+)

@@ -93,11 +93,11 @@ const inTheMiddle = (change: Partial<CallConfig> = {}): Script => {
 
 const spoken = ["assistant: Hello there.", "user: One", "assistant: First answer.", "user: Two"]
 
-describe.concurrent("what a dead process left", () => {
+describe.concurrent("recovery of a dead node's calls", () => {
   layer(Layer.provideMerge(Settling, TestDatabase.layer), { timeout: "30 seconds", excludeTestServices: true })(
     "is settled:",
     (it) => {
-      it.scoped("a call in the middle, as failed, with every turn that was finished", () =>
+      it.scoped("settles a call in progress as failed, with every finished turn", () =>
         Effect.gen(function* () {
           const number = yield* left("node_a", inTheMiddle({ metadata: { crm: 7 } }).inputs)
           yield* (yield* recovery).settleCallsOf(["node_a"])
@@ -120,7 +120,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("a call that was over, as it ended, with what was drawn from it until then", () =>
+      it.scoped("settles a call that had ended with its outcome and the data extracted until then", () =>
         Effect.gen(function* () {
           const extraction = [
             { name: "a name", type: "string" },
@@ -155,7 +155,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("a call that rang, by call.failed alone", () =>
+      it.scoped("settles a ringing call with call.failed as its only event", () =>
         Effect.gen(function* () {
           const numbers = [
             yield* left("node_b", []),
@@ -171,7 +171,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("a call that we placed and that rang, by call.failed alone", () =>
+      it.scoped("settles a ringing outbound call with call.failed as its only event", () =>
         Effect.gen(function* () {
           const number = yield* left("node_o", [], { outbound: { ring_timeout_seconds: 30, metadata: { a: 1 } } })
           yield* (yield* recovery).settleCallsOf(["node_o"])
@@ -180,7 +180,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("a call in the middle of a transfer: that failed, as the call did", () =>
+      it.scoped("settles a call during a transfer: both have failed", () =>
         Effect.gen(function* () {
           const call = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
           const number = yield* left("node_t", call.inputs)
@@ -194,7 +194,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("a call that had been transferred, as such, with the time until its last input", () =>
+      it.scoped("settles a transferred call as completed, with transfer_duration_seconds until its last input", () =>
         Effect.gen(function* () {
           const call = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
           call.wait(5000).input({ _tag: "TransferProgressed", state: "completed", reason: null })
@@ -208,7 +208,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("a call without a journal, by call.failed alone", () =>
+      it.scoped("settles a call without a journal with call.failed as its only event", () =>
         Effect.gen(function* () {
           const number = yield* left("node_c", undefined)
           yield* (yield* recovery).settleCallsOf(["node_c"])
@@ -217,7 +217,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("a call that was over but not yet settled, with its true outcome", () =>
+      it.scoped("settles a call that was over but not settled with its real outcome", () =>
         Effect.gen(function* () {
           const hungUp = inTheMiddle().wait(50)
           hungUp.input({ _tag: "SpeechCleared", cuts: [{ id: "u2", played: "Second" }] })
@@ -236,7 +236,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("once, though many settle it at the same time", () =>
+      it.scoped("settles a call once although several nodes try at the same time", () =>
         Effect.gen(function* () {
           const transferring = Script.greeted().input({ _tag: "TransferRequested", destination: "+15550009999" })
           const numbers = yield* Effect.all([
@@ -253,7 +253,7 @@ describe.concurrent("what a dead process left", () => {
         })
       )
 
-      it.scoped("not what another process holds, nor what is over", () =>
+      it.scoped("leaves calls of other nodes and settled calls alone", () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const alive = yield* left("node_f", inTheMiddle().inputs)
@@ -281,7 +281,7 @@ describe.concurrent("what a dead process left", () => {
     )
     const talk = () => configuration({ otherwise: "Ok." }, { first_message: "Hi." })
 
-    it.scoped("whose process is taken for dead is hung up there, and settled once by the others", () =>
+    it.scoped("whose node loses its lease is hung up there, and settled once by the others", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const one = yield* node
@@ -325,7 +325,7 @@ describe.concurrent("what a dead process left", () => {
   })
 
   layer(TestDatabase.layer, { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
-    it.scoped("goes on while the database is away, and all of it is written afterwards, in order", () =>
+    it.scoped("continues during a database outage, and everything is stored afterwards in order", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const one = yield* node
@@ -365,7 +365,7 @@ describe.concurrent("what a dead process left", () => {
   })
 
   layer(TestDatabase.layer, { timeout: "60 seconds", excludeTestServices: true })("a process", (it) => {
-    it.scoped("whose database is away ends all the same, and the next one settles its call", () =>
+    it.scoped("stops although the database is away, and the next node settles its call", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const scope = yield* Scope.make()

@@ -4,8 +4,8 @@ import { frame, MediaBench, second } from "./MediaBench.ts"
 
 const numbered = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => (i % 30_000) + 1)
 
-describe("the audio to the caller", () => {
-  it("leaves at once, in frames of 20 ms, each utterance told when its first and last frame have left", () => {
+describe("CallMedia, outbound audio", () => {
+  it("is sent at once in 20 ms frames, and onStarted and onPlayed are called after an utterance's first and last frame", () => {
     const b = new MediaBench()
     b.media.begin("a", "Hello")
     expect(b.write(3 * frame)).toBe(true)
@@ -19,7 +19,7 @@ describe("the audio to the caller", () => {
     expect(b.media.busy).toBe(false)
   })
 
-  it("fills up the last frame with silence, and waits for the rest while more is being synthesized", () => {
+  it("pads an utterance's last frame with silence, and waits for a full frame while more is being synthesized", () => {
     const b = new MediaBench()
     b.media.begin("a", "Hello")
     b.write(frame + 40)
@@ -33,7 +33,7 @@ describe("the audio to the caller", () => {
     expect(b.told).toEqual(["started a", "played a"])
   })
 
-  it("joins one utterance to the next without a gap", () => {
+  it("joins consecutive utterances without a gap", () => {
     const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(frame + 40)
@@ -46,7 +46,7 @@ describe("the audio to the caller", () => {
     expect(b.told).toEqual(["started a", "played a", "started b", "played b"])
   })
 
-  it("does not keep the end of an utterance back for the next one, which may never come", () => {
+  it("does not hold the end of an utterance back for the next one", () => {
     const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(frame + 1)
@@ -58,7 +58,7 @@ describe("the audio to the caller", () => {
     expect(b.wheel.idle).toBe(true)
   })
 
-  it("asks a writer to wait beyond a second, and calls it back below half of one", () => {
+  it("makes a writer wait when over a second is buffered, and calls it back below half a second", () => {
     const b = new MediaBench()
     let drained = 0
     b.media.begin("a", "Long")
@@ -73,7 +73,7 @@ describe("the audio to the caller", () => {
     expect(drained).toBe(1)
   })
 
-  it("keeps all of a writer that does not wait, and calls back when its surplus is gone", () => {
+  it("keeps all audio of a writer that does not wait, and calls back when the overflow is sent", () => {
     const b = new MediaBench()
     let drained = 0
     b.media.begin("a", "Long")
@@ -91,7 +91,7 @@ describe("the audio to the caller", () => {
     expect(b.told).toEqual(["started a", "played a"])
   })
 
-  it("forgets a callback that is not wanted any more", () => {
+  it("does not call an onDrained callback that was removed", () => {
     const b = new MediaBench()
     let drained = 0
     b.media.begin("a", "Long")
@@ -102,7 +102,7 @@ describe("the audio to the caller", () => {
     expect(drained).toBe(0)
   })
 
-  it("says of an utterance without audio that it had none", () => {
+  it("reports from end() that an utterance had no audio", () => {
     const b = new MediaBench()
     b.media.begin("a", "")
     expect(b.media.end()).toBe(false)
@@ -111,7 +111,7 @@ describe("the audio to the caller", () => {
     expect(b.told).toEqual([])
   })
 
-  it("is cut exactly where it was aligned, also when the writer did not wait", () => {
+  it("reports as played exactly the aligned text when cleared, also when the writer did not wait", () => {
     const text = "abcdefghij".repeat(30)
     for (const frames of [1, 50, 99, 150, 299]) {
       const b = new MediaBench()
@@ -126,7 +126,7 @@ describe("the audio to the caller", () => {
     }
   })
 
-  it("counts an aligned character only when all of its audio has left", () => {
+  it("counts an aligned character as played only when all of its audio was sent", () => {
     const b = new MediaBench()
     b.media.begin("a", "abc")
     b.write(frame)
@@ -137,7 +137,7 @@ describe("the audio to the caller", () => {
     expect(b.media.clear()).toEqual([{ id: "a", played: "" }])
   })
 
-  it("is cut by estimate at the end of a word where nothing was aligned", () => {
+  it("estimates the played text to the end of a word when the provider does not align", () => {
     const b = new MediaBench()
     b.media.begin("a", "one two three four")
     b.write(18 * frame)
@@ -152,7 +152,7 @@ describe("the audio to the caller", () => {
     expect(b.media.clear()).toEqual([{ id: "b", played: "" }])
   })
 
-  it("tells of every utterance that was not over when it is cut, and nothing of them afterwards", () => {
+  it("returns every unfinished utterance from clear(), and reports nothing about them afterwards", () => {
     const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(frame)
@@ -175,7 +175,7 @@ describe("the audio to the caller", () => {
     expect(b.wheel.idle).toBe(true)
   })
 
-  it("may be cut by whoever is told that an utterance was played", () => {
+  it("may be cleared from within onPlayed", () => {
     const b = new MediaBench()
     b.onPlayed = (id) => {
       if (id === "a") b.media.clear()
@@ -191,7 +191,7 @@ describe("the audio to the caller", () => {
     expect(b.frames.length).toBe(2)
   })
 
-  it("stops for good with the call", () => {
+  it("sends nothing after stop()", () => {
     const b = new MediaBench()
     b.media.begin("a", "One")
     b.write(10 * frame)
@@ -204,7 +204,7 @@ describe("the audio to the caller", () => {
     expect(b.wheel.idle).toBe(true)
   })
 
-  it("is kept in order, whole, whatever is written, read and ended when", () => {
+  it("is sent complete and in order, whatever the order of writes, reads and ends", () => {
     const action = fc.oneof(
       { weight: 4, arbitrary: fc.integer({ min: 1, max: 3000 }).map((n) => ({ write: n })) },
       { weight: 2, arbitrary: fc.integer({ min: 1, max: 9 }).map((n) => ({ write: n * frame })) },
@@ -243,7 +243,7 @@ describe("the audio to the caller", () => {
     )
   })
 
-  it("never sends after it was cut, and loses nothing of what comes next", () => {
+  it("sends nothing of what was cleared, and everything written after that", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.integer({ min: 1, max: 30_000 }), fc.integer({ min: 0, max: 150 }), fc.boolean()), {

@@ -6,11 +6,11 @@ import { CallMedia } from "../../src/media/CallMedia.ts"
 import { FrameWheel } from "../../src/media/FrameWheel.ts"
 import { frame, MediaBench } from "./MediaBench.ts"
 
-describe("the audio of the caller", () => {
+describe("CallMedia, the caller's audio", () => {
   const bytes = (from: number, samples: number): Uint8Array =>
     new Uint8Array(Int16Array.from({ length: samples }, (_, i) => from + i).buffer)
 
-  it("comes in frames of 20 ms, however it arrives", () => {
+  it("is passed on in 20 ms frames, however it arrives", () => {
     const b = new MediaBench()
     const all = bytes(1, 5 * frame)
     for (const [from, to] of [
@@ -26,7 +26,7 @@ describe("the audio of the caller", () => {
     expect(b.heard.flatMap((f) => [...f])).toEqual(Array.from({ length: 5 * frame }, (_, i) => i + 1))
   })
 
-  it("is told as voice when the detector says so, and once", () => {
+  it("calls onVoice once when the detector reports speech", () => {
     const b = new MediaBench()
     b.speech = true
     b.media.receive(bytes(1, 3 * frame))
@@ -35,7 +35,7 @@ describe("the audio of the caller", () => {
     expect(b.told).toEqual(["voice", "quiet"])
   })
 
-  it("is quiet once the recognizer has heard the end, though the detector lingers", () => {
+  it("stops being voice at quiet(), although the detector still reports speech", () => {
     const b = new MediaBench()
     b.speech = true
     b.media.receive(bytes(1, 3 * frame))
@@ -49,7 +49,7 @@ describe("the audio of the caller", () => {
     expect(b.told).toEqual(["voice", "quiet", "voice"])
   })
 
-  it("is voice again when the caller speaks right on", () => {
+  it("is voice again after quiet() when the caller keeps speaking", () => {
     const b = new MediaBench()
     b.speech = true
     b.media.receive(bytes(1, frame))
@@ -58,7 +58,7 @@ describe("the audio of the caller", () => {
     expect(b.told).toEqual(["voice", "quiet", "voice"])
   })
 
-  it("may be called quiet from within a frame", () => {
+  it("allows quiet() from within onFrame", () => {
     const b = new MediaBench()
     b.speech = true
     b.onFrame = () => b.media.quiet()
@@ -67,7 +67,7 @@ describe("the audio of the caller", () => {
   })
 })
 
-describe("each format", () => {
+describe("CallMedia, each audio format", () => {
   const levels = Int16Array.from({ length: 160 }, (_, i) => Math.round(Math.sin(i / 7) * 12_000))
 
   it.each([

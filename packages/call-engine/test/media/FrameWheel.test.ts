@@ -36,8 +36,8 @@ class Bench {
   }
 }
 
-describe("the frame wheel", () => {
-  it("lets a source send at once, and then every 20 ms", () => {
+describe("FrameWheel", () => {
+  it("lets a source send at once, then every 20 ms", () => {
     const bench = new Bench()
     const source = bench.source()
     bench.join(source)
@@ -46,7 +46,7 @@ describe("the frame wheel", () => {
     expect(source.sent).toEqual([1000, 1020, 1040, 1060, 1080, 1100])
   })
 
-  it("sends a source that joins later its next frame after 15 to 20 ms, and keeps its pace", () => {
+  it("ticks a source that joins later again after 15 to 20 ms, then every 20 ms", () => {
     for (let offset = 0; offset < 20; offset++) {
       const bench = new Bench()
       bench.join(bench.source())
@@ -61,7 +61,7 @@ describe("the frame wheel", () => {
     }
   })
 
-  it("spreads sources that join at different times over its slots", () => {
+  it("spreads sources that join at different times over the slots", () => {
     const bench = new Bench()
     const sources = Array.from({ length: 8 }, () => {
       const source = bench.source()
@@ -75,7 +75,7 @@ describe("the frame wheel", () => {
     for (const slot of slots) expect(slots.filter((s) => s === slot).length).toBe(2)
   })
 
-  it("skips what it missed in a stall, and never sends two frames of a source at once", () => {
+  it("skips the slots missed in a stall, and never sends two frames of a source at once", () => {
     const bench = new Bench()
     const source = bench.source()
     const other = bench.source()
@@ -97,7 +97,7 @@ describe("the frame wheel", () => {
     }
   })
 
-  it("catches up after a pause shorter than that, so that nothing of the speech is lost", () => {
+  it("catches up after a pause shorter than a stall, so that no speech is lost", () => {
     const bench = new Bench()
     const source = bench.source()
     bench.join(source)
@@ -107,7 +107,7 @@ describe("the frame wheel", () => {
     expect(bench.wheel.skipped).toBe(0)
   })
 
-  it("forgets a source that has nothing more to send, and is idle when none has", () => {
+  it("removes a source that has nothing more to send, and is idle without sources", () => {
     const bench = new Bench()
     const short = bench.source(3)
     const long = bench.source(6)
@@ -120,13 +120,13 @@ describe("the frame wheel", () => {
     expect(bench.wheel.idle).toBe(true)
   })
 
-  it("does not keep a source that has nothing to send when it joins", () => {
+  it("removes a source that has nothing to send when it joins", () => {
     const bench = new Bench()
     bench.join(bench.source(0))
     expect(bench.wheel.idle).toBe(true)
   })
 
-  it("is woken once by the first source, and again after it was idle", () => {
+  it("calls wake for the first source, and again after it was idle", () => {
     const bench = new Bench()
     const source = bench.source(2)
     bench.join(source)
@@ -137,7 +137,7 @@ describe("the frame wheel", () => {
     expect(bench.woken).toBe(2)
   })
 
-  it("joining twice and leaving twice change nothing", () => {
+  it("ignores a second join and a second leave", () => {
     const bench = new Bench()
     const source = bench.source()
     bench.join(source)
@@ -150,7 +150,7 @@ describe("the frame wheel", () => {
     expect(bench.wheel.idle).toBe(true)
   })
 
-  it("takes a source that leaves, or leaves and joins again, within its own tick", () => {
+  it("allows a source to leave, or to leave and join, within its own tick", () => {
     for (const again of [false, true]) {
       const bench = new Bench()
       const others = [bench.source(), bench.source()]
@@ -174,7 +174,7 @@ describe("the frame wheel", () => {
     }
   })
 
-  it("counts by how much frames were late", () => {
+  it("counts the lateness of frames", () => {
     const bench = new Bench()
     bench.join(bench.source())
     bench.run(95)
@@ -188,8 +188,8 @@ describe("the frame wheel", () => {
   })
 })
 
-describe("lateness", () => {
-  it("counts what is beyond its scale at the end of it, and what is early as on time", () => {
+describe("Lateness", () => {
+  it("counts lateness beyond its scale as the maximum, and early frames as on time", () => {
     const lateness = new Lateness()
     lateness.add(-3)
     lateness.add(5000)

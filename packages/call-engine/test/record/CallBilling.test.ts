@@ -35,7 +35,7 @@ const ledger = (org: number) =>
   )
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
-  it.scoped("costs the same in its record, its event, the ledger and the usage", () =>
+  it.scoped("costs the same in its record, call.ended, the ledger and the usage", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const calls = yield* Calls
@@ -82,7 +82,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("that is transferred costs the agent's time and the transfer's, each at its rate", () =>
+  it.scoped("that is transferred costs the agent's time and the transfer's time, each at its rate", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { number, org, project } = yield* lineOf("payg", "5")
@@ -105,7 +105,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("to a paused account is rejected before it rings, with its record and call.failed alone", () =>
+  it.scoped("of an organization without credits is rejected before it rings, with call.failed as its only event", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const usage = yield* Usage
@@ -123,7 +123,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("is refused as busy when all slots are taken: of two for the last one, one rings", () =>
+  it.scoped("is rejected as busy when all slots are taken: of two for the last slot, one rings", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const { number, org } = yield* lineOf("payg", "50")
@@ -144,7 +144,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("whose process was killed gives back its slot and its hold, once", () =>
+  it.scoped("of a killed node releases its slot and its hold, once", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const recovery = yield* Recovery

@@ -30,8 +30,8 @@ const seeded = Effect.gen(function* () {
 
 const readBy = (effect: Effect.Effect<unknown, unknown>) => readingOf(effect, ["calls", "usage_days"])
 
-layer(Test, { timeout: "120 seconds" })("With very many calls", (it) => {
-  it.effect("pages and sums read what they show, by index, and never a whole table", () =>
+layer(Test, { timeout: "120 seconds" })("with a very large number of calls", (it) => {
+  it.effect("pages and sums use indexes and never scan a whole table", () =>
     Effect.gen(function* () {
       yield* seeded
       const repo = yield* CallsRepo
@@ -81,7 +81,7 @@ layer(Test, { timeout: "120 seconds" })("With very many calls", (it) => {
     })
   )
 
-  it.effect("sums tell what the calls themselves would", () =>
+  it.effect("sums equal those of the calls themselves", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
       const sql = yield* SqlClient.SqlClient

@@ -70,7 +70,7 @@ const test = (
     )
   )
 
-test("inputs and events of many calls are written in the order in which they happened", () =>
+test("inputs and events of many calls are stored in order", () =>
   Effect.gen(function* () {
     const { events, journal } = yield* LiveCallWriter
     const ids = [yield* newCall("call_a"), yield* newCall("call_b")]
@@ -85,7 +85,7 @@ test("inputs and events of many calls are written in the order in which they hap
     expect(yield* actions).toEqual(wanted.map(String))
   }))
 
-test("what comes back of an input is the same to the letter as what went in", () =>
+test("a stored input is byte for byte the input that was appended", () =>
   Effect.gen(function* () {
     const { journal } = yield* LiveCallWriter
     const sql = yield* SqlClient.SqlClient
@@ -102,7 +102,7 @@ test("what comes back of an input is the same to the letter as what went in", ()
     )
   }))
 
-test("nobody has to ask: a turn is written at once, the rest soon", () =>
+test("an urgent row is stored at once and others soon, without flush", () =>
   Effect.gen(function* () {
     const { journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
@@ -112,7 +112,7 @@ test("nobody has to ask: a turn is written at once, the rest soon", () =>
     yield* until(seqs(id), (found) => found.length === 2)
   }))
 
-test("an answered call is marked so once, and never when it is over already", () =>
+test("an answered call is marked as in-progress, unless it has ended", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { answered, journal } = yield* LiveCallWriter
@@ -130,7 +130,7 @@ test("an answered call is marked so once, and never when it is over already", ()
     ])
   }))
 
-test("a row that the database refuses is left out, and holds up nothing else", () =>
+test("a row that the database refuses is left out and does not stop others", () =>
   Effect.gen(function* () {
     const { events, journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
@@ -146,7 +146,7 @@ test("a row that the database refuses is left out, and holds up nothing else", (
     expect(yield* actions).toEqual(["1", "3"])
   }))
 
-test("a row that cannot even be written as JSON is left out, and holds up nothing else", () =>
+test("a row that cannot be serialized is left out and does not stop others", () =>
   Effect.gen(function* () {
     const { journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
@@ -162,7 +162,7 @@ test("a row that cannot even be written as JSON is left out, and holds up nothin
     expect(yield* seqs(id)).toEqual([0, 2])
   }))
 
-test("a row that was written before is not written again", () =>
+test("a row that is stored already is not overwritten", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { journal } = yield* LiveCallWriter
@@ -174,7 +174,7 @@ test("a row that was written before is not written again", () =>
     expect(yield* sql`select commands from call_journal`).toEqual([{ commands: "first" }])
   }))
 
-test("while the database is away everything is kept, and written in order when it is back", () =>
+test("during a database outage everything is kept, and stored in order afterwards", () =>
   Effect.gen(function* () {
     const { events, journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
@@ -192,7 +192,7 @@ test("while the database is away everything is kept, and written in order when i
     expect(yield* actions).toEqual(wanted.map(String))
   }))
 
-test("connections that break are made again", () =>
+test("broken connections are replaced and nothing is lost", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { journal } = yield* LiveCallWriter
@@ -208,7 +208,7 @@ test("connections that break are made again", () =>
     expect(yield* Effect.retry(seqs(id), { times: 10 })).toEqual(Array.from({ length: 20 }, (_, n) => n))
   }))
 
-it.scopedLive("what another node settled while the database was away is not written any more", () => {
+it.scopedLive("nothing is stored for a call that another node settled during a database outage", () => {
   const complained = Deferred.unsafeMake<void>(FiberId.none)
   const logger = Logger.make(() => Deferred.unsafeDone(complained, Effect.void))
   return Effect.gen(function* () {
@@ -233,7 +233,7 @@ it.scopedLive("what another node settled while the database was away is not writ
   )
 })
 
-it.scopedLive("a batch that was written although its answer was lost is not written twice", () =>
+it.scopedLive("a batch whose commit succeeded but whose answer was lost is not stored twice", () =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const outbox = yield* Outbox
@@ -265,7 +265,7 @@ it.scopedLive("a batch that was written although its answer was lost is not writ
   )
 )
 
-layer(TestDatabase.layer, { excludeTestServices: true })("at the end of the process", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("at shutdown", (it) => {
   const fresh = (times: number) =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -273,7 +273,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("at the end of the proc
       return { scope, journal: Context.get(yield* Scope.extend(built, scope), LiveCallWriter).journal }
     })
 
-  it.scoped("what came last is written", () =>
+  it.scoped("the last batch is stored", () =>
     Effect.gen(function* () {
       const { journal, scope } = yield* fresh(1)
       const id = yield* newCall("call_a")
@@ -283,7 +283,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("at the end of the proc
     })
   )
 
-  it.scoped("a database that is away is waited for, but not for ever", () =>
+  it.scoped("the flush does not wait forever for a database that is away", () =>
     Effect.gen(function* () {
       const { journal, scope } = yield* fresh(20)
       const id = yield* newCall("call_b")

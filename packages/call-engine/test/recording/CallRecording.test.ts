@@ -43,59 +43,63 @@ const EventData = Schema.Struct({
 })
 
 layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
-  it.scoped("of an agent that records is an MP3 of both sides, told by its record, an event and a link", () =>
-    Effect.gen(function* () {
-      const calls = yield* Calls
-      const recordings = yield* Recordings
-      const { number, project } = yield* lineOf(true)
-      yield* short(number)
-      const record = yield* ready(number)
-      expect(record.story).toEqual(["call.ringing", "call.started", "call.ended", "call.recording_ready"])
-      const call = yield* calls.get(project, record.call_id)
-      expect(call).toMatchObject({ has_recording: true, recording_enabled: true, recording_cost: 0 })
+  it.scoped(
+    "of an agent with recording: true is recorded as an MP3 of both sides, with has_recording, call.recording_ready and a link",
+    () =>
+      Effect.gen(function* () {
+        const calls = yield* Calls
+        const recordings = yield* Recordings
+        const { number, project } = yield* lineOf(true)
+        yield* short(number)
+        const record = yield* ready(number)
+        expect(record.story).toEqual(["call.ringing", "call.started", "call.ended", "call.recording_ready"])
+        const call = yield* calls.get(project, record.call_id)
+        expect(call).toMatchObject({ has_recording: true, recording_enabled: true, recording_cost: 0 })
 
-      const [told] = Record.dataOf(record, "call.recording_ready")
-      const { recording_expires_at, recording_url, ...ids } = yield* Schema.decodeUnknown(EventData)(told)
-      expect(ids).toEqual({ call_id: call.call_id, agent_id: call.agent_id })
-      const hours = (Date.parse(recording_expires_at) - Date.parse(call.ended_at ?? "")) / 3_600_000
-      expect(hours).toBeGreaterThan(23.9)
-      expect(hours).toBeLessThan(24.1)
+        const [told] = Record.dataOf(record, "call.recording_ready")
+        const { recording_expires_at, recording_url, ...ids } = yield* Schema.decodeUnknown(EventData)(told)
+        expect(ids).toEqual({ call_id: call.call_id, agent_id: call.agent_id })
+        const hours = (Date.parse(recording_expires_at) - Date.parse(call.ended_at ?? "")) / 3_600_000
+        expect(hours).toBeGreaterThan(23.9)
+        expect(hours).toBeLessThan(24.1)
 
-      const link = yield* recordings.link(project, call.call_id, 60)
-      expect(link.expires_in).toBe(60)
-      for (const url of [recording_url, link.url].map((text) => new URL(text))) {
-        expect(url.origin).toBe("https://svc.test")
-        const file = yield* recordings.open(url.pathname.split("/").at(-1) ?? "", url.searchParams)
-        const heard = yield* decode(Buffer.concat([...(yield* Stream.runCollect(file.read()))]))
-        // The simulated network speaks on both sides.
-        expect(Math.abs(heard.length - call.duration_seconds)).toBeLessThan(1)
-        expect(heard.loudness("right", 0, heard.length)).toBeGreaterThan(0.01)
-        expect(heard.loudness("left", 0, heard.length)).toBeGreaterThan(0.01)
-      }
-    })
+        const link = yield* recordings.link(project, call.call_id, 60)
+        expect(link.expires_in).toBe(60)
+        for (const url of [recording_url, link.url].map((text) => new URL(text))) {
+          expect(url.origin).toBe("https://svc.test")
+          const file = yield* recordings.open(url.pathname.split("/").at(-1) ?? "", url.searchParams)
+          const heard = yield* decode(Buffer.concat([...(yield* Stream.runCollect(file.read()))]))
+          // The simulated network speaks on both sides.
+          expect(Math.abs(heard.length - call.duration_seconds)).toBeLessThan(1)
+          expect(heard.loudness("right", 0, heard.length)).toBeGreaterThan(0.01)
+          expect(heard.loudness("left", 0, heard.length)).toBeGreaterThan(0.01)
+        }
+      })
   )
 
-  it.scoped("is recorded or not as the answer to call.started says, whatever the agent says", () =>
-    Effect.gen(function* () {
-      const calls = yield* Calls
-      const recordings = yield* Recordings
-      const yes = yield* lineOf(false, { recording_enabled: true })
-      const no = yield* lineOf(true, { recording_enabled: false })
-      const nonsense = yield* lineOf(true, { recording_enabled: "no" })
-      yield* Effect.forEach([yes, no, nonsense], ({ number }) => short(number), { concurrency: 3, discard: true })
-      for (const { number, project } of [yes, nonsense]) {
-        const { call_id } = yield* ready(number)
-        expect(yield* calls.get(project, call_id)).toMatchObject({ recording_enabled: true, has_recording: true })
-      }
-      const { call_id, story } = yield* Record.settled(no.number)
-      expect(story).not.toContain("call.recording_ready")
-      expect(yield* calls.get(no.project, call_id)).toMatchObject({ recording_enabled: false, has_recording: false })
-      const error = yield* Effect.flip(recordings.link(no.project, call_id, 60))
-      expect(error).toMatchObject({ code: "RECORDING_NOT_FOUND", status: 404 })
-    })
+  it.scoped(
+    "is recorded according to recording_enabled in the answer to call.started, whatever the agent's recording is",
+    () =>
+      Effect.gen(function* () {
+        const calls = yield* Calls
+        const recordings = yield* Recordings
+        const yes = yield* lineOf(false, { recording_enabled: true })
+        const no = yield* lineOf(true, { recording_enabled: false })
+        const nonsense = yield* lineOf(true, { recording_enabled: "no" })
+        yield* Effect.forEach([yes, no, nonsense], ({ number }) => short(number), { concurrency: 3, discard: true })
+        for (const { number, project } of [yes, nonsense]) {
+          const { call_id } = yield* ready(number)
+          expect(yield* calls.get(project, call_id)).toMatchObject({ recording_enabled: true, has_recording: true })
+        }
+        const { call_id, story } = yield* Record.settled(no.number)
+        expect(story).not.toContain("call.recording_ready")
+        expect(yield* calls.get(no.project, call_id)).toMatchObject({ recording_enabled: false, has_recording: false })
+        const error = yield* Effect.flip(recordings.link(no.project, call_id, 60))
+        expect(error).toMatchObject({ code: "RECORDING_NOT_FOUND", status: 404 })
+      })
   )
 
-  it.scoped("with a menu is recorded from its configuration on, when that wants it", () =>
+  it.scoped("with a pre_gather menu is recorded from its configuration on, if recording_enabled", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
       const { number, project } = yield* line((request) =>
@@ -122,7 +126,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("costs a recording minute for each one that was begun, held from the start", () =>
+  it.scoped("costs recording_cost per started minute, held from the start", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const calls = yield* Calls
@@ -149,7 +153,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("of another project has no link here, and while it is live there is none", () =>
+  it.scoped("has no recording link while it is live, nor for another project", () =>
     Effect.gen(function* () {
       const recordings = yield* Recordings
       const [one, two] = [yield* lineOf(true), yield* lineOf(true)]
@@ -167,7 +171,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("whose process died has its recording all the same, told once whoever completes it", () =>
+  it.scoped("of a node that died keeps its recording, and call.recording_ready is emitted once", () =>
     Effect.gen(function* () {
       const recordings = yield* Recordings
       const recovery = yield* Recovery
@@ -200,7 +204,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     })
   )
 
-  it.scoped("of which nothing was kept is not waited for longer than a day", () =>
+  it.scoped("without a recording file is given up after a day", () =>
     Effect.gen(function* () {
       const recordings = yield* Recordings
       const store = yield* ObjectStore

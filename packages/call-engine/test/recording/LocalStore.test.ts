@@ -14,10 +14,10 @@ const folder = Effect.acquireRelease(
 
 const Fresh = Layer.unwrapScoped(Effect.map(folder, (made) => Layer.effect(ObjectStore, LocalStore.make(made))))
 
-objectStoreSuite({ name: "the local store", layer: Fresh, sessions: 200 })
+objectStoreSuite({ name: "LocalStore", layer: Fresh, sessions: 200 })
 
 describe("the local store", () => {
-  it.scoped("keeps its files from other users of the machine", () =>
+  it.scoped("creates files that other users of the machine cannot read", () =>
     Effect.gen(function* () {
       const made = yield* folder
       const store = yield* LocalStore.make(made)
@@ -32,7 +32,7 @@ describe("the local store", () => {
     })
   )
 
-  it.scoped("fails with the system's code, and not with its paths, when the disk does not take it", () =>
+  it.scoped("fails with the system's error code and without paths when the disk refuses a write", () =>
     Effect.gen(function* () {
       const file = join(yield* folder, "file")
       writeFileSync(file, "")
@@ -43,7 +43,7 @@ describe("the local store", () => {
     })
   )
 
-  it.scoped("is in the folder that the configuration names, else in the data folder", () =>
+  it.scoped("uses the folder SVC_RECORDINGS_DIR, else recordings in SVC_DATA_DIR", () =>
     Effect.gen(function* () {
       const made = yield* folder
       const names = [

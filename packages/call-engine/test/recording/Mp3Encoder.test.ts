@@ -47,7 +47,7 @@ const encode = (format: AudioFormat, left: Uint8Array, right: Uint8Array, second
 const joined = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => new Uint8Array(Buffer.concat(parts))
 
 describe("the encoder thread", () => {
-  it.scoped("makes a stereo MP3: each side on its own, at its time", () =>
+  it.scoped("makes a stereo MP3 with each side on its channel, on time", () =>
     Effect.gen(function* () {
       const left = joined(mulawOf(tone(440, 2)), silence(3))
       const right = joined(silence(1), mulawOf(tone(1000, 1)), silence(3))
@@ -65,7 +65,7 @@ describe("the encoder thread", () => {
     }).pipe(Effect.provide(Real))
   )
 
-  it.scoped("takes every format of a leg, many recordings at once, and keeps them apart", () =>
+  it.scoped("encodes every leg format and many recordings at once, without mixing them", () =>
     Effect.gen(function* () {
       const formats: ReadonlyArray<AudioFormat> = [
         { encoding: "pcm16", sampleRate: 8000 },
@@ -126,8 +126,8 @@ const block = () => silence(1)
 /** Until what was written has been handed over. */
 const handedOver = Effect.promise(() => Promise.resolve())
 
-describe("an encoder thread that misbehaves", () => {
-  it.scoped("and dies fails the recordings under way, and the next one gets another, not at once", () => {
+describe("an encoder thread that fails", () => {
+  it.scoped("by exiting fails the recordings in progress; a later recording gets a new thread after a pause", () => {
     const { layer, threads, time } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder
@@ -151,7 +151,7 @@ describe("an encoder thread that misbehaves", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.scoped("and is slow fails what piles up, and nothing else", () => {
+  it.scoped("by being slow fails only the recordings whose blocks pile up", () => {
     const { layer, threads, time } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder
@@ -168,7 +168,7 @@ describe("an encoder thread that misbehaves", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.scoped("and hangs is ended, with all that waits for it", () => {
+  it.scoped("by hanging is terminated, and fails the recordings that wait for it", () => {
     const { layer, threads, time } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder
@@ -183,7 +183,7 @@ describe("an encoder thread that misbehaves", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.scoped("gets what was written in one go in one message, and no more of what was given up", () => {
+  it.scoped("gets blocks written together in one message, and none of a cancelled recording", () => {
     const { layer, threads } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder

@@ -78,7 +78,7 @@ const ended = (recording: CallRecording) =>
   })
 
 describe("a recording", () => {
-  it.live("has the caller left and the agent right, as played, at their times, over silence and a barge-in", () => {
+  it.live("has the caller left and the agent right, as played and on time, across silence and a barge-in", () => {
     const { layer, store } = bench()
     return Effect.scoped(
       Effect.gen(function* () {
@@ -192,7 +192,7 @@ describe("a recording", () => {
     180_000
   )
 
-  it.live("ends where the store fails, and the call goes on", () =>
+  it.live("ends where the store fails, and the call continues", () =>
     Effect.forEach(["fails", "hangs"] as const, (fault) => {
       const { layer, owed, store } = bench()
       return Effect.scoped(

@@ -30,7 +30,7 @@ const open = (service: typeof RecordingLinks.Service, url: string) => {
 }
 
 layer(TestDatabase.layer)("a link to a recording", (it) => {
-  it.scoped("is opened by every node until it expires, and then by none", () =>
+  it.scoped("works on every node until it expires", () =>
     Effect.gen(function* () {
       const nodes = yield* Effect.replicateEffect(links(), 5, { concurrency: "unbounded" })
       const [first] = nodes
@@ -44,7 +44,7 @@ layer(TestDatabase.layer)("a link to a recording", (it) => {
     })
   )
 
-  it.scoped("that was altered in any way opens nothing", () =>
+  it.scoped("that was altered is invalid", () =>
     Effect.gen(function* () {
       const service = yield* links()
       const { expires_at, url } = yield* service.make(call, 60)
@@ -74,7 +74,7 @@ layer(TestDatabase.layer)("a link to a recording", (it) => {
     })
   )
 
-  it.scoped("is the store's own where that can sign", () =>
+  it.scoped("is the store's own link when the store can sign", () =>
     Effect.gen(function* () {
       const store = new MemoryStore()
       const service = yield* links({

@@ -86,9 +86,9 @@ const emptied = (org: number, days: number) =>
     yield* sql`alter table ledger_entries enable trigger ledger_entries_keep`
   })
 
-describe("recordings are deleted", () => {
-  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("with their files,", (it) => {
-    it.scoped("after 90 days, looked for every hour", () =>
+describe("the retention worker", () => {
+  layer(Test, { timeout: "60 seconds", excludeTestServices: true })("deletes recordings and their files", (it) => {
+    it.scoped("after 90 days, in an hourly job", () =>
       Effect.gen(function* () {
         const store = new MemoryStore()
         const old = yield* recorded(store, "enterprise", "0", 91)
@@ -103,7 +103,7 @@ describe("recordings are deleted", () => {
       })
     )
 
-    it.scoped("7 days after their account was suspended, and not before; those of the enterprise tier never are", () =>
+    it.scoped("7 days after their organization was suspended, and never those of the enterprise tier", () =>
       Effect.gen(function* () {
         const store = new MemoryStore()
         const long = yield* recorded(store, "payg", "1", 30)
@@ -122,7 +122,7 @@ describe("recordings are deleted", () => {
       })
     )
 
-    it.scoped("after the times that the configuration names", () =>
+    it.scoped("after SVC_RECORDING_RETENTION_DAYS and SVC_RECORDING_RETENTION_SUSPENDED_DAYS", () =>
       Effect.gen(function* () {
         const store = new MemoryStore()
         const old = yield* recorded(store, "payg", "5", 4)
@@ -140,7 +140,7 @@ describe("recordings are deleted", () => {
       })
     )
 
-    it.scoped("many at a time, and one whose file cannot be deleted holds up no other and is tried again", () =>
+    it.scoped("in batches; a file that cannot be deleted does not stop the others and is tried again", () =>
       Effect.gen(function* () {
         const store = new MemoryStore()
         const stuck = yield* recorded(store, "enterprise", "0", 200)

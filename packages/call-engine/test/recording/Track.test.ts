@@ -18,8 +18,8 @@ const laid = (bytes: Uint8Array): ReadonlyArray<string> => {
   return runs
 }
 
-describe("a side of a recording", () => {
-  it("lays frames at the time at which they came, over silence", () => {
+describe("Track, one side of a recording", () => {
+  it("places frames at their arrival time, over silence", () => {
     const side = track()
     side.write(of(1), 800)
     side.write(of(2), 960)
@@ -27,7 +27,7 @@ describe("a side of a recording", () => {
     expect(laid(side.take(rate))).toEqual(["1: 800-960", "2: 960-1120", "3: 4000-4160"])
   })
 
-  it("keeps a run in one piece though its frames come a little late", () => {
+  it("keeps a run in one piece although its frames arrive slightly late", () => {
     const side = track()
     for (let i = 0; i < 10; i++) side.write(of(i + 1), 1600 + i * frame + (i % 3) * 80)
     expect(side.take(rate).subarray(1600, 3200)).toEqual(
@@ -35,7 +35,7 @@ describe("a side of a recording", () => {
     )
   })
 
-  it("puts the burst after a stall where it belongs, and leaves no hole", () => {
+  it("places the burst after a stall where it belongs, without a gap", () => {
     const side = track()
     for (let i = 0; i < 10; i++) side.write(of(i + 1), i * frame)
     // Nothing for half a second, then all of it at once.
@@ -44,7 +44,7 @@ describe("a side of a recording", () => {
     expect(side.take(rate)).toEqual(Uint8Array.from({ length: rate }, (_, i) => Math.floor(i / frame) + 1))
   })
 
-  it("goes on across what was taken before", () => {
+  it("continues across audio that was taken", () => {
     const side = track()
     const taken: Array<number> = []
     for (let i = 0; i < 500; i++) {
@@ -55,14 +55,14 @@ describe("a side of a recording", () => {
     expect(taken.every((value, i) => value === (Math.floor(i / frame) % 250) + 1)).toBe(true)
   })
 
-  it("gives silence for a time in which nothing came, however long it is", () => {
+  it("returns silence for a time without frames, however long", () => {
     const side = track()
     expect(laid(side.take(20 * rate))).toEqual([])
     side.write(of(1), 20 * rate + 1000)
     expect(laid(side.take(21 * rate))).toEqual(["1: 1000-1160"])
   })
 
-  it("leaves out what somebody sends faster than anybody listens", () => {
+  it("drops audio that is sent faster than real time", () => {
     const side = track()
     for (let i = 0; i < 1000; i++) side.write(of(1), 0)
     expect(side.length).toBeLessThanOrEqual(rate + 2 * frame)
@@ -70,7 +70,7 @@ describe("a side of a recording", () => {
     expect(laid(side.take(5 * rate)).at(-1)).toBe(`2: ${4 * rate}-${4 * rate + frame}`)
   })
 
-  it("never loses, doubles or reorders what comes in real time, whatever the network does to it", () => {
+  it("never loses, duplicates or reorders real-time audio, whatever jitter the network adds", () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 400 }), { minLength: 10, maxLength: 80 }), (delays) => {
         const side = track()
@@ -89,7 +89,7 @@ describe("a side of a recording", () => {
     )
   })
 
-  it("takes samples of two bytes", () => {
+  it("supports samples of two bytes", () => {
     const side = new Track({ sampleRate: rate, sampleBytes: 2, silence: 0 })
     side.write(new Uint8Array(2 * frame).fill(7), 800)
     expect(laid(side.take(rate))).toEqual(["7: 1600-1920"])

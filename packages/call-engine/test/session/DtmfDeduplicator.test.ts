@@ -10,8 +10,8 @@ const heard = (reports: ReadonlyArray<Report>): string => {
   return reports.filter((report) => presses.isNew(...report)).reduce((keys, [key]) => keys + key, "")
 }
 
-describe("key presses", () => {
-  it("that come as an event and as a tone count once, whichever is sooner", () => {
+describe("DtmfDeduplicator", () => {
+  it("counts a digit once that arrives as an event and as a tone, in either order", () => {
     expect(
       heard([
         ["1", "rfc4733", 0],
@@ -23,7 +23,7 @@ describe("key presses", () => {
     ).toBe("12")
   })
 
-  it("that follow each other fast are told apart when each comes twice", () => {
+  it("tells fast repeats apart when each digit is reported by two sources", () => {
     expect(
       heard([
         ["1", "rfc4733", 0],
@@ -36,7 +36,7 @@ describe("key presses", () => {
     ).toBe("112")
   })
 
-  it("that one of the ways missed count all the same", () => {
+  it("counts a digit that one source missed", () => {
     expect(
       heard([
         ["1", "rfc4733", 0],
@@ -47,11 +47,11 @@ describe("key presses", () => {
     ).toBe("112")
   })
 
-  it("of one key by one way are as many as were reported", () => {
+  it("counts every report of one digit from one source", () => {
     expect(heard([0, 1, 2, 3].map((at) => ["7", "signaling", at] as const))).toBe("7777")
   })
 
-  it("by another way count as new when they come late", () => {
+  it("counts a late report from another source as a new digit", () => {
     expect(
       heard([
         ["5", "rfc4733", 0],
@@ -60,11 +60,11 @@ describe("key presses", () => {
     ).toBe("55")
   })
 
-  it("of keys that phones do not have do not count", () => {
+  it("ignores keys that telephones do not have", () => {
     expect(heard(["A", "D", "", "12", "x"].map((key) => [key, "rfc4733", 0] as const))).toBe("")
   })
 
-  it("typed at any speed count once each, when both ways report each in order and within time", () => {
+  it("counts each digit once at any typing speed when two sources report each in order and in time", () => {
     const typed = fc.array(
       fc.record({
         key: fc.constantFrom(..."0123456789*#"),

@@ -11,7 +11,7 @@ const slow = (): Script => {
 }
 
 describe("a filler", () => {
-  it("is said once in a turn of the caller, and not shown to the model", () => {
+  it("is spoken once per turn and is not sent to the model", () => {
     const s = slow()
     s.wait(1500).fire("filler")
     expect(s.take()).toContain("Speak u1 One moment, please.")
@@ -25,7 +25,7 @@ describe("a filler", () => {
     expect(s.take()).toContain("StartTimer filler 1500")
   })
 
-  it("is not said once the model speaks or calls a tool, nor while the caller does", () => {
+  it("is not spoken once the model speaks or calls a tool, nor while the caller speaks", () => {
     const spoken = slow().input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." })
     expect(spoken.take()).toContain("StopTimer filler")
     const called = slow().input({
@@ -38,7 +38,7 @@ describe("a filler", () => {
     expect(talking.take().filter((c) => c.startsWith("Speak"))).toEqual([])
   })
 
-  it("is no answer: the latency goes on to what the model says", () => {
+  it("does not end the latency of the turn, which lasts until the model's first sentence", () => {
     const s = slow()
     s.wait(1500).fire("filler").play("u1")
     expect(s.state.latencies).toEqual([])
@@ -47,13 +47,13 @@ describe("a filler", () => {
     expect(s.state.latencies).toMatchObject([{ turn: 1, response_ms: 2000 }])
   })
 
-  it("does not keep the agent from excusing a model that fails meanwhile", () => {
+  it("does not suppress the apology for a model that fails after it", () => {
     const s = slow()
     s.wait(1500).fire("filler").input({ _tag: "ModelFailed", turn: 1, reason: "x" })
     expect(s.take().some((c) => c.includes("something went wrong"))).toBe(true)
   })
 
-  it("is not there by default", () => {
+  it("is off by default", () => {
     const s = Script.greeted()
     s.say("Hi")
     expect(s.take().filter((c) => c.includes("filler"))).toEqual([])
@@ -63,7 +63,7 @@ describe("a filler", () => {
 describe("SVC_FILLER_AFTER_MS", () => {
   const answer = configuration({ otherwise: "Ok.", first_token_ms: 3000 }).json
 
-  it.live("has it said in calls", () =>
+  it.live("enables fillers in calls", () =>
     Effect.gen(function* () {
       const { result } = yield* during(
         () => ({}),
@@ -81,7 +81,7 @@ describe("SVC_FILLER_AFTER_MS", () => {
     })
   )
 
-  it.live("stops the start when it is nonsense", () =>
+  it.live("stops the start when it is invalid", () =>
     Effect.gen(function* () {
       for (const value of ["soon", "-1", "50", "60000"]) {
         const call = during(

@@ -14,7 +14,7 @@ const hearing = (): Script => {
 }
 
 describe("the last words of a conversation", () => {
-  it("are waited for after the hang-up, and counted to it", () => {
+  it("are awaited after the hang-up and become part of the transcript", () => {
     const s = hearing()
     s.wait(100).input({ _tag: "CallerHungUp" })
     expect(s.state.phase).toBe("draining")
@@ -29,14 +29,14 @@ describe("the last words of a conversation", () => {
     expect(s.take().at(-1)).toBe("Finish completed answered caller-hangup")
   })
 
-  it("are those that were told so far when no more come in time", () => {
+  it("are the last partial when speech-to-text does not finish within the drain time", () => {
     const s = hearing()
     s.input({ _tag: "CallerHungUp" }).wait(1500).fire("drain")
     expect(s.transcript.at(-1)).toBe("user: I want")
     expect(s.state.phase).toBe("over")
   })
 
-  it("are those that were told so far when the recognizer fails, or our process does; the outcome stays", () => {
+  it("are the last partial when speech-to-text or the process fails, and the outcome stays", () => {
     for (const tag of ["RecognizerFailed", "Crashed"] as const) {
       const s = hearing()
       s.input({ _tag: "CallerHungUp" }).input({ _tag: tag, reason: "x" })
@@ -49,7 +49,7 @@ describe("the last words of a conversation", () => {
     }
   })
 
-  it("are not waited for when our process fails: the call is over at once", () => {
+  it("are not awaited when the process fails: the call is over at once", () => {
     const s = hearing()
     s.input({ _tag: "Crashed", reason: "x" })
     expect(s.state.phase).toBe("over")
@@ -57,7 +57,7 @@ describe("the last words of a conversation", () => {
     expect(s.events).toContain("speech.ended")
   })
 
-  it("start nothing: no model is asked, no voice speaks, no key counts", () => {
+  it("start no model request, speech or digit handling", () => {
     const s = hearing()
     s.input({ _tag: "CallerHungUp" }).take()
     s.input({ _tag: "CallerFinal", text: "Hello?" }).input({ _tag: "CallerEndOfTurn" })
@@ -66,7 +66,7 @@ describe("the last words of a conversation", () => {
     expect(s.take()).toEqual([])
   })
 
-  it("are not asked of a recognizer that was given up", () => {
+  it("are not requested from speech-to-text that was given up", () => {
     const s = hearing()
     s.input({ _tag: "RecognizerFailed", reason: "x" }).input({ _tag: "RecognizerFailed", reason: "x" })
     s.take()
@@ -81,7 +81,7 @@ describe("the last words of a call", () => {
     if (frame === 10) tell({ _tag: "Partial", text: "I want" })
   }
 
-  it.live("come after the leg is down, from a recognizer that takes its time", () =>
+  it.live("are taken from slow speech-to-text after the leg has ended", () =>
     Effect.gen(function* () {
       const ear = recognizer({
         onFrame: speaks,
@@ -109,7 +109,7 @@ describe("the last words of a call", () => {
     })
   )
 
-  it.live("do not hold the call: a recognizer that hangs, or fails, leaves the words that were known", () =>
+  it.live("are the last partial when speech-to-text hangs or fails, and do not delay the call's end", () =>
     Effect.gen(function* () {
       const broken = new SpeechToTextError({ reason: "broken", retryable: true })
       for (const [finish, within] of [
@@ -138,7 +138,7 @@ describe("the last words of a call", () => {
     })
   )
 
-  it.live("hold no call of fifty that are hung up at once, whose recognizers all hang", () =>
+  it.live("do not delay fifty calls that are hung up at once while all speech-to-text hangs", () =>
     Effect.gen(function* () {
       const ear = recognizer({ onFrame: speaks, finish: () => Effect.never })
       const { result } = yield* together(
@@ -160,7 +160,7 @@ describe("the last words of a call", () => {
     })
   )
 
-  it.live("may come from a recognizer that is only being opened when the caller goes", () =>
+  it.live("may come from speech-to-text that is still being opened when the caller hangs up", () =>
     Effect.gen(function* () {
       const opened = yield* Deferred.make<void>()
       let heard = 0

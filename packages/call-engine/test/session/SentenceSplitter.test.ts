@@ -9,7 +9,7 @@ const split = (...chunks: ReadonlyArray<string>): ReadonlyArray<string> => {
   return rest === null ? sentences : [...sentences, rest]
 }
 
-describe("sentences", () => {
+describe("SentenceSplitter", () => {
   it.each([
     ["Good morning. How are you? Fine!", ["Good morning.", "How are you?", "Fine!"]],
     ["I spoke to Dr. Smith. He agrees.", ["I spoke to Dr. Smith.", "He agrees."]],
@@ -27,12 +27,12 @@ describe("sentences", () => {
     ["Dat is bijv. morgen goed. Tot dan.", ["Dat is bijv. morgen goed.", "Tot dan."]],
     ["   \n  ", []],
     ["", []]
-  ])("of %j", (text, sentences) => {
+  ])("splits %j", (text, sentences) => {
     expect(split(text)).toEqual(sentences)
     expect(split(...text)).toEqual(sentences)
   })
 
-  it("is given as soon as the next word begins", () => {
+  it("returns a sentence as soon as the next word begins", () => {
     const splitter = new SentenceSplitter()
     expect(splitter.push("Good morning.")).toEqual([])
     expect(splitter.push(" ")).toEqual(["Good morning."])
@@ -40,7 +40,7 @@ describe("sentences", () => {
     expect(splitter.push("Next one here.\n")).toEqual(["Next one here."])
   })
 
-  it("that runs on is cut at a comma, at a space, or at last anywhere", () => {
+  it("cuts a long sentence at a comma, else at a space, else anywhere", () => {
     const commas = `${"word ".repeat(30).trim()}, ${"word ".repeat(40)}`
     expect(split(commas)[0]).toBe(`${"word ".repeat(30).trim()},`)
     for (const part of split("word ".repeat(500))) expect(part.length).toBeLessThanOrEqual(240)
@@ -66,7 +66,7 @@ describe("sentences", () => {
   )
   const text = fc.array(piece, { maxLength: 200 }).map((pieces) => pieces.join(""))
 
-  it("are the same however the text comes in pieces", () => {
+  it("returns the same sentences however the text is chunked", () => {
     fc.assert(
       fc.property(text, fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 50 }), (whole, sizes) => {
         const chunks: Array<string> = []
@@ -81,7 +81,7 @@ describe("sentences", () => {
     )
   })
 
-  it("lose no character but white space, and are never empty", () => {
+  it("loses no character but white space, and returns no empty sentence", () => {
     fc.assert(
       fc.property(text, (whole) => {
         const sentences = split(whole)

@@ -78,7 +78,7 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
     return { log, speech, run, say, frames: () => frames, wheel }
   })
 
-it.scoped("utterances are spoken one after the other, and log when they are heard", () =>
+it.scoped("utterances are spoken one after the other, and reported when they start and when they were played", () =>
   Effect.gen(function* () {
     const { run, say, log } = yield* make(oneFramePerCharacter)
     yield* say("a", "abc")
@@ -88,7 +88,7 @@ it.scoped("utterances are spoken one after the other, and log when they are hear
   })
 )
 
-it.scoped("an utterance longer than the buffer is spoken whole, by a voice that waits and by one that does not", () =>
+it.scoped("an utterance longer than the buffer is spoken completely, whether or not the provider waits for room", () =>
   Effect.gen(function* () {
     const rude = ({ sink, text }: SynthesisRequest) =>
       Effect.sync(() => void sink.write(new Int16Array(frame * text.length).fill(1000)))
@@ -103,7 +103,7 @@ it.scoped("an utterance longer than the buffer is spoken whole, by a voice that 
   })
 )
 
-it.scoped("an utterance whose synthesis ends after all of it was heard is log as heard", () =>
+it.scoped("an utterance whose synthesis ends after its last frame was sent is reported as played", () =>
   Effect.gen(function* () {
     const { run, say, log } = yield* make((request) =>
       Effect.zipLeft(oneFramePerCharacter(request), Effect.sleep("1 second"))
@@ -116,7 +116,7 @@ it.scoped("an utterance whose synthesis ends after all of it was heard is log as
   })
 )
 
-it.scoped("a voice that gives nothing for ten seconds fails that utterance, and the next is spoken", () =>
+it.scoped("a provider without audio for ten seconds fails that utterance, and the next is spoken", () =>
   Effect.gen(function* () {
     const { run, say, log } = yield* make((request) =>
       request.text === "hang" ? Effect.never : oneFramePerCharacter(request)
@@ -131,7 +131,7 @@ it.scoped("a voice that gives nothing for ten seconds fails that utterance, and 
   })
 )
 
-it.scoped("a voice that fails, dies, or says nothing is log with the reason, once", () =>
+it.scoped("an utterance whose provider fails, dies or returns no audio is reported once, with the reason", () =>
   Effect.gen(function* () {
     const { run, say, log } = yield* make(({ text }) =>
       text === "fail"
@@ -152,7 +152,7 @@ it.scoped("a voice that fails, dies, or says nothing is log with the reason, onc
   })
 )
 
-it.scoped("stopping silences at once, tells what was heard of each, and drops what comes late", () =>
+it.scoped("stop() stops at once, returns what was played of each utterance, and drops late audio", () =>
   Effect.gen(function* () {
     let late: (() => void) | undefined
     const { frames, run, say, speech, log, wheel } = yield* make((request) =>
@@ -180,7 +180,7 @@ it.scoped("stopping silences at once, tells what was heard of each, and drops wh
   })
 )
 
-it.scoped("it speaks again after it was stopped", () =>
+it.scoped("utterances are spoken again after stop()", () =>
   Effect.gen(function* () {
     const { run, say, speech, log } = yield* make(oneFramePerCharacter)
     yield* say("a", "x".repeat(200))

@@ -21,7 +21,7 @@ const make = Effect.gen(function* () {
   return { timers, fired, whenFired }
 })
 
-it.scoped("timers fire once each, in the order of their times", () =>
+it.scoped("each timer fires once, in order of time", () =>
   Effect.gen(function* () {
     const { fired, timers } = yield* make
     timers.start("late", 300)
@@ -36,7 +36,7 @@ it.scoped("timers fire once each, in the order of their times", () =>
   })
 )
 
-it.scoped("a timer that was stopped does not fire, and does not hold up the others", () =>
+it.scoped("a stopped timer does not fire and does not delay others", () =>
   Effect.gen(function* () {
     const { fired, timers } = yield* make
     timers.start("first", 100)
@@ -48,7 +48,7 @@ it.scoped("a timer that was stopped does not fire, and does not hold up the othe
   })
 )
 
-it.scoped("a timer that is set again counts from then on", () =>
+it.scoped("a timer that is started again counts from then", () =>
   Effect.gen(function* () {
     const { fired, timers } = yield* make
     timers.start("it", 100)
@@ -68,7 +68,7 @@ it.scoped("a timer that is set again counts from then on", () =>
   })
 )
 
-it.scoped("one that fires may stop, put off and set others, itself included", () =>
+it.scoped("a timer that fires may stop, restart and start timers, itself included", () =>
   Effect.gen(function* () {
     const { fired, timers, whenFired } = yield* make
     whenFired((timer) => {
@@ -89,7 +89,7 @@ it.scoped("one that fires may stop, put off and set others, itself included", ()
   })
 )
 
-it.effect("none fires after the scope has ended", () =>
+it.effect("no timer fires after the scope has closed", () =>
   Effect.gen(function* () {
     const fired = yield* Effect.scoped(
       Effect.map(make, ({ fired, timers }) => {

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { configuration } from "../doubles/Engine.ts"
 import { during } from "../doubles/VirtualProviders.ts"
 
-describe("the latencies of a turn", () => {
-  it("tell the time from the end of the sound to the end of the turn", () => {
+describe("latency_turns", () => {
+  it("include the time from the end of sound to the end of turn", () => {
     const s = Script.greeted()
     s.wait(1000).input({ _tag: "CallerSpeechStarted" }).wait(500).input({ _tag: "CallerSpeechStopped", late: 160 })
     s.wait(200).input({ _tag: "CallerFinal", text: "Hi" }).wait(40).input({ _tag: "CallerEndOfTurn" })
@@ -14,7 +14,7 @@ describe("the latencies of a turn", () => {
     expect(s.state.latencies[0]).toMatchObject({ endpointing_ms: 400, response_ms: 10 })
   })
 
-  it.live("add up: model, voice and what we add is what the caller waits", () =>
+  it.live("add up: model, text-to-speech and our own share are what the caller waits", () =>
     Effect.gen(function* () {
       const { state } = yield* during(
         () => ({}),

@@ -87,7 +87,7 @@ describe("virtual time", () => {
     120_000
   )
 
-  it.live("hears a caller out who speaks for ten seconds without a pause, over the agent too", () =>
+  it.live("hears a caller to the end who speaks for ten seconds without a pause, also over the agent", () =>
     Effect.gen(function* () {
       const story = "I would like to tell you a story about a man who went to sea and did not come home again, and "
       const long = `${story}${story}so on`

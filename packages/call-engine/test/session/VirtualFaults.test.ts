@@ -39,8 +39,8 @@ const unanswering = () => {
   }
 }
 
-describe("a model that hangs", () => {
-  it.live("is given up after ten seconds with an apology; the next one answers, and stays", () =>
+describe("a language model that hangs", () => {
+  it.live("is given up after ten seconds with an apology; the fallback answers this and later turns", () =>
     Effect.gen(function* () {
       const silent = unanswering()
       const { result } = yield* during(
@@ -70,7 +70,7 @@ describe("a model that hangs", () => {
     })
   )
 
-  it.live("as does the next one: the call ends with its farewell, as an error", () =>
+  it.live("like its fallback ends the call with its farewell and ended_reason error", () =>
     Effect.gen(function* () {
       const hangs = model(() => Effect.never)
       const { result, state } = yield* during(
@@ -90,7 +90,7 @@ describe("a model that hangs", () => {
     })
   )
 
-  it.live("is not waited for when it fails at once: the next one answers without a word", () =>
+  it.live("but fails at once is replaced by the fallback without an apology", () =>
     Effect.gen(function* () {
       const refuses = model(() => new LanguageModelError({ reason: "not used for a while", retryable: true }))
       const { result } = yield* during(
@@ -109,8 +109,8 @@ describe("a model that hangs", () => {
   )
 })
 
-describe("a voice", () => {
-  it.live("that hangs is replaced, with an apology, and nothing of what was to be said is lost or said twice", () =>
+describe("text-to-speech", () => {
+  it.live("that hangs is replaced with an apology, and no text is lost or spoken twice", () =>
     Effect.gen(function* () {
       const silent = unanswering()
       const { result } = yield* during(
@@ -131,7 +131,7 @@ describe("a voice", () => {
     })
   )
 
-  it.live("that breaks off is replaced at the word where it broke", () =>
+  it.live("that fails in the middle of an utterance is replaced at that word", () =>
     Effect.gen(function* () {
       const said: Array<string> = []
       const { result } = yield* during(
@@ -164,7 +164,7 @@ describe("a voice", () => {
     })
   )
 
-  it.live("that fails as the next one does ends the call without a farewell", () =>
+  it.live("that fails like its fallback ends the call without a farewell", () =>
     Effect.gen(function* () {
       const broken = voice(() => new TextToSpeechError({ reason: "broke", retryable: true }))
       const { result, state } = yield* during(
@@ -178,10 +178,10 @@ describe("a voice", () => {
   )
 })
 
-describe("a recognizer", () => {
+describe("speech-to-text", () => {
   const broken = new SpeechToTextError({ reason: "broken", retryable: true })
 
-  it.live("that cannot be opened is replaced before the caller notices", () =>
+  it.live("that cannot be opened is replaced without the caller noticing", () =>
     Effect.gen(function* () {
       const refuses = { ...recognizer({}), open: () => broken }
       const { result } = yield* during(
@@ -199,7 +199,7 @@ describe("a recognizer", () => {
     })
   )
 
-  it.live("that breaks while the caller speaks is replaced, and the caller asked to say it again", () =>
+  it.live("that fails while the caller speaks is replaced, and the caller is asked to repeat", () =>
     Effect.gen(function* () {
       const breaks = recognizer({
         onFrame: (frame, tell) => {
@@ -224,7 +224,7 @@ describe("a recognizer", () => {
     })
   )
 
-  it.live("that is deaf is replaced once eight seconds of speech went unheard", () =>
+  it.live("that returns nothing is replaced after eight seconds of unrecognized speech", () =>
     Effect.gen(function* () {
       const { result } = yield* during(
         (loaded) => ({ speechToText: [recognizer({}), ...loaded.speechToText] }),

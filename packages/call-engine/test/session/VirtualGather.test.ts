@@ -99,7 +99,7 @@ const dataOf = (call: Pick<Call, "log">, event: string): ReadonlyArray<unknown> 
   call.log.events.flatMap((e) => (e.event === event ? [e.data] : []))
 
 describe("a call with pre_gather", () => {
-  it.live("asks the server twice: the second time with what was typed, and converses by that answer", () =>
+  it.live("sends call.started twice, the second time with gathered_digit, and uses the second answer", () =>
     Effect.gen(function* () {
       const call = yield* during(
         (body) => (body.gather_status === null ? { pre_gather } : plain),
@@ -125,7 +125,7 @@ describe("a call with pre_gather", () => {
     })
   )
 
-  it.live("repeats the prompt to a caller who types nothing, and then tells the server so", () =>
+  it.live("repeats the prompt for a caller who types nothing, then sends gather_status timeout", () =>
     Effect.gen(function* () {
       const call = yield* during(
         (body) => (body.gather_status === null ? { pre_gather } : plain),
@@ -159,7 +159,7 @@ describe("a call with pre_gather", () => {
     })
   )
 
-  it.live("that cannot be used is left out: the call goes on as without it", () =>
+  it.live("that is invalid is ignored, and the call continues without it", () =>
     Effect.gen(function* () {
       const call = yield* during(
         () => ({ ...plain, pre_gather: { digits: 2 } }),
@@ -171,8 +171,8 @@ describe("a call with pre_gather", () => {
   )
 })
 
-describe("keys in a call", () => {
-  it.live("count once when they come as events and as tones, and go to the tool that asked for them", () =>
+describe("digits in a call", () => {
+  it.live("count once when they arrive as events and as tones, and go to the tool that gathers them", () =>
     Effect.gen(function* () {
       const call = yield* during(
         () => plain,
@@ -198,7 +198,7 @@ describe("keys in a call", () => {
     })
   )
 
-  it.live("silence the prompt at once, in the transcript too", () =>
+  it.live("stop the prompt at once, and its transcript", () =>
     Effect.gen(function* () {
       const call = yield* during(
         () => plain,
@@ -220,7 +220,7 @@ describe("keys in a call", () => {
     })
   )
 
-  it.live("are asked for by one gather at a time, and by none before the answer or after the end", () =>
+  it.live("are collected by one gather at a time, and by none before the answer or after the end", () =>
     Effect.gen(function* () {
       const rules = {
         prompt: "Type.",

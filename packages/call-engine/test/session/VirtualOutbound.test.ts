@@ -90,8 +90,8 @@ const during = (
     )
   })
 
-describe("a placed call", () => {
-  it.live("hears who says hello before the agent may speak, and greets all the same", () =>
+describe("an outbound call", () => {
+  it.live("recognizes a hello before the agent speaks, and still says first_message", () =>
     Effect.gen(function* () {
       const { log, outcome } = yield* during(({ begin, hangup, wait }) =>
         Effect.gen(function* () {
@@ -113,7 +113,7 @@ describe("a placed call", () => {
     })
   )
 
-  it.live("to a voicemail leaves the message after the beep, and not over its words", () =>
+  it.live("to a voicemail leaves the message after the beep, not over the announcement", () =>
     Effect.gen(function* () {
       const { log, outcome } = yield* during(({ begin, log: { told }, wait }) =>
         Effect.gen(function* () {
@@ -132,7 +132,7 @@ describe("a placed call", () => {
     })
   )
 
-  it.live("whose network hangs stops ringing after its time", () =>
+  it.live("whose network hangs stops ringing after ring_timeout_seconds", () =>
     Effect.gen(function* () {
       const { interrupted, log, outcome } = yield* during(({ wait }) => wait("20 seconds"), "hangs")
       expect(outcome).toBe("no-answer no-answer null")
@@ -141,7 +141,7 @@ describe("a placed call", () => {
     })
   )
 
-  it.live("that is busy asks nobody anything", () =>
+  it.live("that is busy sends no request to the agent's server", () =>
     Effect.gen(function* () {
       const { log, outcome } = yield* during(({ wait }) => wait("1 second"), "busy")
       expect(outcome).toBe("busy busy null")
@@ -149,7 +149,7 @@ describe("a placed call", () => {
     })
   )
 
-  it.live("that is transferred tells who asked, hears nothing more, and ends when the network says so", () =>
+  it.live("that is transferred returns the outcome, hears nothing more, and ends when the network reports it", () =>
     Effect.gen(function* () {
       const answers: Array<string | null> = []
       const { outcome } = yield* during(({ begin, hangup, log: { rows }, progress, session, transfers, wait }) =>
@@ -177,7 +177,7 @@ describe("a placed call", () => {
     })
   )
 
-  it.live("whose transfer is under way when another node takes the call over tells who asked", () =>
+  it.live("whose transfer is in progress when another node takes the call over returns a failure", () =>
     Effect.gen(function* () {
       const answers: Array<string | null> = []
       yield* during(({ session, wait }) =>

@@ -134,10 +134,10 @@ const lasted = (rows: Log["rows"]): number => {
   return (times.at(-1)?.at ?? 0) - end
 }
 
-describe("the values of a call", () => {
+describe("extracted_data", () => {
   const answer = configuration(script, { extraction_schema }).json
 
-  it.live("are drawn by the model from what was said, checked, before the call is over", () =>
+  it.live("is extracted by the language model and validated before the call is settled", () =>
     Effect.gen(function* () {
       const { record } = yield* during(answer, ({ say }) =>
         Effect.zipRight(say("I am Anna"), say("41 years with code 12"))
@@ -147,7 +147,7 @@ describe("the values of a call", () => {
     })
   )
 
-  it.live("are nulls within ten seconds when the model hangs, and the call ended when the caller left", () =>
+  it.live("has null values after ten seconds when the model hangs, and ended_at is when the caller left", () =>
     Effect.gen(function* () {
       const { log, record, state } = yield* during(answer, ({ say }) => say("I am Anna"), {
         models: [extractor(Effect.never)]
@@ -160,7 +160,7 @@ describe("the values of a call", () => {
     })
   )
 
-  it.live("come from the next model when one fails or gives garbage, and from fenced JSON as well", () =>
+  it.live("comes from the fallback when a model fails or answers no JSON, and from fenced JSON", () =>
     Effect.gen(function* () {
       const failing = extractor(Effect.die("broken"))
       const garbage = extractor(Effect.succeed("I would say { Anna"))
@@ -170,7 +170,7 @@ describe("the values of a call", () => {
     })
   )
 
-  it.live("are nulls when no model gives any", () =>
+  it.live("has null values when every model fails", () =>
     Effect.gen(function* () {
       const { log, record } = yield* during(
         configuration({ ...script, extract: {} }, { extraction_schema }).json,
@@ -182,7 +182,7 @@ describe("the values of a call", () => {
     })
   )
 
-  it.live("are waited for while nobody can end or use the call any more", () =>
+  it.live("is awaited while the call can no longer be ended or controlled", () =>
     during(
       answer,
       ({ hangup, session, wait }) =>
@@ -213,7 +213,7 @@ describe("svc_send_sms in a call", () => {
     tools: [{ name: "svc_send_sms", timeout_seconds: 2 }, { name: "lookup" }]
   }).json
 
-  it.live("sends by the network and never asks the server", () =>
+  it.live("sends the message without a request to the agent's server", () =>
     Effect.gen(function* () {
       const { state, texts, tools } = yield* during(answer, ({ say, wait }) =>
         Effect.zipRight(say("text me"), wait("3 seconds"))
@@ -226,7 +226,7 @@ describe("svc_send_sms in a call", () => {
     })
   )
 
-  it.live("that is refused, fails inside or hangs leaves the call alive", () =>
+  it.live("that is refused, crashes or hangs does not end the call", () =>
     Effect.gen(function* () {
       for (const [sendSms, said] of [
         [() => new MessageFailed({ reason: "refused" }), "I did: refused."],
@@ -244,10 +244,10 @@ describe("svc_send_sms in a call", () => {
   )
 })
 
-describe("the message after a call", () => {
+describe("post_call_sms", () => {
   const post_call = { sms: { to: "caller", message: "{{duration_seconds}} s in {{call_id}}" } }
 
-  it.live("is sent after the values are there, with its variables filled in", () =>
+  it.live("is sent after extraction, with its variables filled in", () =>
     Effect.gen(function* () {
       const { log, record, texts } = yield* during(
         configuration(script, { extraction_schema, post_call }).json,
@@ -261,7 +261,7 @@ describe("the message after a call", () => {
     })
   )
 
-  it.live("that hangs or is refused harms nothing", () =>
+  it.live("that hangs or is refused does not affect the call", () =>
     Effect.gen(function* () {
       for (const [sendSms, longest] of [
         [() => Effect.never, 3100],

@@ -7,20 +7,22 @@ import { memory } from "../doubles/VirtualPhone.ts"
 
 const nobody = { callStarted: () => Effect.never, toolCall: () => Effect.never }
 
-it.scopedLive("a voice by gender is one that speaks the language, the call's own before others", () =>
-  Effect.gen(function* () {
-    const { nameVoice } = yield* phoneServices(() => {})
-    expect(nameVoice("Daan", "nl-NL", "Sarah")).toBe("Daan")
-    expect(nameVoice("female", "nl-NL", "Lotte")).toBe("Lotte")
-    expect(nameVoice("female", "nl-NL", "Daan")).toBe("Sarah")
-    expect(nameVoice("male", "nl-NL", "Sarah")).toBe("Daan")
-    expect(nameVoice("male", "en-GB", "Tom")).toBe("Oliver")
-    // No man speaks it.
-    expect(nameVoice("male", "fr-FR", "Sarah")).toBe("Sarah")
-    expect(nameVoice("male", "fr-FR", "Camille")).toBe("Camille")
-  }).pipe(
-    Effect.provide(Layer.mergeAll(memory({ rows: [], events: [], told: [] }, nobody), Ticker.layer)),
-    Effect.provide(PluginLoader.layer()),
-    Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]])))
-  )
+it.scopedLive(
+  "nameVoice resolves female and male to a voice that speaks the language, the call's own voice first",
+  () =>
+    Effect.gen(function* () {
+      const { nameVoice } = yield* phoneServices(() => {})
+      expect(nameVoice("Daan", "nl-NL", "Sarah")).toBe("Daan")
+      expect(nameVoice("female", "nl-NL", "Lotte")).toBe("Lotte")
+      expect(nameVoice("female", "nl-NL", "Daan")).toBe("Sarah")
+      expect(nameVoice("male", "nl-NL", "Sarah")).toBe("Daan")
+      expect(nameVoice("male", "en-GB", "Tom")).toBe("Oliver")
+      // No man speaks it.
+      expect(nameVoice("male", "fr-FR", "Sarah")).toBe("Sarah")
+      expect(nameVoice("male", "fr-FR", "Camille")).toBe("Camille")
+    }).pipe(
+      Effect.provide(Layer.mergeAll(memory({ rows: [], events: [], told: [] }, nobody), Ticker.layer)),
+      Effect.provide(PluginLoader.layer()),
+      Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]])))
+    )
 )

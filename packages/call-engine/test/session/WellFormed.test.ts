@@ -4,15 +4,15 @@ import { wellFormed } from "../../src/session/WellFormed.ts"
 
 const nested = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}1${"]".repeat(levels)}`)
 
-describe("text from outside", () => {
-  it("has no NUL and no half of a surrogate pair left, in keys and values at any level", () => {
+describe("wellFormed", () => {
+  it("replaces NUL and lone surrogates in keys and values at any level", () => {
     expect(wellFormed({ "a\0": ["\ud800x", { b: "y\udc00" }], c: "😀\0" })).toEqual({
       "a\ufffd": ["\ufffdx", { b: "y\ufffd" }],
       c: "😀\ufffd"
     })
   })
 
-  it("stays what it was when nothing is wrong with it", () => {
+  it("keeps valid text unchanged", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const clean = JSON.parse(JSON.stringify(value).replace(/\\u0000|\\ud[89a-f]../gi, ""))
@@ -21,13 +21,13 @@ describe("text from outside", () => {
     )
   })
 
-  it("nested without end is cut, and can be written down", () => {
+  it("cuts values nested too deep, so that they can be serialized", () => {
     const cut = wellFormed({ result: nested(200_000) })
     expect(JSON.stringify(cut)).toMatch(/^\{"result":\[+null\]+\}$/)
     expect(wellFormed(nested(50))).toEqual(nested(50))
   })
 
-  it("keeps numbers, booleans, null and what is not there", () => {
+  it("keeps numbers, booleans, null and undefined", () => {
     expect(wellFormed({ a: 1, b: true, c: null, d: undefined })).toEqual({ a: 1, b: true, c: null, d: undefined })
   })
 })
