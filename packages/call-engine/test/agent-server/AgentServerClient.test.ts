@@ -75,7 +75,7 @@ const live = (name: string, body: () => Effect.Effect<void, unknown, AgentServer
   it.scopedLive(name, () => body().pipe(Effect.provide(callbacks())))
 
 describe("a request to the agent's server", () => {
-  live("is a signed POST of JSON that says which call and event it is about, and when", () =>
+  live("is a POST of JSON with X-Call-Id, X-Svc-Event, X-Svc-Timestamp and X-Svc-Signature", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => ({ json: { result: { n: 1 } } }))
       const service = yield* AgentServerClient
@@ -99,7 +99,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  live("fails with a reason that says what the server did", () =>
+  live("fails with a reason that says what the server did wrong", () =>
     Effect.gen(function* () {
       const reasons = yield* Effect.forEach(
         [
@@ -127,7 +127,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  live("takes an answer of just 1 MB, and any JSON", () =>
+  live("accepts an answer of exactly 1 MB, and any JSON", () =>
     Effect.gen(function* () {
       const text = "x".repeat(1024 * 1024 - 2)
       expect((yield* ask((res) => void res.end(`"${text}"`)))._tag).toBe("Right")
@@ -137,7 +137,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  live("of which the answer is endless is closed as soon as it is too large", () =>
+  live("with an endless answer is closed as soon as the answer is too large", () =>
     Effect.gen(function* () {
       let closed = false
       const result = yield* ask((res) => {
@@ -156,7 +156,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  live("that is given up is closed", () =>
+  live("that is interrupted is closed", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => undefined)
       const service = yield* AgentServerClient
@@ -170,7 +170,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  live("that is given up before it was sent is never sent", () =>
+  live("that is interrupted before it was sent is never sent", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => ({ json: { result: 1 } }))
       const service = yield* AgentServerClient
@@ -184,11 +184,11 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  live("is told of when it is over, with what was sent and what came back", () =>
+  live("calls onDone when it is done, with request and response", () =>
     Effect.gen(function* () {
       const service = yield* AgentServerClient
-      const told: Array<ServerRequest> = []
-      const tell = (exchange: ServerRequest): void => void told.push(exchange)
+      const requests: Array<ServerRequest> = []
+      const onDone = (request: ServerRequest): void => void requests.push(request)
       const long = `"${"\u{1F600}".repeat(9000)}"`
       for (const write of [
         (res: http.ServerResponse) => void res.end(`{"result": 1}`),
@@ -197,38 +197,38 @@ describe("a request to the agent's server", () => {
         (res: http.ServerResponse) => void res.socket?.destroy()
       ]) {
         const server = yield* AgentServerDouble.start(() => ({ write }))
-        yield* Effect.ignore(service.toolCall(agent(server.url), toolCall, tell))
+        yield* Effect.ignore(service.toolCall(agent(server.url), toolCall, onDone))
       }
-      expect(told.map(({ error, event, request, status }) => [event, JSON.parse(request), status, error])).toEqual([
+      expect(requests.map(({ error, event, request, status }) => [event, JSON.parse(request), status, error])).toEqual([
         ["tool.call", toolCall, 200, null],
         ["tool.call", toolCall, 500, "status 500"],
         ["tool.call", toolCall, 200, "the answer to tool.call has no result"],
         ["tool.call", toolCall, null, expect.stringMatching(/^the server could not be reached: /)]
       ])
-      const [good, bad, cut, none] = told.map(({ response }) => response)
+      const [good, bad, cut, none] = requests.map(({ response }) => response)
       expect([good, bad, none]).toEqual([`{"result": 1}`, "broken \uFFFD", null])
       expect(cut).toMatch(/^"(\u{1F600})+\uFFFD?… \(18002 characters\)$/u)
       expect(cut?.length).toBeLessThan(16_500)
     })
   )
 
-  live("is told of as given up when nobody waits for it any more", () =>
+  live("calls onDone with the error `given up` when it is interrupted", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => undefined)
       const service = yield* AgentServerClient
-      const told: Array<ServerRequest> = []
-      const asked = service.toolCall(agent(server.url), toolCall, (exchange) => void told.push(exchange))
+      const requests: Array<ServerRequest> = []
+      const asked = service.toolCall(agent(server.url), toolCall, (request) => void requests.push(request))
       const fiber = yield* Effect.fork(asked)
       yield* until(
         Effect.sync(() => server.received.length),
         (n) => n === 1
       )
       yield* Fiber.interrupt(fiber)
-      expect(told).toMatchObject([{ status: null, error: "given up", response: null }])
+      expect(requests).toMatchObject([{ status: null, error: "given up", response: null }])
     })
   )
 
-  live("to a tool needs a result, which may be null", () =>
+  live("of event tool.call needs a result, which may be null", () =>
     Effect.gen(function* () {
       const service = yield* AgentServerClient
       const answers: ReadonlyArray<unknown> = [{ result: null }, {}, [], null, "x", { Result: 1 }]
@@ -245,7 +245,7 @@ describe("a request to the agent's server", () => {
     })
   )
 
-  live("to what is no URL fails", () =>
+  live("to an invalid server_url fails", () =>
     Effect.gen(function* () {
       const service = yield* AgentServerClient
       const result = yield* Effect.either(service.callStarted(agent("not a url"), started))
@@ -292,7 +292,7 @@ describe("a request to the agent's server", () => {
     )
   )
 
-  live("is not sent on to where the server redirects it", () =>
+  live("does not follow redirects", () =>
     Effect.gen(function* () {
       const elsewhere = yield* AgentServerDouble.start(() => ({ json: { result: 1 } }))
       const server = yield* AgentServerDouble.start(() => ({

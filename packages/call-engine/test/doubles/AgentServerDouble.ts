@@ -3,7 +3,7 @@ import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect, type Scope } from "effect"
 
-/** A request that the customer's server got. */
+/** A request that the agent's server received. */
 export interface Received {
   readonly event: string
   readonly method: string | undefined
@@ -13,7 +13,7 @@ export interface Received {
   readonly headers: http.IncomingHttpHeaders
 }
 
-/** What it answers: a body as JSON, or anything by hand. `undefined`: never. */
+/** The answer: a JSON body, or anything written by hand. `undefined`: no answer. */
 export type Answer = { readonly json: unknown } | { readonly write: (res: http.ServerResponse) => void } | undefined
 
 export interface AgentServerDouble {
@@ -23,7 +23,7 @@ export interface AgentServerDouble {
   readonly connections: () => number
 }
 
-/** A customer's server on loopback. */
+/** Starts an agent's server on loopback. */
 export const start = (answer: (request: Received) => Answer): Effect.Effect<AgentServerDouble, never, Scope.Scope> =>
   Effect.gen(function* () {
     const received: Array<Received> = []
@@ -61,6 +61,6 @@ export const start = (answer: (request: Received) => Answer): Effect.Effect<Agen
     return { url: `http://127.0.0.1:${port}/agent`, received, connections: () => open }
   })
 
-/** The signature as a receiver computes it (spec 5.9). */
+/** The expected `X-Svc-Signature`. */
 export const sign = (secret: string, raw: string): string =>
   `sha256=${createHmac("sha256", secret).update(raw).digest("hex")}`

@@ -44,7 +44,7 @@ export const Services = SmsSlice.services.pipe(
   Layer.provide(Layer.setConfigProvider(ConfigProvider.orElse(settings, () => ConfigProvider.fromEnv())))
 )
 
-/** The same on a database of its own: everything is real but the socket of the phone. */
+/** The same on a database of its own. Everything is real except the socket of the phone. */
 export const Base = Services.pipe(Layer.provideMerge(TestDatabase.layer))
 
 /** The engine. Recordings go into memory, and their links to `https://svc.test`. */
@@ -63,8 +63,8 @@ export const node = Effect.suspend(() => Layer.build(Layer.fresh(Layer.provideMe
 
 let numbers = 0
 
-/** An agent with its server and a number that nobody else has. */
-export const line = (
+/** An agent with its server and a number of its own. */
+export const agentOnNumber = (
   answer: (request: AgentServerDouble.Received) => AgentServerDouble.Answer,
   options: { readonly serverUrl?: string; readonly recording?: boolean } = {}
 ) =>
@@ -117,7 +117,7 @@ export const phone = Effect.flatMap(Providers, ({ telephony }) =>
 export const dial = (to: string, options: Readonly<Record<string, unknown>> = {}) =>
   Effect.tap(phone, (caller) => Effect.sync(() => caller.send({ event: "dial", to, from: "+15550000001", ...options })))
 
-/** Looks again and again, every few milliseconds, until it is so. */
+/** Repeats an effect every 10 ms until its result satisfies the predicate. */
 export const until = <A, E, R>(look: Effect.Effect<A, E, R>, isSo: (found: A) => boolean): Effect.Effect<A, E, R> =>
   Effect.flatMap(look, (found) =>
     isSo(found)

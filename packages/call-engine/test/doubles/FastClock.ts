@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect } from "effect"
 
-/** A clock that runs so many times as fast as the real one, from now on. */
+/** A clock that runs `times` as fast as the real one, from now on. */
 export const fastClock = (times: number): Clock.Clock => {
   const real = Clock.make()
   const start = real.unsafeCurrentTimeMillis()

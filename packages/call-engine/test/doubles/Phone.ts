@@ -64,7 +64,7 @@ export class Phone {
       Effect.repeat({ until: fits }),
       Effect.timeoutFail({
         duration: "15 seconds",
-        onTimeout: () => new Error(`the phone waited in vain; it got ${JSON.stringify(this.messages)}`)
+        onTimeout: () => new Error(`the phone timed out; it got ${JSON.stringify(this.messages)}`)
       }),
       Effect.orDie
     )

@@ -15,7 +15,7 @@ import { LiveCallWriter } from "../../src/record/LiveCallWriter.ts"
 import { Recorder } from "../../src/recording/Recorder.ts"
 import { CallMessages, type MessageFailed } from "../../src/session/CallMessages.ts"
 
-/** Calls in virtual time: everything is real but the network, the customer's server and the database. */
+/** Doubles for calls in virtual time: the network, the agent's server and the database. Everything else is real. */
 
 export const agent: CallAgent = {
   id: 1,
@@ -32,14 +32,14 @@ export const agent: CallAgent = {
   server_secret: "secret"
 }
 
-/** What a call left behind: its journal, its events, and what was asked of the customer's server. */
+/** What calls produced: journal rows, events, and `transcript.updated` as `role: content`. */
 export interface Log {
   readonly rows: Array<JournalRow>
   readonly events: Array<EventDraft>
-  readonly told: Array<string>
+  readonly transcript: Array<string>
 }
 
-/** A customer's server that answers from a function. */
+/** An agent's server that answers from functions. */
 export interface VirtualServer {
   readonly callStarted: (body: CallStartedRequest) => Effect.Effect<unknown>
   readonly toolCall: (body: ToolCallRequest) => Effect.Effect<unknown>
@@ -47,7 +47,7 @@ export interface VirtualServer {
   readonly sendSms?: (sms: CommandOf<"SendSms">) => Effect.Effect<string, MessageFailed>
 }
 
-/** A journal in memory, and the customer's server. */
+/** Layers that log in memory and answer as the agent's server. */
 export const memory = (log: Log, server: VirtualServer) =>
   Layer.mergeAll(
     Layer.succeed(LiveCallWriter, {
@@ -61,11 +61,11 @@ export const memory = (log: Log, server: VirtualServer) =>
     Layer.succeed(AgentServerClient, {
       callStarted: (_, body) => server.callStarted(body),
       toolCall: (_, body) => server.toolCall(body),
-      transcriptUpdated: (_, body) => Effect.sync(() => void log.told.push(`${body.role}: ${body.content}`))
+      transcriptUpdated: (_, body) => Effect.sync(() => void log.transcript.push(`${body.role}: ${body.content}`))
     })
   )
 
-/** A caller in virtual time: its leg, a finger for the keys, and a mouth that speaks 20 ms at a time. */
+/** A caller in virtual time: speaks in 20 ms frames, presses digits, and hangs up. */
 export const caller = Effect.gen(function* () {
   const { textToSpeech } = yield* Providers
   const voice = textToSpeech.at(-1)

@@ -24,7 +24,7 @@ export interface VirtualCall {
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
   readonly say: (text: string) => Effect.Effect<void>
   readonly hangup: Effect.Effect<void>
-  /** Role and content of each turn that was told. */
+  /** `role: content` of each turn of the transcript. */
   readonly turns: () => ReadonlyArray<string>
 }
 
@@ -32,7 +32,7 @@ type Change = (loaded: Loaded) => Partial<Loaded>
 
 const standard: unknown = configuration({ otherwise: "Ok." }).json
 
-/** Makes so many calls at once, lets the test act in them, and hangs up. Their journals must play again without a difference. */
+/** Runs `count` concurrent calls and hangs up at the end. Their journals must replay without a difference. */
 export const together = <A>(
   count: number,
   providers: Change,
@@ -41,7 +41,7 @@ export const together = <A>(
   settings: ReadonlyArray<readonly [string, string]> = []
 ) =>
   Effect.gen(function* () {
-    const log: Log = { rows: [], events: [], told: [] }
+    const log: Log = { rows: [], events: [], transcript: [] }
     const rowsOf = (id: number) => log.rows.filter((row) => row.call_id === id)
     const changed = Layer.effect(
       Providers,
@@ -113,12 +113,12 @@ export const during = <A>(
       state === undefined ? Effect.dieMessage("no call") : Effect.succeed({ result, state })
   )
 
-/** A recognizer that a test plays: `onFrame` for each frame, `finish` at the end; both may tell events. */
-export const recognizer = (parts: {
+/** Speech-to-text that a test scripts: `onFrame` for each frame, `finish` at the end; both may emit events. */
+export const scriptedSpeechToText = (parts: {
   readonly id?: string
   readonly opens?: Effect.Effect<void>
-  readonly onFrame?: (frame: number, tell: (event: SpeechEvent) => void) => void
-  readonly finish?: (tell: (event: SpeechEvent) => void) => Effect.Effect<void>
+  readonly onFrame?: (frame: number, emit: (event: SpeechEvent) => void) => void
+  readonly finish?: (emit: (event: SpeechEvent) => void) => Effect.Effect<void>
 }): Context.Tag.Service<SpeechToText> => ({
   id: parts.id ?? "played",
   capabilities: { languages: ["en-US"], endpointing: "provider", sampleRates: [8000], keyterms: false },

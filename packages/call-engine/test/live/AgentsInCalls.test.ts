@@ -6,16 +6,16 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { CallAdmission } from "../../src/live/CallAdmission.ts"
-import { Base, configuration, dial, Engine, line } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 const Test = Layer.provideMerge(Engine, Base)
 
 const talkative = () => configuration({ otherwise: "Ok." }, { first_message: "Hello." })
 
-/** A call that nobody answers, and what it was refused for. */
+/** A ringing inbound call, and the reasons for which it was rejected. */
 const ringing = (to: string) => {
-  const refused: Array<string | undefined> = []
+  const rejected: Array<string | undefined> = []
   const incoming: IncomingCall = {
     id: "test",
     from: "+15550000001",
@@ -23,10 +23,10 @@ const ringing = (to: string) => {
     headers: {},
     ringing: () => {},
     answer: () => Effect.die("not answered here"),
-    reject: (_, reason) => void refused.push(reason),
+    reject: (_, reason) => void rejected.push(reason),
     canceled: Effect.never
   }
-  return { incoming, refused }
+  return { incoming, rejected }
 }
 
 /** An agent, a call to it that can be admitted any number of times, and its deletion. */
@@ -34,10 +34,10 @@ const scene = Effect.gen(function* () {
   const agents = yield* Agents
   const admission = yield* CallAdmission
   const lease = yield* NodeLease
-  const { agent, number, owner } = yield* line(talkative)
+  const { agent, number, owner } = yield* agentOnNumber(talkative)
   const { id: node_id } = yield* lease.current
   const known = yield* agents.forCall(agent.id)
-  const { incoming, refused } = ringing(number)
+  const { incoming, rejected } = ringing(number)
   const admit = admission.admit({
     telephony: { id: "simulated" },
     incoming,
@@ -46,7 +46,7 @@ const scene = Effect.gen(function* () {
     project_id: owner.project.id,
     agent: known
   })
-  return { agent, owner, number, refused, admit, remove: Effect.either(agents.remove(owner, agent.public_id)) }
+  return { agent, owner, number, rejected, admit, remove: Effect.either(agents.remove(owner, agent.public_id)) }
 })
 
 const rows = (number: string) =>
@@ -56,8 +56,8 @@ const rows = (number: string) =>
       select agent_id, status, ended_at is null as live from calls where to_number = ${number}`
   )
 
-/** Completes when a session of this database waits for another's lock. */
-const somebodyWaits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+/** Completes when a session of this database waits for a lock. */
+const untilLockWait = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.repeat(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`, {
     until: (found) => found.length > 0
   })
@@ -65,11 +65,11 @@ const somebodyWaits = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 describe("deleting an agent", () => {
   layer(Test, { timeout: "60 seconds", excludeTestServices: true })("with calls", (it) => {
-    it.scoped("is refused with AGENT_HAS_ACTIVE_CALLS until its call has ended, and unassigns its number", () =>
+    it.scoped("is rejected with AGENT_HAS_ACTIVE_CALLS until its call has ended, and unassigns its number", () =>
       Effect.gen(function* () {
         const agents = yield* Agents
         const numbers = yield* PhoneNumbers
-        const { agent, number, owner } = yield* line(talkative)
+        const { agent, number, owner } = yield* agentOnNumber(talkative)
         const caller = yield* dial(number)
         yield* caller.hears(/Hello/)
         const busy = yield* Effect.flip(agents.remove(owner, agent.public_id))
@@ -90,7 +90,7 @@ describe("deleting an agent", () => {
       })
     )
 
-    it.scoped("waits for a call that is being admitted, and is then refused", () =>
+    it.scoped("waits for a call that is being admitted, and is then rejected", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const agents = yield* Agents
@@ -105,7 +105,7 @@ describe("deleting an agent", () => {
         )
         yield* Deferred.await(admitted)
         const deletion = yield* Effect.fork(remove)
-        yield* somebodyWaits
+        yield* untilLockWait
         yield* Deferred.succeed(commit, undefined)
         expect((yield* Fiber.join(call))?.status).toBe("ringing")
         const result = yield* Fiber.join(deletion)
@@ -118,7 +118,7 @@ describe("deleting an agent", () => {
     it.scoped("makes a concurrent call wait, which is then rejected", () =>
       Effect.gen(function* () {
         const agents = yield* Agents
-        const { admit, agent, number, refused, remove } = yield* scene
+        const { admit, agent, number, rejected, remove } = yield* scene
         const deleting = yield* Deferred.make<void>()
         const commit = yield* Deferred.make<void>()
         yield* agents.onDelete("test", (id) =>
@@ -127,16 +127,16 @@ describe("deleting an agent", () => {
         const deletion = yield* Effect.fork(remove)
         yield* Deferred.await(deleting)
         const call = yield* Effect.fork(admit)
-        yield* somebodyWaits
+        yield* untilLockWait
         yield* Deferred.succeed(commit, undefined)
         expect((yield* Fiber.join(deletion))._tag).toBe("Right")
         expect(yield* Fiber.join(call)).toBeUndefined()
-        expect(refused).toEqual(["the number has no agent"])
+        expect(rejected).toEqual(["the number has no agent"])
         expect(yield* rows(number)).toEqual([{ agent_id: null, status: "rejected", live: false }])
       })
     )
 
-    it.scoped("among concurrent calls either is refused and all are admitted, or succeeds and all are rejected", () =>
+    it.scoped("among concurrent calls either is rejected and all are admitted, or succeeds and all are rejected", () =>
       Effect.gen(function* () {
         const outcomes: Array<string> = []
         for (let round = 0; round < 24; round++) {

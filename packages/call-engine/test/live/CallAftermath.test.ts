@@ -3,7 +3,7 @@ import { Billing } from "@svc/billing/Billing"
 import { Providers } from "@svc/providers/Providers"
 import { Effect, Layer } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 const extraction_schema = { name: { type: "string" }, vip: { type: "boolean" } }
@@ -36,7 +36,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         otherwise: "Sent.",
         extract: { name: "I am (\\w+)" }
       }
-      const { number, project, server } = yield* line(() =>
+      const { number, project, server } = yield* agentOnNumber(() =>
         configuration(script, {
           tools: [{ name: "svc_send_sms" }],
           stt_format: "numerals",
@@ -88,7 +88,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       const billing = yield* Billing
       const calls = yield* Calls
       const script = { rules: [], first_token_ms: 1000 }
-      const { number, owner, project } = yield* line(() => configuration(script, { extraction_schema }))
+      const { number, owner, project } = yield* agentOnNumber(() => configuration(script, { extraction_schema }))
       const caller = yield* dial(number)
       yield* caller.hears(/^Hello\.$/)
       expect(yield* billing.liveCalls(owner.org.id)).toBe(1)

@@ -3,7 +3,7 @@ import { describe, expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Cause, Effect, Either, Exit, Layer, Scope } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, node, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, node, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 /** Who interrupts whom, and how calls end. */
@@ -25,7 +25,7 @@ describe.concurrent("on one engine", () => {
   layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
     it.scoped("has only the played part of first_message in its transcript when the caller barges in", () =>
       Effect.gen(function* () {
-        const { number } = yield* line(() =>
+        const { number } = yield* agentOnNumber(() =>
           configuration(script, { first_message: "Welcome to the house of the very long greetings." })
         )
         const caller = yield* dial(number)
@@ -49,7 +49,7 @@ describe.concurrent("on one engine", () => {
     it.scoped("keeps a tool running when the caller barges in, and answers both", () =>
       Effect.gen(function* () {
         let finish: (() => void) | undefined
-        const { number } = yield* line((request) =>
+        const { number } = yield* agentOnNumber((request) =>
           request.event === "tool.call"
             ? { write: (res) => (finish = () => void res.end('{"result":1}')) }
             : configuration(script, { first_message: null, tools: [slow] })
@@ -76,7 +76,7 @@ describe.concurrent("on one engine", () => {
     it.scoped("finishes its farewell when the caller talks over it, and keeps the caller's words", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
-        const { number, project } = yield* line(() =>
+        const { number, project } = yield* agentOnNumber(() =>
           configuration(script, { first_message: null, end_session_message: "Goodbye then, and thank you." })
         )
         const caller = yield* dial(number)
@@ -97,7 +97,7 @@ describe.concurrent("on one engine", () => {
     it.scoped("ended by the API stops speaking, says its farewell, and is settled when the request returns", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
-        const { number, project } = yield* line(() =>
+        const { number, project } = yield* agentOnNumber(() =>
           configuration(script, { first_message: null, end_session_message: "Bye." })
         )
         const caller = yield* dial(number)
@@ -126,7 +126,7 @@ describe.concurrent("on one engine", () => {
         const calls = yield* Calls
         let closed = false
         let asked = false
-        const { number, project } = yield* line((request) => {
+        const { number, project } = yield* agentOnNumber((request) => {
           if (request.event !== "tool.call") return configuration(script, { first_message: null, tools: [slow] })
           asked = true
           return { write: (res) => res.on("close", () => (closed = true)) }
@@ -152,7 +152,7 @@ describe.concurrent("on one engine", () => {
     it.scoped("that still rings cannot be ended by the API", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
-        const { number, project } = yield* line(() => undefined)
+        const { number, project } = yield* agentOnNumber(() => undefined)
         const caller = yield* dial(number)
         yield* caller.until("ringing")
         const found = yield* until(Record.now(number), (r) => r !== undefined)
@@ -165,7 +165,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("ends after max_duration", () =>
       Effect.gen(function* () {
-        const { agent, number } = yield* line(() =>
+        const { agent, number } = yield* agentOnNumber(() =>
           configuration(script, { first_message: null, end_session_message: "Bye." })
         )
         // The API takes no less than a minute.
@@ -183,7 +183,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("ends after inactivity_timeout without words of the caller", () =>
       Effect.gen(function* () {
-        const { number } = yield* line(() =>
+        const { number } = yield* agentOnNumber(() =>
           configuration(script, { first_message: "Hi.", inactivity_timeout: 1, end_session_message: "Bye." })
         )
         const caller = yield* dial(number)
@@ -199,7 +199,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("emits one speech.started and one speech.ended each time the caller speaks", () =>
       Effect.gen(function* () {
-        const { number } = yield* line(() => configuration(script, { first_message: null }))
+        const { number } = yield* agentOnNumber(() => configuration(script, { first_message: null }))
         const caller = yield* dial(number)
         yield* caller.until("answered")
         for (const text of ["Hi", "Yo"]) {
@@ -220,7 +220,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("to a number without an agent is rejected, with call.failed as its only event", () =>
       Effect.gen(function* () {
-        const { number, server } = yield* line(() => configuration(script))
+        const { number, server } = yield* agentOnNumber(() => configuration(script))
         const sql = yield* SqlClient.SqlClient
         yield* sql`update phone_numbers set agent_id = null, agent_public_id = null where number = ${number}`
         const caller = yield* dial(number)
@@ -247,8 +247,8 @@ describe.concurrent("on one engine", () => {
         const scope = yield* Scope.make()
         const context = yield* Scope.extend(node, scope)
         const [talking, ringing] = yield* Effect.all([
-          line(() => configuration(script, { first_message: "Hi.", end_session_message: "Bye." })),
-          line(() => undefined)
+          agentOnNumber(() => configuration(script, { first_message: "Hi.", end_session_message: "Bye." })),
+          agentOnNumber(() => undefined)
         ]).pipe(Effect.provide(context))
         const [caller, waiting] = yield* Effect.provide(
           Effect.all([dial(talking.number), dial(ringing.number)]),

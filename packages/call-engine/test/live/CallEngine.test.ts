@@ -7,7 +7,7 @@ import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
 import { JournalRepo } from "../../src/record/JournalRepo.ts"
 import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
-import { Base, configuration, Engine, line, phone, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, Engine, phone, until } from "../doubles/Engine.ts"
 
 const lookup = {
   name: "lookup",
@@ -28,7 +28,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("is answered, converses in real audio, calls a tool, ends, and can be read and replayed", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
-      const { number, project, secret, server } = yield* line((request) =>
+      const { number, project, secret, server } = yield* agentOnNumber((request) =>
         request.event === "call.started"
           ? configuration(script, { tools: [lookup], end_session_message: "So long.", metadata: { crm: 7 } })
           : { json: { result: { answer: 42 } } }

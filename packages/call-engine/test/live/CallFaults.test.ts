@@ -2,7 +2,7 @@ import type * as http from "node:http"
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
-import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 /** What goes wrong around a call: the agent's server, its tools, the model, the line. */
@@ -33,7 +33,7 @@ describe.concurrent("on one engine", () => {
     for (const [what, answer] of unusable) {
       it.scoped(`fails, and is hung up, when the agent's server ${what}`, () =>
         Effect.gen(function* () {
-          const { number, server } = yield* line(() => answer)
+          const { number, server } = yield* agentOnNumber(() => answer)
           const caller = yield* dial(number)
           expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "unavailable" })
           const call = yield* Record.settled(number)
@@ -51,7 +51,7 @@ describe.concurrent("on one engine", () => {
     it.scoped("fails when the agent's server cannot be reached", () =>
       Effect.gen(function* () {
         const { url } = yield* Effect.scoped(AgentServerDouble.start(() => undefined))
-        const { number } = yield* line(() => undefined, { serverUrl: url })
+        const { number } = yield* agentOnNumber(() => undefined, { serverUrl: url })
         const caller = yield* dial(number)
         yield* caller.until("hangup")
         expect((yield* Record.settled(number)).outcome).toBe("failed failed error")
@@ -60,7 +60,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("is canceled, with its call.started request aborted, when the caller hangs up during it", () =>
       Effect.gen(function* () {
-        const { number, server } = yield* line(() => undefined)
+        const { number, server } = yield* agentOnNumber(() => undefined)
         const caller = yield* dial(number)
         yield* until(
           Effect.sync(() => server.received.length),
@@ -85,7 +85,7 @@ describe.concurrent("on one engine", () => {
           good: { json: { result: "fine" } }
         }
         const names = Object.keys(answers)
-        const { number, server } = yield* line((request) =>
+        const { number, server } = yield* agentOnNumber((request) =>
           request.event === "call.started"
             ? configuration(
                 {
@@ -134,7 +134,7 @@ describe.concurrent("on one engine", () => {
         `hears one apology, and ends, when its model twice gives ${fail === "error" ? "an error" : "nothing"}`,
         () =>
           Effect.gen(function* () {
-            const { number } = yield* line(() =>
+            const { number } = yield* agentOnNumber(() =>
               configuration({ fail }, { first_message: null, end_session_message: "Bye." })
             )
             const caller = yield* dial(number)
@@ -158,7 +158,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("fails, with the caller's words in its transcript, when the script of its model is invalid", () =>
       Effect.gen(function* () {
-        const { number } = yield* line(() => ({
+        const { number } = yield* agentOnNumber(() => ({
           json: { system_prompt: "```script\nnot json\n```", first_message: "Hi." }
         }))
         const caller = yield* dial(number)
@@ -175,7 +175,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("is understood when frames are lost, late or noisy", () =>
       Effect.gen(function* () {
-        const { number } = yield* line(() => configuration({ otherwise: "Ok." }, { first_message: null }))
+        const { number } = yield* agentOnNumber(() => configuration({ otherwise: "Ok." }, { first_message: null }))
         const caller = yield* dial(number, { loss: 0.05, jitter_ms: 60, noise_db: 25 })
         yield* caller.until("answered")
         const said = ["One", "Two", "Three"]

@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { GatherRequest } from "@svc/api/calls/Gather"
 import { Effect, Either, Layer, Schema } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 const request = Schema.decodeUnknownSync(GatherRequest)
@@ -14,7 +14,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("requested 50 times at once starts once, and its outcome is an event", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
-      const { number, project } = yield* line(() => configuration({ otherwise: "Ok." }))
+      const { number, project } = yield* agentOnNumber(() => configuration({ otherwise: "Ok." }))
       const caller = yield* dial(number)
       yield* caller.hears(/^Hello\.$/)
       const found = yield* until(Record.now(number), (r) => r?.status === "in-progress")
@@ -42,7 +42,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("is refused for calls of other projects, ringing calls, and a voice that does not speak the language", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
-      const [mine, other] = [yield* line(() => undefined), yield* line(() => undefined)]
+      const [mine, other] = [yield* agentOnNumber(() => undefined), yield* agentOnNumber(() => undefined)]
       const caller = yield* dial(mine.number)
       yield* caller.until("ringing")
       const found = yield* until(Record.now(mine.number), (r) => r !== undefined)

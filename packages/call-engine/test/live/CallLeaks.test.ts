@@ -4,7 +4,7 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { Context, Effect, Exit, Fiber, Logger, LogLevel, Scope } from "effect"
 import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
-import { configuration, dial, line, node, until } from "../doubles/Engine.ts"
+import { agentOnNumber, configuration, dial, node, until } from "../doubles/Engine.ts"
 
 /** Timers that run. The pool of the test itself has one for each idle connection: first they are all made idle. */
 const timers = Effect.gen(function* () {
@@ -33,8 +33,8 @@ it.scopedLive("calls that end in any way leave no fiber, timer, socket or audio 
     const { wheel } = Context.get(context, Ticker)
 
     const servers: Array<() => number> = []
-    const open = (answer: Parameters<typeof line>[0]) =>
-      Effect.tap(Effect.provide(line(answer), context), ({ server }) => servers.push(server.connections))
+    const open = (answer: Parameters<typeof agentOnNumber>[0]) =>
+      Effect.tap(Effect.provide(agentOnNumber(answer), context), ({ server }) => servers.push(server.connections))
     const talking = yield* open((request) =>
       request.event === "tool.call"
         ? undefined

@@ -1,7 +1,7 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Clock, Effect, Layer } from "effect"
-import { configuration, dial, Engine, line, Services, until } from "../doubles/Engine.ts"
+import { agentOnNumber, configuration, dial, Engine, Services, until } from "../doubles/Engine.ts"
 import { fastClock } from "../doubles/FastClock.ts"
 import * as Record from "../doubles/Record.ts"
 
@@ -17,7 +17,7 @@ describe.concurrent("on one engine", () => {
   layer(Hurried, { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
     it.scoped("whose model hangs gets an apology, and ends with its farewell when the model hangs again", () =>
       Effect.gen(function* () {
-        const { number } = yield* line(() =>
+        const { number } = yield* agentOnNumber(() =>
           configuration({ fail: "hang" }, { first_message: null, end_session_message: "Bye." })
         )
         const caller = yield* dial(number)
@@ -37,7 +37,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("is hung up when its farewell takes too long, and its transcript has what was played", () =>
       Effect.gen(function* () {
-        const { number } = yield* line(() =>
+        const { number } = yield* agentOnNumber(() =>
           configuration(
             {},
             {
@@ -60,7 +60,7 @@ describe.concurrent("on one engine", () => {
 
     it.scoped("fails after five seconds when the agent's server does not answer call.started", () =>
       Effect.gen(function* () {
-        const { number, server } = yield* line(() => undefined)
+        const { number, server } = yield* agentOnNumber(() => undefined)
         const caller = yield* dial(number)
         yield* caller.until("hangup")
         expect((yield* Record.settled(number)).outcome).toBe("failed failed error")

@@ -1,7 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Either, Fiber, Layer } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, phone, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, phone, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>): string =>
@@ -19,7 +19,7 @@ const other = (behaviour: string, ring_ms = 20) =>
 
 /** A call that the agent has greeted. */
 const greeted = Effect.gen(function* () {
-  const found = yield* line(() =>
+  const found = yield* agentOnNumber(() =>
     configuration({
       rules: [
         { user: "sales", tool: "transfer_call", arguments: { destination: "sales" } },
@@ -115,7 +115,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("is refused for calls of other projects, ringing calls and unknown calls", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
-      const [mine, foreign] = [yield* line(() => undefined), yield* line(() => undefined)]
+      const [mine, foreign] = [yield* agentOnNumber(() => undefined), yield* agentOnNumber(() => undefined)]
       const caller = yield* dial(mine.number)
       yield* caller.until("ringing")
       const found = yield* until(Record.now(mine.number), (r) => r !== undefined)

@@ -3,7 +3,7 @@ import { describe, expect, layer } from "@effect/vitest"
 import { Projects } from "@svc/auth/Projects"
 import { Effect, Layer } from "effect"
 import { CallsOfDeletedProjects } from "../../src/CallEngineSlice.ts"
-import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 const Test = CallsOfDeletedProjects.pipe(Layer.provideMerge(Engine), Layer.provideMerge(Base))
@@ -23,18 +23,18 @@ describe.concurrent("deleting a project", () => {
     it.scoped("as the API does, with their farewell, and not those of other projects", () =>
       Effect.gen(function* () {
         const projects = yield* Projects
-        const [mine, other] = [yield* line(talkative), yield* line(talkative)]
-        const [caller, stranger] = [yield* dial(mine.number), yield* dial(other.number)]
+        const [mine, other] = [yield* agentOnNumber(talkative), yield* agentOnNumber(talkative)]
+        const [caller, otherCaller] = [yield* dial(mine.number), yield* dial(other.number)]
         yield* caller.hears(/Hello/)
-        yield* stranger.hears(/Hello/)
+        yield* otherCaller.hears(/Hello/)
         yield* projects.remove(yield* orgOf(mine.project.id), mine.project.public_id)
         yield* caller.hears(/Bye/)
         expect((yield* Record.settled(mine.number)).outcome).toBe("completed answered api")
-        stranger.send({ event: "say", text: "Still there?" })
-        yield* stranger.hears(/Ok/)
-        stranger.send({ event: "hangup" })
+        otherCaller.send({ event: "say", text: "Still there?" })
+        yield* otherCaller.hears(/Ok/)
+        otherCaller.send({ event: "hangup" })
         expect((yield* Record.settled(other.number)).outcome).toBe("completed answered caller-hangup")
-        // Nobody can be called there any more.
+        // The number of the deleted project takes no more calls.
         const late = yield* dial(mine.number)
         yield* late.until("rejected")
       })
@@ -43,7 +43,7 @@ describe.concurrent("deleting a project", () => {
     it.scoped("when another node deletes the project", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const { number, project } = yield* line(talkative)
+        const { number, project } = yield* agentOnNumber(talkative)
         const caller = yield* dial(number)
         yield* caller.hears(/Hello/)
         yield* sql`update projects set deleted_at = now() where id = ${project.id}`
@@ -55,7 +55,7 @@ describe.concurrent("deleting a project", () => {
       Effect.gen(function* () {
         const projects = yield* Projects
         // Asked for the call's configuration, the server never answers.
-        const { number, project, server } = yield* line(() => ({ write: () => undefined }))
+        const { number, project, server } = yield* agentOnNumber(() => ({ write: () => undefined }))
         yield* dial(number)
         yield* until(
           Effect.sync(() => server.received.length),

@@ -6,7 +6,7 @@ import { BigDecimal, Effect, Either, Layer, Schema } from "effect"
 import { CallControl } from "../../src/live/CallControl.ts"
 import { OutboundCalls } from "../../src/live/OutboundCalls.ts"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, Engine, line, phone, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, Engine, phone, until } from "../doubles/Engine.ts"
 import type { Phone } from "../doubles/Phone.ts"
 
 const request = Schema.decodeUnknownSync(PlaceCallRequest)
@@ -26,7 +26,7 @@ const script = { otherwise: "You said {{user}}." }
 const caller = (more: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
     const outbound = yield* OutboundCalls
-    const found = yield* line(() => configuration(script, more))
+    const found = yield* agentOnNumber(() => configuration(script, more))
     const place = (to_number: string, change: Readonly<Record<string, unknown>> = {}) =>
       outbound.place(found.owner, request({ agent_id: found.agent.public_id, to_number, ...change }))
     return { ...found, place }
@@ -102,8 +102,8 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
           })
           expect(yield* eventsOf(call_id)).toEqual(["call.ringing", "call.failed"])
         }
-        const nobody = yield* place("+15558880000")
-        expect((yield* ended(project, nobody.call_id)).status).toBe("failed")
+        const unknown = yield* place("+15558880000")
+        expect((yield* ended(project, unknown.call_id)).status).toBe("failed")
         const calls = yield* Calls
         const query = { limit: 10, disposition: "busy" } as const
         expect((yield* calls.list(project, query)).calls.map(({ status }) => status)).toEqual(["busy"])

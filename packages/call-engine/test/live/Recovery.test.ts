@@ -18,7 +18,7 @@ import { CallsRepo } from "../../src/record/CallsRepo.ts"
 import { JournalRepo } from "../../src/record/JournalRepo.ts"
 import { Settlement } from "../../src/record/Settlement.ts"
 import { RecordingsRepo } from "../../src/recording/RecordingsRepo.ts"
-import { Charging, configuration, dial, Engine, line, node, Services, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Charging, configuration, dial, Engine, node, Services, until } from "../doubles/Engine.ts"
 import { fastClock } from "../doubles/FastClock.ts"
 import * as Record from "../doubles/Record.ts"
 
@@ -105,7 +105,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           expect(call.outcome).toBe("failed failed error")
           expect(call.transcript).toEqual(spoken)
           expect(call.story).toEqual(["call.ended", "call.failed"])
-          // What nobody told when the process died: the agent's speech is over.
+          // The event that the dead node did not emit: the agent's speech has ended.
           expect(call.events.map(({ event }) => event)).toEqual(["ai.speech.ended", "call.ended", "call.failed"])
           const [ended] = Record.dataOf(call, "call.ended")
           expect(ended).toMatchObject({
@@ -285,9 +285,9 @@ describe.concurrent("recovery of a dead node's calls", () => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const one = yield* node
-        const { number, project } = yield* Effect.provide(line(talk), one)
+        const { number, project } = yield* Effect.provide(agentOnNumber(talk), one)
         const ringing = yield* Effect.provide(
-          line(() => undefined),
+          agentOnNumber(() => undefined),
           one
         )
         const caller = yield* Effect.provide(dial(number), one)
@@ -330,7 +330,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
         const sql = yield* SqlClient.SqlClient
         const one = yield* node
         const { number } = yield* Effect.provide(
-          line(() => configuration({ otherwise: "Ok." }, { first_message: "Hi." })),
+          agentOnNumber(() => configuration({ otherwise: "Ok." }, { first_message: "Hi." })),
           one
         )
         const caller = yield* Effect.provide(dial(number), one)
@@ -376,7 +376,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           scope
         )
         const { number } = yield* Effect.provide(
-          line(() => configuration({}, { first_message: "Hi." })),
+          agentOnNumber(() => configuration({}, { first_message: "Hi." })),
           one
         )
         const caller = yield* Effect.provide(dial(number), one)

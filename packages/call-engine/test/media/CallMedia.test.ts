@@ -10,11 +10,11 @@ describe("CallMedia, outbound audio", () => {
     b.media.begin("a", "Hello")
     expect(b.write(3 * frame)).toBe(true)
     expect(b.frames.length).toBe(1)
-    expect(b.told).toEqual(["started a"])
+    expect(b.log).toEqual(["started a"])
     expect(b.media.end()).toBe(true)
     b.run(5)
     expect(b.sent).toEqual(numbered(3 * frame))
-    expect(b.told).toEqual(["started a", "played a"])
+    expect(b.log).toEqual(["started a", "played a"])
     expect(b.wheel.idle).toBe(true)
     expect(b.media.busy).toBe(false)
   })
@@ -30,7 +30,7 @@ describe("CallMedia, outbound audio", () => {
     b.run(5)
     expect(b.frames.length).toBe(2)
     expect(b.sent).toEqual([...numbered(frame + 80), ...Array.from({ length: frame - 80 }, () => 0)])
-    expect(b.told).toEqual(["started a", "played a"])
+    expect(b.log).toEqual(["started a", "played a"])
   })
 
   it("joins consecutive utterances without a gap", () => {
@@ -43,7 +43,7 @@ describe("CallMedia, outbound audio", () => {
     b.media.end()
     b.run(5)
     expect(b.sent.slice(0, 2 * frame + 40)).toEqual(numbered(2 * frame + 40))
-    expect(b.told).toEqual(["started a", "played a", "started b", "played b"])
+    expect(b.log).toEqual(["started a", "played a", "started b", "played b"])
   })
 
   it("does not hold the end of an utterance back for the next one", () => {
@@ -53,7 +53,7 @@ describe("CallMedia, outbound audio", () => {
     b.media.end()
     b.media.begin("b", "Two")
     b.run(2)
-    expect(b.told).toEqual(["started a", "played a"])
+    expect(b.log).toEqual(["started a", "played a"])
     expect(b.media.end()).toBe(false)
     expect(b.wheel.idle).toBe(true)
   })
@@ -88,7 +88,7 @@ describe("CallMedia, outbound audio", () => {
     b.media.end()
     b.run(60)
     expect(b.sent.slice(0, 7 * second + 77)).toEqual(numbered(7 * second + 77))
-    expect(b.told).toEqual(["started a", "played a"])
+    expect(b.log).toEqual(["started a", "played a"])
   })
 
   it("does not call an onDrained callback that was removed", () => {
@@ -108,7 +108,7 @@ describe("CallMedia, outbound audio", () => {
     expect(b.media.end()).toBe(false)
     expect(b.media.clear()).toEqual([])
     b.run(3)
-    expect(b.told).toEqual([])
+    expect(b.log).toEqual([])
   })
 
   it("reports as played exactly the aligned text when cleared, also when the writer did not wait", () => {
@@ -163,14 +163,14 @@ describe("CallMedia, outbound audio", () => {
     b.media.end()
     b.media.begin("c", "Three")
     b.run(1)
-    const told = [...b.told]
+    const before = [...b.log]
     expect(b.media.clear()).toEqual([
       { id: "b", played: "" },
       { id: "c", played: "" }
     ])
     const count = b.frames.length
     b.run(10)
-    expect(b.told).toEqual(told)
+    expect(b.log).toEqual(before)
     expect(b.frames.length).toBe(count)
     expect(b.wheel.idle).toBe(true)
   })
@@ -187,7 +187,7 @@ describe("CallMedia, outbound audio", () => {
     b.write(5 * frame)
     b.media.end()
     b.run(10)
-    expect(b.told).toEqual(["started a", "played a"])
+    expect(b.log).toEqual(["started a", "played a"])
     expect(b.frames.length).toBe(2)
   })
 
@@ -237,7 +237,7 @@ describe("CallMedia, outbound audio", () => {
         b.run(200)
         expect(b.wheel.idle).toBe(true)
         expect(b.sent.filter((n) => n !== 0)).toEqual(numbered(total))
-        expect(b.told).toEqual(spoken.flatMap((id) => [`started ${id}`, `played ${id}`]))
+        expect(b.log).toEqual(spoken.flatMap((id) => [`started ${id}`, `played ${id}`]))
       }),
       { numRuns: 60 }
     )

@@ -32,7 +32,7 @@ describe("CallMedia, the caller's audio", () => {
     b.media.receive(bytes(1, 3 * frame))
     b.speech = false
     b.media.receive(bytes(1, 3 * frame))
-    expect(b.told).toEqual(["voice", "quiet"])
+    expect(b.log).toEqual(["voice", "quiet"])
   })
 
   it("stops being voice at quiet(), although the detector still reports speech", () => {
@@ -43,10 +43,10 @@ describe("CallMedia, the caller's audio", () => {
     b.media.receive(bytes(1, 8 * frame))
     b.speech = false
     b.media.receive(bytes(1, frame))
-    expect(b.told).toEqual(["voice", "quiet"])
+    expect(b.log).toEqual(["voice", "quiet"])
     b.speech = true
     b.media.receive(bytes(1, frame))
-    expect(b.told).toEqual(["voice", "quiet", "voice"])
+    expect(b.log).toEqual(["voice", "quiet", "voice"])
   })
 
   it("is voice again after quiet() when the caller keeps speaking", () => {
@@ -55,7 +55,7 @@ describe("CallMedia, the caller's audio", () => {
     b.media.receive(bytes(1, frame))
     b.media.quiet()
     b.media.receive(bytes(1, 16 * frame))
-    expect(b.told).toEqual(["voice", "quiet", "voice"])
+    expect(b.log).toEqual(["voice", "quiet", "voice"])
   })
 
   it("allows quiet() from within onFrame", () => {
@@ -63,7 +63,7 @@ describe("CallMedia, the caller's audio", () => {
     b.speech = true
     b.onFrame = () => b.media.quiet()
     b.media.receive(bytes(1, 5 * frame))
-    expect(b.told).toEqual(["voice", "quiet"])
+    expect(b.log).toEqual(["voice", "quiet"])
   })
 })
 

@@ -11,7 +11,7 @@ export class MediaBench {
   now = 0
   next = 1
   readonly frames: Array<Int16Array> = []
-  readonly told: Array<string> = []
+  readonly log: Array<string> = []
   readonly heard: Array<Int16Array> = []
   speech = false
   onPlayed: (id: string) => void = () => {}
@@ -31,10 +31,10 @@ export class MediaBench {
           this.heard.push(pcm.slice())
           this.onFrame()
         },
-        onVoice: (on) => this.told.push(on ? "voice" : "quiet"),
-        onStarted: (id) => this.told.push(`started ${id}`),
+        onVoice: (on) => this.log.push(on ? "voice" : "quiet"),
+        onStarted: (id) => this.log.push(`started ${id}`),
         onPlayed: (id) => {
-          this.told.push(`played ${id}`)
+          this.log.push(`played ${id}`)
           this.onPlayed(id)
         }
       }

@@ -8,7 +8,7 @@ import { BigDecimal, Effect, Layer } from "effect"
 import { Recovery } from "../../src/live/Recovery.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
-import { Base, configuration, dial, Engine, line, phone, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, phone, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
 const script = { rules: [{ user: "bye", say: "Bye.", tool: "end_call" }], otherwise: "You said {{user}}." }
@@ -18,7 +18,9 @@ const lineOf = (tier: Tier, eur: string) =>
   Effect.gen(function* () {
     const billing = yield* Billing
     const sql = yield* SqlClient.SqlClient
-    const made = yield* line((request) => (request.event === "call.started" ? configuration(script) : { json: {} }))
+    const made = yield* agentOnNumber((request) =>
+      request.event === "call.started" ? configuration(script) : { json: {} }
+    )
     const [row] = yield* sql<{ readonly org_id: number }>`
       select p.org_id from projects p, organizations o where p.id = ${made.project.id} and o.id = p.org_id`
     const org = row?.org_id ?? 0

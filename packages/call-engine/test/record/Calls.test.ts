@@ -4,7 +4,7 @@ import { CallsQuery } from "@svc/api/calls/CallsApi"
 import type { PrincipalProject } from "@svc/api/Principal"
 import { Effect, Layer, Schema } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
-import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 
 const query = Schema.decodeUnknownSync(CallsQuery)
 
@@ -38,7 +38,7 @@ const past = (project: PrincipalProject, calls: ReadonlyArray<Past>) =>
 const day = (d: string, time = "12:00:00Z") => `${d}T${time}`
 
 /** A project of its own. */
-const project = line(() => configuration({ otherwise: "Ok." }, { first_message: "Hi." }))
+const project = agentOnNumber(() => configuration({ otherwise: "Ok." }, { first_message: "Hi." }))
 
 const ids = (page: { readonly calls: ReadonlyArray<{ readonly call_id: string }> }) => page.calls.map((c) => c.call_id)
 

@@ -239,7 +239,7 @@ it.scopedLive("a batch whose commit succeeded but whose answer was lost is not s
     const outbox = yield* Outbox
     const call = yield* newCall(facts.call_id)
     let lost = false
-    // The transaction commits; then the connection breaks before anybody hears of it.
+    // The transaction commits, but the connection breaks before the answer arrives.
     const flaky = {
       ...outbox,
       appendAll: (events: ReadonlyArray<EventDraft>) =>

@@ -7,15 +7,17 @@ import { Recovery } from "../../src/live/Recovery.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { keyOf, Recorder } from "../../src/recording/Recorder.ts"
 import { Recordings } from "../../src/recording/Recordings.ts"
-import { Base, configuration, dial, Engine, line, until } from "../doubles/Engine.ts"
+import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 import { decode } from "../doubles/Sound.ts"
 
 const script = { rules: [{ user: "bye", say: "Bye.", tool: "end_call" }], otherwise: "You said {{user}}." }
 
-/** A line whose calls are recorded, or not, by its agent; the answer of its server may say otherwise. */
+/** An agent on a number; recording_enabled in the answer overrides its `recording`. */
 const lineOf = (recording: boolean, more: Readonly<Record<string, unknown>> = {}) =>
-  line((request) => (request.event === "call.started" ? configuration(script, more) : { json: {} }), { recording })
+  agentOnNumber((request) => (request.event === "call.started" ? configuration(script, more) : { json: {} }), {
+    recording
+  })
 
 /** A short call, over and settled. */
 const short = (number: string) =>
@@ -56,8 +58,8 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         const call = yield* calls.get(project, record.call_id)
         expect(call).toMatchObject({ has_recording: true, recording_enabled: true, recording_cost: 0 })
 
-        const [told] = Record.dataOf(record, "call.recording_ready")
-        const { recording_expires_at, recording_url, ...ids } = yield* Schema.decodeUnknown(EventData)(told)
+        const [event] = Record.dataOf(record, "call.recording_ready")
+        const { recording_expires_at, recording_url, ...ids } = yield* Schema.decodeUnknown(EventData)(event)
         expect(ids).toEqual({ call_id: call.call_id, agent_id: call.agent_id })
         const hours = (Date.parse(recording_expires_at) - Date.parse(call.ended_at ?? "")) / 3_600_000
         expect(hours).toBeGreaterThan(23.9)
@@ -102,7 +104,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("with a pre_gather menu is recorded from its configuration on, if recording_enabled", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
-      const { number, project } = yield* line((request) =>
+      const { number, project } = yield* agentOnNumber((request) =>
         request.event !== "call.started"
           ? { json: {} }
           : request.body["gather_status"] === null
@@ -185,7 +187,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         Effect.sync(() => recorder.isWriting(keyOf(call_id))),
         (writes) => !writes
       )
-      // As a node leaves it that is killed in the call: live, with an object that nobody finished.
+      // The state that a killed node leaves: a live call with an unfinished object.
       const key = keyOf(call_id)
       yield* store.remove(key)
       yield* Effect.scoped(

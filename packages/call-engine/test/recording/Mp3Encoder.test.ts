@@ -9,19 +9,19 @@ import { decode, mulawOf, silence, tone } from "../doubles/Sound.ts"
 
 const Real = Mp3Encoder.layer.pipe(Layer.provide(Ticker.layer))
 
-/** What a listener was told. */
-const hearing = (): Mp3Listener & { readonly told: Array<string>; readonly bytes: Array<Uint8Array> } => {
-  const told: Array<string> = []
+/** A listener that logs its calls. */
+const recordingListener = (): Mp3Listener & { readonly log: Array<string>; readonly bytes: Array<Uint8Array> } => {
+  const log: Array<string> = []
   const bytes: Array<Uint8Array> = []
   return {
-    told,
+    log,
     bytes,
     onBytes: (more) => {
-      told.push("bytes")
+      log.push("bytes")
       bytes.push(more)
     },
-    onEnd: () => void told.push("end"),
-    onFailed: (reason) => void told.push(reason)
+    onEnd: () => void log.push("end"),
+    onFailed: (reason) => void log.push(reason)
   }
 }
 
@@ -30,9 +30,9 @@ const encode = (format: AudioFormat, left: Uint8Array, right: Uint8Array, second
   Effect.gen(function* () {
     const encoder = yield* Mp3Encoder
     const done = yield* Deferred.make<void, string>()
-    const told = hearing()
+    const listener = recordingListener()
     const stream = encoder.open(format, {
-      onBytes: told.onBytes,
+      onBytes: listener.onBytes,
       onEnd: () => Deferred.unsafeDone(done, Effect.void),
       onFailed: (reason) => Deferred.unsafeDone(done, Effect.fail(reason))
     })
@@ -41,7 +41,7 @@ const encode = (format: AudioFormat, left: Uint8Array, right: Uint8Array, second
     }
     stream.end(new Uint8Array(0), new Uint8Array(0))
     yield* Deferred.await(done)
-    return Buffer.concat(told.bytes)
+    return Buffer.concat(listener.bytes)
   })
 
 const joined = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => new Uint8Array(Buffer.concat(parts))
@@ -131,23 +131,28 @@ describe("an encoder thread that fails", () => {
     const { layer, threads, time } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder
-      const [one, two, three, four] = [hearing(), hearing(), hearing(), hearing()]
+      const [one, two, three, four] = [
+        recordingListener(),
+        recordingListener(),
+        recordingListener(),
+        recordingListener()
+      ]
       const stream = encoder.open(mulaw8k, one)
       encoder.open(mulaw8k, two)
       expect(threads.length).toBe(1)
       threads[0]?.die("out of memory")
       threads[0]?.die("exit")
-      expect([one.told, two.told]).toEqual([["out of memory"], ["out of memory"]])
+      expect([one.log, two.log]).toEqual([["out of memory"], ["out of memory"]])
       stream.write(block(), block())
       stream.end(block(), block())
       encoder.open(mulaw8k, three)
       yield* handedOver
-      expect(three.told).toEqual(["the encoder died a moment ago"])
+      expect(three.log).toEqual(["the encoder died a moment ago"])
       expect(threads.length).toBe(1)
       time.now = 6_000
       encoder.open(mulaw8k, four).write(block(), block())
       yield* handedOver
-      expect([four.told, threads.length, threads[1]?.sent.length]).toEqual([[], 2, 1])
+      expect([four.log, threads.length, threads[1]?.sent.length]).toEqual([[], 2, 1])
     }).pipe(Effect.provide(layer))
   })
 
@@ -155,7 +160,7 @@ describe("an encoder thread that fails", () => {
     const { layer, threads, time } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder
-      const [slow, fine] = [hearing(), hearing()]
+      const [slow, fine] = [recordingListener(), recordingListener()]
       const streams = [encoder.open(mulaw8k, slow), encoder.open(mulaw8k, fine)]
       for (let second = 0; second < 40; second++) {
         time.now = second * 1000
@@ -163,8 +168,8 @@ describe("an encoder thread that fails", () => {
         threads[0]?.answer({ _tag: "Encoded", id: 1, bytes: new Uint8Array(1), last: false })
       }
       yield* handedOver
-      expect(slow.told).toEqual(["the encoder is too slow"])
-      expect(fine.told).toEqual(new Array(40).fill("bytes"))
+      expect(slow.log).toEqual(["the encoder is too slow"])
+      expect(fine.log).toEqual(new Array(40).fill("bytes"))
     }).pipe(Effect.provide(layer))
   })
 
@@ -172,13 +177,13 @@ describe("an encoder thread that fails", () => {
     const { layer, threads, time } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder
-      const told = [hearing(), hearing(), hearing()]
-      const streams = told.map((listener) => encoder.open(mulaw8k, listener))
+      const listeners = [recordingListener(), recordingListener(), recordingListener()]
+      const streams = listeners.map((listener) => encoder.open(mulaw8k, listener))
       for (let second = 0; second < 25; second++) {
         time.now = second * 1000
         for (const stream of streams) stream.write(block(), block())
       }
-      expect(told.map((listener) => listener.told)).toEqual(new Array(3).fill(["the encoder hangs"]))
+      expect(listeners.map((listener) => listener.log)).toEqual(new Array(3).fill(["the encoder hangs"]))
       expect(threads[0]?.terminated).toBe(true)
     }).pipe(Effect.provide(layer))
   })
@@ -187,8 +192,8 @@ describe("an encoder thread that fails", () => {
     const { layer, threads } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder
-      const told = [hearing(), hearing(), hearing()]
-      const streams = told.map((listener) => encoder.open(mulaw8k, listener))
+      const listeners = [recordingListener(), recordingListener(), recordingListener()]
+      const streams = listeners.map((listener) => encoder.open(mulaw8k, listener))
       for (const stream of streams) stream.write(block(), block())
       streams[1]?.cancel()
       yield* handedOver

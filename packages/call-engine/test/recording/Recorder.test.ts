@@ -12,8 +12,8 @@ import { until } from "../doubles/Engine.ts"
 import { MemoryStore } from "../doubles/MemoryStore.ts"
 import { decode, mulawOf, silence, tone } from "../doubles/Sound.ts"
 
-/** The encoder, and how many blocks it still owes: virtual time does not wait for a thread. */
-const counted = (owed: { blocks: number }) =>
+/** The encoder, with a count of the blocks it has not answered: virtual time does not wait for a thread. */
+const counted = (unanswered: { blocks: number }) =>
   Layer.effect(
     Mp3Encoder,
     Effect.map(Mp3Encoder, ({ open }) => ({
@@ -21,14 +21,14 @@ const counted = (owed: { blocks: number }) =>
         const stream = open(format, {
           ...listener,
           onBytes: (bytes) => {
-            owed.blocks--
+            unanswered.blocks--
             listener.onBytes(bytes)
           }
         })
         return {
           ...stream,
           write: (left, right) => {
-            owed.blocks++
+            unanswered.blocks++
             stream.write(left, right)
           }
         }
@@ -39,15 +39,15 @@ const counted = (owed: { blocks: number }) =>
 /** A recorder in virtual time, with the real encoder and a store in memory. */
 const bench = () => {
   const store = new MemoryStore()
-  const owed = { blocks: 0 }
+  const unanswered = { blocks: 0 }
   const layer = Recorder.layer.pipe(
-    Layer.provide(Layer.merge(counted(owed), store.layer)),
+    Layer.provide(Layer.merge(counted(unanswered), store.layer)),
     Layer.provideMerge(VirtualTime.layer(0))
   )
-  return { store, owed, layer }
+  return { store, unanswered, layer }
 }
 
-/** A call's media on the virtual clock; nobody is at the other end. */
+/** A call's media on the virtual clock, without a caller. */
 const mediaOf = (recording: CallRecording) =>
   Effect.map(Ticker, ({ now, wheel }) => {
     const media = new CallMedia({
@@ -135,7 +135,7 @@ describe("a recording", () => {
   it.live(
     "of half an hour takes no more memory than one of minutes, and is in step at its end",
     () => {
-      const { layer, owed, store } = bench()
+      const { layer, unanswered, store } = bench()
       setFlagsFromString("--expose-gc")
       const collect: () => void = runInNewContext("gc")
       const used = Effect.sync(() => {
@@ -171,7 +171,7 @@ describe("a recording", () => {
             for (let part = 0; part < 6; part++) {
               yield* time.advance("10 seconds")
               yield* until(
-                Effect.sync(() => owed.blocks),
+                Effect.sync(() => unanswered.blocks),
                 (blocks) => blocks < 3
               ).pipe(Effect.withClock(Clock.make()))
             }
@@ -194,7 +194,7 @@ describe("a recording", () => {
 
   it.live("ends where the store fails, and the call continues", () =>
     Effect.forEach(["fails", "hangs"] as const, (fault) => {
-      const { layer, owed, store } = bench()
+      const { layer, unanswered, store } = bench()
       return Effect.scoped(
         Effect.gen(function* () {
           const time = yield* VirtualTime
@@ -203,7 +203,7 @@ describe("a recording", () => {
           const media = yield* mediaOf(recording)
           yield* Effect.fork(Effect.forever(speak(media, mulawOf(tone(1000, 1)))))
           const encoded = until(
-            Effect.sync(() => owed.blocks < 3 || !recorder.isWriting(keyOf("call_c"))),
+            Effect.sync(() => unanswered.blocks < 3 || !recorder.isWriting(keyOf("call_c"))),
             (done) => done
           ).pipe(Effect.withClock(Clock.make()))
           yield* Effect.repeatN(Effect.zipRight(time.advance("10 seconds"), encoded), 1)

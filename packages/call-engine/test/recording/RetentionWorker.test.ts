@@ -19,7 +19,7 @@ const Test = Layer.mergeAll(CallsRepo.layer, RecordingsRepo.layer, ServerRequest
   Layer.provideMerge(Base)
 )
 
-/** An organization with this much, and a recording of so many days ago. */
+/** An organization with this balance and a recording of `days` ago. */
 const recorded = (store: MemoryStore, tier: Tier, eur: string, days: number) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
@@ -72,7 +72,7 @@ const kept = (id: number) =>
     return row?.has_recording
   })
 
-/** The account has been without credits for so many days. */
+/** Leaves the organization without credits since `days` ago. */
 const emptied = (org: number, days: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

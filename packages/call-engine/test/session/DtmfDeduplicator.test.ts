@@ -2,12 +2,12 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { DtmfDeduplicator, sameMs } from "../../src/session/DtmfDeduplicator.ts"
 
-type Report = readonly [key: string, source: "rfc4733" | "in-band" | "signaling", at: number]
+type Report = readonly [digit: string, source: "rfc4733" | "in-band" | "signaling", at: number]
 
-/** The keys that count, of what was reported. */
+/** The digits that count as new. */
 const heard = (reports: ReadonlyArray<Report>): string => {
-  const presses = new DtmfDeduplicator()
-  return reports.filter((report) => presses.isNew(...report)).reduce((keys, [key]) => keys + key, "")
+  const digits = new DtmfDeduplicator()
+  return reports.filter((report) => digits.isNew(...report)).reduce((keys, [key]) => keys + key, "")
 }
 
 describe("DtmfDeduplicator", () => {
@@ -69,7 +69,7 @@ describe("DtmfDeduplicator", () => {
       fc.record({
         key: fc.constantFrom(..."0123456789*#"),
         pause: fc.integer({ min: 40, max: 2000 }),
-        // The detector's delay may grow and shrink, but it tells presses in their order.
+        // The detector's delay may grow and shrink, but it tells digits in order.
         delay: fc.integer({ min: 0, max: 39 })
       }),
       { maxLength: 30 }

@@ -2,10 +2,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { Script } from "@svc/conversation/testing/Script"
 import { SpeechToTextError } from "@svc/providers/SpeechToText"
 import { Deferred, Effect } from "effect"
-import { during, recognizer, together } from "../doubles/VirtualProviders.ts"
+import { during, scriptedSpeechToText, together } from "../doubles/VirtualProviders.ts"
 
-/** What the recognizer knows, but has not told, when the line goes. */
-
+/** A conversation in which speech-to-text has not finished the caller's words yet. */
 const hearing = (): Script => {
   const s = Script.greeted()
   s.recognizes = true
@@ -77,22 +76,25 @@ describe("the last words of a conversation", () => {
 })
 
 describe("the last words of a call", () => {
-  const speaks = (frame: number, tell: Parameters<NonNullable<Parameters<typeof recognizer>[0]["onFrame"]>>[1]) => {
-    if (frame === 10) tell({ _tag: "Partial", text: "I want" })
+  const speaks = (
+    frame: number,
+    emit: Parameters<NonNullable<Parameters<typeof scriptedSpeechToText>[0]["onFrame"]>>[1]
+  ) => {
+    if (frame === 10) emit({ _tag: "Partial", text: "I want" })
   }
 
   it.live("are taken from slow speech-to-text after the leg has ended", () =>
     Effect.gen(function* () {
-      const ear = recognizer({
+      const stt = scriptedSpeechToText({
         onFrame: speaks,
-        finish: (tell) =>
+        finish: (emit) =>
           Effect.delay(
-            Effect.sync(() => tell({ _tag: "Final", text: "I want out", confidence: 1 })),
+            Effect.sync(() => emit({ _tag: "Final", text: "I want out", confidence: 1 })),
             "900 millis"
           )
       })
       const { result, state } = yield* during(
-        () => ({ speechToText: [ear] }),
+        () => ({ speechToText: [stt] }),
         ({ hangups, say, session, turns, wait }) =>
           Effect.gen(function* () {
             yield* wait("3 seconds")
@@ -115,13 +117,13 @@ describe("the last words of a call", () => {
       for (const [finish, within] of [
         [() => Effect.never, "1600 millis"],
         [
-          (tell: (event: { readonly _tag: "Failed"; readonly error: SpeechToTextError }) => void) =>
-            Effect.sync(() => tell({ _tag: "Failed", error: broken })),
+          (emit: (event: { readonly _tag: "Failed"; readonly error: SpeechToTextError }) => void) =>
+            Effect.sync(() => emit({ _tag: "Failed", error: broken })),
           "20 millis"
         ]
       ] as const) {
         const { result } = yield* during(
-          () => ({ speechToText: [recognizer({ onFrame: speaks, finish })] }),
+          () => ({ speechToText: [scriptedSpeechToText({ onFrame: speaks, finish })] }),
           ({ hangup, say, session, turns, wait }) =>
             Effect.gen(function* () {
               yield* wait("3 seconds")
@@ -140,10 +142,10 @@ describe("the last words of a call", () => {
 
   it.live("do not delay fifty calls that are hung up at once while all speech-to-text hangs", () =>
     Effect.gen(function* () {
-      const ear = recognizer({ onFrame: speaks, finish: () => Effect.never })
+      const stt = scriptedSpeechToText({ onFrame: speaks, finish: () => Effect.never })
       const { result } = yield* together(
         50,
-        () => ({ speechToText: [ear] }),
+        () => ({ speechToText: [stt] }),
         (calls, wait) =>
           Effect.gen(function* () {
             yield* wait("2 seconds")
@@ -164,13 +166,13 @@ describe("the last words of a call", () => {
     Effect.gen(function* () {
       const opened = yield* Deferred.make<void>()
       let heard = 0
-      const ear = recognizer({
+      const stt = scriptedSpeechToText({
         opens: Deferred.await(opened),
         onFrame: () => void heard++,
-        finish: (tell) => Effect.sync(() => tell({ _tag: "Final", text: "Hello", confidence: 1 }))
+        finish: (emit) => Effect.sync(() => emit({ _tag: "Final", text: "Hello", confidence: 1 }))
       })
       const { state } = yield* during(
-        () => ({ speechToText: [ear] }),
+        () => ({ speechToText: [stt] }),
         ({ hangup, say, wait }) =>
           Effect.gen(function* () {
             yield* wait("3 seconds")

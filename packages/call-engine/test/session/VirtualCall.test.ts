@@ -31,7 +31,7 @@ const phoned = (
   talk: (say: (text: string) => Effect.Effect<void>) => Effect.Effect<void>,
   length: Duration.DurationInput
 ) => {
-  const log: Log = { rows: [], events: [], told: [] }
+  const log: Log = { rows: [], events: [], transcript: [] }
   return Effect.scoped(
     Effect.gen(function* () {
       const time = yield* VirtualTime

@@ -5,7 +5,7 @@ import { SpeechToTextError } from "@svc/providers/SpeechToText"
 import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { type Context, Effect } from "effect"
 import { configuration } from "../doubles/Engine.ts"
-import { during, recognizer } from "../doubles/VirtualProviders.ts"
+import { during, scriptedSpeechToText } from "../doubles/VirtualProviders.ts"
 
 /** Providers that hang, fail and lie in whole calls, with another to fall back on. */
 
@@ -183,7 +183,7 @@ describe("speech-to-text", () => {
 
   it.live("that cannot be opened is replaced without the caller noticing", () =>
     Effect.gen(function* () {
-      const refuses = { ...recognizer({}), open: () => broken }
+      const refuses = { ...scriptedSpeechToText({}), open: () => broken }
       const { result } = yield* during(
         (loaded) => ({ speechToText: [refuses, ...loaded.speechToText] }),
         ({ say, turns, wait }) =>
@@ -201,9 +201,9 @@ describe("speech-to-text", () => {
 
   it.live("that fails while the caller speaks is replaced, and the caller is asked to repeat", () =>
     Effect.gen(function* () {
-      const breaks = recognizer({
-        onFrame: (frame, tell) => {
-          if (frame === 20) tell({ _tag: "Failed", error: broken })
+      const breaks = scriptedSpeechToText({
+        onFrame: (frame, emit) => {
+          if (frame === 20) emit({ _tag: "Failed", error: broken })
         }
       })
       const { result } = yield* during(
@@ -227,7 +227,7 @@ describe("speech-to-text", () => {
   it.live("that returns nothing is replaced after eight seconds of unrecognized speech", () =>
     Effect.gen(function* () {
       const { result } = yield* during(
-        (loaded) => ({ speechToText: [recognizer({}), ...loaded.speechToText] }),
+        (loaded) => ({ speechToText: [scriptedSpeechToText({}), ...loaded.speechToText] }),
         ({ say, turns, wait }) =>
           Effect.gen(function* () {
             yield* wait("2 seconds")

@@ -41,7 +41,7 @@ const during = (
   act: (call: Call) => Effect.Effect<void>
 ): Effect.Effect<Call & { readonly outcome: string }> =>
   Effect.gen(function* () {
-    const log: Log = { rows: [], events: [], told: [] }
+    const log: Log = { rows: [], events: [], transcript: [] }
     const started: Array<CallStartedRequest> = []
     const tools: Array<ToolCallRequest> = []
     const server = memory(log, {
@@ -117,7 +117,12 @@ describe("a call with pre_gather", () => {
         nothing,
         { gathered_digit: "2", gathered_input: "2", gather_status: "valid", call_id: facts.call_id }
       ])
-      expect(call.log.told).toEqual(["assistant: Press one or two.", "assistant: Hello.", "user: Hi", "assistant: Ok."])
+      expect(call.log.transcript).toEqual([
+        "assistant: Press one or two.",
+        "assistant: Hello.",
+        "user: Hi",
+        "assistant: Ok."
+      ])
       expect(dataOf(call, "call.gather.completed")).toMatchObject([{ status: "completed", input: "2" }])
       expect(dataOf(call, "call.dtmf.received")).toMatchObject([{ digit: "2", action: "gather" }])
       expect(call.log.events.filter((e) => e.event === "call.started").length).toBe(1)
@@ -136,7 +141,7 @@ describe("a call with pre_gather", () => {
         gathered_input: null,
         gather_status: "timeout"
       })
-      expect(call.log.told).toEqual([
+      expect(call.log.transcript).toEqual([
         "assistant: Press one or two.",
         "assistant: Press one or two.",
         "assistant: Hello."
@@ -166,7 +171,7 @@ describe("a call with pre_gather", () => {
         ({ wait }) => wait("2 seconds")
       )
       expect(call.started.length).toBe(1)
-      expect(call.log.told).toEqual(["assistant: Hello."])
+      expect(call.log.transcript).toEqual(["assistant: Hello."])
     })
   )
 })
@@ -194,7 +199,7 @@ describe("digits in a call", () => {
         { name: "check", arguments: { gathered_input: "1234", gather_status: "valid" } }
       ])
       expect(dataOf(call, "call.dtmf.received").length).toBe(4)
-      expect(call.log.told.slice(1)).toEqual(["user: pin", "assistant: Your pin please.", "assistant: Thanks."])
+      expect(call.log.transcript.slice(1)).toEqual(["user: pin", "assistant: Your pin please.", "assistant: Thanks."])
     })
   )
 
@@ -214,7 +219,7 @@ describe("digits in a call", () => {
           })
       )
       expect(call.tools).toMatchObject([{ arguments: { gathered_input: "12" } }])
-      const prompt = call.log.told[2] ?? ""
+      const prompt = call.log.transcript[2] ?? ""
       expect("assistant: Your pin please.".startsWith(prompt)).toBe(true)
       expect(prompt.length).toBeLessThan("assistant: Your pin please.".length)
     })

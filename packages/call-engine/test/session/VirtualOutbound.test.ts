@@ -35,7 +35,7 @@ const during = (
   dialled: "answers" | "hangs" | "busy" = "answers"
 ): Effect.Effect<{ readonly outcome: string; readonly log: Log; readonly interrupted: boolean }> =>
   Effect.gen(function* () {
-    const log: Log = { rows: [], events: [], told: [] }
+    const log: Log = { rows: [], events: [], transcript: [] }
     let interrupted = false
     const server = memory(log, {
       callStarted: () => Effect.as(Effect.sleep("300 millis"), answer),
@@ -103,7 +103,7 @@ describe("an outbound call", () => {
           yield* hangup
         })
       )
-      expect(log.told).toEqual([
+      expect(log.transcript).toEqual([
         "user: Hello?",
         "assistant: Hello, this is the shop.",
         "user: Who?",
@@ -115,17 +115,17 @@ describe("an outbound call", () => {
 
   it.live("to a voicemail leaves the message after the beep, not over the announcement", () =>
     Effect.gen(function* () {
-      const { log, outcome } = yield* during(({ begin, log: { told }, wait }) =>
+      const { log, outcome } = yield* during(({ begin, log: { transcript }, wait }) =>
         Effect.gen(function* () {
           yield* wait("1200 millis")
           yield* begin({ say: "You have reached the voicemail of Ann. Please leave a message after the beep." })
           yield* wait("5500 millis")
-          expect(told.join()).not.toContain("Please call")
+          expect(transcript.join()).not.toContain("Please call")
           yield* begin("beep")
           yield* wait("10 seconds")
         })
       )
-      expect(log.told.at(-1)).toBe("assistant: Please call the shop back.")
+      expect(log.transcript.at(-1)).toBe("assistant: Please call the shop back.")
       expect(log.rows.some(({ input }) => input._tag === "BeepHeard")).toBe(true)
       expect(log.events.some(({ event }) => event === "tool.invoked")).toBe(false)
       expect(outcome).toBe("completed voicemail agent-hangup")
@@ -137,7 +137,7 @@ describe("an outbound call", () => {
       const { interrupted, log, outcome } = yield* during(({ wait }) => wait("20 seconds"), "hangs")
       expect(outcome).toBe("no-answer no-answer null")
       expect(interrupted).toBe(true)
-      expect(log.told).toEqual([])
+      expect(log.transcript).toEqual([])
     })
   )
 

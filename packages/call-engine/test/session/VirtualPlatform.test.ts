@@ -38,7 +38,7 @@ interface Options {
 /** Makes a call, lets the test act in it, and waits for its end. Its journal must play again without a difference. */
 const during = (answer: unknown, act: (call: Call) => Effect.Effect<void>, options: Options = {}) =>
   Effect.gen(function* () {
-    const log: Log = { rows: [], events: [], told: [] }
+    const log: Log = { rows: [], events: [], transcript: [] }
     const texts: Array<CommandOf<"SendSms">> = []
     const tools: Array<string> = []
     const server = memory(log, {

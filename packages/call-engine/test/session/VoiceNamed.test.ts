@@ -5,7 +5,7 @@ import { Ticker } from "../../src/media/Ticker.ts"
 import { phoneServices } from "../../src/session/PhoneServices.ts"
 import { memory } from "../doubles/VirtualPhone.ts"
 
-const nobody = { callStarted: () => Effect.never, toolCall: () => Effect.never }
+const silentServer = { callStarted: () => Effect.never, toolCall: () => Effect.never }
 
 it.scopedLive(
   "nameVoice resolves female and male to a voice that speaks the language, the call's own voice first",
@@ -21,7 +21,7 @@ it.scopedLive(
       expect(nameVoice("male", "fr-FR", "Sarah")).toBe("Sarah")
       expect(nameVoice("male", "fr-FR", "Camille")).toBe("Camille")
     }).pipe(
-      Effect.provide(Layer.mergeAll(memory({ rows: [], events: [], told: [] }, nobody), Ticker.layer)),
+      Effect.provide(Layer.mergeAll(memory({ rows: [], events: [], transcript: [] }, silentServer), Ticker.layer)),
       Effect.provide(PluginLoader.layer()),
       Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]])))
     )
