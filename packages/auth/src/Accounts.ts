@@ -18,7 +18,7 @@ export class Accounts extends Context.Tag("@svc/auth/Accounts")<
       orgId: number,
       options: { readonly name: string; readonly description: string | null }
     ) => Effect.Effect<Project>
-    /** A project of the organization by public or numeric id. A foreign or deleted one is not found. */
+    /** A project of this organization, not deleted, by public or numeric id. */
     readonly project: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
   }
 >() {

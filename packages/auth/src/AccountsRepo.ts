@@ -12,7 +12,7 @@ const parseOrgId = parseId(OrgId)
 export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
   AccountsRepo,
   {
-    /** Inside a transaction: waits for others that do the same, then tells whether there is no organization yet. */
+    /** Inside a transaction: waits for other transactions that check the same, then returns whether there is no organization. */
     readonly claimEmpty: Effect.Effect<boolean>
     readonly insertOrganization: (
       row: Pick<Organization, "name" | "tier" | "balance_eur">
@@ -20,7 +20,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     readonly insertProject: (row: Pick<Project, "org_id" | "name" | "description">) => Effect.Effect<Project>
     /** A project that is not deleted, by public or numeric id. */
     readonly findProject: (orgId: number, id: string) => Effect.Effect<Option.Option<Project>>
-    /** All of them, oldest first. */
+    /** Oldest first. */
     readonly organizations: Effect.Effect<ReadonlyArray<Organization>>
     /** By public or numeric id. */
     readonly findOrganization: (id: string) => Effect.Effect<Option.Option<Organization>>
@@ -30,12 +30,12 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
       orgId: number,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<Project>>
-    /** Changes what is given, of a project that is not deleted. */
+    /** Changes the given fields of a project that is not deleted. */
     readonly updateProject: (
       id: number,
       change: { readonly name?: string | undefined; readonly description?: string | null | undefined }
     ) => Effect.Effect<Option.Option<Project>>
-    /** None when somebody else has deleted it; one who is about to is waited for. */
+    /** None when it is already deleted. Waits for a concurrent deletion. */
     readonly deleteProject: (id: number) => Effect.Effect<Option.Option<Project>>
     /** Which of these projects are deleted. */
     readonly deletedProjects: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>>
@@ -118,7 +118,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
           update projects set deleted_at = now(), updated_at = now()
           where id = ${id} and deleted_at is null returning ${project}`
       })
-      /** An id from outside as the statements take it: the numeric one, or the public one beside 0. */
+      /** An id from a request as the statements take it: a numeric id, or a public id beside 0. */
       const named = <A extends string>(parsed: { readonly numeric: number } | { readonly public: A }) => ({
         id: "numeric" in parsed ? parsed.numeric : 0,
         public_id: "public" in parsed ? parsed.public : ""
@@ -126,7 +126,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
 
       return {
         // Two statements: the second one's snapshot must be taken after the lock is held. The lock ends with the
-        // transaction; its number only has to differ from other locks of ours.
+        // transaction; its number only has to differ from our other locks.
         claimEmpty: sql`select pg_advisory_xact_lock(7283001)`.pipe(
           Effect.zipRight(sql`select 1 from organizations limit 1`),
           Effect.map((rows) => rows.length === 0),

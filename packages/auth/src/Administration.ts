@@ -11,14 +11,14 @@ import type { IssuedKey } from "./Keys.ts"
 import { KeysRepo } from "./KeysRepo.ts"
 import { Organizations } from "./Organizations.ts"
 
-/** Names a holder of keys by public or numeric ids. `project` goes with kind `project`, and only with it. */
+/** A holder of keys by public or numeric ids. `project` is required for kind `project`, and invalid for others. */
 export interface HolderName {
   readonly kind: "org" | "project" | "workspace"
   readonly org: string
   readonly project?: string | undefined
 }
 
-/** A key to be made. `scope` is of project keys (default `full`), `scopes` of workspace keys. */
+/** A key to create. Project keys have a `scope` (default `full`), workspace keys `scopes`. */
 export interface KeyRequest extends HolderName {
   /** Default `Default`. */
   readonly name?: string | undefined
@@ -27,29 +27,29 @@ export interface KeyRequest extends HolderName {
   readonly expires_at?: Date | undefined
 }
 
-/** What the operator does with organizations and keys from the command line (decisions §8). Ids are public or numeric. */
+/** The operator's commands for organizations and keys (docs/reference/administration.md). Ids are public or numeric. */
 export class Administration extends Context.Tag("@svc/auth/Administration")<
   Administration,
   {
-    /** All of them, oldest first. */
+    /** Oldest first. */
     readonly organizations: Effect.Effect<ReadonlyArray<OrganizationInfo>>
     readonly createOrganization: (options: {
       readonly name: string
       readonly tier: Tier
-      /** EUR that it starts with. */
+      /** Opening balance in EUR. */
       readonly credits: BigDecimal.BigDecimal
     }) => Effect.Effect<OrganizationInfo, ValidationError>
-    /** Servers that are running take it up within 2 s. */
+    /** Effective on running servers within 2 s. */
     readonly setTier: (org: string, tier: Tier) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
-    /** All keys of a holder, newest first; of an organization those that are not revoked. */
+    /** All keys of a holder, newest first; for an organization without the revoked ones. */
     readonly keys: (
       holder: HolderName
     ) => Effect.Effect<ReadonlyArray<KeyRecord>, OrganizationNotFound | ProjectNotFound | ValidationError>
-    /** The raw key is told this once. */
+    /** Returns the raw key, this once. */
     readonly createKey: (
       request: KeyRequest
     ) => Effect.Effect<IssuedKey, OrganizationNotFound | ProjectNotFound | ValidationError>
-    /** By the key's numeric id, of whichever kind; servers that are running refuse it within 2 s. Gives what it was. */
+    /** By the key's numeric id, of any kind. Running servers refuse it within 2 s. Returns the key before the change. */
     readonly revokeKey: (id: string) => Effect.Effect<KeyRecord, ApiKeyNotFound>
   }
 >() {

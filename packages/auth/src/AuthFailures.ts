@@ -3,11 +3,11 @@ import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Clock, Config, type ConfigError, Context, Effect, Layer } from "effect"
 import { AuthFailuresRepo, type CountedFailures } from "./AuthFailuresRepo.ts"
 
-/** Milliseconds that failures of an address are remembered, from its first one on. */
+/** Length of an address's window in ms, from its first failure. */
 const windowMillis = 15 * 60_000
-/** Addresses that are held in memory at most; beyond it those go that failed longest ago. */
+/** Most addresses in memory; above it the one that failed longest ago is dropped. */
 const capacity = 10_000
-/** Addresses that are written in one statement at most. */
+/** Most addresses written in one statement. */
 const batchSize = 1_000
 
 const shareEvery = "1 second"
@@ -27,23 +27,23 @@ interface Suspect {
 }
 
 /**
- * Failed authentications by client address (spec 5.7): once an address has failed `SVC_LIMIT_AUTH_FAILURES` times
- * (default 100) within 15 minutes, it is refused whatever it sends. The window is fixed and begins with the address's first
- * failure; each node has its own, and what counts is the sum of those that run.
+ * Failed authentications by client address: once an address has failed `SVC_LIMIT_AUTH_FAILURES` times (default 100)
+ * within 15 minutes, all its requests are refused. The window is fixed and begins with the address's first failure; each
+ * node has its own, and the sum over the running windows counts.
  *
- * Nodes share through the database, which only failures write to: each node writes its whole count of each address at most
- * once a second, all addresses in one statement, and reads what the others wrote while there are others. No failure is
- * lost or counted twice in that sum, which is a second old at most. What was written also holds after a restart. While the
- * database is away each node goes on with what it knows.
+ * Nodes share counts through the database: each writes its whole count of each address at most once a second, all
+ * addresses in one statement, and reads those of other nodes while there are any. No failure is lost or counted twice in
+ * the sum, which is at most a second old. Written counts survive a restart. While the database is unreachable each node
+ * continues with what it knows.
  */
 export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
   AuthFailures,
   {
-    /** Whole seconds that this address must wait, or undefined when it may try. `now` in ms. */
+    /** Whole seconds that this address must wait, or undefined when it is not blocked. `now` in ms. */
     readonly blockedFor: (address: string, now: number) => number | undefined
     /** Counts a failure. */
     readonly record: (address: string, now: number) => void
-    /** How many addresses are held in memory. */
+    /** Number of addresses in memory. */
     readonly size: () => number
   }
 >() {
@@ -65,7 +65,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
         const repo = yield* AuthFailuresRepo
         const lease = yield* NodeLease
         const node = crypto.randomUUID()
-        /** Those that failed last stand last. */
+        /** In the order of their last failures, the latest last. */
         const suspects = new Map<string, Suspect>()
         const unwritten = new Map<string, Tally>()
         let readUpTo = "-infinity"
@@ -94,10 +94,10 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           const running = [suspect.own, ...suspect.others.values()].filter(({ until }) => until > now)
           let sum = running.reduce((total, { failures }) => total + failures, 0)
           if (sum < limit) return undefined
-          // One that goes on trying is not forgotten for others that failed since.
+          // An address that keeps trying is not evicted in favour of later ones.
           suspects.delete(address)
           suspects.set(address, suspect)
-          // It may try again when enough of the windows have ended.
+          // Blocked until enough of the windows have ended.
           let until = now
           for (const tally of running.sort((a, b) => a.until - b.until)) {
             if (sum < limit) break
@@ -117,7 +117,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           unwritten.set(address, own)
         }
 
-        /** What fails while this is written stays unwritten, and so does everything when it cannot be written. */
+        /** Failures counted during the write stay unwritten, and all do when the write fails. */
         const write = Effect.suspend(() => {
           if (unwritten.size === 0) return Effect.void
           const batch: Array<CountedFailures> = []
@@ -143,7 +143,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           readUpTo = rows[0]?.changed_at ?? readUpTo
         })
 
-        /** Drops what has ended: in memory, and once a minute in the database. */
+        /** Once a minute: drops ended windows in memory and in the database. */
         const clean = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           if (now - cleanedAt < 60_000) return
@@ -161,7 +161,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           if ((yield* lease.others) > 0) yield* read
           yield* clean
         })
-        // What was counted before a restart, by this node or by others.
+        // Counts from before a restart, and those of other nodes.
         yield* Effect.orDie(read)
         yield* startPeriodicTask({
           every: shareEvery,

@@ -1,10 +1,10 @@
 import { SqlClient, type SqlError } from "@effect/sql"
 import { Context, Effect, Layer, Schema } from "effect"
 
-/** What one node counted of one address. */
+/** One node's count for one address. */
 export interface CountedFailures {
   readonly address: string
-  /** All of the window, not those since the last write. */
+  /** Of the whole window, not since the last write. */
   readonly failures: number
   /** End of the window, in ms. */
   readonly until: number
@@ -17,21 +17,21 @@ const Row = Schema.Struct({
   until: Schema.Number,
   changed_at: Schema.String
 })
-/** A row of another node. `changed_at` is exact text of the database's time. */
+/** A row of another node. `changed_at` is the database's time as text, exact. */
 export type ForeignFailures = typeof Row.Type
 
 /**
- * Table `auth_failures`: failed authentications by address and node. A node whose database is away goes on with its own
- * count, so unlike elsewhere the errors of SQL are handed to the caller.
+ * Table `auth_failures`: failed authentications by address and node. A node continues with its own count while the
+ * database is unreachable, so unlike in other repositories SQL errors are returned to the caller.
  */
 export class AuthFailuresRepo extends Context.Tag("@svc/auth/AuthFailuresRepo")<
   AuthFailuresRepo,
   {
-    /** Writes counts of a node in one statement. They are whole, so repeating it does no harm. */
+    /** Writes a node's counts in one statement. Idempotent, since they are totals. */
     readonly write: (node: string, counts: ReadonlyArray<CountedFailures>) => Effect.Effect<void, SqlError.SqlError>
     /**
-     * Rows of other nodes whose window runs at `now` (ms) and that changed after `since`, or little before: writes that
-     * began earlier may show later. Newest first, at most `limit`. `-infinity` as `since`: all.
+     * Rows of other nodes whose window runs at `now` (ms) and that changed after `since`, or shortly before: writes that
+     * began earlier may become visible later. Newest first, at most `limit`. `-infinity` as `since`: all.
      */
     readonly ofOthers: (
       node: string,

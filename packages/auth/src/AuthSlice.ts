@@ -43,8 +43,7 @@ type Services =
   | Tiers
 
 /**
- * {@link accounts} with their administration and keys. Takes no node lease: the `svc` commands use it beside a running
- * server.
+ * {@link accounts} with administration and keys. Needs no node lease: the `svc` commands use it beside a running server.
  */
 export const services: Layer.Layer<
   Services | AccountsRepo | KeysRepo,

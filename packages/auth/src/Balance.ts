@@ -1,8 +1,8 @@
 import { type BigDecimal, Context, type Effect } from "effect"
 
 /**
- * What an organization has left in EUR, exact; 0 or below pauses it, but for enterprise (decisions §6.9). Who keeps the
- * money provides it.
+ * The credits of an organization in EUR, exact. At 0 or below it is paused, except on the tier enterprise. A port that
+ * billing provides.
  */
 export class Balance extends Context.Tag("@svc/auth/Balance")<
   Balance,

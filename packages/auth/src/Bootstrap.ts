@@ -44,7 +44,7 @@ const settings = Config.all({
   )
 })
 
-/** A key of the first start, and whether we made it up (then it must be printed, this once). */
+/** A key of the first start. A generated one must be printed, this once. */
 export interface BootstrapKey {
   readonly key: Redacted.Redacted<string>
   readonly generated: boolean
@@ -59,15 +59,15 @@ export type BootstrapResult =
       readonly keys: { readonly org: BootstrapKey; readonly project: BootstrapKey; readonly workspace: BootstrapKey }
     }
 
-/** The first organization, project and keys of an empty database (decisions §8). */
+/** The first organization, project and keys of an empty database (docs/reference/administration.md). */
 export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
   Bootstrap,
   {
-    /** Makes them where there is no organization yet. Safe when several servers start at once: one of them creates. */
+    /** Creates them unless there is an organization. When several servers start at once, one of them creates. */
     readonly run: Effect.Effect<BootstrapResult>
   }
 >() {
-  /** A wrong `SVC_BOOTSTRAP_…` variable fails the layer with an error that names it, whether it is needed or not. */
+  /** An invalid `SVC_BOOTSTRAP_…` variable fails the layer with an error that names it, even when it is not needed. */
   static readonly layer: Layer.Layer<
     Bootstrap,
     ConfigError.ConfigError,

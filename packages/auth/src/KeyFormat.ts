@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto"
 
-/** Kinds of keys and the prefix of each (spec 2.3, 5.10): the prefix, then 48 hexadecimal characters. */
+/** Prefix of each kind of key. 48 hexadecimal characters follow it. */
 export const prefixes = {
   org: "svc_org_",
   project: "svc_live_",
@@ -20,8 +20,8 @@ export const isKey = (kind: KeyKind, raw: string): boolean => forms[kind].test(r
 /** A new raw key from a cryptographic source. */
 export const generateKey = (kind: KeyKind): string => prefixes[kind] + randomBytes(24).toString("hex")
 
-/** SHA-256 of the raw key, hexadecimal: what is stored, and looked up by. */
+/** SHA-256 of the raw key, hexadecimal: the stored form, by which keys are found. */
 export const hashKey = (raw: string): string => createHash("sha256").update(raw).digest("hex")
 
-/** What is shown of a key after its creation. */
+/** The part of a key that is shown after its creation. */
 export const hintOf = (raw: string): string => `...${raw.slice(-8)}`

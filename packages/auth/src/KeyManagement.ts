@@ -9,7 +9,7 @@ import { KeysRepo } from "./KeysRepo.ts"
 /** Keys have numeric ids only. */
 export const parseKeyId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)
 
-/** The keys of organizations, projects and workspaces as those who own them manage them (spec 4.1, decisions §2.11, §2.12). */
+/** Lists, creates and revokes the keys of organizations, projects and workspaces. */
 export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
   KeyManagement,
   {
@@ -18,9 +18,9 @@ export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
       holder: KeyHolder,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<KeyRecord>>
-    /** With the raw key, which is in no later answer. An expiry that has passed is a validation error. */
+    /** Returns the raw key, which no later answer contains. An expiry in the past is a validation error. */
     readonly create: (owner: KeyOwner, name: string) => Effect.Effect<IssuedKey, ValidationError>
-    /** Revokes a key by its numeric id. One that the holder does not have, or that is revoked already, is not found. */
+    /** Revokes a key by its numeric id. A key of another holder, or a revoked one, is not found. */
     readonly revoke: (holder: KeyHolder, id: string) => Effect.Effect<void, ApiKeyNotFound>
     /** The same for a request made with a key of the same holder, `current`, which cannot revoke itself. */
     readonly revokeOther: (

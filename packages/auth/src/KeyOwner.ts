@@ -1,12 +1,12 @@
 import type { KeyScope, WorkspaceScope } from "@svc/api/accounts/ApiKey"
 
-/** Where keys belong: to an organization, one of its projects, or its workspace. Keys of one place are no other's. */
+/** What a key belongs to: an organization, one of its projects, or its workspace. Every key has one holder. */
 export type KeyHolder =
   | { readonly kind: "org"; readonly org_id: number }
   | { readonly kind: "project"; readonly org_id: number; readonly project_id: number }
   | { readonly kind: "workspace"; readonly org_id: number }
 
-/** What a key is for, with what it may do. */
+/** The holder of a key with the key's permissions. */
 export type KeyOwner =
   | Extract<KeyHolder, { readonly kind: "org" }>
   | (Extract<KeyHolder, { readonly kind: "project" }> & { readonly scope: KeyScope })

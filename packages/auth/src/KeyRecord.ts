@@ -1,7 +1,7 @@
 import { KeyScope, WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { Schema } from "effect"
 
-/** What is known of a key of any kind; never the key itself. `scope` is of project keys, `scopes` of workspace keys. */
+/** A stored key of any kind, without the raw key. Project keys have a `scope`, workspace keys `scopes`. */
 export const KeyRecord = Schema.Struct({
   id: Schema.Int,
   kind: Schema.Literal("org", "project", "workspace"),

@@ -5,13 +5,13 @@ import { KeysRepo } from "./KeysRepo.ts"
 const minute = 60_000
 
 /**
- * Keeps `last_used_at` of the keys without a write per request: each key is noted at most once a minute, and what was
- * noted is written once a second in one statement, and once more at the end.
+ * Updates `last_used_at` of keys without a write per request: each key is recorded at most once a minute, and recorded
+ * uses are written once a second in one statement, and once more when the server stops.
  */
 export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
   KeyUse,
   {
-    /** Notes that a key was used at `now` (ms). Costs a look-up in a map. */
+    /** Records that a key was used at `now` (ms). Costs a look-up in a map. */
     readonly record: (keyId: number, now: number) => void
   }
 >() {
@@ -19,7 +19,7 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
     KeyUse,
     Effect.gen(function* () {
       const repo = yield* KeysRepo
-      const noted = new Map<number, number>()
+      const recorded = new Map<number, number>()
       const unwritten = new Map<number, number>()
 
       // The batch stays unwritten when the write fails, so a database restart loses nothing.
@@ -32,7 +32,7 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
       })
       const prune = Effect.map(Effect.clock, (clock) => {
         const now = clock.unsafeCurrentTimeMillis()
-        for (const [id, at] of noted) if (now - at >= minute) noted.delete(id)
+        for (const [id, at] of recorded) if (now - at >= minute) recorded.delete(id)
       })
 
       yield* startPeriodicTask({
@@ -44,9 +44,9 @@ export class KeyUse extends Context.Tag("@svc/auth/KeyUse")<
 
       return {
         record: (keyId, now) => {
-          const last = noted.get(keyId)
+          const last = recorded.get(keyId)
           if (last !== undefined && now - last < minute) return
-          noted.set(keyId, now)
+          recorded.set(keyId, now)
           unwritten.set(keyId, now)
         }
       }

@@ -3,7 +3,7 @@ import { Redacted } from "effect"
 import type { KeyRecord } from "./KeyRecord.ts"
 import type { IssuedKey } from "./Keys.ts"
 
-/** Keys of each kind as they go over the wire (spec 2.3, 4.1). */
+/** Wire forms of each kind of key. */
 
 const moment = (date: Date | null): string | null => date?.toISOString() ?? null
 

@@ -10,12 +10,12 @@ import { type KeyRow, KeysRepo, type WorkspaceKeyRow } from "./KeysRepo.ts"
 import { KeyUse } from "./KeyUse.ts"
 import * as TtlCache from "./TtlCache.ts"
 
-/** A key as it was just issued. The raw key is not stored and cannot be had again. */
+/** A newly issued key. The raw key is not stored and cannot be read again. */
 export interface IssuedKey extends KeyRecord {
   readonly key: Redacted.Redacted<string>
 }
 
-/** How long a look-up is believed without asking the database, and how many are held. */
+/** How long (ms) a look-up is cached, and how many are. */
 const held = { ttl: 2000, capacity: 10_000 }
 
 const toPrincipal = (row: KeyRow): Principal => ({
@@ -29,7 +29,7 @@ const toPrincipal = (row: KeyRow): Principal => ({
       : { id: row.project_id, public_id: row.project_public_id }
 })
 
-/** A workspace key's holder with the moment (ms) from which the key fails. */
+/** The principal of a workspace key, and the time (ms) from which the key is refused. */
 interface HeldWorkspaceKey {
   readonly principal: WorkspacePrincipal
   readonly until: number
@@ -46,30 +46,30 @@ const toWorkspace = (row: WorkspaceKeyRow): HeldWorkspaceKey => ({
 })
 
 /**
- * API keys (spec 2.3, 5; decisions §2.2). Only the SHA-256 of a key is stored. A request costs one hash (half a
- * microsecond) and a look-up in memory; the database is asked when the last answer for that key is older than 2 s.
- * Unknown keys are not remembered, so a new key works at once.
+ * API keys (docs/reference/access.md). Only the SHA-256 of a key is stored. A request costs one hash (half a microsecond)
+ * and a look-up in memory; the database is queried when the cached answer for that key is older than 2 s. Unknown keys
+ * are not cached, so a new key works at once.
  */
 export class Keys extends Context.Tag("@svc/auth/Keys")<
   Keys,
   {
-    /** Who the holder of this raw voice API key is. Unknown, revoked, malformed, of a deleted project: all the same error. */
+    /** The principal of a raw voice API key. Unknown, revoked, malformed, or of a deleted project: the same error. */
     readonly authenticate: (raw: string) => Effect.Effect<Principal, InvalidApiKey>
     /**
-     * Who the holder of this raw workspace API key is. Unknown, revoked, expired, malformed, or of the voice API: all the
-     * same error.
+     * The principal of a raw workspace API key. Unknown, revoked, expired, malformed, or of the voice API: the same
+     * error.
      */
     readonly authenticateWorkspace: (raw: string) => Effect.Effect<WorkspacePrincipal, InvalidApiKey>
-    /** The project that an org key names in `X-Project-Id`, by public or numeric id; a foreign one is not found. */
+    /** The project that an org key names in `X-Project-Id`, by public or numeric id, within its organization. */
     readonly projectOf: (orgId: number, id: string) => Effect.Effect<PrincipalProject, ProjectNotFound>
-    /** Makes a key: with the raw value given, or a new random one. */
+    /** Creates a key from the given raw value, or a new random one. */
     readonly issue: (
       owner: KeyOwner,
       options: { readonly name: string; readonly key?: Redacted.Redacted<string> | undefined }
     ) => Effect.Effect<IssuedKey>
-    /** Revokes a key of this holder. On this node it fails from now on, on others within 2 s. False: no such active key. */
+    /** Revokes a key of this holder: at once on this node, within 2 s on others. False: no such active key. */
     readonly revoke: (holder: KeyHolder, keyId: number) => Effect.Effect<boolean>
-    /** Drops every look-up that is held in memory; to be called after a committed change to keys, projects or tiers. */
+    /** Drops all cached look-ups. Call it after a committed change to keys, projects or tiers. */
     readonly clearCache: Effect.Effect<void>
   }
 >() {
@@ -156,7 +156,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
           })
           return { ...record, key }
         }),
-        // Also when the answer of the database was lost: the key may be revoked.
+        // Also when the database's answer was lost: the key may be revoked.
         revoke: (holder, keyId) =>
           repo.revoke(holder, keyId).pipe(Effect.ensuring(clearCache), Effect.withSpan("Keys.revoke")),
         clearCache

@@ -6,7 +6,7 @@ import { Context, Effect, Layer, type Option, Schema } from "effect"
 import type { KeyHolder } from "./KeyOwner.ts"
 import { KeyRecord } from "./KeyRecord.ts"
 
-/** An active voice API key with whose it is. */
+/** An active voice API key with its organization and project. */
 export const KeyRow = Schema.Struct({
   id: Schema.Number,
   kind: Schema.Literal("org", "project"),
@@ -19,7 +19,7 @@ export const KeyRow = Schema.Struct({
 })
 export type KeyRow = typeof KeyRow.Type
 
-/** An active workspace key with whose it is. */
+/** An active workspace key with its organization. */
 export const WorkspaceKeyRow = Schema.Struct({
   id: Schema.Number,
   scopes: Schema.Array(WorkspaceScope),
@@ -30,7 +30,7 @@ export const WorkspaceKeyRow = Schema.Struct({
 })
 export type WorkspaceKeyRow = typeof WorkspaceKeyRow.Type
 
-/** A key to be stored. `scope` is of project keys, `scopes` of workspace keys. */
+/** A key to store. Project keys have a `scope`, workspace keys `scopes`. */
 export const NewKeyRow = Schema.Struct({
   kind: Schema.Literal("org", "project", "workspace"),
   org_id: Schema.Number,
@@ -54,16 +54,16 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
     /** The active workspace key with this hash. */
     readonly findWorkspace: (hash: string) => Effect.Effect<Option.Option<WorkspaceKeyRow>>
     readonly insert: (row: NewKeyRow) => Effect.Effect<KeyRecord>
-    /** Newest first. `revoked`: whether those that are revoked are among them. */
+    /** Newest first. `revoked`: whether to include revoked keys. */
     readonly page: (
       holder: KeyHolder,
       query: { readonly limit: number; readonly offset: number; readonly revoked: boolean }
     ) => Effect.Effect<ReadonlyArray<KeyRecord>>
-    /** By numeric id, of whatever organization; also when it is revoked. */
+    /** By numeric id, of any organization, also when revoked. */
     readonly find: (keyId: number) => Effect.Effect<Option.Option<KeyRecord>>
-    /** False when the holder has no such key, or it is revoked already. */
+    /** False when the holder has no such key or it is already revoked. */
     readonly revoke: (holder: KeyHolder, keyId: number) => Effect.Effect<boolean>
-    /** Writes `last_used_at` of many keys (key id → ms), each at most once a minute whichever node asks. */
+    /** Writes `last_used_at` of many keys (key id → ms), each at most once a minute over all nodes. */
     readonly recordUse: (uses: ReadonlyArray<readonly [number, number]>) => Effect.Effect<void>
   }
 >() {

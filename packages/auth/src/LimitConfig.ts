@@ -1,6 +1,6 @@
 import { Config, ConfigError, Either } from "effect"
 
-/** How the variables that set limits are read: unset or empty ones leave the default, others must be what they should. */
+/** Reads variables that set limits: an unset or empty one leaves the default, an invalid one is an error. */
 
 /** The value of a variable, or undefined where it is unset or empty. */
 const setting = <A>(name: string, message: string, read: (value: string) => A | undefined) =>

@@ -2,13 +2,13 @@ import { OrgId } from "@svc/api/Ids"
 import { Tier } from "@svc/api/Principal"
 import { Schema } from "effect"
 
-/** An account (spec 1). `id` is the database identity, `public_id` is `org_…`. */
+/** An account. `id` is the database identity, `public_id` is `org_…`. */
 export const Organization = Schema.Struct({
   id: Schema.Int,
   public_id: OrgId,
   name: Schema.String,
   tier: Tier,
-  /** EUR, exact: what it began with. What it has now is its `Balance`. */
+  /** EUR, exact: the opening balance. The current one is its `Balance`. */
   balance_eur: Schema.BigDecimal,
   created_at: Schema.DateFromSelf,
   updated_at: Schema.DateFromSelf

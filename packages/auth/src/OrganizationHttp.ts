@@ -19,7 +19,7 @@ export const OrganizationHttp: Layer.Layer<never, never, Organizations | KeyMana
       const workspaceKeys = Effect.map(CurrentPrincipal, ({ org }) => ({ kind: "workspace", org_id: org.id }) as const)
 
       return {
-        // The row of an organization stays; that it is missing is a fault of ours.
+        // Organizations are never deleted, so a missing row is a defect.
         get: () => Effect.flatMap(CurrentPrincipal, ({ org }) => Effect.orDie(organizations.info(org.id))),
         listKeys: ({ urlParams }) =>
           Effect.map(

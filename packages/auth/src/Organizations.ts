@@ -8,27 +8,27 @@ import { Keys } from "./Keys.ts"
 import type { Organization } from "./Organization.ts"
 import { TierLimits } from "./TierLimits.ts"
 
-/** Money on the wire: a number with at most 4 decimals (decisions §1.8). */
+/** Money on the wire: a number with at most 4 decimals. */
 const toMoney = (amount: BigDecimal.BigDecimal): number =>
   BigDecimal.unsafeToNumber(BigDecimal.round(amount, { scale: 4 }))
 
-/** The accounts themselves: what one is told about itself, and what the operator does with them. */
+/** Organizations: the answer to `GET /v1/org`, and the operator's commands. */
 export class Organizations extends Context.Tag("@svc/auth/Organizations")<
   Organizations,
   {
-    /** The answer to `GET /v1/org` (decisions §2.11). */
+    /** The answer to `GET /v1/org`. */
     readonly info: (orgId: number) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
-    /** All of them, oldest first. */
+    /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<OrganizationInfo>>
     /** By public or numeric id. */
     readonly find: (id: string) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
     readonly create: (options: {
       readonly name: string
       readonly tier: Tier
-      /** EUR that it begins with. */
+      /** Opening balance in EUR. */
       readonly credits: BigDecimal.BigDecimal
     }) => Effect.Effect<OrganizationInfo>
-    /** By public or numeric id. Holds at once on this node, within 2 s on others. */
+    /** By public or numeric id. Effective at once on this node, within 2 s on others. */
     readonly setTier: (id: string, tier: Tier) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
   }
 >() {

@@ -1,7 +1,7 @@
 import { ProjectId } from "@svc/api/Ids"
 import { Schema } from "effect"
 
-/** What separates environments or customers inside an organization (spec 2.2). `id` is spec's `internal_id`. */
+/** Separates environments or customers inside an organization. `id` is `internal_id` on the wire. */
 export const Project = Schema.Struct({
   id: Schema.Int,
   public_id: ProjectId,

@@ -46,7 +46,7 @@ export const ProjectHttp: Layer.Layer<never, never, Projects | KeyManagement | H
         revokeKey: ({ path }) =>
           Effect.gen(function* () {
             const { key_id, kind } = yield* CurrentPrincipal
-            // An org key is none of the project's keys.
+            // An org key is not one of the project's keys.
             const of = yield* holder
             yield* kind === "project"
               ? management.revokeOther(of, path.keyId, key_id)

@@ -1,7 +1,7 @@
 import type { OrgProject, Project as WireProject } from "@svc/api/accounts/Project"
 import type { Project } from "./Project.ts"
 
-/** A project as its own keys see it (spec 2.2). */
+/** A project in answers to its own keys. */
 export const toProject = (project: Project): WireProject => ({
   id: project.public_id,
   name: project.name,
@@ -10,5 +10,5 @@ export const toProject = (project: Project): WireProject => ({
   updated_at: project.updated_at.toISOString()
 })
 
-/** A project as its organization sees it. */
+/** A project in answers to keys of its organization. */
 export const toOrgProject = (project: Project): OrgProject => ({ ...toProject(project), internal_id: project.id })

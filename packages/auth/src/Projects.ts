@@ -8,7 +8,7 @@ import type { Project } from "./Project.ts"
 
 type Hook = (project: Project) => Effect.Effect<void>
 
-/** What slices registered, by the name under which they did, in that order. */
+/** Registered hooks by name, in the order of registration. */
 const registry = () => {
   const hooks = new Map<string, Hook>()
   return {
@@ -30,20 +30,20 @@ const registry = () => {
   }
 }
 
-/** How long the work after a deletion may hold back its answer; what takes longer goes on by other means. */
+/** How long hooks after a deletion may delay its answer; see {@link Projects} for the rest of their work. */
 const patience = "5 seconds"
 
 /**
- * The projects of an organization (spec 2.2, 4.1). A deleted one is found nowhere any more, and its keys fail.
+ * The projects of an organization. A deleted one is not found by any request, and its keys fail.
  *
- * What a deletion does to what the project has:
+ * Effects of a deletion:
  *
- * | of the project | what happens | when |
+ * | resource | effect | when |
  * |---|---|---|
  * | keys | fail with 401 | at once on this node, within 2 s on others |
  * | agents | deleted (soft), their webhooks removed | in the deletion's transaction |
  * | phone numbers | released: another project can register them | in the deletion's transaction |
- * | live calls | end with `ended_reason` `api` | after the commit; on whichever node they are within 2 s |
+ * | live calls | end with `ended_reason` `api` | after the commit; within 2 s on any node |
  * | call records, usage | stay with the organization | |
  */
 export class Projects extends Context.Tag("@svc/auth/Projects")<
@@ -58,27 +58,27 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
       orgId: number,
       options: { readonly name: string; readonly description: string | null }
     ) => Effect.Effect<Project>
-    /** By public or numeric id; one of another organization is not found. */
+    /** By public or numeric id, within the organization. */
     readonly get: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
-    /** Changes what is given; nothing given is refused. */
+    /** Changes the given fields; at least one is required. */
     readonly update: (
       projectId: number,
       change: { readonly name?: string | undefined; readonly description?: string | null | undefined }
     ) => Effect.Effect<Project, ProjectNotFound | BadRequest>
-    /** Deletes the project with what it has, all or nothing. Of several who try, one succeeds. */
+    /** Deletes the project with its resources, atomically. Of concurrent deletions one succeeds. */
     readonly remove: (orgId: number, id: string) => Effect.Effect<void, ProjectNotFound>
     /**
-     * Runs inside the transaction of every deletion, until the scope closes. Whatever it fails with undoes the whole
-     * deletion. It may write to the database and must not call anybody else.
+     * Registers a hook that runs inside the transaction of every deletion, until the scope closes. Its failure rolls the
+     * deletion back. It may write to the database and must not make remote calls.
      */
     readonly onDelete: (name: string, hook: Hook) => Effect.Effect<void, never, Scope.Scope>
     /**
-     * Runs after a deletion on this node has been committed, until the scope closes, for at most 5 s. Its failure is
-     * logged and changes nothing, and a process that dies does not run it: what must happen has to be found again
-     * through {@link deletedAmong}.
+     * Registers a hook that runs after a deletion on this node has been committed, until the scope closes, for at most
+     * 5 s. Its failure is logged and changes nothing, and a process that dies does not run it: work that must happen has
+     * to be found again through {@link deletedAmong}.
      */
     readonly afterDelete: (name: string, hook: Hook) => Effect.Effect<void, never, Scope.Scope>
-    /** Which of these projects are deleted, on whichever node that was. */
+    /** Which of these projects are deleted, by any node. */
     readonly deletedAmong: (ids: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<number>>
   }
 >() {
@@ -102,7 +102,7 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
             Effect.tap((project) => inside.all(project, (_, hook) => hook)),
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die),
-            // Also when the answer to the commit was lost: it may have happened.
+            // Also when the answer to the commit was lost: it may have succeeded.
             Effect.ensuring(keys.clearCache)
           )
 
@@ -110,7 +110,7 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
           hook.pipe(
             Effect.timeoutFail({ duration: patience, onTimeout: () => new Cause.TimeoutException() }),
             Effect.catchAllCause((cause) =>
-              Effect.logWarning(`What ${name} does after a project's deletion was not done`, cause)
+              Effect.logWarning(`The hook ${name} failed after the deletion of a project`, cause)
             )
           )
 

@@ -5,17 +5,17 @@ import { type BucketCount, RateLimitsRepo } from "./RateLimitsRepo.ts"
 
 const minuteMillis = 60_000
 
-/** How nodes tell each other. A round that takes longer than this is given up; the next one tells the same again. */
+/** How often nodes share counts. A round that exceeds the timeout is abandoned; the next one sends the same again. */
 const shareEvery = "1 second"
 const shareTimeout = "2 seconds"
 
-/** What a bucket has left in the minute that runs. */
+/** The state of a bucket in the current minute. */
 export interface Allowance {
   /** False: the limit is reached, and the request was not counted. */
   readonly admitted: boolean
   /** Null: no limit. */
   readonly limit: number | null
-  /** Requests that are left after this one. Null: no limit. */
+  /** Requests left after this one. Null: no limit. */
   readonly remaining: number | null
   /** Unix second at which the window ends. */
   readonly resetAt: number
@@ -24,32 +24,32 @@ export interface Allowance {
 }
 
 interface Counter {
-  /** Requests that this node let through. */
+  /** Requests admitted by this node. */
   own: number
-  /** How much of that the others were told. */
-  told: number
-  /** What the others told us. */
+  /** How many of those are written to the database. */
+  written: number
+  /** Requests admitted by other nodes, as last read. */
   others: number
 }
 
 /**
- * Requests per minute, in fixed windows aligned to the minute of the nodes' clocks (decisions §2.4). A bucket is whatever
- * has a limit of its own: `voice:<org>`. Counting is a look-up in memory, and needs no database while this
- * node is alone. With others, each tells its counts and reads theirs once a second in one statement, so together they
- * let through at most what comes within that second beyond the limit. While the database is away each node
- * counts on by itself with what it last heard: limits fail open, never closed.
+ * Requests per minute, in fixed windows aligned to the minute of the nodes' clocks. A bucket is a key with its own limit,
+ * such as `voice:<org>`. Counting is a look-up in memory, and needs no database while this node is alone. With other
+ * nodes, each writes its counts and reads theirs once a second in one statement, so together they exceed the limit by at
+ * most the requests of that second. While the database is unreachable each node continues with the counts it last read:
+ * limits fail open, never closed.
  *
- * Only requests that are let through count, so one that is refused takes nothing from the limit. Counters of a minute
- * that has passed are dropped: memory is bounded by the buckets that are used within a minute.
+ * Only admitted requests count: a refused one takes nothing from the limit. Counters of past minutes are dropped, so
+ * memory is bounded by the buckets used within a minute.
  */
 export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
   RateLimits,
   {
     /** Counts a request of `bucket` at `now` (ms) unless `limit` is reached. A null limit counts nothing. */
     readonly consume: (bucket: string, limit: number | null, now: number) => Allowance
-    /** The same without counting: for answers that tell the limits. `admitted` says whether `take` would let one through. */
+    /** The same without counting, for answers with limit headers. `admitted`: whether `consume` would admit a request. */
     readonly peek: (bucket: string, limit: number | null, now: number) => Allowance
-    /** How many counters are held. */
+    /** Number of counters in memory. */
     readonly size: () => number
   }
 >() {
@@ -63,7 +63,7 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
       let counters = new Map<string, Counter>()
       let removedBefore = 0
 
-      /** The counters of the minute that `now` is in; also when a clock was set back. */
+      /** The counters of the minute of `now`, also after a clock was set back. */
       const countersAt = (now: number): Map<string, Counter> => {
         const current = Math.floor(now / minuteMillis)
         if (current !== minute) {
@@ -84,14 +84,14 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
         }
       }
 
-      /** Tells and reads; what was counted meanwhile is told in the next round. */
+      /** Writes and reads counts. Requests counted meanwhile are written in the next round. */
       const exchange = (at: number, held: Map<string, Counter>) => {
         const counts: Array<BucketCount> = []
-        for (const [bucket, { own, told }] of held) if (own > told) counts.push([bucket, own])
+        for (const [bucket, { own, written }] of held) if (own > written) counts.push([bucket, own])
         return Effect.map(repo.exchange({ node, minute: at, counts, buckets: [...held.keys()] }), (others) => {
           for (const [bucket, own] of counts) {
             const counter = held.get(bucket)
-            if (counter !== undefined) counter.told = own
+            if (counter !== undefined) counter.written = own
           }
           for (const [bucket, requests] of others) {
             const counter = held.get(bucket)
@@ -105,7 +105,7 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
         const at = minute
         if (held.size === 0 || (yield* lease.others) === 0) return
         yield* exchange(at, held)
-        // The minute before may still be told by a node whose clock is late.
+        // The previous minute may still be written by a node whose clock is late.
         if (removedBefore < at - 1) {
           yield* repo.removeBefore(at - 1)
           removedBefore = at - 1
@@ -124,7 +124,7 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
           const held = countersAt(now)
           let counter = held.get(bucket)
           if (counter === undefined) {
-            counter = { own: 0, told: 0, others: 0 }
+            counter = { own: 0, written: 0, others: 0 }
             held.set(bucket, counter)
           }
           const left = limit - counter.own - counter.others

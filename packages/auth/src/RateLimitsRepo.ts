@@ -1,21 +1,21 @@
 import { SqlClient, type SqlError } from "@effect/sql"
 import { Context, Effect, Layer, Schema } from "effect"
 
-/** A bucket with a number of requests. */
+/** A bucket and its number of requests. */
 export type BucketCount = readonly [bucket: string, requests: number]
 
 const Counts = Schema.Array(Schema.Struct({ bucket: Schema.String, requests: Schema.Number }))
 
 /**
- * Table `request_counts`: how many requests each node let through in a minute. A node whose database is away goes on
- * with its own count, so unlike elsewhere the errors of SQL are handed to the caller.
+ * Table `request_counts`: requests admitted by each node in each minute. A node continues with its own counts while the
+ * database is unreachable, so unlike in other repositories SQL errors are returned to the caller.
  */
 export class RateLimitsRepo extends Context.Tag("@svc/auth/RateLimitsRepo")<
   RateLimitsRepo,
   {
     /**
-     * Tells the others this node's counts of a minute (Unix minutes) and gives what all others together have told of
-     * `buckets`; one that none of them has is left out. One statement; counts are whole, so repeating it does no harm.
+     * Writes this node's counts of a minute (Unix minutes) and returns the sums of all other nodes for `buckets`, without
+     * those that no other node has. One statement, idempotent since counts are totals.
      */
     readonly exchange: (options: {
       readonly node: string

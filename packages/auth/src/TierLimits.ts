@@ -2,23 +2,23 @@ import type { Tier } from "@svc/api/Principal"
 import { Config, type ConfigError, Context, Effect, Layer } from "effect"
 import { count, rate } from "./LimitConfig.ts"
 
-/** What an organization of a tier may do at most (spec 8; decisions §2.4, §2.6). */
+/** The limits of an organization of a tier. */
 export interface LimitsOfTier {
-  /** Requests to the voice API per organization and minute. Null: no limit, and no header that tells one. */
+  /** Requests to the voice API per organization and minute. Null: no limit, and no header. */
   readonly requestsPerMinute: number | null
-  /** Calls at once; the value of `concurrent_call_limit` and `X-Concurrent-Call-Limit`, which every tier has. */
+  /** Concurrent calls; the value of `concurrent_call_limit` and `X-Concurrent-Call-Limit`, which every tier has. */
   readonly concurrentCalls: number
-  /** Whether a call above `concurrentCalls` is rejected. Enterprise's cap is only told, unless it was configured. */
+  /** Whether a call above `concurrentCalls` is rejected. Enterprise's cap is only reported, unless it was configured. */
   readonly concurrentCallsEnforced: boolean
   /** Chat completions per organization and minute. Null: no limit. */
   readonly chatPerMinute: number | null
-  /** Chat completions at once. */
+  /** Concurrent chat completions. */
   readonly chatConcurrent: number
 }
 
 type Defaults = Omit<LimitsOfTier, "concurrentCallsEnforced">
 
-/** What holds where no variable says otherwise. */
+/** Used where no variable is set. */
 const defaults: { readonly [T in Tier]: Defaults } = {
   payg: { requestsPerMinute: 300, concurrentCalls: 10, chatPerMinute: 60, chatConcurrent: 5 },
   starter: { requestsPerMinute: 600, concurrentCalls: 50, chatPerMinute: 120, chatConcurrent: 10 },
@@ -47,7 +47,7 @@ const limitsOf = (tier: Tier): Config.Config<LimitsOfTier> => {
 
 /**
  * The limits of each tier. Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`, `GROWTH`, `SCALE` or
- * `ENTERPRISE`; one that cannot be read fails the layer with an error that names it.
+ * `ENTERPRISE`; an invalid one fails the layer with an error that names it.
  *
  * | variable | PAYG | STARTER | GROWTH | SCALE | ENTERPRISE |
  * |---|---|---|---|---|---|

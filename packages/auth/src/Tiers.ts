@@ -2,7 +2,7 @@ import type { Tier } from "@svc/api/Principal"
 import { Context, Effect, Layer, Option } from "effect"
 import { AccountsRepo } from "./AccountsRepo.ts"
 
-/** The tier of an organization as it is now, for what happens outside a request. */
+/** The current tier of an organization, for code outside a request. */
 export class Tiers extends Context.Tag("@svc/auth/Tiers")<
   Tiers,
   {

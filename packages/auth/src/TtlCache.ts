@@ -1,16 +1,16 @@
 /**
- * A small in-memory map whose entries live for a moment, for look-ups on the path of every request. It never serves
- * what was read before the last `clear`: a look-up that was under way when the data changed must not store its answer.
+ * An in-memory cache for look-ups on the path of every request. It never serves what was read before the last `clear`:
+ * a look-up that was in progress at that time does not store its answer.
  */
 export interface TtlCache<A> {
   readonly get: (key: string, now: number) => A | undefined
-  /** To be taken before the look-up starts, and given to `set` with its answer. */
+  /** Read it before the look-up starts, and pass it to `set` with the answer. */
   readonly epoch: () => number
   readonly set: (key: string, value: A, now: number, epoch: number) => void
   readonly clear: () => void
 }
 
-/** `ttl` in ms of the clock that `now` comes from. Above `capacity` entries the oldest goes. */
+/** `ttl` in ms. Above `capacity` entries the oldest is evicted. */
 export const make = <A>(options: { readonly ttl: number; readonly capacity: number }): TtlCache<A> => {
   const entries = new Map<string, { readonly value: A; readonly until: number }>()
   let epoch = 0

@@ -2,7 +2,7 @@ import { Config, type ConfigError, Context, Layer } from "effect"
 import { count } from "./LimitConfig.ts"
 
 /**
- * The limits of the workspace API (decisions §2.13), which are the same for all tiers but for the last one:
+ * The limits of the workspace API. The last one applies to the tier PAYG alone:
  *
  * | variable | default |
  * |---|---|
@@ -16,11 +16,11 @@ export class WorkspaceLimits extends Context.Tag("@svc/auth/WorkspaceLimits")<
   {
     /** Requests per key and minute. */
     readonly keyPerMinute: number
-    /** Requests per organization and minute, of all its keys together. */
+    /** Requests per organization and minute, over all its keys. */
     readonly orgPerMinute: number
     /** Distinct idempotency keys per key and UTC day. */
     readonly idempotencyKeysPerDay: number
-    /** Booking customers that are not deleted, of an organization of the tier PAYG. */
+    /** Booking customers, without deleted ones, of an organization of the tier PAYG. */
     readonly paygCustomers: number
   }
 >() {

@@ -5,8 +5,8 @@ import { AccountsRepo } from "../src/AccountsRepo.ts"
 import * as AuthSlice from "../src/AuthSlice.ts"
 import { Balance } from "../src/Balance.ts"
 
-/** Nobody spends anything: what an organization has is what it began with. */
-const Unspent = Layer.effect(
+/** A balance that stays at the opening balance. */
+const OpeningBalance = Layer.effect(
   Balance,
   Effect.map(AccountsRepo, (repo) => ({
     of: (orgId) =>
@@ -17,10 +17,10 @@ const Unspent = Layer.effect(
   }))
 )
 
-/** Everything of accounts that one node has for itself, on a database that is given. */
-export const Services = AuthSlice.services.pipe(Layer.provide(Unspent.pipe(Layer.provide(AccountsRepo.layer))))
+/** The account services of one node on a given database. */
+export const Services = AuthSlice.services.pipe(Layer.provide(OpeningBalance.pipe(Layer.provide(AccountsRepo.layer))))
 
-/** The same on a database of its own. */
+/** The same on a new database. */
 export const Test = Layer.provideMerge(Services, TestDatabase.layer)
 
 /** A new organization with a project. */

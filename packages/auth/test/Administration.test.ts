@@ -8,7 +8,7 @@ import { account, Services, Test } from "./Account.ts"
 const read = "bookings.customers.read"
 
 layer(Test)("Administration", (it) => {
-  it.effect("an organization is made, listed, and told about itself", () =>
+  it.effect("an organization is created and listed, and GET /v1/org describes it", () =>
     Effect.gen(function* () {
       const administration = yield* Administration
       const organizations = yield* Organizations
@@ -53,7 +53,7 @@ layer(Test)("Administration", (it) => {
     })
   )
 
-  it.scoped("another tier holds at once here, within 2 s elsewhere", () =>
+  it.scoped("a new tier is effective at once on this node and within 2 s on others", () =>
     Effect.gen(function* () {
       const administration = yield* Administration
       const keys = yield* Keys
@@ -71,7 +71,7 @@ layer(Test)("Administration", (it) => {
     })
   )
 
-  it.effect("keys of each kind are made, listed and revoked by public and by numeric ids", () =>
+  it.effect("keys of each kind are created, listed and revoked by public and by numeric ids", () =>
     Effect.gen(function* () {
       const administration = yield* Administration
       const { org, project } = yield* account
@@ -99,7 +99,7 @@ layer(Test)("Administration", (it) => {
     })
   )
 
-  it.effect("what does not fit together is refused with the field that is wrong", () =>
+  it.effect("an invalid combination of fields is refused with the name of the invalid field", () =>
     Effect.gen(function* () {
       const administration = yield* Administration
       const { org, project } = yield* account

@@ -10,7 +10,7 @@ type Repo = Context.Tag.Service<AuthFailuresRepo>
 
 const minutes = (count: number) => count * 60_000
 
-/** A node of its own, which sees `others` other nodes. */
+/** A node that sees `others` other nodes. */
 const node = (repo: Repo, others: number, settings: ReadonlyArray<readonly [string, string]> = []) =>
   Layer.build(
     Layer.fresh(AuthFailures.layer).pipe(
@@ -35,8 +35,8 @@ const fail = (failures: Context.Tag.Service<AuthFailures>, times: number, at: nu
 
 const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))
 
-describe("failures of an address", () => {
-  it.scoped("are let pass up to the limit, then it is refused until 15 minutes after the first", () =>
+describe("Authentication failures of an address", () => {
+  it.scoped("below the limit do not block it; at the limit it is blocked until 15 minutes after the first", () =>
     Effect.gen(function* () {
       const failures = yield* node((yield* recording).repo, 0)
       fail(failures, 1, minutes(1))
@@ -52,20 +52,22 @@ describe("failures of an address", () => {
     })
   )
 
-  it.scoped("have a limit that can be configured, and a wrong one stops the start by its name", () =>
-    Effect.gen(function* () {
-      const { repo } = yield* recording
-      const failures = yield* node(repo, 0, [["SVC_LIMIT_AUTH_FAILURES", "2"]])
-      fail(failures, 2, 0)
-      expect(failures.blockedFor("192.0.2.1", 0)).toBe(900)
-      for (const wrong of ["0", "-1", "1.5", "many", "1e3"]) {
-        const error = yield* Effect.flip(node(repo, 0, [["SVC_LIMIT_AUTH_FAILURES", wrong]]))
-        expect(String(error)).toContain("SVC_LIMIT_AUTH_FAILURES")
-      }
-    })
+  it.scoped(
+    "are limited by SVC_LIMIT_AUTH_FAILURES; an invalid value fails the start with an error that names it",
+    () =>
+      Effect.gen(function* () {
+        const { repo } = yield* recording
+        const failures = yield* node(repo, 0, [["SVC_LIMIT_AUTH_FAILURES", "2"]])
+        fail(failures, 2, 0)
+        expect(failures.blockedFor("192.0.2.1", 0)).toBe(900)
+        for (const wrong of ["0", "-1", "1.5", "many", "1e3"]) {
+          const error = yield* Effect.flip(node(repo, 0, [["SVC_LIMIT_AUTH_FAILURES", wrong]]))
+          expect(String(error)).toContain("SVC_LIMIT_AUTH_FAILURES")
+        }
+      })
   )
 
-  it.scoped("by the ten thousand are one statement a second, whether from one address or from many", () =>
+  it.scoped("are written in one statement a second, even ten thousand from one address or from many", () =>
     Effect.gen(function* () {
       const { repo, written } = yield* recording
       const failures = yield* node(repo, 0)
@@ -80,26 +82,28 @@ describe("failures of an address", () => {
     })
   )
 
-  it.scoped("take a bounded memory: those that failed longest ago go first, and all go when their time is over", () =>
-    Effect.gen(function* () {
-      const failures = yield* node((yield* recording).repo, 0)
-      const start = 30_000 - minutes(15)
-      fail(failures, 100, start, "old")
-      for (let i = 0; i < 10_000; i++) failures.record(`a${i}`, start)
-      fail(failures, 100, start, "new")
-      for (let i = 0; i < 9_999; i++) failures.record(`b${i}`, start)
-      expect(failures.size()).toBe(10_000)
-      expect(failures.blockedFor("old", start)).toBeUndefined()
-      // One that is asked for while it is refused stays.
-      expect(failures.blockedFor("new", start)).toBe(900)
-      for (let i = 0; i < 9_999; i++) failures.record(`c${i}`, start)
-      expect(failures.blockedFor("new", start)).toBe(900)
-      yield* TestClock.adjust("61 seconds")
-      expect(failures.size()).toBe(0)
-    })
+  it.scoped(
+    "use bounded memory: the address that failed longest ago is evicted first, and all when their windows end",
+    () =>
+      Effect.gen(function* () {
+        const failures = yield* node((yield* recording).repo, 0)
+        const start = 30_000 - minutes(15)
+        fail(failures, 100, start, "old")
+        for (let i = 0; i < 10_000; i++) failures.record(`a${i}`, start)
+        fail(failures, 100, start, "new")
+        for (let i = 0; i < 9_999; i++) failures.record(`b${i}`, start)
+        expect(failures.size()).toBe(10_000)
+        expect(failures.blockedFor("old", start)).toBeUndefined()
+        // An address that is checked while it is blocked stays.
+        expect(failures.blockedFor("new", start)).toBe(900)
+        for (let i = 0; i < 9_999; i++) failures.record(`c${i}`, start)
+        expect(failures.blockedFor("new", start)).toBe(900)
+        yield* TestClock.adjust("61 seconds")
+        expect(failures.size()).toBe(0)
+      })
   )
 
-  it.scoped("are counted on while the database is away, and written when it is back", () =>
+  it.scoped("are counted while the database is unreachable, and written when it is back", () =>
     Effect.gen(function* () {
       const away = yield* Ref.make(true)
       const { repo, written } = yield* recording
@@ -124,8 +128,8 @@ describe("failures of an address", () => {
   )
 })
 
-describe("failures on several nodes", () => {
-  /** Repos on the database that count how often they read. */
+describe("Authentication failures on several nodes", () => {
+  /** Repositories on the database that count their reads. */
   const shared = Effect.gen(function* () {
     const reads = yield* Ref.make(0)
     const real = yield* Effect.map(Layer.build(AuthFailuresRepo.layer), Context.get(AuthFailuresRepo))
@@ -133,7 +137,7 @@ describe("failures on several nodes", () => {
       ...real,
       ofOthers: (node, options) => Effect.tap(real.ofOthers(node, options), () => Ref.update(reads, (n) => n + 1))
     }
-    /** A second in which `nodes` nodes write and read. */
+    /** One second, in which `nodes` nodes write and read. */
     const second = (nodes: number) =>
       Effect.gen(function* () {
         const before = yield* Ref.get(reads)
@@ -146,7 +150,7 @@ describe("failures on several nodes", () => {
     return { repo, second }
   })
 
-  it.scoped("add up exactly, and an address is refused also where it never failed", () =>
+  it.scoped("add up exactly, and an address is blocked also on a node where it never failed", () =>
     Effect.gen(function* () {
       const { repo, second } = yield* shared
       const one = yield* node(repo, 2)
@@ -165,7 +169,7 @@ describe("failures on several nodes", () => {
     }).pipe(Effect.provide(TestDatabase.layer))
   )
 
-  it.scoped("hold after a restart, and leave the database when their time is over", () =>
+  it.scoped("survive a restart, and are removed from the database when their windows end", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { repo, second } = yield* shared

@@ -27,7 +27,7 @@ const given = {
 const run = Effect.flatMap(Bootstrap, (bootstrap) => bootstrap.run)
 
 describe("Bootstrap", () => {
-  it.effect("an empty database gets an organization, a project and keys that work", () =>
+  it.effect("creates an organization, a project and valid keys in an empty database", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const sql = yield* SqlClient.SqlClient
@@ -46,7 +46,7 @@ describe("Bootstrap", () => {
       expect(yield* run).toEqual({ created: false })
     }).pipe(Effect.provide(server({ SVC_BOOTSTRAP_ORG_KEY: "" })), Effect.provide(TestDatabase.layer))
   )
-  it.effect("keys, tier and balance are those of the environment", () =>
+  it.effect("takes keys, tier and balance from SVC_BOOTSTRAP_… variables", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const sql = yield* SqlClient.SqlClient
@@ -60,7 +60,7 @@ describe("Bootstrap", () => {
       Effect.provide(TestDatabase.layer)
     )
   )
-  it.effect("of servers that start at once one creates, and the others find it done", () =>
+  it.effect("creates once when several servers start at the same time", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const starts = Array.from({ length: 4 }, () => Effect.provide(run, server(given)))
@@ -69,7 +69,7 @@ describe("Bootstrap", () => {
       expect(yield* sql`select count(*) from api_keys`).toEqual([{ count: 3 }])
     }).pipe(Effect.provide(TestDatabase.layer))
   )
-  it.effect("a start that fails halfway leaves nothing behind", () =>
+  it.effect("rolls everything back when it fails halfway", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`alter table api_keys add constraint broken check (kind <> 'workspace')`

@@ -17,7 +17,7 @@ const owners = Effect.map(account, ({ org, project }) => ({
   of: org
 }))
 
-/** The id of the key that gets in. */
+/** Authenticates with a raw key; returns the key's id. */
 const enter = (raw: string) =>
   Effect.flatMap(Keys, (keys) =>
     raw.startsWith("svc_wsp_")
@@ -25,11 +25,11 @@ const enter = (raw: string) =>
       : Effect.map(keys.authenticate(raw), ({ key_id }) => key_id)
   )
 
-/** At this time (ms), for what is done inside. */
+/** Runs an effect at this time (ms). */
 const at = (now: number) => Effect.withClock(Object.assign(Clock.make(), { currentTimeMillis: Effect.succeed(now) }))
 
 layer(Test)("KeyManagement", (it) => {
-  it.effect("keys are listed where they belong, newest first, without their secret", () =>
+  it.effect("keys are listed for their holder alone, newest first, without the raw key", () =>
     Effect.gen(function* () {
       const management = yield* KeyManagement
       const { org, project, workspace } = yield* owners
@@ -62,7 +62,7 @@ layer(Test)("KeyManagement", (it) => {
     })
   )
 
-  it.scoped("a key in use fails as soon as it is revoked here, within 2 s elsewhere", () =>
+  it.scoped("a revoked key is refused at once on this node and within 2 s on others, also while in use", () =>
     Effect.gen(function* () {
       const management = yield* KeyManagement
       const { org, project, workspace } = yield* owners
@@ -80,7 +80,7 @@ layer(Test)("KeyManagement", (it) => {
     })
   )
 
-  it.effect("while a key is used without a pause, nothing gets in after its revocation has answered", () =>
+  it.effect("no request with a key in constant use is accepted after the revocation has been answered", () =>
     Effect.gen(function* () {
       const management = yield* KeyManagement
       const { project } = yield* owners
@@ -105,7 +105,7 @@ layer(Test)("KeyManagement", (it) => {
     })
   )
 
-  it.effect("a key that others hold, of another kind, or of no such id is not found and stays", () =>
+  it.effect("a key of another holder or kind, or an unknown id, is not found and not revoked", () =>
     Effect.gen(function* () {
       const management = yield* KeyManagement
       const mine = yield* owners
@@ -129,7 +129,7 @@ layer(Test)("KeyManagement", (it) => {
     })
   )
 
-  it.effect("a key does not revoke itself; of several revocations at once one succeeds", () =>
+  it.effect("a key cannot revoke itself; of concurrent revocations one succeeds", () =>
     Effect.gen(function* () {
       const management = yield* KeyManagement
       const { org } = yield* owners
@@ -142,7 +142,7 @@ layer(Test)("KeyManagement", (it) => {
     })
   )
 
-  it.effect("a workspace key tells its scopes and organization, and is no key of the voice API", () =>
+  it.effect("a workspace key authenticates with its scopes and organization, and is refused by the voice API", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const management = yield* KeyManagement
@@ -168,17 +168,17 @@ layer(Test)("KeyManagement", (it) => {
     })
   )
 
-  it.effect("a workspace key fails from the moment it expires, to the millisecond", () =>
+  it.effect("a workspace key is refused from its expires_at on, to the millisecond", () =>
     Effect.gen(function* () {
       const management = yield* KeyManagement
       const sql = yield* SqlClient.SqlClient
       const { workspace } = yield* owners
-      // The database goes by the real time, so the keys must.
+      // The database uses the real time, so the keys must.
       const [row] = yield* sql<{ now: Date }>`select now() as now`
       const start = row?.now.getTime() ?? 0
       const { key } = yield* management.create({ ...workspace, expires_at: new Date(start + 600_000) }, "key")
       const raw = Redacted.value(key)
-      // Held in memory at the last moment, and still refused at the next.
+      // Cached one millisecond before its expiry, and still refused at it.
       yield* at(start + 599_999)(enter(raw))
       expect((yield* Effect.flip(at(start + 600_000)(enter(raw)))).code).toBe("INVALID_API_KEY")
       yield* sql`update api_keys set expires_at = now() where key_hint = ${`...${raw.slice(-8)}`}`

@@ -5,7 +5,7 @@ import { KeyUse } from "../src/KeyUse.ts"
 
 type Batch = ReadonlyArray<readonly [number, number]>
 
-/** A repo that records what is written, and is broken while `down`. */
+/** A repository that records writes, and fails while `down`. */
 const fixture = Effect.gen(function* () {
   const written = yield* Ref.make<ReadonlyArray<Batch>>([])
   const down = yield* Ref.make(false)
@@ -24,19 +24,19 @@ const fixture = Effect.gen(function* () {
   return { written, down, layer: Layer.provide(KeyUse.layer, repo) }
 })
 
-const note = (id: number) =>
+const recordUse = (id: number) =>
   Effect.flatMap(KeyUse, (use) => Effect.map(Clock.currentTimeMillis, (now) => use.record(id, now)))
 
 describe("KeyUse", () => {
-  it.effect("many requests are one write per key and minute, off the request", () =>
+  it.effect("many requests cause one write per key and minute, outside the requests", () =>
     Effect.gen(function* () {
       const { layer, written } = yield* fixture
       yield* Effect.gen(function* () {
-        for (let i = 0; i < 1000; i++) yield* note(i % 2)
+        for (let i = 0; i < 1000; i++) yield* recordUse(i % 2)
         expect(yield* Ref.get(written)).toEqual([])
         yield* TestClock.adjust(Duration.seconds(1))
         for (let i = 0; i < 58; i++) {
-          yield* note(0)
+          yield* recordUse(0)
           yield* TestClock.adjust(Duration.seconds(1))
         }
         expect(yield* Ref.get(written)).toEqual([
@@ -46,18 +46,18 @@ describe("KeyUse", () => {
           ]
         ])
         yield* TestClock.adjust(Duration.seconds(1))
-        yield* note(0)
+        yield* recordUse(0)
         yield* TestClock.adjust(Duration.seconds(1))
         expect((yield* Ref.get(written))[1]).toEqual([[0, 60_000]])
       }).pipe(Effect.provide(layer))
     })
   )
-  it.effect("what could not be written is written when the database is back", () =>
+  it.effect("uses that could not be written are written when the database is back", () =>
     Effect.gen(function* () {
       const { down, layer, written } = yield* fixture
       yield* Effect.gen(function* () {
         yield* Ref.set(down, true)
-        yield* note(7)
+        yield* recordUse(7)
         yield* TestClock.adjust(Duration.seconds(3))
         yield* Ref.set(down, false)
         yield* TestClock.adjust(Duration.seconds(3))
@@ -65,10 +65,10 @@ describe("KeyUse", () => {
       }).pipe(Effect.provide(layer))
     })
   )
-  it.effect("the last uses are written at the end", () =>
+  it.effect("the last uses are written when the layer closes", () =>
     Effect.gen(function* () {
       const { layer, written } = yield* fixture
-      yield* Effect.provide(note(3), layer)
+      yield* Effect.provide(recordUse(3), layer)
       expect(yield* Ref.get(written)).toEqual([[[3, 0]]])
     })
   )

@@ -40,7 +40,7 @@ const rejected = (raw: string) =>
   Effect.flatMap(Keys, (keys) => Effect.map(Effect.flip(keys.authenticate(raw)), (error) => error.code))
 
 layer(Test)("Keys", (it) => {
-  it.effect("a project key is known with its organization, project and scope", () =>
+  it.effect("a project key authenticates with its organization, project and scope", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const { hint, id, org, project, raw } = yield* projectKey
@@ -64,7 +64,7 @@ layer(Test)("Keys", (it) => {
       expect(principal).toMatchObject({ kind: "org", scope: "full", project: null, org: { id: org.id } })
     })
   )
-  it.effect("the raw key is nowhere in the database", () =>
+  it.effect("the raw key is not stored in the database", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { id, raw } = yield* projectKey
@@ -94,7 +94,7 @@ layer(Test)("Keys", (it) => {
   ])("an unknown or malformed key is refused (%#)", (raw) =>
     Effect.map(rejected(raw), (code) => expect(code).toBe("INVALID_API_KEY"))
   )
-  it.effect("a workspace key is no key of the voice API", () =>
+  it.effect("a workspace key is refused by the voice API", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const { org } = yield* account
@@ -105,7 +105,7 @@ layer(Test)("Keys", (it) => {
     })
   )
 
-  it.effect("a revoked key fails at once, although it was just used", () =>
+  it.effect("a revoked key is refused at once, although it was just used", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const { id, org, project, raw } = yield* projectKey
@@ -124,7 +124,7 @@ layer(Test)("Keys", (it) => {
       yield* keys.authenticate(raw)
     })
   )
-  it.effect("a key revoked elsewhere fails here within 2 s", () =>
+  it.effect("a key revoked by another node is refused here within 2 s", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const sql = yield* SqlClient.SqlClient
@@ -136,7 +136,7 @@ layer(Test)("Keys", (it) => {
       expect(yield* rejected(raw)).toBe("INVALID_API_KEY")
     })
   )
-  it.effect("the keys of a deleted project and expired keys fail", () =>
+  it.effect("the keys of a deleted project and expired keys are refused", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const sql = yield* SqlClient.SqlClient
@@ -149,7 +149,7 @@ layer(Test)("Keys", (it) => {
       yield* keys.clearCache
     })
   )
-  it.effect("a key made elsewhere works at once, although it was refused a moment ago", () =>
+  it.effect("a key created by another node works at once, although it was refused before", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const { org } = yield* account
@@ -160,7 +160,7 @@ layer(Test)("Keys", (it) => {
     })
   )
 
-  it.effect("the last use of a key is written at most once a minute, whichever node asks", () =>
+  it.effect("last_used_at of a key is written at most once a minute over all nodes", () =>
     Effect.gen(function* () {
       const repo = yield* KeysRepo
       const sql = yield* SqlClient.SqlClient
@@ -213,7 +213,7 @@ layer(Test)("Keys", (it) => {
       }
     })
   )
-  it.effect("a deleted project is not found once the look-up is dropped", () =>
+  it.effect("a deleted project is not found once the cached look-up is dropped", () =>
     Effect.gen(function* () {
       const keys = yield* Keys
       const sql = yield* SqlClient.SqlClient

@@ -16,7 +16,7 @@ const withKey = Effect.gen(function* () {
 })
 
 layer(Test)("Projects", (it) => {
-  it.effect("are listed newest first, by limit and offset, without those of others and deleted ones", () =>
+  it.effect("are listed newest first, by limit and offset, without deleted ones and those of other organizations", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const { org, project } = yield* account
@@ -32,7 +32,7 @@ layer(Test)("Projects", (it) => {
     })
   )
 
-  it.effect("two may have the same name", () =>
+  it.effect("may have the same name", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const { org } = yield* account
@@ -43,7 +43,7 @@ layer(Test)("Projects", (it) => {
     })
   )
 
-  it.effect("a change keeps what it does not name; null removes the description", () =>
+  it.effect("a change keeps fields that it does not name; null removes the description", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const { org } = yield* account
@@ -57,7 +57,7 @@ layer(Test)("Projects", (it) => {
     })
   )
 
-  it.effect("a deleted one is not found anywhere, and its keys fail at once", () =>
+  it.effect("a deleted project is not found by any method, and its keys are refused at once", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const keys = yield* Keys
@@ -78,7 +78,7 @@ layer(Test)("Projects", (it) => {
     })
   )
 
-  it.scoped("on another node the keys of a deleted project fail within 2 s", () =>
+  it.scoped("on another node the keys of a deleted project are refused within 2 s", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const { key, org, project } = yield* withKey
@@ -94,7 +94,7 @@ layer(Test)("Projects", (it) => {
     })
   )
 
-  it.effect("one of another organization is not found and not deleted", () =>
+  it.effect("a project of another organization is not found and not deleted", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const mine = yield* account
@@ -107,7 +107,7 @@ layer(Test)("Projects", (it) => {
     })
   )
 
-  it.scoped("of many deletions at once one succeeds, and the hooks run once", () =>
+  it.scoped("of concurrent deletions one succeeds, and the hooks run once", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const { org, project } = yield* account
@@ -123,7 +123,7 @@ layer(Test)("Projects", (it) => {
     })
   )
 
-  it.effect("a hook inside that fails undoes the deletion, with what other hooks wrote", () =>
+  it.effect("a failing hook inside the transaction rolls back the deletion and the writes of other hooks", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const keys = yield* Keys
@@ -144,12 +144,12 @@ layer(Test)("Projects", (it) => {
       expect(yield* Ref.get(after)).toBe(false)
       expect(yield* projects.get(org.id, project.public_id)).toEqual(project)
       yield* keys.authenticate(key)
-      // The hooks ended with their scope.
+      // The hooks were removed with their scope.
       yield* projects.remove(org.id, project.public_id)
     })
   )
 
-  it.effect("a hook afterwards that fails or hangs holds nothing back for long", () =>
+  it.effect("a hook after the deletion that fails or hangs delays the answer by at most 5 s", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const { org, project } = yield* account
@@ -166,7 +166,7 @@ layer(Test)("Projects", (it) => {
     }).pipe(Effect.scoped, quiet)
   )
 
-  it.effect("nothing can be put into a project that is deleted", () =>
+  it.effect("a deleted project accepts no new resources", () =>
     Effect.gen(function* () {
       const projects = yield* Projects
       const sql = yield* SqlClient.SqlClient
@@ -176,7 +176,7 @@ layer(Test)("Projects", (it) => {
         values (${org.id}, ${project.id}, ${`+${project.id}`}, 'BE', 'local', 0, 'test')`
       const inserting = yield* Deferred.make<void>()
       const finish = yield* Deferred.make<void>()
-      // One that began before the deletion makes it wait, and is seen by its hooks.
+      // An insert that began before the deletion delays it, and its hooks see the row.
       const seen = yield* Ref.make(0)
       yield* projects.onDelete("test", ({ id }) =>
         sql`select 1 from phone_numbers where project_id = ${id}`.pipe(

@@ -8,7 +8,7 @@ import { type BucketCount, RateLimitsRepo } from "../src/RateLimitsRepo.ts"
 
 type Repo = Context.Tag.Service<RateLimitsRepo>
 
-/** A node of its own, which sees `others` other nodes. */
+/** A node that sees `others` other nodes. */
 const node = (repo: Repo, others: number) =>
   Layer.build(
     Layer.fresh(RateLimits.layer).pipe(
@@ -17,7 +17,7 @@ const node = (repo: Repo, others: number) =>
     )
   ).pipe(Effect.map(Context.get(RateLimits)))
 
-/** A repo that counts its statements; `answer` is what the others have told. */
+/** A repository that counts its statements; `answer` are the counts of other nodes. */
 const recording = (answer: ReadonlyArray<BucketCount> = []) =>
   Effect.map(Ref.make<ReadonlyArray<ReadonlyArray<BucketCount>>>([]), (told) => ({
     told,
@@ -36,8 +36,8 @@ const admitted = (limits: Context.Tag.Service<RateLimits>, times: number, at: nu
 
 const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))
 
-describe("a limit on one node", () => {
-  it.scoped("lets exactly the limit through in each minute of the clock, up to its last millisecond", () =>
+describe("A rate limit on one node", () => {
+  it.scoped("admits exactly the limit in each minute of the clock, to the millisecond", () =>
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
       expect(admitted(limits, 299, 119_000)).toBe(299)
@@ -60,7 +60,7 @@ describe("a limit on one node", () => {
     })
   )
 
-  it.scoped("counts no request that it refuses, so a higher limit lets the rest through", () =>
+  it.scoped("does not count refused requests, so a higher limit admits the rest", () =>
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
       expect(admitted(limits, 50, 1000, 10)).toBe(10)
@@ -70,7 +70,7 @@ describe("a limit on one node", () => {
     })
   )
 
-  it.scoped("is of one bucket only, and looking takes nothing", () =>
+  it.scoped("applies to one bucket alone, and peek does not count", () =>
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
       expect(admitted(limits, 3, 0, 2)).toBe(2)
@@ -79,7 +79,7 @@ describe("a limit on one node", () => {
     })
   )
 
-  it.scoped("that is null counts nothing and tells only when the window ends", () =>
+  it.scoped("that is null counts nothing and returns only the end of the window", () =>
     Effect.gen(function* () {
       const limits = yield* node((yield* recording()).repo, 0)
       expect(limits.consume("voice:1", null, 61_000)).toEqual({
@@ -93,7 +93,7 @@ describe("a limit on one node", () => {
     })
   )
 
-  it.scoped("needs no database, and forgets a minute that has passed", () =>
+  it.scoped("needs no database, and drops the counters of past minutes", () =>
     Effect.gen(function* () {
       const { repo, told } = yield* recording()
       const limits = yield* node(repo, 0)
@@ -107,8 +107,8 @@ describe("a limit on one node", () => {
   )
 })
 
-describe("a limit on several nodes", () => {
-  it.scoped("is told once a second in one statement, only what changed, as whole counts", () =>
+describe("A rate limit on several nodes", () => {
+  it.scoped("shares once a second in one statement the counts that changed, as totals", () =>
     Effect.gen(function* () {
       const { repo, told } = yield* recording([["voice:1", 4]])
       const limits = yield* node(repo, 1)
@@ -131,7 +131,7 @@ describe("a limit on several nodes", () => {
     })
   )
 
-  it.scoped("is counted on by each for itself while the database is away, and together again afterwards", () =>
+  it.scoped("is counted per node while the database is unreachable, and together again afterwards", () =>
     Effect.gen(function* () {
       const away = yield* Ref.make(true)
       const { repo, told } = yield* recording([["voice:1", 6]])
@@ -155,7 +155,7 @@ describe("a limit on several nodes", () => {
     }).pipe(quiet)
   )
 
-  it.scoped("does not wait for a database that hangs", () =>
+  it.scoped("is shared again after a statement that hangs", () =>
     Effect.gen(function* () {
       const { repo } = yield* recording()
       const begun = yield* Ref.make(0)
@@ -176,7 +176,7 @@ describe("a limit on several nodes", () => {
     }).pipe(quiet)
   )
 
-  it.scoped("is one limit: what one let through is taken from the other, until the minute ends", () =>
+  it.scoped("is one limit: requests admitted by one node count on the other until the minute ends", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rounds = yield* Ref.make(0)
@@ -187,7 +187,7 @@ describe("a limit on several nodes", () => {
       }
       const one = yield* node(repo, 1)
       const two = yield* node(repo, 1)
-      /** A second, at whose end the nodes have exchanged their counts so many times together. */
+      /** One second, after which the nodes have exchanged their counts this many times together. */
       const second = (until: number) =>
         TestClock.adjust("1 second").pipe(
           Effect.zipRight(
@@ -216,8 +216,8 @@ describe("a limit on several nodes", () => {
   )
 })
 
-describe("counts in the database", () => {
-  it.scoped("may be told twice, in any order, and go with their minute", () =>
+describe("Request counts in the database", () => {
+  it.scoped("may be written twice, in any order, and are removed after their minute", () =>
     Effect.gen(function* () {
       const repo = yield* RateLimitsRepo
       const tell = (node: string, minute: number, requests: number) =>

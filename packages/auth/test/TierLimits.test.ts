@@ -12,7 +12,7 @@ const limits = (variables: { readonly [name: string]: string } = {}) =>
   )
 
 describe("TierLimits", () => {
-  it.effect("the limits are those of the specification where nothing is set", () =>
+  it.effect("uses the documented defaults where no variable is set", () =>
     Effect.gen(function* () {
       const of = yield* limits()
       const rows = (["payg", "starter", "growth", "scale", "enterprise"] as const).map((tier) =>
@@ -27,7 +27,7 @@ describe("TierLimits", () => {
       ])
     })
   )
-  it.effect("each number can be set for one tier, and enterprise's calls are then limited too", () =>
+  it.effect("each limit can be set for one tier, and enterprise's concurrent calls are then enforced", () =>
     Effect.gen(function* () {
       const of = yield* limits({
         SVC_LIMIT_REQUESTS_PER_MINUTE_PAYG: "7",

@@ -13,14 +13,14 @@ import { LedgerRepo, type Movement } from "./LedgerRepo.ts"
 import { isAmount, toNumber, zero } from "./Money.ts"
 import { Rates } from "./Rates.ts"
 
-/** Not an amount that can be booked. */
+/** An amount that cannot be booked. */
 export class InvalidAmount extends Data.TaggedError("InvalidAmount")<{ readonly message: string }> {
   constructor() {
     super({ message: "must be an amount in EUR above 0 and below 1000000000, with at most 4 decimals" })
   }
 }
 
-/** Something other than a call that costs, or that is given back. */
+/** A cost other than a call's, or a refund. */
 export interface Charge {
   readonly kind: "sms" | "number_rent" | "refund"
   /** Booked once per kind and reference: a message's id, a number's id with its month, … */
@@ -29,7 +29,7 @@ export interface Charge {
   readonly amount_eur: BigDecimal.BigDecimal
 }
 
-/** A call that asks to be let in. */
+/** A call that requests admission. */
 export interface CallRequest {
   readonly call_id: CallId
   readonly org_id: number
@@ -37,47 +37,47 @@ export interface CallRequest {
   readonly recording: boolean
 }
 
-/** `paused`: no credits left. `full`: as many calls are live as the tier allows. */
+/** `paused`: no credits. `full`: the tier's limit of concurrent calls is reached. */
 export type Admission = "admitted" | "paused" | "full"
 
-/** For how many ms `mayWrite` may tell what was so. */
+/** For how many ms `mayWrite` caches its answer. */
 const writableFor = 1_000
 
 /**
- * The credits of organizations: what moves them, and what having none means (spec 5.6, decisions §4.10, §6.9). An
- * account is paused while its balance is 0 or less, the enterprise tier never; there is no flag that could differ.
+ * The credits of organizations (docs/reference/billing.md). An account is paused while its balance is 0 or less, except on
+ * the tier enterprise; this is derived from the balance, not stored.
  */
 export class Billing extends Context.Tag("@svc/billing/Billing")<
   Billing,
   {
     readonly account: (orgId: number) => Effect.Effect<Credits>
-    /** The same when the tier is known. */
+    /** The same with a known tier. */
     readonly creditsOf: (org: { readonly id: number; readonly tier: Tier }) => Effect.Effect<Credits>
     /** Whether writes are allowed: false is `402 INSUFFICIENT_CREDITS`. At most 1 s old. */
     readonly mayWrite: (orgId: number) => Effect.Effect<boolean>
-    /** Which of these organizations have been paused since before a time. */
+    /** Those of these organizations that have been paused since before `time`. */
     readonly suspendedBefore: (orgIds: ReadonlyArray<number>, time: Date) => Effect.Effect<ReadonlyArray<number>>
-    /** A top-up (administration only). Gives the account after it. A reference that was used before adds nothing. */
+    /** A top-up (administration only). Returns the account after it. Each reference is added once. */
     readonly add: (
       orgId: number,
       amount: BigDecimal.BigDecimal,
       reference?: string
     ) => Effect.Effect<Credits, InvalidAmount>
-    /** Books a cost, or gives one back; part of the caller's transaction when there is one. May take the balance below 0. */
+    /** Books a cost or a refund, in the caller's transaction if there is one. The balance may become negative. */
     readonly charge: (orgId: number, charge: Charge) => Effect.Effect<void, InvalidAmount>
     /**
-     * Lets a call in: takes a slot and holds a minute of its rates. Part of the caller's transaction, in which the
-     * call's record is written too, so that neither exists without the other.
+     * Takes a slot and a hold of one minute at the call's rates. Runs in the caller's transaction, which also writes the
+     * call record, so that neither exists without the other.
      */
     readonly admit: (call: CallRequest) => Effect.Effect<Admission>
     /**
-     * The end of `admit`: gives slot and hold back and books what the call costs, in the transaction that ends the
-     * call's record. Who comes second finds nothing to do and a cost of 0, as for a call that was not admitted.
+     * Releases slot and hold and books the call's cost, in the transaction that completes the call record. A second
+     * settlement, or that of a call that was not admitted, books nothing and returns a cost of 0.
      */
     readonly settle: (callId: string, figures: CallFigures) => Effect.Effect<CallCharge>
-    /** Gives back the slot alone, of a call that is over and whose cost is not known yet. */
+    /** Releases only the slot, of a call that has ended and whose cost is not known yet. */
     readonly freeSlot: (callId: string) => Effect.Effect<void>
-    /** How many calls hold a slot. */
+    /** Number of calls that hold a slot. */
     readonly liveCalls: (orgId: number) => Effect.Effect<number>
   }
 >() {
@@ -123,7 +123,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         return may
       })
 
-      /** Part of the caller's transaction; its own where there is none. */
+      /** In the caller's transaction, or in a new one. */
       const inTransaction = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
         Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (callers) =>
           Option.isSome(callers) ? effect : Effect.orDie(sql.withTransaction(effect))
@@ -166,7 +166,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
           held_eur
         }
         const limit = concurrentCallsEnforced ? concurrentCalls : null
-        // Calls of an organization that nothing limits need not wait for each other.
+        // Calls of an organization without limits and costs need not wait for each other.
         if (free) return yield* Effect.as(holds.take(slot, null), "admitted" as const)
         return yield* inTransaction(
           Effect.gen(function* () {
@@ -219,14 +219,14 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
     })
   )
 
-  /** The balance as accounts ask for it. */
+  /** The port through which auth reads balances. */
   static readonly balance: Layer.Layer<Balance, never, LedgerRepo> = Layer.effect(
     Balance,
     Effect.map(LedgerRepo, ({ balance }) => ({ of: balance }))
   )
 }
 
-/** The entries of a call's end. The discount is taken off the call's. */
+/** The ledger entries of a settlement. The discount reduces the entry of the call. */
 const movementsOf = (reference: string, held: BigDecimal.BigDecimal, cost: CallCharge): ReadonlyArray<Movement> => {
   const call = BigDecimal.subtract(cost.call_cost, cost.llm_discount)
   const entries: ReadonlyArray<Movement> = [

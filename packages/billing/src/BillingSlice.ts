@@ -13,7 +13,7 @@ import { Usage } from "./Usage.ts"
 import { UsageHttp } from "./UsageHttp.ts"
 import { UsageRepo } from "./UsageRepo.ts"
 
-/** What the auth slice needs of this one. It is below auth, and the rest above, which needs the tiers. */
+/** What the auth slice needs from this one. It is provided to auth; the other layers need auth's tiers. */
 export const balance: Layer.Layer<Balance, never, SqlClient.SqlClient> = Billing.balance.pipe(
   Layer.provide(LedgerRepo.layer)
 )
@@ -27,7 +27,7 @@ export const services: Layer.Layer<
   Layer.provideMerge(Layer.mergeAll(Rates.layer, HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer))
 )
 
-/** The slice in a server: {@link services} with their handlers. Tests replace nothing of it. */
+/** The slice in a server: {@link services} with their handlers. Tests replace none of it. */
 export const layer: Layer.Layer<
   Billing | Rates | Usage,
   ConfigError.ConfigError,

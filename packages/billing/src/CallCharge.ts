@@ -2,19 +2,19 @@ import { BigDecimal } from "effect"
 import { round4, zero } from "./Money.ts"
 import type { RatesOfTier } from "./Rates.ts"
 
-/** What a call has used. Seconds are whole; others are rounded. */
+/** The usage of a call. Fractions of seconds are rounded. */
 export interface CallFigures {
-  /** From its answer to its end; 0 when it was not answered. */
+  /** From answer to end; 0 when the call was not answered. */
   readonly seconds: number
-  /** Length of its recording; 0 without one. */
+  /** Length of the recording; 0 without one. */
   readonly recording_seconds: number
-  /** With the party it was transferred to. */
+  /** While the caller was connected to the transfer's destination. */
   readonly transfer_seconds: number
-  /** The part of the call's cost that the language model's plugin takes off, 0 to 1. */
+  /** The share of the call's cost, 0 to 1, that the language model's plugin deducts. */
   readonly llm_discount: number
 }
 
-/** What a call costs (spec 2.6), in EUR, each with at limit 4 decimals. */
+/** The cost of a call in EUR, each part with at most 4 decimals (docs/reference/billing.md). */
 export interface CallCharge {
   readonly minutes_used: BigDecimal.BigDecimal
   readonly rate_per_minute: BigDecimal.BigDecimal
@@ -22,14 +22,14 @@ export interface CallCharge {
   readonly recording_cost: BigDecimal.BigDecimal
   readonly transfer_cost: BigDecimal.BigDecimal
   readonly llm_discount: BigDecimal.BigDecimal
-  /** Call, recording and transfer, less the discount. */
+  /** Call, recording and transfer minus the discount. */
   readonly total_cost: BigDecimal.BigDecimal
 }
 
-/** Far more than any call lasts; what is beyond is a fault of a clock, and not charged. */
+/** Longer than any call, in seconds: the rest is a fault of a clock, and not charged. */
 const longest = 30 * 86_400
 
-/** A figure that a clock or a plugin got wrong costs nothing rather than everything. */
+/** A negative or invalid figure of a clock or a plugin costs nothing. */
 const clamp = (value: number, limit: number): number => (value > 0 ? Math.min(value, limit) : 0)
 
 /** Whole seconds in minutes, to 4 decimals. */
@@ -40,8 +40,8 @@ const times = (a: BigDecimal.BigDecimal, b: BigDecimal.BigDecimal): BigDecimal.B
   round4(BigDecimal.multiply(a, b))
 
 /**
- * What a call costs by decisions §4.10: per second, with the minutes rounded to 4 decimals first; the recording per
- * started minute; the discount on the call alone.
+ * The call and its transfer are charged per second, with the minutes rounded to 4 decimals first; the recording per
+ * started minute; the discount applies to the call alone.
  */
 export const chargeOf = (rates: RatesOfTier, figures: CallFigures): CallCharge => {
   const minutes_used = minutes(figures.seconds)
@@ -62,5 +62,5 @@ export const chargeOf = (rates: RatesOfTier, figures: CallFigures): CallCharge =
   }
 }
 
-/** Of a call that holds nothing. */
+/** The rates of a call without a hold. */
 export const freeRates: RatesOfTier = { call: zero, recording: zero, transfer: zero }

@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { BigDecimal, Context, Effect, Layer, type Option, Schema } from "effect"
 import { Money } from "./Money.ts"
 
-/** What a live call keeps until it is settled: a slot, the rates it was admitted at, and an amount. */
+/** The hold of a call until its settlement: a slot, the rates at admission, and an amount. */
 export const CallHold = Schema.Struct({
   call_id: Schema.String,
   org_id: Schema.Int,
@@ -13,18 +13,18 @@ export const CallHold = Schema.Struct({
 })
 export type CallHold = typeof CallHold.Type
 
-/** Table `call_holds`: the slots that are taken are its rows of calls that are not over, and there is no counter beside them. */
+/** Table `call_holds`. Its rows of calls that have not ended are the taken slots; there is no separate counter. */
 export class HoldsRepo extends Context.Tag("@svc/billing/HoldsRepo")<
   HoldsRepo,
   {
     /**
-     * Takes a slot when fewer than `limit` are taken (null: in any case). Only a transaction that holds the lock on the
-     * organization's balance counts right.
+     * Takes a slot if fewer than `limit` are taken (null: always). The count is exact only in a transaction that holds
+     * the lock on the organization's balance.
      */
     readonly take: (hold: CallHold, limit: number | null) => Effect.Effect<boolean>
-    /** Gives a slot back. None when the call has none: it was settled, or never admitted. One who is about to is waited for. */
+    /** Removes a hold. None when the call has none: settled, or never admitted. Waits for a concurrent settlement. */
     readonly release: (callId: string) => Effect.Effect<Option.Option<CallHold>>
-    /** The call is over: it holds its money still, but no slot. */
+    /** Releases the slot of a call that has ended, and keeps the held amount. */
     readonly free: (callId: string) => Effect.Effect<void>
     readonly count: (orgId: number) => Effect.Effect<number>
   }

@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { BigDecimal, Context, Effect, Layer, Option, Schema } from "effect"
 import { Money, zero } from "./Money.ts"
 
-/** Why a balance moved. `call_hold` is what a live call holds, `call_hold_release` gives it back. */
+/** Why a balance changed. `call_hold` is the hold of a live call, `call_hold_release` its release. */
 export type LedgerKind =
   | "top_up"
   | "call_hold"
@@ -14,12 +14,12 @@ export type LedgerKind =
   | "number_rent"
   | "refund"
 
-/** One movement of a balance. Of one kind there is one per reference: booked again, it is left out. */
+/** A change of a balance. Kind and reference identify it: booked again, it is ignored. */
 export interface Movement {
   readonly kind: LedgerKind
-  /** What it is for: a call's public id, a message's, a number with its month, … */
+  /** What it pays for: the public id of a call or message, a number with its month, … */
   readonly reference: string
-  /** EUR with at most 4 decimals; negative takes from the balance, 0 is left out. */
+  /** EUR with at most 4 decimals; negative for costs; 0 is ignored. */
   readonly amount_eur: BigDecimal.BigDecimal
 }
 
@@ -30,16 +30,16 @@ const isNotZero = ({ amount_eur }: Movement) => !BigDecimal.isZero(amount_eur)
 export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
   LedgerRepo,
   {
-    /** An organization that is not there has 0. */
+    /** 0 for an unknown organization. */
     readonly balance: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
     /**
-     * The balance, which nobody else moves until the caller's transaction ends. To be had before `append`, whose
-     * statement then sees everything that was booked.
+     * Locks the balance until the caller's transaction ends, and returns it. Required before `append`, whose statement
+     * then sees all earlier entries.
      */
     readonly lock: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
-    /** Which of these have had nothing left since before a time. */
+    /** Those of these organizations whose balance has been 0 or less since before a time. */
     readonly emptySince: (orgIds: ReadonlyArray<number>, before: Date) => Effect.Effect<ReadonlyArray<number>>
-    /** Books movements in their order, in the transaction that holds the lock. Gives the sum of those that are new. */
+    /** Books movements in order, in the transaction that holds the lock. Returns the sum of the new ones. */
     readonly append: (orgId: number, movements: ReadonlyArray<Movement>) => Effect.Effect<BigDecimal.BigDecimal>
   }
 >() {
@@ -58,7 +58,7 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
         Result: Balance,
         execute: (org) => sql`select balance_eur from balances where org_id = ${org} for no key update`
       })
-      // Since the first entry after the last one that left something; who never had any, since the account is there.
+      // Since the first entry after the last one with a positive balance; without entries, since the account exists.
       const empty = SqlSchema.findAll({
         Request: Schema.Struct({ orgs: Schema.Array(Schema.Number), before: Schema.DateFromSelf }),
         Result: Schema.Struct({ org_id: Schema.Int }),

@@ -1,20 +1,20 @@
 import { BigDecimal, Schema } from "effect"
 
-/** Amounts of money are EUR, exact, with 4 decimals (decisions §1.8). Halves are rounded away from zero. */
+/** Rounds an amount in EUR to 4 decimals, halves away from zero. */
 export const round4 = (amount: BigDecimal.BigDecimal): BigDecimal.BigDecimal =>
   BigDecimal.round(amount, { scale: 4, mode: "half-from-zero" })
 
 export const zero: BigDecimal.BigDecimal = BigDecimal.make(0n, 0)
 
-/** More than any single movement may be. */
+/** Exclusive upper bound of a movement. */
 const most = BigDecimal.make(1_000_000_000n, 0)
 
-/** An amount of a movement: above 0, at most 4 decimals, below a thousand million. */
+/** Whether a movement may have this amount: above 0, below 1,000,000,000, with at most 4 decimals. */
 export const isAmount = (amount: BigDecimal.BigDecimal): boolean =>
   BigDecimal.isPositive(amount) && BigDecimal.lessThan(amount, most) && BigDecimal.equals(amount, round4(amount))
 
-/** A `numeric` of a row. */
+/** A `numeric` column. */
 export const Money = Schema.BigDecimal
 
-/** How an amount goes over the wire: a JSON number, exact at 4 decimals up to 900 thousand million. */
+/** An amount as a JSON number, exact with 4 decimals up to 900,000,000,000. */
 export const toNumber = (amount: BigDecimal.BigDecimal): number => BigDecimal.unsafeToNumber(amount)

@@ -1,19 +1,19 @@
 import type { Tier } from "@svc/api/Principal"
 import { BigDecimal, Config, ConfigError, Context, Effect, Either, Layer, Option } from "effect"
 
-/** What calls of a tier cost, in EUR per minute. A call keeps the rates of the moment at which it was admitted. */
+/** Rates of a tier, in EUR per minute. A call keeps the rates of its admission. */
 export interface RatesOfTier {
-  /** Of the call, by the second. */
+  /** Of the call, charged per second. */
   readonly call: BigDecimal.BigDecimal
   /** Of its recording, per started minute. */
   readonly recording: BigDecimal.BigDecimal
-  /** While the caller is with the party that the call was transferred to, by the second. */
+  /** While the caller is connected to a transfer's destination, charged per second. */
   readonly transfer: BigDecimal.BigDecimal
 }
 
 type Texts = { readonly [K in keyof RatesOfTier]: string }
 
-/** Of each part of a text message, as carriers count them. */
+/** Per segment of a text message. */
 const smsDefaults: { readonly [T in Tier]: string } = {
   payg: "0.09",
   starter: "0.085",
@@ -22,7 +22,7 @@ const smsDefaults: { readonly [T in Tier]: string } = {
   enterprise: "0"
 }
 
-/** What holds where no variable says otherwise. A self-hoster on the enterprise tier is not their own customer. */
+/** Used where no variable is set. Self-hosters on the tier enterprise do not pay themselves. */
 const defaults: { readonly [T in Tier]: Texts } = {
   payg: { call: "0.12", recording: "0.005", transfer: "0.03" },
   starter: { call: "0.1", recording: "0.005", transfer: "0.025" },
@@ -31,7 +31,7 @@ const defaults: { readonly [T in Tier]: Texts } = {
   enterprise: { call: "0", recording: "0", transfer: "0" }
 }
 
-/** An unset or empty variable is the default, which has the same form. */
+/** An unset or empty variable is the default, in the same format. */
 const rate = (name: string, byDefault: string, per = "minute"): Config.Config<BigDecimal.BigDecimal> =>
   Config.string(name).pipe(
     Config.withDefault(""),
@@ -63,8 +63,8 @@ const eachTier = <A>(of: (tier: Tier) => Config.Config<A>) =>
   })
 
 /**
- * The rates of each tier (decisions §4.10). Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`,
- * `GROWTH`, `SCALE` or `ENTERPRISE`; one that cannot be read fails the layer with an error that names it.
+ * The rates of each tier. Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`,
+ * `GROWTH`, `SCALE` or `ENTERPRISE`; an invalid one fails the layer with an error that names it.
  *
  * | variable, EUR | PAYG | STARTER | GROWTH | SCALE | ENTERPRISE |
  * |---|---|---|---|---|---|
@@ -77,7 +77,7 @@ export class Rates extends Context.Tag("@svc/billing/Rates")<
   Rates,
   {
     readonly of: (tier: Tier) => RatesOfTier
-    /** EUR per part of a text message. */
+    /** EUR per segment of a text message. */
     readonly sms: (tier: Tier) => BigDecimal.BigDecimal
   }
 >() {

@@ -7,17 +7,17 @@ import { BigDecimal, Context, DateTime, Effect, Layer } from "effect"
 import type { CallCharge } from "./CallCharge.ts"
 import { UsageRepo, type UsageRow, type UsageScope } from "./UsageRepo.ts"
 
-/** Whose the usage is. */
+/** What usage is counted for. */
 export interface UsageOwner {
   readonly org_id: number
   readonly project_id: number
-  /** Null for what no agent did. */
+  /** Null for usage without an agent. */
   readonly agent: { readonly id: number; readonly public_id: string } | null
-  /** When it began; it counts on that UTC day. */
+  /** When it began; it counts for that UTC day. */
   readonly at: Date
 }
 
-/** A call that has ended, as far as it counts. */
+/** The figures of an ended call that usage counts. */
 export interface UsedCall {
   readonly status: CallStatus
   readonly disposition: Disposition
@@ -25,7 +25,7 @@ export interface UsedCall {
   readonly charge: CallCharge
 }
 
-/** Whose usage is asked for: a project's, or with null the whole organization's. */
+/** The usage to return: a project's, or with null the whole organization's. */
 export interface UsageAsker {
   readonly org_id: number
   readonly project_id: number | null
@@ -33,17 +33,17 @@ export interface UsageAsker {
 
 const parseAgentId = parseId(AgentId)
 
-/** More entries than anybody looks at; a longer range is refused. */
+/** Most entries of an answer; a longer range is refused. */
 const mostPeriods = 400
 const dayMillis = 86_400_000
 
-/** What was used per agent and day (spec 2.6a, 4.6; decisions §6.5): kept as calls are settled, never counted from them. */
+/** Usage per agent and day (docs/reference/billing.md). Totals are updated at settlement, not computed from calls. */
 export class Usage extends Context.Tag("@svc/billing/Usage")<
   Usage,
   {
-    /** Part of the transaction that settles the call. */
+    /** Runs in the transaction that settles the call. */
     readonly addCall: (owner: UsageOwner, call: UsedCall) => Effect.Effect<void>
-    /** Part of the transaction that records the message. Cost in EUR. */
+    /** Runs in the transaction that records the message. Cost in EUR. */
     readonly addSms: (owner: UsageOwner, cost: BigDecimal.BigDecimal) => Effect.Effect<void>
     readonly report: (asker: UsageAsker, query: UsageQuery) => Effect.Effect<UsageAnswer, ValidationError>
     readonly summary: (asker: UsageAsker, query: CallsSummaryQuery) => Effect.Effect<CallsSummary, ValidationError>

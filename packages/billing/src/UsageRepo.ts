@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import type { Granularity } from "@svc/api/billing/UsageApi"
 import { Context, Effect, Layer, Schema } from "effect"
 
-/** What one call or message adds to the day of its agent. Money as decimal text; the day is UTC, `YYYY-MM-DD`. */
+/** The usage of one call or message on its day. Money is decimal text; the day is UTC, `YYYY-MM-DD`. */
 export interface UsageRow {
   readonly org_id: number
   readonly project_id: number
@@ -25,14 +25,14 @@ export interface UsageRow {
   readonly sms_cost: string
 }
 
-/** Whose usage: of a project, or of the whole organization; of all agents, or of one. */
+/** Selects the usage of a project or of the whole organization, of one agent or of all. */
 export interface UsageScope {
   readonly org_id: number
   readonly project_id: number | null
   readonly agent: { readonly numeric: number } | { readonly public: string } | null
 }
 
-/** `sum`s arrive as text where they are of `bigint` or money, and each fits a JSON number. */
+/** Sums of `bigint` and money arrive as text; each fits a JSON number. */
 const Sum = Schema.NumberFromString
 
 const PeriodRow = Schema.Struct({
@@ -74,12 +74,12 @@ const sums = [
   "sms_cost"
 ] as const
 
-/** Table `usage_days`: a row per agent and UTC day on which it was used, so that no question reads the calls themselves. */
+/** Table `usage_days`: a row per agent and UTC day with usage, so that no query reads calls. */
 export class UsageRepo extends Context.Tag("@svc/billing/UsageRepo")<
   UsageRepo,
   {
     readonly add: (row: UsageRow) => Effect.Effect<void>
-    /** Periods from the first day's to the last day's, oldest first. A last one, named `total`, is of all of them. */
+    /** The periods from the first day's to the last day's, oldest first, then their `total`. */
     readonly periods: (
       scope: UsageScope,
       range: { readonly from: string; readonly to: string; readonly granularity: Granularity }

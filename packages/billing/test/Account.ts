@@ -8,7 +8,7 @@ import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
 import * as BillingSlice from "../src/BillingSlice.ts"
 import type { CallFigures } from "../src/CallCharge.ts"
 
-/** Billing as one node has it, on a database that is given. */
+/** Billing of one node on a given database. */
 export const onDatabase = (settings: Readonly<Record<string, string>> = {}) =>
   BillingSlice.services.pipe(
     Layer.provideMerge(AuthSlice.accounts),
@@ -17,7 +17,7 @@ export const onDatabase = (settings: Readonly<Record<string, string>> = {}) =>
 
 export const eur = (text: string): BigDecimal.BigDecimal => BigDecimal.unsafeFromString(text)
 
-/** A new organization with this much. */
+/** A new organization with this opening balance. */
 export const organization = (tier: Tier, balance = "0") =>
   Effect.flatMap(Accounts, (accounts) =>
     Effect.map(accounts.createOrganization({ name: "Test", tier, balance_eur: eur(balance) }), ({ id }) => id)
@@ -45,7 +45,7 @@ export const entries = (org: number) =>
     Effect.orDie
   )
 
-/** What is wrong with an organization's books: nothing, when each entry follows from the one before and the last is the balance. */
+/** Inconsistencies of a ledger: an entry that does not follow from the one before, or a last one that is not the balance. */
 export const faults = (org: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,

@@ -5,12 +5,12 @@ import { BigDecimal, Context, Effect, Layer, TestClock } from "effect"
 import { Billing } from "../src/Billing.ts"
 import { call, entries, eur, faults, figures, onDatabase, organization, Test } from "./Account.ts"
 
-/** Billing as another process has it, with these settings. */
+/** Billing of another process with these settings. */
 const another = (settings: Readonly<Record<string, string>> = {}) =>
   Effect.map(Layer.build(Layer.fresh(onDatabase(settings))), Context.get(Billing))
 
 layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
-  it.effect("a call holds a minute of its rates, and pays for what it used", () =>
+  it.effect("admit holds one minute at the call's rates, and settle charges the usage", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("payg", "10")
@@ -40,7 +40,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("a call that was not answered costs nothing", () =>
+  it.effect("settle charges nothing for a call that was not answered", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("starter", "1")
@@ -51,7 +51,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("a call keeps the rates it was admitted at", () =>
+  it.effect("settle uses the rates at which the call was admitted", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const sql = yield* SqlClient.SqlClient
@@ -65,7 +65,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.scoped("of one call more than fit, arriving at once on several nodes, exactly one is refused", () =>
+  it.scoped("of concurrent calls on several nodes, one more than concurrent_call_limit, exactly one is refused", () =>
     Effect.gen(function* () {
       const org = yield* organization("payg", "100")
       const nodes = [yield* Billing, yield* another(), yield* another()]
@@ -77,7 +77,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
       )
       expect(admissions.filter((a) => a === "full")).toHaveLength(1)
       expect(admissions.filter((a) => a === "admitted")).toHaveLength(10)
-      // The refused one holds nothing, and a slot that is given back can be taken.
+      // The refused call has no hold, and a released slot can be taken.
       expect((yield* entries(org)).length).toBe(11)
       const [first] = calls.filter((_, i) => admissions[i] === "admitted")
       yield* (yield* Billing).settle(first?.call_id ?? "", figures(0))
@@ -90,7 +90,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.scoped("enterprise is never paused nor full, unless a limit is configured", () =>
+  it.scoped("enterprise is never paused, and full only with a configured limit", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("enterprise")
@@ -106,7 +106,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.scoped("enterprise with rates pays, and goes below 0 unpaused", () =>
+  it.scoped("enterprise with configured rates is charged, and not paused below 0", () =>
     Effect.gen(function* () {
       const paying = yield* another({ SVC_RATE_CALL_PER_MINUTE_ENTERPRISE: "0.05" })
       const org = yield* organization("enterprise")
@@ -120,7 +120,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.scoped("a call that is over keeps what it holds until it is settled, but no slot", () =>
+  it.scoped("freeSlot releases the slot, and the hold stays until settle", () =>
     Effect.gen(function* () {
       const limited = yield* another({ SVC_LIMIT_CONCURRENT_CALLS_PAYG: "1" })
       const org = yield* organization("payg", "5")
@@ -129,7 +129,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
       expect(yield* limited.admit(yield* call(org))).toBe("full")
       yield* limited.freeSlot(first.call_id)
       expect([yield* limited.liveCalls(org), (yield* limited.account(org)).balance_eur]).toEqual([0, 4.88])
-      // Of many that come for the one slot, one gets it.
+      // Of concurrent calls for one slot, one is admitted.
       const others = yield* Effect.replicateEffect(call(org), 20)
       const admitted = yield* Effect.forEach(others, limited.admit, { concurrency: "unbounded" })
       expect(admitted.filter((one) => one === "admitted")).toHaveLength(1)
@@ -140,7 +140,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("an account is paused at 0 and below, and not any more above it", () =>
+  it.effect("an account is paused exactly while its balance is 0 or less", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("payg")
@@ -150,10 +150,10 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
       expect((yield* billing.add(org, eur("0.2"))).is_paused).toBe(false)
       const long = yield* call(org)
       expect(yield* billing.admit(long)).toBe("admitted")
-      // What is left is less than a minute costs: the next call may begin, and its hold pauses the account.
+      // The balance is less than the rate of a minute: the next call is admitted, and its hold pauses the account.
       expect(yield* billing.admit(yield* call(org))).toBe("admitted")
       expect(yield* billing.admit(yield* call(org))).toBe("paused")
-      // A call goes on below 0.
+      // A live call continues below 0.
       yield* billing.settle(long.call_id, figures(600))
       expect(yield* billing.account(org)).toMatchObject({ balance_eur: -1.12, is_paused: true })
       yield* billing.add(org, eur("1.12"))
@@ -163,7 +163,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("writes are refused while paused, seen within a second", () =>
+  it.effect("mayWrite is false while the account is paused, with a delay of at most a second", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("payg", "0.05")
@@ -171,13 +171,13 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
       yield* billing.charge(org, { kind: "sms", reference: "m", amount_eur: eur("0.05") })
       yield* TestClock.adjust("1001 millis")
       expect(yield* billing.mayWrite(org)).toBe(false)
-      // A top-up here is seen here at once.
+      // A top-up on this node is seen at once.
       yield* billing.add(org, eur("5"))
       expect(yield* billing.mayWrite(org)).toBe(true)
     })
   )
 
-  it.scoped("a call is settled once, however many settle it at the same time", () =>
+  it.scoped("concurrent settlements of a call book it once", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const nodes = [billing, yield* another(), yield* another()]
@@ -197,7 +197,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("a settlement that comes to nothing leaves the hold, and the next one settles", () =>
+  it.effect("a settlement that is rolled back leaves the hold for the next one", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const sql = yield* SqlClient.SqlClient
@@ -217,7 +217,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("an admission whose record is not written leaves neither slot nor hold", () =>
+  it.effect("an admission that is rolled back leaves neither slot nor hold", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const sql = yield* SqlClient.SqlClient
@@ -232,7 +232,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("the books are right after a day of everything at once", () =>
+  it.effect("the ledger is consistent after concurrent calls, charges and top-ups", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const orgs = [yield* organization("payg", "1"), yield* organization("scale", "3")]
@@ -263,7 +263,7 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
 })
 
 layer(TestDatabase.layer, { timeout: "60 seconds" })("While the database is away", (it) => {
-  it.scoped("nothing is booked, and what was held is settled when it is back", () =>
+  it.scoped("nothing is booked, and the call is settled when the database is back", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const services = yield* Layer.build(onDatabase())
@@ -271,7 +271,7 @@ layer(TestDatabase.layer, { timeout: "60 seconds" })("While the database is away
       const org = yield* Effect.provide(organization("payg", "10"), services)
       const one = yield* call(org)
       yield* billing.admit(one)
-      // Takes the table away from under it, as a failed-over server would: every statement on it fails.
+      // Without the table every statement on it fails, as on a server that fails over.
       yield* sql`alter table ledger_entries rename to ledger_away`
       const failed = yield* Effect.exit(billing.settle(one.call_id, figures(60)))
       expect(failed._tag).toBe("Failure")

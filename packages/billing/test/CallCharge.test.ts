@@ -8,8 +8,8 @@ const rates = { call: eur("0.08"), recording: eur("0.004"), transfer: eur("0.02"
 const numbers = (charge: ReturnType<typeof chargeOf>) =>
   Object.fromEntries(Object.entries(charge).map(([name, amount]) => [name, BigDecimal.unsafeToNumber(amount)]))
 
-describe("What a call costs", () => {
-  it("is by the second for the call, and by the started minute for its recording", () => {
+describe("chargeOf", () => {
+  it("charges the call per second, and the recording per started minute", () => {
     expect(numbers(chargeOf(rates, figures(90, { recording_seconds: 61 })))).toEqual({
       minutes_used: 1.5,
       rate_per_minute: 0.08,
@@ -21,13 +21,13 @@ describe("What a call costs", () => {
     })
   })
 
-  it("has minutes of 4 decimals, and the cost is of those", () => {
+  it("rounds minutes_used to 4 decimals, and charges the rounded minutes", () => {
     // 100 s are 1.6667 minutes, which cost 0.1333.
     expect(numbers(chargeOf(rates, figures(100)))).toMatchObject({ minutes_used: 1.6667, call_cost: 0.1333 })
     expect(numbers(chargeOf(rates, figures(1)))).toMatchObject({ minutes_used: 0.0167, call_cost: 0.0013 })
   })
 
-  it("takes the discount off the call alone, and off the total", () => {
+  it("deducts llm_discount from the call's cost alone, and from total_cost", () => {
     const charge = chargeOf(rates, figures(600, { recording_seconds: 600, transfer_seconds: 30, llm_discount: 0.25 }))
     expect(numbers(charge)).toMatchObject({
       call_cost: 0.8,
@@ -38,7 +38,7 @@ describe("What a call costs", () => {
     })
   })
 
-  it("is nothing where a figure is none: negative, not a number, beyond all measure", () => {
+  it("charges nothing for a negative figure or NaN, and limits too large ones", () => {
     for (const bad of [-1, -0, Number.NaN, Number.NEGATIVE_INFINITY]) {
       const charge = chargeOf(rates, figures(bad, { recording_seconds: bad, transfer_seconds: bad, llm_discount: bad }))
       expect(numbers(charge)).toMatchObject({ minutes_used: 0, total_cost: 0, llm_discount: 0 })
@@ -50,14 +50,14 @@ describe("What a call costs", () => {
     }
   })
 
-  it("is nothing at rates of nothing, and the minutes are told all the same", () => {
+  it("charges nothing at free rates, and still returns minutes_used", () => {
     expect(numbers(chargeOf(freeRates, figures(30, { recording_seconds: 30 })))).toMatchObject({
       minutes_used: 0.5,
       total_cost: 0
     })
   })
 
-  it("adds up: no rounding loses a cent over 10,000 calls, nor anything within one", () => {
+  it("total_cost is the sum of its parts, and roundings do not add up to a cent over 10,000 calls", () => {
     const cents = (amount: BigDecimal.BigDecimal) => BigDecimal.unsafeToNumber(amount) * 100
     const anyRate = fc.integer({ min: 0, max: 5_000 }).map((n) => BigDecimal.make(BigInt(n), 4))
     const anyRates = fc.record({ call: anyRate, recording: anyRate, transfer: anyRate })
@@ -84,13 +84,13 @@ describe("What a call costs", () => {
           expect(BigDecimal.equals(charge.total_cost, BigDecimal.sumAll(parts))).toBe(true)
           booked = BigDecimal.sum(booked, charge.total_cost)
           const rate = (of: BigDecimal.BigDecimal) => BigDecimal.unsafeToNumber(of)
-          // At the minutes that are told.
+          // From the rounded minutes.
           const minutes = (seconds: number) => Math.round((seconds * 10_000) / 60) / 10_000
           exact += minutes(used.seconds) * rate(some.call) * (1 - used.llm_discount)
           exact += Math.ceil(used.recording_seconds / 60) * rate(some.recording)
           exact += minutes(used.transfer_seconds) * rate(some.transfer)
         }
-        // Ten runs of 1,000. The errors of single roundings do not add up to one side: far below a cent per thousand.
+        // Ten runs of 1,000. Rounding errors are unbiased: far below a cent per thousand calls.
         expect(Math.abs(cents(booked) - exact * 100)).toBeLessThan(1)
       }),
       { numRuns: 10, seed: 11 }
@@ -117,7 +117,7 @@ describe("Rates", () => {
     })
   )
 
-  it.effect("that cannot be read are named", () =>
+  it.effect("that are invalid fail with an error that names the variable", () =>
     Effect.gen(function* () {
       for (const bad of ["free", "-0.1", "0.00001", "1e1", "0,12", "10000", "Infinity", "NaN", "0x1"]) {
         for (const name of ["SVC_RATE_TRANSFER_PER_MINUTE_SCALE", "SVC_RATE_SMS_SCALE"]) {

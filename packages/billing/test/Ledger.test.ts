@@ -9,7 +9,7 @@ layer(Test, { timeout: "60 seconds" })("The ledger", (it) => {
   const book = (org: number, kind: Charge["kind"], reference: string, amount: string) =>
     Effect.flatMap(Billing, (billing) => billing.charge(org, { kind, reference, amount_eur: eur(amount) }))
 
-  it.effect("begins with what the organization was given", () =>
+  it.effect("begins with the opening balance", () =>
     Effect.gen(function* () {
       const rich = yield* organization("payg", "12.3456")
       const poor = yield* organization("payg")
@@ -21,7 +21,7 @@ layer(Test, { timeout: "60 seconds" })("The ledger", (it) => {
     })
   )
 
-  it.effect("has one entry per movement, with the balance it left behind", () =>
+  it.effect("has one entry per movement, with balance_after", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("payg")
@@ -34,7 +34,7 @@ layer(Test, { timeout: "60 seconds" })("The ledger", (it) => {
     })
   )
 
-  it.effect("books a reference once, however often and by how many at once it is asked to", () =>
+  it.effect("books each kind and reference once, also when booked concurrently", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("payg")
@@ -44,7 +44,7 @@ layer(Test, { timeout: "60 seconds" })("The ledger", (it) => {
     })
   )
 
-  it.effect("keeps the references of organizations apart", () =>
+  it.effect("allows the same reference for different organizations", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const orgs = [yield* organization("payg"), yield* organization("payg")]
@@ -53,7 +53,7 @@ layer(Test, { timeout: "60 seconds" })("The ledger", (it) => {
     })
   )
 
-  it.effect("takes no amount that is not one", () =>
+  it.effect("refuses invalid amounts", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("payg")
@@ -66,7 +66,7 @@ layer(Test, { timeout: "60 seconds" })("The ledger", (it) => {
     })
   )
 
-  it.effect("cannot be gone round, changed or cut short", () =>
+  it.effect("cannot be bypassed, changed or truncated", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const org = yield* organization("payg", "5")
@@ -89,13 +89,13 @@ layer(Test, { timeout: "60 seconds" })("The ledger", (it) => {
     })
   )
 
-  it.effect("a balance is the sum of its entries, whatever moves it at the same time", () =>
+  it.effect("a balance is the sum of its entries under any concurrent movements", () =>
     Effect.gen(function* () {
       const ledger = yield* LedgerRepo
       const sql = yield* SqlClient.SqlClient
       const movement = fc.record({
         kind: fc.constantFrom("top_up" as const, "sms" as const, "refund" as const),
-        // Few references, so that some come twice.
+        // Few references, so that some repeat.
         reference: fc.integer({ min: 0, max: 30 }).map(String),
         amount_eur: fc.bigInt({ min: -99_999_999n, max: 99_999_999n }).map((n) => BigDecimal.make(n, 4))
       })

@@ -8,7 +8,7 @@ import { Billing } from "../src/Billing.ts"
 import { entries, faults, onDatabase } from "./Account.ts"
 
 layer(TestDatabase.layer, { timeout: "60 seconds" })("An upgrade", (it) => {
-  it.scoped("carries over what organizations had, as the first entry of their ledgers", () =>
+  it.scoped("carries balances over as the first entry of the ledgers", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       // The schema as it was before there was a ledger.

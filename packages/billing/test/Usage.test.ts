@@ -22,7 +22,7 @@ const ended = (status: "failed" | "no-answer" | "rejected" | "canceled") => ({
 let orgs = 1000
 
 /** An organization of two projects, of which the first has two agents. */
-const house = Effect.gen(function* () {
+const fixture = Effect.gen(function* () {
   const org = ++orgs
   const agents = yield* Effect.replicateEffect(newAgentId, 3)
   const who =
@@ -49,10 +49,10 @@ const day = "day" as const
 const month = "month" as const
 
 layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
-  it.effect("is told for every period, also for those without any", () =>
+  it.effect("is returned for every period, also for empty ones", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { anna, bert, nobody, project } = yield* house
+      const { anna, bert, nobody, project } = yield* fixture
       yield* usage.addCall(anna("2026-02-27"), completed(60))
       yield* usage.addCall(bert("2026-02-27", "23:59:59.999Z"), completed(30))
       yield* usage.addCall(anna("2026-03-01", "00:00:00.000Z"), ended("failed"))
@@ -80,10 +80,10 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
     })
   )
 
-  it.effect("is told by month, of the days that were asked for", () =>
+  it.effect("is returned by month, for the requested days alone", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { anna, project } = yield* house
+      const { anna, project } = yield* fixture
       for (const on of ["2025-12-31", "2026-01-01", "2026-01-31", "2026-03-10", "2026-03-11"]) {
         yield* usage.addCall(anna(on), completed(60))
       }
@@ -101,11 +101,11 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
     })
   )
 
-  it.effect("is of a project, of one of its agents, or of the organization", () =>
+  it.effect("is returned for a project, one of its agents, or the organization", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { agentId, agents, anna, bert, nobody, org, other, project } = yield* house
-      const stranger = yield* house
+      const { agentId, agents, anna, bert, nobody, org, other, project } = yield* fixture
+      const stranger = yield* fixture
       for (const who of [anna, anna, bert, other, nobody, stranger.anna]) {
         yield* usage.addCall(who("2026-05-05"), completed(60))
       }
@@ -129,10 +129,10 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
     })
   )
 
-  it.effect("is of this month up to today when no days are named", () =>
+  it.effect("covers this month up to today without from and to", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { project } = yield* house
+      const { project } = yield* fixture
       yield* TestClock.setTime(Date.parse("2026-11-03T23:59:59Z"))
       const report = yield* usage.report(project, { granularity: day })
       expect(report.usage.map(({ period }) => period)).toEqual(["2026-11-01", "2026-11-02", "2026-11-03"])
@@ -141,10 +141,10 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
     })
   )
 
-  it.effect("is refused for ranges that are none, or too long, and for what is no agent", () =>
+  it.effect("is refused for invalid or too long ranges, and for unknown agents", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { project } = yield* house
+      const { project } = yield* fixture
       yield* TestClock.setTime(Date.parse("2026-11-03T00:00:00Z"))
       const range = (from_date: string, to_date: string) => ({ from_date, to_date })
       const order = "from_date must not be after to_date"
@@ -179,10 +179,10 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
     })
   )
 
-  it.effect("of calls is summed up by status and disposition", () =>
+  it.effect("of calls is summed by status and disposition", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { agentId, anna, bert, other, project } = yield* house
+      const { agentId, anna, bert, other, project } = yield* fixture
       yield* usage.addCall(anna("2026-06-01"), completed(60))
       yield* usage.addCall(anna("2026-06-02"), { ...completed(30), disposition: "transferred" })
       yield* usage.addCall(bert("2026-06-02"), ended("failed"))
@@ -215,10 +215,10 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
     })
   )
 
-  it.effect("that is added by many at once is all there", () =>
+  it.effect("is complete when added concurrently", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { anna, project } = yield* house
+      const { anna, project } = yield* fixture
       yield* Effect.replicateEffect(usage.addCall(anna("2026-07-01"), completed(6)), 100, {
         concurrency: "unbounded"
       })

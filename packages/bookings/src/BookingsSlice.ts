@@ -22,7 +22,7 @@ export const services: Layer.Layer<
   Layer.provideMerge(Layer.mergeAll(CustomersRepo.layer, CustomerListRepo.layer, IdempotencyRepo.layer))
 )
 
-/** The slice in a server: {@link services} with their handlers and the purge of the recycle bin. Tests replace nothing of it. */
+/** The slice in a server: {@link services} with their handlers and the purge of the recycle bin. Tests replace none of it. */
 export const layer: Layer.Layer<
   CustomerList | Customers | Idempotency,
   never,

@@ -3,10 +3,10 @@ import { ValidationError } from "@svc/api/WorkspaceError"
 import { Either, Struct } from "effect"
 import { toE164 } from "./PhoneNumber.ts"
 
-/** What is known of a customer, as it is stored (spec 2.9). */
+/** The stored fields of a customer. */
 export type CustomerDetails = Required<BookingCustomerUpdate>
 
-/** A customer of whom nothing was said. */
+/** A customer before the first change. */
 const blank: CustomerDetails = {
   name: "",
   email: null,
@@ -23,15 +23,15 @@ const blank: CustomerDetails = {
 
 const dutchPostcode = /^([1-9][0-9]{3}) ?([a-z]{2})$/i
 
-/** `1234 AB`, however it was written. */
+/** A Dutch postcode in the form `1234 AB`. */
 const toDutchPostcode = (text: string): string | undefined => {
   const [, digits, letters] = dutchPostcode.exec(text) ?? []
   return digits === undefined || letters === undefined ? undefined : `${digits} ${letters.toUpperCase()}`
 }
 
 /**
- * The details after a change, with phone and postcode in their one form, or what the change breaks between fields. A new
- * customer is a change to nothing. `today` is `YYYY-MM-DD`, UTC.
+ * The details after a change, with phone and postcode normalized, or the violations by field. A new customer is a change
+ * to an empty one. `today` is `YYYY-MM-DD`, UTC.
  */
 export const change = (
   before: CustomerDetails | undefined,
@@ -63,7 +63,7 @@ export const change = (
   )
 }
 
-/** What is left of a customer whose personal data was erased (decisions §7.5): where, and in which language. */
+/** The details that remain after erasure of personal data: country and language alone. */
 export const anonymous = ({ country, language }: CustomerDetails): CustomerDetails => ({
   ...blank,
   name: "Anonymized",

@@ -8,22 +8,22 @@ import { CustomerListRepo } from "./CustomerListRepo.ts"
 import { needle } from "./CustomerSearch.ts"
 import { toE164 } from "./PhoneNumber.ts"
 
-/** A page, newest first; `next_cursor` is null on the last. */
+/** A page, newest first. `next_cursor` is null on the last one. */
 export interface CustomerPage {
   readonly customers: ReadonlyArray<BookingCustomer>
   readonly next_cursor: BookingCustomerId | null
 }
 
-/** A query's plus sign is a space unless it was escaped, which people forget in front of a phone number. */
+/** In a query an unescaped plus sign is a space, and clients forget to escape the one of a phone number. */
 const unescapedPlus = (text: string): string => text.replace(/^ (?=[0-9])/, "+")
 
-/** Lists of booking customers and search in them (decisions §7.2). */
+/** Lists and searches booking customers. */
 export class CustomerList extends Context.Tag("@svc/bookings/CustomerList")<
   CustomerList,
   {
     /**
-     * `after` is the id of the last customer seen; one that the organization does not have is a `ValidationError`.
-     * Conditions that are empty ask for nothing. A `phone` without country code is read as a Dutch one.
+     * `after` is the id of the last customer of the page before; an unknown one is a `ValidationError`. Empty conditions
+     * are ignored. A `phone` without country code is read as a Dutch one.
      */
     readonly page: (
       org: WorkspacePrincipal["org"],

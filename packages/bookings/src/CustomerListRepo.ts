@@ -6,11 +6,11 @@ import { Context, Effect, Layer, Option } from "effect"
 import type { Needle } from "./CustomerSearch.ts"
 import { columns, toCustomers, within } from "./CustomersRepo.ts"
 
-/** What a page of the list has: all conditions together, newest first. */
+/** The conditions of a page; all must hold. */
 export interface CustomerFilter {
   readonly org_id: number
   readonly deleted: Deleted
-  /** Only those with a smaller numeric id: what comes after a cursor. */
+  /** Only customers with a smaller numeric id: those after a cursor. */
   readonly before: number | undefined
   readonly email: string | undefined
   /** In E.164. */
@@ -25,12 +25,12 @@ const parseCursor = parseId(BookingCustomerId)
 export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRepo")<
   CustomerListRepo,
   {
-    /** The numeric id that a cursor stands for; also of a customer that was deleted since. */
+    /** The numeric id of a cursor's customer, also when deleted since. */
     readonly cursor: (orgId: number, after: string) => Effect.Effect<Option.Option<number>>
     /**
-     * A page of at most `limit`. A part that many customers have is found by looking through the newest; one that few have
-     * by its index, which costs some microseconds for each that fits. Nobody knows before which of the two a part is, so
-     * first a little of both is tried, and then more. That keeps a page of a million customers within some ten milliseconds.
+     * A page of at most `limit`. A search text that many customers contain is found by scanning the newest; one that few
+     * contain by its index, at some microseconds per match. Which of the two applies is not known before, so both are
+     * tried with a small bound, and then with larger ones. A page of a million customers stays within some 10 ms.
      */
     readonly page: (filter: CustomerFilter) => Effect.Effect<ReadonlyArray<BookingCustomer>>
   }
@@ -41,7 +41,7 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
       const sql = yield* SqlClient.SqlClient
       const all = sql.literal(columns)
 
-      /** All conditions but the organization and the needle. */
+      /** All conditions except the organization and the search text. */
       const conditionsOf = ({ before, deleted, email, phone }: CustomerFilter) =>
         sql.and([
           within(sql, deleted),
@@ -55,7 +55,7 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
         select ${all} from booking_customers
         where org_id = ${filter.org_id} and ${conditionsOf(filter)} order by id desc limit ${filter.limit}`
 
-      /** The page, when the newest `depth` customers have enough for it. */
+      /** The page, if the newest `depth` customers contain enough matches. */
       const amongNewest = (depth: number) => (filter: CustomerFilter, needle: Needle) =>
         sql`
           select ${all} from (
@@ -66,7 +66,7 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
           Effect.map(Option.liftPredicate((rows) => rows.length === filter.limit))
         )
 
-      /** The page, when not more than `most` customers fit; all other conditions come after that, or the planner would start with them. */
+      /** The page, if at most `most` customers match. Other conditions are applied afterwards, or the planner would start with them. */
       const byIndex = (most: number) => (filter: CustomerFilter, needle: Needle) =>
         Effect.gen(function* () {
           const indexed = needle.coded === undefined ? fits(needle) : sql`search_codes like ${needle.coded}`

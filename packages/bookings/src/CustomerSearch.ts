@@ -1,7 +1,7 @@
-/** A text as search sees it: in small letters, without accents and other marks, in one form of each character. */
+/** Normalizes a text for search: lower case, without diacritics, in one form of each character. */
 export const fold = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()
 
-/** Each character as three letters or digits, the same ones each time; two characters may happen to share theirs. */
+/** A hash of each character as three letters or digits. */
 const codes = (text: string): string => {
   let out = ""
   // 7919 has no divisor in common with 36³: neighbours in the alphabet get codes that differ in all three places.
@@ -10,7 +10,7 @@ const codes = (text: string): string => {
   return out
 }
 
-/** What `q` looks in: the columns of a customer that are for search. */
+/** The search columns of a customer, in which `q` is searched. */
 export const searchColumns = (customer: {
   readonly name: string
   readonly email: string | null
@@ -20,31 +20,31 @@ export const searchColumns = (customer: {
   return { search, search_codes: codes(search) }
 }
 
-/** A text as a pattern for LIKE that means these very characters. */
+/** Escapes a text for LIKE. */
 const literally = (text: string): string => text.replace(/[\\%_]/g, "\\$&")
 
-/** What `q` asks for, as patterns for LIKE. */
+/** The patterns for LIKE of a `q`. */
 export interface Needle {
-  /** One of these has to fit `search`. */
+  /** One of these must match `search`. */
   readonly patterns: readonly [string, ...ReadonlyArray<string>]
-  /** And this `search_codes`: given where the part is too short for the index of `search`. */
+  /** This must match `search_codes`; present when the text is too short for the index on `search`. */
   readonly coded: string | undefined
 }
 
-/** The digits of what may be a phone number as people write it: without separators, and without the zeros before it. */
+/** The digits of a text that may be a phone number, without separators and leading zeros. */
 const phoneDigits = (text: string): string | undefined => {
   const digits = text.replace(/[\s().-]/g, "")
   return /^(?:\+|0+)?([1-9][0-9]{2,})$/.exec(digits)?.[1]
 }
 
-/** Reads `q`; undefined when it asks for nothing. What may be a phone number is also looked for among those, in E.164. */
+/** Parses `q`; undefined when it is empty. A text that may be a phone number also searches phone numbers, in E.164. */
 export const needle = (q: string): Needle | undefined => {
   const text = fold(q.trim())
   if (text === "") return undefined
   const digits = phoneDigits(text)
   const anywhere = `%${literally(text)}%`
   return {
-    // The phone number is the last line, and begins with a plus.
+    // The phone number is the last line and begins with a plus sign.
     patterns: digits === undefined ? [anywhere] : [anywhere, `%\n+%${digits}%`],
     coded: [...text].length < 3 ? `%${codes(text)}%` : undefined
   }

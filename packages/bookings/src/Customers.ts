@@ -13,13 +13,13 @@ import * as CustomerDetails from "./CustomerDetails.ts"
 import { CustomersRepo } from "./CustomersRepo.ts"
 import { IdempotencyRepo } from "./IdempotencyRepo.ts"
 
-/** The organization whose customers they are. */
+/** The organization that the customers belong to. */
 type Org = WorkspacePrincipal["org"]
 
 /**
- * The people who book with an organization (spec 2.9, 4.7; decisions §7). Each change and the event that tells of it are
- * one transaction. An id that is unknown, of the wrong form, or of another organization is `ResourceNotFound`, always
- * the same. Deleting keeps a customer for 30 days, see {@link PurgeWorker}; reading lists is {@link CustomerList}'s.
+ * The customers who book with an organization (docs/reference/workspace.md). Each change and its event are one transaction.
+ * An unknown or malformed id, or one of another organization, is the same `ResourceNotFound`. Deleted customers are kept
+ * for 30 days, see {@link PurgeWorker}. For lists see {@link CustomerList}.
  */
 export class Customers extends Context.Tag("@svc/bookings/Customers")<
   Customers,
@@ -29,20 +29,20 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
       org: Org,
       body: BookingCustomerCreate
     ) => Effect.Effect<BookingCustomer, ValidationError | PaygLimit>
-    /** One in the recycle bin is found only where `deleted` says so. */
+    /** A customer in the recycle bin is found only with `deleted`. */
     readonly get: (org: Org, id: string, deleted: Deleted) => Effect.Effect<BookingCustomer, ResourceNotFound>
-    /** `booking_customer.updated`, unless nothing is different afterwards. One that was anonymized stays as it is. */
+    /** `booking_customer.updated`, unless nothing changes. An anonymized customer cannot be changed. */
     readonly update: (
       org: Org,
       id: string,
       changes: BookingCustomerUpdate
     ) => Effect.Effect<BookingCustomer, ResourceNotFound | ValidationError | InvalidState>
-    /** To the recycle bin, personal data intact: `booking_customer.deleted`. */
+    /** Moves to the recycle bin, with all personal data: `booking_customer.deleted`. */
     readonly remove: (
       org: Org,
       id: string
     ) => Effect.Effect<{ readonly id: BookingCustomerId; readonly deleted_at: string }, ResourceNotFound>
-    /** Those of the ids that there are, all in one step; one event each. */
+    /** Removes the known ones of these ids in one transaction, with one event each. */
     readonly removeMany: (
       org: Org,
       ids: ReadonlyArray<string>
@@ -50,14 +50,14 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
       readonly deleted: ReadonlyArray<BookingCustomerId>
       readonly not_found: ReadonlyArray<string>
     }>
-    /** Out of the recycle bin: `booking_customer.restored`. `InvalidState` for one that is not in it, or was anonymized. */
+    /** Restores from the recycle bin: `booking_customer.restored`. `InvalidState` if not in it, or anonymized. */
     readonly restore: (
       org: Org,
       id: string
     ) => Effect.Effect<BookingCustomer, ResourceNotFound | InvalidState | PaygLimit>
     /**
-     * Erases personal data for good, from the customer (deleted or not), from events not older than their retention, and
-     * from kept answers: `booking_customer.updated`. Again, it changes nothing.
+     * Erases personal data irreversibly from the customer (deleted or not), from events within their retention, and from
+     * stored answers of idempotency keys: `booking_customer.updated`. Idempotent.
      */
     readonly anonymize: (org: Org, id: string) => Effect.Effect<BookingCustomer, ResourceNotFound>
   }
@@ -96,7 +96,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
           }))
         )
 
-      /** One more customer is within the plan; of several at once only as many as are. */
+      /** Checks that the plan has room for one more customer, also for concurrent requests. */
       const admit = Effect.fnUntraced(function* (org: Org) {
         if (org.tier !== "payg") return
         if ((yield* repo.countLive(org.id, paygCustomers)) >= paygCustomers) {
@@ -104,7 +104,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
         }
       })
 
-      /** Moves customers to the recycle bin and tells of it. */
+      /** Moves customers to the recycle bin and emits their events. */
       const toBin = Effect.fnUntraced(function* (org: Org, ids: ReadonlyArray<string>) {
         const removed = yield* repo.softDelete(org.id, ids)
         yield* announce(org, "booking_customer.deleted", removed)

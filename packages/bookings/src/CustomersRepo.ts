@@ -6,7 +6,7 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { CustomerDetails } from "./CustomerDetails.ts"
 import { searchColumns } from "./CustomerSearch.ts"
 
-/** A row of `booking_customers`, all but what only the database needs. */
+/** A row of `booking_customers`, without the search columns. */
 const CustomerRow = Schema.Struct({
   id: Schema.Int,
   public_id: BookingCustomerId,
@@ -29,7 +29,7 @@ const CustomerRow = Schema.Struct({
 })
 type CustomerRow = typeof CustomerRow.Type
 
-/** The columns of a customer, for statements of this table's repositories. */
+/** The columns of {@link CustomerRow}, for the repositories of this table. */
 export const columns = Object.keys(CustomerRow.fields).join(", ")
 
 /** Rows of {@link columns} as customers on the wire. */
@@ -53,12 +53,12 @@ const toCustomer = ({
 
 const isId = Schema.is(BookingCustomerId)
 
-/** Days in the recycle bin; who is there for longer is gone, whether or not the purge has come by (decisions §7.9). */
+/** Days in the recycle bin. Customers in it for longer are not found, even before they are purged. */
 const kept = "30 days"
 
-/** The condition of a look-up that sees the recycle bin, or does not, or sees nothing else. */
+/** The condition of a look-up outside the recycle bin, inside it, or in both. */
 export const within = (sql: SqlClient.SqlClient, deleted: Deleted): Statement.Fragment => {
-  // In this form no index by time applies: the planner would take it for a page by id, and read the whole bin.
+  // In this form no index on the time applies: the planner would use it for a page by id, and read the whole bin.
   const inBin = sql`deleted_at + ${kept}::interval > now()`
   switch (deleted) {
     case "exclude":
@@ -71,26 +71,26 @@ export const within = (sql: SqlClient.SqlClient, deleted: Deleted): Statement.Fr
 }
 
 /**
- * Table `booking_customers`, one customer at a time. Look-ups are of one organization: a foreign id is no id. What changes a
- * customer takes one that was locked before; its times are those of the change, not of the transaction's beginning, which
- * may have waited for another change.
+ * Table `booking_customers`, one customer at a time. Look-ups are within one organization. Updates take a customer that was
+ * locked before; their times are those of the change, not of the transaction's start, which may have waited for another
+ * change.
  */
 export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
   CustomersRepo,
   {
     readonly insert: (orgId: number, details: CustomerDetails) => Effect.Effect<BookingCustomer>
     readonly find: (orgId: number, id: string, deleted: Deleted) => Effect.Effect<Option.Option<BookingCustomer>>
-    /** The same, and nobody else changes it before the end of the transaction. */
+    /** The same, locked until the end of the transaction. */
     readonly lock: (orgId: number, id: string, deleted: Deleted) => Effect.Effect<Option.Option<BookingCustomer>>
     readonly update: (id: BookingCustomerId, details: CustomerDetails) => Effect.Effect<BookingCustomer>
-    /** Moves those that there are to the recycle bin; gives them in the order of the ids. */
+    /** Moves the known ones of these ids to the recycle bin; returns them in the order of the ids. */
     readonly softDelete: (orgId: number, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<BookingCustomer>>
     readonly restore: (id: BookingCustomerId) => Effect.Effect<BookingCustomer>
-    /** Puts details in place of the customer's own, for good. */
+    /** Replaces the customer's details irreversibly. */
     readonly anonymize: (id: BookingCustomerId, details: CustomerDetails) => Effect.Effect<BookingCustomer>
-    /** How many are not deleted, counted to `most` at most; no other transaction that asks comes between. */
+    /** Number of customers that are not deleted, counted up to `most`, serialized over transactions that count. */
     readonly countLive: (orgId: number, most: number) => Effect.Effect<number>
-    /** Removes at most `limit` of those whose time in the recycle bin is over; gives how many. */
+    /** Removes at most `limit` customers whose days in the recycle bin are over; returns how many. */
     readonly purge: (limit: number) => Effect.Effect<number>
   }
 >() {
@@ -103,7 +103,7 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
       const many = (statement: Statement.Statement<unknown>) => Effect.flatMap(Effect.orDie(statement), toCustomers)
       const maybe = (statement: Statement.Statement<unknown>) =>
         Effect.map(many(statement), (rows) => Option.fromNullable(rows[0]))
-      /** Of a row that was locked before, which therefore is there. */
+      /** The result for a row that was locked before, so it exists. */
       const one = (statement: Statement.Statement<unknown>) =>
         Effect.flatMap(
           Effect.map(many(statement), ([row]) => row),

@@ -8,28 +8,28 @@ import * as KeyedMutex from "./KeyedMutex.ts"
 
 /** A request that carries an idempotency key. */
 export interface KeyedRequest extends KeyName {
-  /** What is asked: plain JSON in which two requests differ unless they ask for the same. The order of fields is none. */
+  /** The content of the request as JSON, by which requests are compared. The order of fields does not matter. */
   readonly asked: unknown
 }
 
-/** Whole seconds until the quota begins anew. */
+/** Whole seconds until the quota resets. */
 const untilTomorrow = Effect.map(DateTime.now, (now) => {
   const tomorrow = DateTime.add(DateTime.startOf(now, "day"), { days: 1 })
   return Math.ceil(Duration.toSeconds(DateTime.distanceDuration(now, tomorrow)))
 })
 
-/** An answer, and whether it is an earlier one. */
+/** An answer, and whether it is a stored one. */
 export interface OnceAnswered extends Kept {
   readonly replayed: boolean
 }
 
-/** How long a request waits for its twin. */
+/** How long a request waits for a concurrent one with the same key. */
 const waitTimeout = Duration.seconds(5)
 
 const stillRunning = () =>
   new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
 
-/** JSON in which the fields of objects are sorted. */
+/** JSON with sorted fields. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)
@@ -38,20 +38,20 @@ const canonical = (value: unknown): string =>
   )
 
 /**
- * One effect and one answer for each idempotency key of an API key, for 24 hours (decisions §7.7).
+ * One effect and one answer for each idempotency key of an API key, for 24 hours.
  *
- * The key, the effect and the answer are one transaction: when this process dies there is either all of it or nothing,
- * and a repetition finds the answer or begins anew. Repetitions that come meanwhile wait for that transaction to end.
+ * The key, the effect and the answer are one transaction: when this process dies, all or none of them are stored, and a
+ * repetition finds the answer or starts again. Concurrent repetitions wait for that transaction to end.
  */
 export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
   Idempotency,
   {
     /**
-     * The answer kept under the key, or that of `work`, which then runs in a transaction and is kept. `work` fails only
-     * when nothing is to be kept: its effect is undone and the key is free again.
+     * Returns the stored answer of the key, or runs `work` in a transaction and stores its answer. When `work` fails,
+     * nothing is stored: its effect is rolled back and the key is free again.
      *
-     * `IdempotencyKeyConflict`: the key stands for another request, or for one that has not ended within 5 seconds.
-     * `IdempotencyKeyQuotaExceeded`: the API key has had as many keys today as it may; nothing was done.
+     * `IdempotencyKeyConflict`: the key belongs to a different request, or to one still running after 5 seconds.
+     * `IdempotencyKeyQuotaExceeded`: the API key has used all keys of today's quota; `work` had no effect.
      */
     readonly once: <E>(
       request: KeyedRequest,
@@ -81,7 +81,7 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
             }
             const fresh = yield* work
             yield* repo.answer(name, fresh)
-            // Last, so that the requests of an API key wait for each other only here.
+            // Last, so that requests of one API key wait for each other only here.
             if (!(yield* repo.count(name.key_id, idempotencyKeysPerDay))) {
               return yield* new IdempotencyKeyQuotaExceeded({ retryAfter: yield* untilTomorrow })
             }
@@ -89,7 +89,7 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
           }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
 
         return {
-          // Twins on this node wait here, and hold no connection of the database; those on others wait in it.
+          // Requests with the same key on this node wait here without a database connection; on other nodes in the database.
           once: (request, work) =>
             mutex.run(`${request.key_id} ${request.key}`, { timeout: waitTimeout, onTimeout: stillRunning }, (left) =>
               claimed(request, work, left)

@@ -4,15 +4,15 @@ import { JsonObject } from "@svc/api/Wire"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 
-/** Whose key it is, and which. */
+/** An idempotency key of an API key. */
 export interface KeyName {
   /** The API key. */
   readonly key_id: number
-  /** The client's own word for the request. */
+  /** The `Idempotency-Key` of the request. */
   readonly key: string
 }
 
-/** The answer to a request: what is kept of it is all but the request's id. */
+/** The stored answer to a request: all but its request id. */
 export interface Kept {
   readonly status: number
   readonly answer: JsonObject
@@ -24,13 +24,13 @@ const KeptRow = Schema.Struct({
   answer: JsonObject
 })
 
-/** The request that a key stands for still runs, and has for too long. */
+/** The first request with this key still runs after the wait. */
 export class StillRunning extends Data.TaggedError("StillRunning") {}
 
-/** Hours for which an answer is kept (decisions §7.7). */
+/** Hours for which an answer is stored. */
 const kept = "24 hours"
 
-/** SQLSTATE of a lock that was not had in time. */
+/** SQLSTATE of a lock timeout. */
 const lockNotAvailable = "55P03"
 
 const isTimeout = (error: SqlError.SqlError): boolean =>
@@ -41,27 +41,27 @@ const isTimeout = (error: SqlError.SqlError): boolean =>
 
 /**
  * Tables `idempotency_keys` and `idempotency_key_counts`. The row of a key is written in the transaction of the request's
- * effect, so there is never one without the other; a transaction that meets a key in another one waits for its end.
+ * effect, so neither exists without the other; a transaction that claims the same key waits for that one to end.
  */
 export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo")<
   IdempotencyRepo,
   {
     /**
-     * Takes a key in the current transaction. None: it is ours, to be answered before the end of the transaction.
-     * Waits so long (ms, 1 or more) for a transaction that has the key.
+     * Claims a key in the current transaction. None: claimed; `answer` must follow in the same transaction. Waits at most
+     * `waitMs` (1 or more) for a transaction that holds the key.
      */
     readonly claim: (
       name: KeyName,
       fingerprint: Uint8Array,
-      patience: number
+      waitMs: number
     ) => Effect.Effect<Option.Option<Kept & { readonly fingerprint: Uint8Array }>, StillRunning>
-    /** Writes the answer of a key that is ours. */
+    /** Writes the answer of a key claimed in this transaction. */
     readonly answer: (name: KeyName, answer: Kept) => Effect.Effect<void>
     /** Counts a key against today's quota of its API key; false, and not counted, when `quota` is reached. */
     readonly count: (keyId: number, quota: number) => Effect.Effect<boolean>
-    /** Puts this customer in place of itself in every kept answer that tells of it. */
+    /** Replaces this customer in every stored answer that contains it. */
     readonly replaceCustomer: (customer: BookingCustomer) => Effect.Effect<void>
-    /** Removes at most `limit` keys whose time is over, and old counts; gives how many keys. */
+    /** Removes at most `limit` expired keys, and old counts; returns the number of keys. */
     readonly purge: (limit: number) => Effect.Effect<number>
   }
 >() {
@@ -79,8 +79,8 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
         returning 1`
 
       return {
-        claim: Effect.fn("IdempotencyRepo.claim")(function* (name, fingerprint, patience) {
-          yield* Effect.orDie(sql`select set_config('lock_timeout', ${`${patience}ms`}, true)`)
+        claim: Effect.fn("IdempotencyRepo.claim")(function* (name, fingerprint, waitMs) {
+          yield* Effect.orDie(sql`select set_config('lock_timeout', ${`${waitMs}ms`}, true)`)
           const taken = yield* Effect.catchAll(insert(name, fingerprint), (error) =>
             isTimeout(error) ? new StillRunning() : Effect.die(error)
           )
@@ -106,7 +106,7 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
           ),
         replaceCustomer: Effect.fn("IdempotencyRepo.replaceCustomer")(function* (customer) {
           const tells = sql`answer #>> '{data,id}' = ${customer.id} and answer #>> '{data,name}' is not null`
-          // One whose time is over may be locked by a request that takes its key anew, and may itself wait for this customer.
+          // An expired row may be locked by a request that claims its key again, which may itself wait for this customer.
           yield* sql`
             delete from idempotency_keys where (api_key_id, key) in (
               select api_key_id, key from idempotency_keys

@@ -3,10 +3,10 @@ import { Effect, Layer } from "effect"
 import { CustomersRepo } from "./CustomersRepo.ts"
 import { IdempotencyRepo } from "./IdempotencyRepo.ts"
 
-/** Rows that one statement removes, so that none holds its locks for long. */
+/** Rows that one statement removes, to keep its locks short. */
 const batch = 500
 
-/** Removes batch after batch until one is not full; gives how many there were. */
+/** Removes batch after batch until one is not full; returns the number of rows. */
 const purgeAll = (purge: (limit: number) => Effect.Effect<number>): Effect.Effect<number> =>
   Effect.iterate(
     { removed: 0, more: true },
@@ -17,9 +17,8 @@ const purgeAll = (purge: (limit: number) => Effect.Effect<number>): Effect.Effec
   ).pipe(Effect.map(({ removed }) => removed))
 
 /**
- * Removes for good what was kept for a while: customers after 30 days in the recycle bin (every night at three, UTC), and
- * answers to idempotency keys after a day (every hour). Whichever node comes first does it. A customer's links
- * would be nulled and its attachments removed here too; there is nothing yet that has any.
+ * Removes customers after 30 days in the recycle bin (daily at 03:00 UTC) and answers of idempotency keys after a day
+ * (hourly), each on one node. Resources that refer to customers would be unlinked here too; there are none yet.
  */
 export const PurgeWorker: Layer.Layer<never, never, Cron | CustomersRepo | IdempotencyRepo> = Layer.scopedDiscard(
   Effect.gen(function* () {
@@ -29,7 +28,7 @@ export const PurgeWorker: Layer.Layer<never, never, Cron | CustomersRepo | Idemp
     yield* cron.schedule(
       { name: "bookings.purge-customers", every: "1 day", at: "3 hours" },
       Effect.flatMap(purgeAll(customers.purge), (count) =>
-        count === 0 ? Effect.void : Effect.logInfo(`Booking customers removed for good: ${count}`)
+        count === 0 ? Effect.void : Effect.logInfo(`Booking customers purged: ${count}`)
       )
     )
     yield* cron.schedule(

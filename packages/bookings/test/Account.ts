@@ -8,10 +8,10 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Layer } from "effect"
 import * as BookingsSlice from "../src/BookingsSlice.ts"
 
-/** Limits that a test reaches. */
+/** Low limits, so that tests reach them. */
 export const limits = { keyPerMinute: 120, orgPerMinute: 600, idempotencyKeysPerDay: 20, paygCustomers: 5 }
 
-/** The whole slice on a database of its own. */
+/** The slice on a new database. */
 export const Test = BookingsSlice.services.pipe(
   Layer.provideMerge(Layer.merge(Outbox.layerWithoutDeliveries, Layer.succeed(WorkspaceLimits, limits))),
   Layer.provideMerge(TestDatabase.layer)
@@ -27,7 +27,7 @@ export const organization = (tier: Tier = "starter") =>
     return { id: row?.id ?? 0, public_id, tier }
   })
 
-/** A new API key of an organization; gives its numeric id. */
+/** A new API key of an organization; returns its numeric id. */
 export const apiKey = (orgId: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -37,7 +37,7 @@ export const apiKey = (orgId: number) =>
     return row?.id ?? 0
   })
 
-/** A customer as a client would describe one; `more` comes on top. */
+/** The body of a valid create request, changed by `more`. */
 export const anna = (more: Partial<BookingCustomerCreate> = {}): BookingCustomerCreate => ({
   name: "Anna de Vries",
   email: "anna@example.com",

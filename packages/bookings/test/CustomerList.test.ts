@@ -16,7 +16,7 @@ const names = (org: Org, query: Partial<BookingCustomersQuery>) =>
   Effect.map(page(org, query), ({ customers }) => customers.map(({ name }) => name))
 
 layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
-  it.effect("pages are newest first, and lead through all without gaps or repeats while others come and go", () =>
+  it.effect("pages are newest first, without gaps or repeats while customers are created and deleted", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -32,7 +32,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
         seen.push(...some.map(({ id }) => id))
         if (next_cursor === null) break
         expect(next_cursor).toBe(some.at(-1)?.id)
-        // The one that the next page begins after goes, and a new one comes.
+        // The customer of the cursor is deleted, and a new one is created.
         yield* customers.remove(org, next_cursor)
         yield* add(100)
         after = next_cursor
@@ -41,7 +41,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
     })
   )
 
-  it.effect("a page that is exactly full is the last one when nothing follows", () =>
+  it.effect("next_cursor is null on a full page without a next one", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -51,7 +51,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
     })
   )
 
-  it.effect("a cursor of another organization, or of none, is refused", () =>
+  it.effect("an unknown cursor or one of another organization is refused", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -66,7 +66,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
     })
   )
 
-  it.effect("finds a part of name, email or phone, whatever case and accents, and only in its organization", () =>
+  it.effect("q finds parts of name, email and phone, ignoring case and diacritics, only in its organization", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -112,7 +112,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
     })
   )
 
-  it.effect("finds by the whole email address or phone number, and by several conditions together", () =>
+  it.effect("email and phone match whole values, and all conditions must hold", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -133,7 +133,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
     })
   )
 
-  it.effect("finds the same with many as with few, in whichever way it finds them", () =>
+  it.effect("finds the same customers by scan and by index", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -151,7 +151,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
     })
   )
 
-  it.effect("pages and searches read what they show and little more, by index", () =>
+  it.effect("pages and searches use indexes and read few rows more than they return", () =>
     Effect.gen(function* () {
       const list = yield* CustomerList
       const customers = yield* Customers

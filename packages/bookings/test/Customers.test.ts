@@ -6,7 +6,7 @@ import { Customers } from "../src/Customers.ts"
 import { anna, eventsOf, limits, organization, Test } from "./Account.ts"
 
 layer(Test)("Customers", (it) => {
-  it.effect("a customer is created, changed, deleted and restored, and an event tells of each", () =>
+  it.effect("creating, updating, deleting and restoring a customer emits one event each", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -31,7 +31,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("an id that is unknown, malformed or of another organization is not found, and nothing happens to it", () =>
+  it.effect("an unknown or malformed id, or one of another organization, is not found and not changed", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -55,7 +55,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("one in the recycle bin can neither be seen, unless asked for, nor changed or deleted again", () =>
+  it.effect("a customer in the recycle bin is returned only with deleted, and cannot be changed or deleted again", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -71,7 +71,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("one that is not in the recycle bin cannot be restored", () =>
+  it.effect("a customer outside the recycle bin cannot be restored", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -80,7 +80,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("after 30 days in the recycle bin it is gone, though the purge has not come by", () =>
+  it.effect("after 30 days in the recycle bin a customer is not found, even before the purge", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const sql = yield* SqlClient.SqlClient
@@ -99,7 +99,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("a change that changes nothing writes nothing", () =>
+  it.effect("an update without a difference writes nothing", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -111,7 +111,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("a change that is refused changes nothing", () =>
+  it.effect("a refused update changes nothing", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -122,7 +122,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("many changes of one customer at once are all made, one after the other", () =>
+  it.effect("concurrent updates of one customer are all applied, one after the other", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -137,7 +137,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("of many deletions of one customer at once one succeeds", () =>
+  it.effect("of concurrent deletions of one customer one succeeds", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -148,7 +148,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("several are deleted in one step, each once, and the ids that are none are named", () =>
+  it.effect("a bulk deletion deletes each customer once, and returns unknown ids", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -167,7 +167,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("two overlapping bulk deletions, in opposite orders, never block each other for good", () =>
+  it.effect("overlapping bulk deletions in opposite orders do not deadlock", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -185,7 +185,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("erasing takes the personal data from the customer, from events and from search, for good", () =>
+  it.effect("erasure removes personal data from the customer, events and search irreversibly", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const sql = yield* SqlClient.SqlClient
@@ -214,7 +214,7 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("one in the recycle bin can be erased, and cannot be restored then", () =>
+  it.effect("a customer in the recycle bin can be erased, and then not restored", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const org = yield* organization()
@@ -226,33 +226,35 @@ layer(Test)("Customers", (it) => {
     })
   )
 
-  it.effect("the free plan has room for so many, also when many come at once; deleted ones take none", () =>
-    Effect.gen(function* () {
-      const customers = yield* Customers
-      const org = yield* organization("payg")
-      const exits = yield* Effect.replicateEffect(Effect.exit(customers.create(org, anna())), 20, { concurrency: 20 })
-      const created = exits.filter(Exit.isSuccess).map(({ value }) => value)
-      expect(created.length).toBe(limits.paygCustomers)
-      const [first] = created
-      const id = first?.id ?? ""
-      yield* customers.remove(org, id)
-      yield* customers.create(org, anna())
-      expect((yield* Effect.flip(customers.restore(org, id)))._tag).toBe("PaygLimit")
-      expect((yield* Effect.flip(customers.create(org, anna())))._tag).toBe("PaygLimit")
+  it.effect(
+    "the tier PAYG is limited to SVC_LIMIT_BOOKING_CUSTOMERS_PAYG customers, also when created concurrently; deleted ones do not count",
+    () =>
+      Effect.gen(function* () {
+        const customers = yield* Customers
+        const org = yield* organization("payg")
+        const exits = yield* Effect.replicateEffect(Effect.exit(customers.create(org, anna())), 20, { concurrency: 20 })
+        const created = exits.filter(Exit.isSuccess).map(({ value }) => value)
+        expect(created.length).toBe(limits.paygCustomers)
+        const [first] = created
+        const id = first?.id ?? ""
+        yield* customers.remove(org, id)
+        yield* customers.create(org, anna())
+        expect((yield* Effect.flip(customers.restore(org, id)))._tag).toBe("PaygLimit")
+        expect((yield* Effect.flip(customers.create(org, anna())))._tag).toBe("PaygLimit")
 
-      const paying = { ...org, tier: "starter" } as const
-      expect((yield* customers.restore(paying, id)).deleted_at).toBe(null)
-    })
+        const paying = { ...org, tier: "starter" } as const
+        expect((yield* customers.restore(paying, id)).deleted_at).toBe(null)
+      })
   )
 })
 
-/** An outbox that fails when something is appended. */
+/** An outbox whose appends fail. */
 const BrokenOutbox = Layer.mock(Outbox, { appendAll: () => Effect.die(new Error("the disk is full")) })
 
 layer(Layer.fresh(Customers.layer).pipe(Layer.provide(BrokenOutbox), Layer.provideMerge(Test)))(
   "Customers without an outbox",
   (it) => {
-    it.effect("nothing changes when the event cannot be written", () =>
+    it.effect("rolls back a change when its event cannot be written", () =>
       Effect.gen(function* () {
         const customers = yield* Customers
         const sql = yield* SqlClient.SqlClient

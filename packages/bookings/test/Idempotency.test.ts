@@ -7,7 +7,7 @@ import { anna, apiKey, eventsOf, limits, organization, Test } from "./Account.ts
 
 class Refused extends Data.TaggedError("Refused") {}
 
-/** Work that counts how often it was done, and answers with that. */
+/** Work that counts its runs, and answers with the count. */
 const counting = Effect.map(Ref.make(0), (times) => ({
   work: Effect.map(
     Ref.updateAndGet(times, (n) => n + 1),
@@ -19,7 +19,7 @@ const counting = Effect.map(Ref.make(0), (times) => ({
 const account = Effect.flatMap(organization(), (org) => Effect.map(apiKey(org.id), (key_id) => ({ org, key_id })))
 
 layer(Test)("Idempotency", (it) => {
-  it.effect("a request has one effect and one answer, however often it is sent", () =>
+  it.effect("a repeated request has one effect and one answer", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const { key_id } = yield* account
@@ -33,7 +33,7 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.effect("fifty at once have one effect and one answer", () =>
+  it.effect("fifty concurrent requests with one key have one effect and one answer", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const customers = yield* Customers
@@ -48,7 +48,7 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.effect("a key stands for one request: another one is a conflict, and has no effect", () =>
+  it.effect("another request with the same key is an IdempotencyKeyConflict, and has no effect", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const { key_id } = yield* account
@@ -62,7 +62,7 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.effect("each API key has its own keys", () =>
+  it.effect("idempotency keys of different API keys are independent", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const { times, work } = yield* counting
@@ -74,7 +74,7 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.effect("work that fails leaves nothing, and the key is free", () =>
+  it.effect("failed work has no effect, and the key is free again", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const customers = yield* Customers
@@ -90,7 +90,7 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.effect("an answer is kept for a day, and then the key is free", () =>
+  it.effect("an answer is stored for a day, and then the key is free", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const sql = yield* SqlClient.SqlClient
@@ -108,7 +108,7 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.effect("an API key has so many keys a day, exactly, also at once; what was refused has no effect", () =>
+  it.effect("the quota of keys per day is exact, also for concurrent requests; a refused request has no effect", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const customers = yield* Customers
@@ -126,7 +126,7 @@ layer(Test)("Idempotency", (it) => {
       const refused = yield* Effect.flip(once("one more"))
       expect(refused).toMatchObject({ _tag: "IdempotencyKeyQuotaExceeded", retryAfter: expect.any(Number) })
 
-      // Keys that are known still have their answers, and tomorrow there are new ones.
+      // Known keys still return their answers, and the quota resets tomorrow.
       const known = exits.findIndex(Exit.isSuccess)
       expect((yield* once(`key ${known}`)).replayed).toBe(true)
       yield* sql`update idempotency_key_counts set day = day - 1 where api_key_id = ${key_id}`
@@ -134,32 +134,34 @@ layer(Test)("Idempotency", (it) => {
     })
   )
 
-  it.effect("one that meets its twin waits for its answer, and gives up after five seconds", () =>
-    Effect.gen(function* () {
-      const idempotency = yield* Idempotency
-      const { key_id } = yield* account
-      const go = yield* Deferred.make<void>()
-      const begun = yield* Deferred.make<void>()
-      const slow = Deferred.succeed(begun, undefined).pipe(
-        Effect.zipRight(Deferred.await(go)),
-        Effect.as({ status: 200, answer: { data: "slow" } })
-      )
-      const once = idempotency.once({ key_id, key: "a", asked: 1 }, slow)
-      const first = yield* Effect.fork(once)
-      yield* Deferred.await(begun)
-      const error = yield* Effect.flip(once)
-      expect([error._tag, error.message]).toEqual([
-        "IdempotencyKeyConflict",
-        "A request with this Idempotency-Key is still running"
-      ])
-      const waiting = yield* Effect.fork(once)
-      yield* Deferred.succeed(go, undefined)
-      expect((yield* Fiber.join(first)).replayed).toBe(false)
-      expect(yield* Fiber.join(waiting)).toEqual({ status: 200, answer: { data: "slow" }, replayed: true })
-    }).pipe(TestServices.provideLive)
+  it.effect(
+    "a request waits for a concurrent one with the same key, and is an IdempotencyKeyConflict after 5 seconds",
+    () =>
+      Effect.gen(function* () {
+        const idempotency = yield* Idempotency
+        const { key_id } = yield* account
+        const go = yield* Deferred.make<void>()
+        const begun = yield* Deferred.make<void>()
+        const slow = Deferred.succeed(begun, undefined).pipe(
+          Effect.zipRight(Deferred.await(go)),
+          Effect.as({ status: 200, answer: { data: "slow" } })
+        )
+        const once = idempotency.once({ key_id, key: "a", asked: 1 }, slow)
+        const first = yield* Effect.fork(once)
+        yield* Deferred.await(begun)
+        const error = yield* Effect.flip(once)
+        expect([error._tag, error.message]).toEqual([
+          "IdempotencyKeyConflict",
+          "A request with this Idempotency-Key is still running"
+        ])
+        const waiting = yield* Effect.fork(once)
+        yield* Deferred.succeed(go, undefined)
+        expect((yield* Fiber.join(first)).replayed).toBe(false)
+        expect(yield* Fiber.join(waiting)).toEqual({ status: 200, answer: { data: "slow" }, replayed: true })
+      }).pipe(TestServices.provideLive)
   )
 
-  it.effect("erasing a customer takes its data from kept answers too", () =>
+  it.effect("erasing a customer removes its data from stored answers", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const customers = yield* Customers

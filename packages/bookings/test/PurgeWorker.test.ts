@@ -8,7 +8,7 @@ import { PurgeWorker } from "../src/PurgeWorker.ts"
 import { seedCustomers } from "../src/testing/SeedCustomers.ts"
 import { anna, apiKey, organization, Test } from "./Account.ts"
 
-/** The jobs that the worker registers; the test says when they are due. */
+/** The worker's jobs, run by the test. */
 const scheduled = Effect.gen(function* () {
   const jobs = new Map<string, { readonly job: Job; readonly work: Effect.Effect<void> }>()
   const cron = Layer.succeed(Cron, {
@@ -19,7 +19,7 @@ const scheduled = Effect.gen(function* () {
 })
 
 layer(Test)("PurgeWorker", (it) => {
-  it.scoped("every day removes the customers whose 30 days in the recycle bin are over, and no others", () =>
+  it.scoped("the daily job removes customers after 30 days in the recycle bin, and no others", () =>
     Effect.gen(function* () {
       const customers = yield* Customers
       const sql = yield* SqlClient.SqlClient
@@ -40,7 +40,7 @@ layer(Test)("PurgeWorker", (it) => {
     })
   )
 
-  it.scoped("removes very many in small steps, and again without harm", () =>
+  it.scoped("removes many rows in batches, and is idempotent", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const org = yield* organization()
@@ -53,7 +53,7 @@ layer(Test)("PurgeWorker", (it) => {
     })
   )
 
-  it.scoped("every hour removes the idempotency keys of the day before", () =>
+  it.scoped("the hourly job removes idempotency keys after a day", () =>
     Effect.gen(function* () {
       const idempotency = yield* Idempotency
       const sql = yield* SqlClient.SqlClient

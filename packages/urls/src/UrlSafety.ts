@@ -7,10 +7,10 @@ import { addressesAllowed, hostAllowed, hostOf, type Policy, schemeAllowed } fro
 import { portAllowed } from "./UrlSafety/Port.ts"
 import { Resolver } from "./UrlSafety/Resolver.ts"
 
-/** Longest URL that is stored. */
+/** Most characters of a stored URL. */
 const maxLength = 2048
 
-/** A connection that was refused because of where it leads. */
+/** A connection refused because of its destination. */
 export class BlockedAddress extends Error {
   override readonly name = "BlockedAddress"
   readonly code = "SVC_BLOCKED_ADDRESS"
@@ -19,32 +19,32 @@ export class BlockedAddress extends Error {
   }
 }
 
-/** In the form of node's own resolver errors, which clients tell apart by `code`. */
+/** In the form of Node's resolver errors, which clients distinguish by `code`. */
 class HostNotFound extends Error {
   readonly code = "ENOTFOUND"
 }
 
 /**
- * Keeps requests to URLs that customers give us out of our own network (spec 2.4, decisions §3.7, §3.8). Every URL is
- * checked when it is stored, and again by the connection itself, so that a name which changes its answer in between
- * (DNS rebinding) gains nothing. Redirects must not be followed. `SVC_ALLOW_PRIVATE_URLS=true` (default false) also
- * allows `http:` and private addresses; never cloud metadata, credentials in the URL, or the ports of other services.
+ * Keeps requests to customers' URLs out of our own network (SSRF). Every URL is checked when it is stored, and again by
+ * the connection, so that a name whose answer changes in between (DNS rebinding) is refused too. Redirects must not be
+ * followed. `SVC_ALLOW_PRIVATE_URLS=true` (default false) also allows `http:` and private addresses; never cloud metadata,
+ * credentials in the URL, or the ports of other services.
  */
 export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
   UrlSafety,
   {
     /**
-     * The URL, when it is a public HTTPS one whose every address is public. Else the validation error of `field`:
+     * Returns the URL if it is a public HTTPS URL with only public addresses. Else the validation error of `field`:
      * `<field> must be a valid public HTTPS URL` or `<field> blocked by SSRF filter`.
      */
     readonly check: (url: string, field: string) => Effect.Effect<URL, ValidationError>
     /**
-     * How undici is to connect: `new Agent({ connect: safety.connector({ timeout: 5000 }) })`. The address that is
-     * connected to is one that was checked; scheme, port and a literal address in the URL are checked too. A resolver
-     * that does not answer is ended by the timeout. Refusals are {@link BlockedAddress} errors.
+     * A connector for undici: `new Agent({ connect: safety.connector({ timeout: 5000 }) })`. It connects to an address
+     * that it has checked, and checks scheme, port and literal addresses too. The timeout includes name resolution.
+     * Refusals are {@link BlockedAddress} errors.
      */
     readonly connector: (options?: buildConnector.BuildOptions) => buildConnector.connector
-    /** The same check in the shape of `dns.lookup`, for other clients. It never sees literal addresses: see `connector`. */
+    /** The same check with the signature of `dns.lookup`, for other clients. Literal addresses bypass it: see `connector`. */
     readonly lookup: LookupFunction
   }
 >() {
@@ -55,7 +55,7 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
       const allowPrivate = yield* Config.boolean("SVC_ALLOW_PRIVATE_URLS").pipe(Config.withDefault(false))
       const policy: Policy = allowPrivate ? "private" : "strict"
 
-      /** All addresses of a name, or none when it does not resolve within 5 s. */
+      /** All addresses of a name; none if it does not resolve within 5 s. */
       const addressesOf = (host: string) =>
         Effect.async<ReadonlyArray<LookupAddress>>((resume) => {
           resolver.resolve(host, (error, addresses) => resume(Effect.succeed(error === null ? addresses : [])))
@@ -76,7 +76,7 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
           if (addresses.length === 0) return yield* notPublic
           if (!addressesAllowed(policy, addresses)) return yield* blocked
         }
-        // Last, so that who tries our own services hears of the filter.
+        // Last, so that a URL of one of our own services is reported as blocked by the filter.
         return portAllowed(policy, parsed.port) ? parsed : yield* notPublic
       })
 
@@ -100,8 +100,8 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
 
       const connector = (options?: buildConnector.BuildOptions): buildConnector.connector => {
         const connect = buildConnector({ ...options, lookup })
-        // Sockets to a literal address never ask `lookup`, so those are judged here. Scheme and port again: what is stored
-        // may be from a time when more was allowed.
+        // Sockets to a literal address never call `lookup`, so those are checked here. Scheme and port again: a URL may have
+        // been stored under a more permissive setting.
         return (request, callback) => {
           const { hostname, port, protocol } = request
           const allowed =
@@ -117,15 +117,15 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
   )
 }
 
-/** A URL that may be looked at further: scheme, form and no credentials. Odd notations of a host are normal after this. */
+/** Parses a URL with an allowed scheme and no credentials. This also normalizes unusual notations of the host. */
 const parse = (text: string, policy: Policy): URL | undefined => {
-  // The parser forgives white space, control characters, backslashes and empty credentials; what we store must mean the
-  // same to everyone.
+  // The parser accepts white space, control characters, backslashes and empty credentials, which other clients read
+  // differently.
   if (!/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\\u0000-\u001f\u007f-\u009f]/.test(text)) return undefined
   if (/^[^/]*\/\/[^/?#]*@/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   if (!schemeAllowed(policy, url.protocol) || url.username !== "" || url.password !== "") return undefined
   if (url.port === "0") return undefined
-  // A name with an empty label is none, but some resolvers take it.
+  // A name with an empty label is invalid, but some resolvers accept it.
   return hostOf(url.hostname) === "" || url.hostname.includes("..") ? undefined : url
 }

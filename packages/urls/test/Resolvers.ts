@@ -4,7 +4,7 @@ import { UrlSafety } from "../src/UrlSafety.ts"
 
 const family = (address: string) => (address.includes(":") ? 6 : 4)
 
-/** Names answer in turn with each of their lists of addresses, and stay at the last. */
+/** Each name resolves to its lists of addresses in turn, and then always to the last. */
 export const resolverOf = (names: { readonly [name: string]: ReadonlyArray<ReadonlyArray<string>> }) => {
   const asked = new Map<string, number>()
   return Layer.succeed(Resolver, {

@@ -69,7 +69,7 @@ const badForm = [
   "https://[v1.fe80::]/"
 ]
 
-/** Ports where no customer's server is, and a request could do harm or tell what runs there. */
+/** Ports of other services. */
 const badPorts = [
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526, 530, 531,
@@ -222,7 +222,7 @@ describe("UrlSafety", () => {
     Effect.map(messageOf(url), (message) => expect(message).toBe("accepted")).pipe(Effect.provide(Strict))
   )
 
-  it.effect("refuses the ports of other services, but not in development, where they may be anything", () =>
+  it.effect("refuses ports of other services, except with SVC_ALLOW_PRIVATE_URLS", () =>
     Effect.gen(function* () {
       for (const port of badPorts) {
         expect([port, yield* messageOf(`https://example.com:${port}/`)]).toEqual([port, notPublic])
@@ -243,14 +243,14 @@ describe("UrlSafety", () => {
       expect(message).toBe("server_url must not exceed 2048 characters")
     ).pipe(Effect.provide(Strict))
   )
-  it.effect("a resolver that hangs is a name that does not resolve, after 5 s", () =>
+  it.effect("treats a name whose resolver hangs as unresolved after 5 s", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(messageOf("https://hangs.example/"))
       yield* TestClock.adjust(Duration.seconds(5))
       expect(yield* Fiber.join(fiber)).toBe(notPublic)
     }).pipe(Effect.provide(layerOf([], Layer.succeed(Resolver, { resolve: () => undefined }))))
   )
-  it.effect("every check asks anew: what was public a moment ago may not be", () =>
+  it.effect("resolves the name again in every check", () =>
     Effect.gen(function* () {
       expect(yield* messageOf("https://rebind.example/")).toBe("accepted")
       expect(yield* messageOf("https://rebind.example/")).toBe(blocked)

@@ -6,7 +6,7 @@ import { Resolver } from "../src/UrlSafety/Resolver.ts"
 import { UrlSafety } from "../src/UrlSafety.ts"
 import { layerOf, resolverOf, Strict } from "./Resolvers.ts"
 
-/** A server on this machine that counts who reaches it. */
+/** A server on this machine that counts its connections. */
 const listening = (redirect?: { readonly location: string }) =>
   Effect.acquireRelease(
     Effect.async<{ readonly port: number; readonly reached: () => number; readonly close: () => void }>((resume) => {
@@ -53,7 +53,7 @@ const get = (url: string, timeout = 5000) =>
   })
 
 describe("UrlSafety.connector", () => {
-  it.scoped("a name that turns inward between check and connection is not reached", () =>
+  it.scoped("refuses a name that resolves to a private address after the check", () =>
     Effect.gen(function* () {
       const server = yield* listening()
       const safety = yield* UrlSafety
@@ -63,7 +63,7 @@ describe("UrlSafety.connector", () => {
       expect(server.reached()).toBe(0)
     }).pipe(Effect.provide(layerOf([], resolverOf({ "rebind.example": [["93.184.216.34"], ["127.0.0.1"]] }))))
   )
-  it.scoped("one inward address among public ones is enough to refuse", () =>
+  it.scoped("refuses a name with one private address among public ones", () =>
     Effect.gen(function* () {
       const server = yield* listening()
       const code = yield* refusal(`https://half.example:${server.port}/`)
@@ -71,7 +71,7 @@ describe("UrlSafety.connector", () => {
       expect(server.reached()).toBe(0)
     }).pipe(Effect.provide(layerOf([], resolverOf({ "half.example": [["127.0.0.1", "93.184.216.34"]] }))))
   )
-  it.scoped("a literal address, which no resolver ever sees, is refused too", () =>
+  it.scoped("refuses a literal private address, which is never resolved", () =>
     Effect.gen(function* () {
       const server = yield* listening()
       for (const host of ["127.0.0.1", "0x7f.1", "[::ffff:127.0.0.1]", "[::1]", "localhost"]) {
@@ -80,7 +80,7 @@ describe("UrlSafety.connector", () => {
       expect(server.reached()).toBe(0)
     }).pipe(Effect.provide(Strict))
   )
-  it.scoped("connects to the address that was checked, where it is allowed", () =>
+  it.scoped("connects to the checked address where private ones are allowed", () =>
     Effect.gen(function* () {
       const server = yield* listening()
       expect(yield* get(`http://inside.example:${server.port}/`)).toBe("inside")
@@ -90,7 +90,7 @@ describe("UrlSafety.connector", () => {
       Effect.provide(layerOf([["SVC_ALLOW_PRIVATE_URLS", "true"]], resolverOf({ "inside.example": [["127.0.0.1"]] })))
     )
   )
-  it.scoped("a URL that was stored when more was allowed is refused: plain HTTP, and the ports of other services", () =>
+  it.scoped("refuses plain HTTP and ports of other services in URLs stored under a more permissive setting", () =>
     Effect.gen(function* () {
       expect(yield* refusal("http://v6only.example/")).toBe("SVC_BLOCKED_ADDRESS")
       expect(yield* refusal("http://1.1.1.1:8080/")).toBe("SVC_BLOCKED_ADDRESS")
@@ -98,7 +98,7 @@ describe("UrlSafety.connector", () => {
       expect(yield* refusal("https://v6only.example:6379/")).toBe("SVC_BLOCKED_ADDRESS")
     }).pipe(Effect.provide(Strict))
   )
-  it.scoped("a redirect inward is an answer like any other: nothing follows it", () =>
+  it.scoped("does not follow a redirect to a private address", () =>
     Effect.gen(function* () {
       const inner = yield* listening()
       const outer = yield* listening({ location: `http://127.0.0.1:${inner.port}/` })
@@ -108,18 +108,18 @@ describe("UrlSafety.connector", () => {
       Effect.provide(layerOf([["SVC_ALLOW_PRIVATE_URLS", "true"]], resolverOf({ "inside.example": [["127.0.0.1"]] })))
     )
   )
-  it.scopedLive("a resolver that hangs ends with the connection's timeout", () =>
+  it.scopedLive("ends with the connection's timeout when the resolver hangs", () =>
     Effect.gen(function* () {
       expect(yield* refusal("https://hangs.example/", 50)).toBe("UND_ERR_CONNECT_TIMEOUT")
     }).pipe(Effect.provide(layerOf([], Layer.succeed(Resolver, { resolve: () => undefined }))))
   )
-  it.scoped("a resolver that gives no address, or what is none, leads nowhere", () =>
+  it.scoped("refuses an empty answer of the resolver, and an invalid address", () =>
     Effect.gen(function* () {
       expect(yield* refusal("https://empty.example/")).toBe("ENOTFOUND")
       expect(yield* refusal("https://lies.example/")).toBe("SVC_BLOCKED_ADDRESS")
     }).pipe(Effect.provide(Strict))
   )
-  it.scoped("a name that does not resolve is an ordinary connection failure", () =>
+  it.scoped("fails with ENOTFOUND for a name that does not resolve", () =>
     Effect.gen(function* () {
       expect(yield* refusal("https://unknown.example/")).toBe("ENOTFOUND")
     }).pipe(Effect.provide(Strict))
@@ -135,7 +135,7 @@ describe("UrlSafety.lookup", () => {
         )
       )
     )
-  it.effect("answers in both of node's shapes, and by family", () =>
+  it.effect("answers with one address or all, and by family", () =>
     Effect.gen(function* () {
       const v4 = { address: "93.184.216.34", family: 4 }
       const v6 = { address: "2606:2800:21f:cb07:6820:80da:af6b:8b2c", family: 6 }

@@ -14,7 +14,7 @@ const lastNames =
 
 const pick = (names: ReadonlyArray<string>, n: number): string => names[n % names.length] ?? ""
 
-/** The n-th customer: names repeat as those of people do, email address and phone number are its own. */
+/** The n-th customer: names repeat, email address and phone number are unique. */
 const draft = (n: number) => {
   const name = `${pick(firstNames, n * 7919)} ${pick(lastNames, Math.floor(n / 7))}`
   const number = (n * 48_271) % 100_000_000
@@ -29,8 +29,8 @@ const draft = (n: number) => {
 const batch = 5000
 
 /**
- * Writes customers of an organization, for tests and benches of what reads them, and lets the database learn how many
- * there are. Every twentieth is in the recycle bin. Two minutes or so for a million.
+ * Writes customers of an organization, for tests and benchmarks of reads, and analyzes the table. Every twentieth is in
+ * the recycle bin. A million takes about two minutes.
  */
 export const seedCustomers = (
   orgId: number,

@@ -1,9 +1,9 @@
 import { isIP } from "node:net"
 
 /**
- * Where an IP address leads. `public`: the internet. `private`: this machine or its networks, allowed only with
- * `SVC_ALLOW_PRIVATE_URLS`. `forbidden`: never a customer's server: cloud metadata, link-local, multicast, broadcast,
- * reserved and documentation ranges.
+ * The reach of an IP address. `public`: the internet. `private`: this machine or its networks, allowed only with
+ * `SVC_ALLOW_PRIVATE_URLS`. `forbidden`: cloud metadata, link-local, multicast, broadcast, reserved and documentation
+ * ranges.
  */
 export type Reach = "public" | "private" | "forbidden"
 
@@ -20,7 +20,7 @@ const range4 = (cidr: string, reach: Reach) => {
   return { start, end: start + size - 1, reach }
 }
 
-/** IANA's special-purpose registry; the first match counts, so single addresses stand before their networks. */
+/** IANA's special-purpose address registry. The first match applies, so single addresses precede their networks. */
 const ranges4 = [
   // Cloud metadata and platform services outside link-local: Alibaba, Oracle, Azure.
   range4("100.100.100.200/32", "forbidden"),
@@ -71,7 +71,7 @@ const reach6 = (groups: ReadonlyArray<number>): Reach => {
   if (a === 0 && b === 0 && c === 0 && d === 0 && e === 0) {
     if (f === 0xffff) return reach4(last4) // ::ffff:a.b.c.d, the IPv4 address itself
     if (f === 0 && last4 <= 1) return "private" // :: and ::1
-    return "forbidden" // ::a.b.c.d, long dead
+    return "forbidden" // ::a.b.c.d, deprecated
   }
   if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return reach4(last4) // NAT64
   if (a === 0xfd00 && b === 0x0ec2) return "forbidden" // AWS metadata, DNS, time
@@ -87,7 +87,7 @@ const reach6 = (groups: ReadonlyArray<number>): Reach => {
   return "public"
 }
 
-/** Where a textual address leads; what is no address leads nowhere (`forbidden`). */
+/** The reach of a textual address; `forbidden` if it is not an address. */
 export const reachOf = (address: string): Reach => {
   switch (isIP(address)) {
     case 4:

@@ -1,15 +1,15 @@
 import type { LookupAddress } from "node:dns"
 
-/** Gets all addresses of a name, or why it has none. */
+/** Receives all addresses of a name, or an error. */
 export type Answer = (error: Error | null, addresses: ReadonlyArray<LookupAddress>) => void
 
-/** Asks somebody for the addresses of a name. */
+/** Resolves a name. */
 export type Ask = (hostname: string, done: Answer) => void
 
-/** Names that may wait for their turn. */
+/** Most names that wait. */
 const maxWaiting = 1000
 
-/** In the form of the operating system's own errors for a name server that does not answer. */
+/** In the form of the operating system's errors for a name server that does not answer. */
 class TooManyNames extends Error {
   readonly code = "EAI_AGAIN"
   constructor() {
@@ -18,13 +18,13 @@ class TooManyNames extends Error {
 }
 
 /**
- * Lets so many lookups run at once; the pending stand in line. Who asks for a name that is being looked up gets the same
- * answer. The newest goes first: under load the pending were given up by those who asked, and from 1000 on they are refused.
+ * Limits concurrent lookups and queues the rest. Requests for a name that is being looked up share its answer. The newest
+ * name goes first, since under load the callers of older ones have given up; above 1000 the oldest is refused.
  */
 export class LookupQueue {
   readonly #ask: Ask
   readonly #concurrency: number
-  /** Who is to be told, by name. */
+  /** By name. */
   readonly #callbacks = new Map<string, Array<Answer>>()
   readonly #waiting: Array<string> = []
   #running = 0

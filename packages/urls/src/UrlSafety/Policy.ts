@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns"
 import { isIP } from "node:net"
 import { reachOf } from "./Address.ts"
 
-/** Names of cloud metadata services; refused whatever they resolve to. */
+/** Names of cloud metadata services, refused whatever they resolve to. */
 const metadataNames = new Set([
   "metadata.google.internal",
   "metadata.goog",
@@ -11,8 +11,8 @@ const metadataNames = new Set([
 ])
 
 /**
- * Names that never belong to the internet (RFC 6761, 6762, 8375, and what ICANN keeps for private use): where one of them
- * resolves, somebody's own network answers, whatever the address.
+ * Names that are never public (RFC 6761, 6762, 8375, and ICANN's names for private use): where one resolves, a local
+ * network answers, whatever the address.
  */
 const innerZones = [
   "localhost",
@@ -27,7 +27,7 @@ const innerZones = [
   "home.arpa"
 ]
 
-/** What is allowed: `strict` is the internet over HTTPS; `private` also this machine, its networks, and plain HTTP. */
+/** `strict` allows the internet over HTTPS; `private` also this machine, its networks, and plain HTTP. */
 export type Policy = "strict" | "private"
 
 /** Whether a URL's scheme (`https:`) is allowed. */
@@ -39,20 +39,20 @@ const addressAllowed = (policy: Policy, address: string): boolean => {
   return reach === "public" || (reach === "private" && policy === "private")
 }
 
-/** The host of a URL as a resolver takes it: no brackets, no final dots, lower case. */
+/** The host of a URL for a resolver: no brackets, no final dots, lower case. */
 export const hostOf = (hostname: string): string =>
   hostname
     .replace(/^\[(.*)\]$/, "$1")
     .replace(/\.+$/, "")
     .toLowerCase()
 
-/** Whether the host may be asked for at all: a literal address by where it leads, a name unless it is known as bad. */
+/** Whether the host is allowed before resolution: a literal address by its reach, a name unless it is reserved. */
 export const hostAllowed = (policy: Policy, host: string): boolean => {
   if (isIP(host) !== 0) return addressAllowed(policy, host)
   if (metadataNames.has(host)) return false
   return policy === "private" || !innerZones.some((zone) => host === zone || host.endsWith(`.${zone}`))
 }
 
-/** Whether a host with these addresses may be connected to: one bad address spoils them all. */
+/** Whether a host with these addresses is allowed: all of them must be. */
 export const addressesAllowed = (policy: Policy, addresses: ReadonlyArray<LookupAddress>): boolean =>
   addresses.every(({ address }) => addressAllowed(policy, address))

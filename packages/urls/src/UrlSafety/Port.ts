@@ -1,11 +1,11 @@
 import type { Policy } from "./Policy.ts"
 
-/** The ports of the web; nothing else below 1024 is anybody's HTTPS server. */
+/** Web ports; no other port below 1024 is allowed. */
 const web = new Set([80, 443])
 
 /**
- * Ports from 1024 on that belong to other services, where a request could do harm or tell what runs there: those that
- * browsers refuse (WHATWG Fetch, "bad ports"), and databases, caches, queues, proxies and remote control.
+ * Ports from 1024 on of other services, where a request could do harm or reveal what runs there: those that browsers
+ * refuse (WHATWG Fetch, "bad ports"), and databases, caches, queues, proxies and remote control.
  */
 const others = new Set([
   // WHATWG: H.323, PPTP, NFS, Apple, SIP, X11, IRC, Sieve, …
@@ -20,7 +20,7 @@ const others = new Set([
   2375, 2376, 10_250, 3389, 5900, 5985, 5986
 ])
 
-/** Whether a customer's server may be at this port of a URL; `""` is the scheme's own. In development it may be anywhere. */
+/** Whether a URL may have this port; `""` is the scheme's default. In development every port is allowed. */
 export const portAllowed = (policy: Policy, port: string | number): boolean => {
   if (port === "" || policy === "private") return true
   const number = Number(port)
