@@ -6,4 +6,33 @@ export interface Equivalent {
   readonly reason: string
 }
 
-export const equivalents: ReadonlyArray<Equivalent> = []
+const billing = "packages/billing/src/Billing.ts"
+
+export const equivalents: ReadonlyArray<Equivalent> = [
+  { file: billing, change: "10_000 → 20001", reason: "bounds memory alone" },
+  { file: billing, change: "Option.isSome(callers) → false", reason: "a nested transaction is a savepoint" },
+  {
+    file: billing,
+    change: 'tier === "enterprise" && !concurrentCallsEnforced → !concurrentCallsEnforced',
+    reason: "only enterprise may be without an enforced limit"
+  },
+  { file: billing, change: "free → false", reason: "saves a lock alone" },
+  { file: billing, change: "movements.length > 0 → true", reason: "the ledger ignores an empty list" },
+  {
+    file: billing,
+    change: "movements.length > 0 → movements.length >= 0",
+    reason: "the ledger ignores an empty list"
+  },
+  {
+    file: billing,
+    change: "entries.filter(({ amount_eur }) => !BigDecimal.equals(amount_eur, zero)) → entries",
+    reason: "the ledger ignores amounts of 0"
+  },
+  { file: "packages/billing/src/CallCharge.ts", change: "value > 0 → value >= 0", reason: "0 stays 0 either way" },
+  {
+    file: "packages/billing/src/LedgerRepo.ts",
+    change: "moving.length === 0 → false",
+    reason: "the statement adds nothing for empty arrays"
+  },
+  { file: "packages/billing/src/Money.ts", change: "0 → 1", reason: "0 has the same value with any scale" }
+]

@@ -106,6 +106,18 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
+  it.scoped("enterprise with rates is not limited to its default of 1000 concurrent calls", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const billing = yield* another({ SVC_RATE_CALL_PER_MINUTE_ENTERPRISE: "0.1" })
+      const org = yield* organization("enterprise", "1")
+      yield* sql`
+        insert into call_holds (call_id, org_id, rate_per_minute, recording_per_minute, transfer_per_minute, held_eur)
+        select ${org}::text || '-' || i, ${org}::bigint, 0, 0, 0, 0 from generate_series(1, 1000) i`
+      expect(yield* Effect.flatMap(call(org), billing.admit)).toBe("admitted")
+    })
+  )
+
   it.scoped("enterprise with configured rates is charged, and not paused below 0", () =>
     Effect.gen(function* () {
       const paying = yield* another({ SVC_RATE_CALL_PER_MINUTE_ENTERPRISE: "0.05" })
@@ -169,7 +181,9 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
       const org = yield* organization("payg", "0.05")
       expect(yield* billing.mayWrite(org)).toBe(true)
       yield* billing.charge(org, { kind: "sms", reference: "m", amount_eur: eur("0.05") })
-      yield* TestClock.adjust("1001 millis")
+      yield* TestClock.adjust("999 millis")
+      expect(yield* billing.mayWrite(org)).toBe(true)
+      yield* TestClock.adjust("2 millis")
       expect(yield* billing.mayWrite(org)).toBe(false)
       // A top-up on this node is seen at once.
       yield* billing.add(org, eur("5"))

@@ -27,6 +27,14 @@ describe("chargeOf", () => {
     expect(numbers(chargeOf(rates, figures(1)))).toMatchObject({ minutes_used: 0.0167, call_cost: 0.0013 })
   })
 
+  it("rounds fractions of a second, and llm_discount to 6 decimals", () => {
+    expect(numbers(chargeOf(rates, figures(59.5)))).toMatchObject({ minutes_used: 1 })
+    expect(numbers(chargeOf(rates, figures(60.4)))).toMatchObject({ minutes_used: 1 })
+    // 0.000001 of 43,200 EUR
+    const month = figures(30 * 86_400, { llm_discount: 0.0000006 })
+    expect(numbers(chargeOf({ ...rates, call: eur("1") }, month))).toMatchObject({ llm_discount: 0.0432 })
+  })
+
   it("deducts llm_discount from the call's cost alone, and from total_cost", () => {
     const charge = chargeOf(rates, figures(600, { recording_seconds: 600, transfer_seconds: 30, llm_discount: 0.25 }))
     expect(numbers(charge)).toMatchObject({
