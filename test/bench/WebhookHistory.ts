@@ -65,8 +65,8 @@ export const seed = (org_id: number, webhook_id: number, deliveries: number) =>
     const batches: Array<number> = []
     let removed = 0
     for (let more = true; more; ) {
-      const attempts = yield* timed(repo.forget(before, 1000))
-      const events = yield* timed(outbox.forget(before, 1000))
+      const attempts = yield* timed(repo.removeBefore(before, 1000))
+      const events = yield* timed(outbox.removeBefore(before, 1000))
       batches.push(attempts.ms, events.ms)
       removed += attempts.value + events.value
       more = attempts.value === 1000 || events.value === 1000

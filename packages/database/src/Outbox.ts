@@ -44,7 +44,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
      */
     readonly after: (seq: number, limit: number) => Effect.Effect<ReadonlyArray<StoredEvent>>
     /** Removes at most `limit` events created before that time, oldest first, except those that the fan-out retains. */
-    readonly forget: (before: Date, limit: number) => Effect.Effect<number>
+    readonly removeBefore: (before: Date, limit: number) => Effect.Effect<number>
   }
 >() {
   static readonly layer: Layer.Layer<Outbox, never, SqlClient.SqlClient | EventFanOut> = Layer.effect(
@@ -114,7 +114,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         return yield* decode(rows)
       }, Effect.orDie)
 
-      const forget = Effect.fn("Outbox.forget")(function* (before: Date, limit: number) {
+      const removeBefore = Effect.fn("Outbox.removeBefore")(function* (before: Date, limit: number) {
         // Few old events are retained: finding them first makes the search for the others fast.
         const removed = yield* sql`
           with retained as materialized (${fanOut.retained(before)})
@@ -127,7 +127,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         return removed.length
       }, Effect.orDie)
 
-      return { append, appendAll, replaceCustomer, after, forget }
+      return { append, appendAll, replaceCustomer, after, removeBefore }
     })
   )
 

@@ -138,7 +138,7 @@ layer(Outbox.layerWithoutDeliveries.pipe(Layer.provideMerge(TestDatabase.layer))
     })
   )
 
-  it.effect("forget removes the oldest events that were created before the given time, at most limit", () =>
+  it.effect("removeBefore removes the oldest events that were created before the given time, at most limit", () =>
     Effect.gen(function* () {
       const outbox = yield* Outbox
       const call = yield* newCallId
@@ -147,10 +147,10 @@ layer(Outbox.layerWithoutDeliveries.pipe(Layer.provideMerge(TestDatabase.layer))
         timestamp: `${day}T00:00:00.000Z`
       }))
       yield* outbox.appendAll([...old, pressed(call, "recent")])
-      expect(yield* outbox.forget(new Date("1971-01-01"), 2)).toBe(2)
+      expect(yield* outbox.removeBefore(new Date("1971-01-01"), 2)).toBe(2)
       expect(yield* actionsOf(call)).toEqual(["1970-01-03", "recent"])
-      expect(yield* outbox.forget(new Date("1971-01-01"), 2)).toBe(1)
-      expect(yield* outbox.forget(new Date("1971-01-01"), 2)).toBe(0)
+      expect(yield* outbox.removeBefore(new Date("1971-01-01"), 2)).toBe(1)
+      expect(yield* outbox.removeBefore(new Date("1971-01-01"), 2)).toBe(0)
       expect(yield* actionsOf(call)).toEqual(["recent"])
     })
   )
@@ -209,7 +209,7 @@ layer(Outbox.layer.pipe(Layer.provide(FanOutToTable), Layer.provideMerge(TestDat
       })
     )
 
-    it.effect("forget keeps the events that the fan-out retains", () =>
+    it.effect("removeBefore keeps the events that the fan-out retains", () =>
       Effect.gen(function* () {
         const outbox = yield* Outbox
         yield* fannedOut
@@ -219,7 +219,7 @@ layer(Outbox.layer.pipe(Layer.provide(FanOutToTable), Layer.provideMerge(TestDat
           timestamp: "1970-01-01T00:00:00.000Z"
         }))
         yield* outbox.appendAll(old)
-        expect(yield* outbox.forget(new Date("1971-01-01"), 10)).toBe(1)
+        expect(yield* outbox.removeBefore(new Date("1971-01-01"), 10)).toBe(1)
         expect(yield* actionsOf(call)).toEqual(["kept"])
       })
     )

@@ -3,7 +3,7 @@ import { Outbox } from "@svc/database/Outbox"
 import { Clock, Config, type ConfigError, Effect, Layer } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 
-/** Rows that one statement removes, so that none holds its locks for long. */
+/** Rows that one statement removes, so that it does not hold locks for long. */
 const batch = 1000
 const dayMs = 86_400_000
 
@@ -13,20 +13,21 @@ export const webhookRetention: Config.Config<number> = Config.integer("SVC_WEBHO
   Config.withDefault(30)
 )
 
-/** Removes batch after batch until one is not full; gives how many there were. */
-const forgetAll = (forget: (limit: number) => Effect.Effect<number>): Effect.Effect<number> =>
+/** Removes batches until one is not full; returns the number of rows. */
+const removeAll = (removeBatch: (limit: number) => Effect.Effect<number>): Effect.Effect<number> =>
   Effect.iterate(
     { removed: 0, more: true },
     {
       while: ({ more }) => more,
-      body: ({ removed }) => Effect.map(forget(batch), (count) => ({ removed: removed + count, more: count === batch }))
+      body: ({ removed }) =>
+        Effect.map(removeBatch(batch), (count) => ({ removed: removed + count, more: count === batch }))
     }
   ).pipe(Effect.map(({ removed }) => removed))
 
 /**
- * Removes events and what became of their deliveries once they are old (decisions §5.10), every hour, in small batches.
- * Days count from the event, from the attempt, and for a dead letter from when it became one. An event stays as long as
- * one of its deliveries waits or is a dead letter, however old it is.
+ * Removes old events, attempts and dead letters every hour (docs/reference/webhooks.md). Their age counts from the event, the
+ * attempt, or the time at which the delivery became a dead letter. An event with a pending delivery or a dead letter is
+ * kept, however old it is.
  */
 export const CleanupWorker: Layer.Layer<never, ConfigError.ConfigError, Cron | Outbox | DeliveriesRepo> =
   Layer.scopedDiscard(
@@ -38,8 +39,8 @@ export const CleanupWorker: Layer.Layer<never, ConfigError.ConfigError, Cron | O
 
       const work = Effect.gen(function* () {
         const before = new Date((yield* Clock.currentTimeMillis) - days * dayMs)
-        const attempts = yield* forgetAll((limit) => deliveries.forget(before, limit))
-        const events = yield* forgetAll((limit) => outbox.forget(before, limit))
+        const attempts = yield* removeAll((limit) => deliveries.removeBefore(before, limit))
+        const events = yield* removeAll((limit) => outbox.removeBefore(before, limit))
         if (attempts + events > 0) {
           yield* Effect.logInfo(`Removed after ${days} days: ${events} events, ${attempts} delivery attempts`)
         }

@@ -6,31 +6,31 @@ import type { WebhookReplay } from "@svc/api/webhooks/WebhookBody"
 import { Clock, Context, Effect, Layer } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 
-/** Records of a call that are shown (spec 4.3). */
-const mostOfCall = 500
-/** Dead letters that go at a time (spec 4.4). */
-const mostResent = 200
-const mostReplayed = 500
-const longestReplayMs = 7 * 86_400_000
+/** Attempts returned for a call. */
+const maxOfCall = 500
+/** Dead letters that one request resends. */
+const maxResent = 200
+const maxReplayed = 500
+const maxReplayMs = 7 * 86_400_000
 
 /**
- * What became of deliveries, and doing them again (spec 4.3 to 4.5, decisions §5). Whose webhook it is has been checked
- * by the caller.
+ * The history of deliveries, dead letters, resend and replay (docs/reference/webhooks.md). The caller has checked that the
+ * webhook belongs to the organization.
  */
 export class Deliveries extends Context.Tag("@svc/webhooks/Deliveries")<
   Deliveries,
   {
-    /** Every attempt, newest first. */
+    /** All attempts, newest first. */
     readonly ofWebhook: (webhookId: number, query: DeliveriesQuery) => Effect.Effect<DeliveriesPage, ValidationError>
-    /** Every attempt of every webhook, oldest first, at most 500. */
+    /** Attempts of all webhooks, oldest first, at most 500. */
     readonly ofCall: (call: CallId) => Effect.Effect<ReadonlyArray<DeliveryRecord>>
     /** Newest first. */
     readonly deadLetters: (webhookId: number, query: DeliveriesQuery) => Effect.Effect<DeadLettersPage, ValidationError>
-    /** Queues the event of an attempt anew; its dead letter leaves the queue. A test's event cannot be sent again. */
+    /** Queues the event of an attempt again and removes its dead letter. Test events cannot be resent. */
     readonly resend: (webhookId: number, attemptId: string) => Effect.Effect<void, DeliveryNotFound>
-    /** Queues the oldest 200 dead letters anew, and gives how many there were. */
+    /** Queues the oldest 200 dead letters again, and returns their number. */
     readonly resendAll: (webhookId: number) => Effect.Effect<number>
-    /** Queues the events of that time which the webhook is subscribed to now, and gives how many there are. */
+    /** Queues the events of that time to which the webhook is subscribed now, and returns their number. */
     readonly replay: (webhookId: number, range: WebhookReplay) => Effect.Effect<number, ValidationError>
   }
 >() {
@@ -40,7 +40,7 @@ export class Deliveries extends Context.Tag("@svc/webhooks/Deliveries")<
       const repo = yield* DeliveriesRepo
       const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms))
 
-      /** The id that a page goes on after. */
+      /** The id of the cursor `after`, from which a page continues. */
       const before = (
         webhookId: number,
         after: string | undefined,
@@ -58,28 +58,28 @@ export class Deliveries extends Context.Tag("@svc/webhooks/Deliveries")<
       return {
         ofWebhook: Effect.fn("Deliveries.ofWebhook")(function* (webhook_id, { after, limit }) {
           const page = { webhook_id, before: yield* before(webhook_id, after, repo.hasAttempt), limit: limit + 1 }
-          const { next_cursor, rows } = cut(yield* repo.ofWebhook(page), limit)
+          const { next_cursor, rows } = toPage(yield* repo.ofWebhook(page), limit)
           return { deliveries: rows, next_cursor }
         }),
-        ofCall: (call) => repo.ofCall(call, mostOfCall),
+        ofCall: (call) => repo.ofCall(call, maxOfCall),
         deadLetters: Effect.fn("Deliveries.deadLetters")(function* (webhook_id, { after, limit }) {
           const page = { webhook_id, before: yield* before(webhook_id, after, repo.hasDeadLetter), limit: limit + 1 }
-          const { next_cursor, rows } = cut(yield* repo.deadLetters(page), limit)
+          const { next_cursor, rows } = toPage(yield* repo.deadLetters(page), limit)
           return { items: rows, next_cursor }
         }),
         resend: Effect.fn("Deliveries.resend")(function* (webhookId, attemptId) {
           const id = idOf(attemptId)
           if (id === undefined || !(yield* repo.resend(webhookId, id, yield* now))) return yield* new DeliveryNotFound()
         }),
-        resendAll: (webhookId) => Effect.flatMap(now, (at) => repo.resendDead(webhookId, at, mostResent)),
+        resendAll: (webhookId) => Effect.flatMap(now, (at) => repo.resendDeadLetters(webhookId, at, maxResent)),
         replay: Effect.fn("Deliveries.replay")(function* (webhookId, range) {
           const [from, to] = [new Date(range.from), new Date(range.to)]
           const length = to.getTime() - from.getTime()
           if (length < 0) return yield* ValidationError.field("to", "to must not be before from")
-          if (length > longestReplayMs) return yield* ValidationError.field("to", "the range must not exceed 7 days")
-          const found = yield* repo.replay(webhookId, from, to, yield* now, mostReplayed)
-          if (found > mostReplayed) {
-            return yield* ValidationError.field("to", `the range has more than ${mostReplayed} events`)
+          if (length > maxReplayMs) return yield* ValidationError.field("to", "the range must not exceed 7 days")
+          const found = yield* repo.replay(webhookId, from, to, yield* now, maxReplayed)
+          if (found > maxReplayed) {
+            return yield* ValidationError.field("to", `the range has more than ${maxReplayed} events`)
           }
           return found
         })
@@ -90,8 +90,8 @@ export class Deliveries extends Context.Tag("@svc/webhooks/Deliveries")<
 
 const idOf = (text: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : undefined)
 
-/** A page of `limit` out of rows of which one more was asked for. */
-const cut = <A extends { readonly id: number }>(found: ReadonlyArray<A>, limit: number) => {
+/** A page of `limit` rows, given one more if there is another page. */
+const toPage = <A extends { readonly id: number }>(found: ReadonlyArray<A>, limit: number) => {
   const rows = found.slice(0, limit)
   return { rows, next_cursor: found.length > limit ? String(rows.at(-1)?.id ?? "") : null }
 }

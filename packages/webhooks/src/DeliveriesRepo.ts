@@ -10,7 +10,7 @@ const Iso = Schema.transform(Schema.DateFromSelf, Schema.String, {
   encode: (text) => new Date(text)
 })
 const AttemptRow = Schema.Struct({ ...DeliveryRecord.fields, created_at: Iso })
-/** A dead letter with the event that it is about. */
+/** A dead letter with its event. */
 const DeadRow = Schema.Struct({
   ...DeadLetter.omit("payload").fields,
   ...Envelope.pick("api_version", "org_id", "project_id", "agent_id", "data").fields,
@@ -19,16 +19,16 @@ const DeadRow = Schema.Struct({
 })
 
 const toDeadLetter = (row: typeof DeadRow.Type): DeadLetter => {
-  const { agent_id, api_version, data, happened_at, org_id, project_id, ...letter } = row
-  const { event, event_id } = letter
+  const { agent_id, api_version, data, happened_at, org_id, project_id, ...deadLetter } = row
+  const { event, event_id } = deadLetter
   return {
-    ...letter,
+    ...deadLetter,
     payload: { id: event_id, event, timestamp: happened_at, api_version, org_id, project_id, agent_id, data }
   }
 }
 
-/** An attempt that was made outside of the queue, as a test is. */
-export interface LoneAttempt {
+/** An attempt outside the queue: a test. */
+export interface TestAttempt {
   readonly webhook_id: number
   readonly org_id: number
   readonly event_id: string
@@ -46,7 +46,7 @@ interface Page {
   readonly limit: number
 }
 
-/** History, dead letters and what is queued again: the tables of deliveries as the API sees them. */
+/** The history, dead letters, resends and replays of the API. The worker uses QueueRepo. */
 export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
   DeliveriesRepo,
   {
@@ -56,21 +56,21 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
     readonly hasAttempt: (webhookId: number, id: number) => Effect.Effect<boolean>
     readonly deadLetters: (page: Page) => Effect.Effect<ReadonlyArray<DeadLetter>>
     readonly hasDeadLetter: (webhookId: number, id: number) => Effect.Effect<boolean>
-    /** Gives the id of the record. */
-    readonly record: (attempt: LoneAttempt) => Effect.Effect<number>
-    /** Queues the event of an attempt anew, and takes its dead letter away. False when the attempt or its event is gone. */
+    /** Returns the id of the attempt. */
+    readonly record: (attempt: TestAttempt) => Effect.Effect<number>
+    /** Queues the event of an attempt again, and removes its dead letter. False when the attempt or its event does not exist. */
     readonly resend: (webhookId: number, attemptId: number, now: Date) => Effect.Effect<boolean>
-    /** Queues the oldest dead letters anew; of two that do it at once each takes others. Gives how many. */
-    readonly resendDead: (webhookId: number, now: Date, limit: number) => Effect.Effect<number>
+    /** Queues the oldest dead letters again, and returns their number. Concurrent calls resend different ones. */
+    readonly resendDeadLetters: (webhookId: number, now: Date, limit: number) => Effect.Effect<number>
     /**
-     * Queues the events of a time, both ends included, that the webhook is subscribed to. Gives how many there are; when
-     * they are over `limit`, that is `limit + 1` and none was queued.
+     * Queues the events of a time, both ends included, to which the webhook is subscribed, and returns their number. When
+     * there are more than `limit`, it returns `limit + 1` and queues none.
      */
     readonly replay: (webhookId: number, from: Date, to: Date, now: Date, limit: number) => Effect.Effect<number>
-    /** Moves what waits for a webhook to its dead letters, because it was disabled. What is under way is not waited for. */
+    /** Dead-letters the pending deliveries of a webhook that was disabled, without those that a node has claimed. */
     readonly deadLetterPending: (webhookId: number) => Effect.Effect<void>
-    /** Removes at most `limit` attempts and as many dead letters that are older. Gives how many of the larger lot. */
-    readonly forget: (before: Date, limit: number) => Effect.Effect<number>
+    /** Removes at most `limit` older attempts and as many dead letters. Returns the larger of the two numbers. */
+    readonly removeBefore: (before: Date, limit: number) => Effect.Effect<number>
   }
 >() {
   static readonly layer: Layer.Layer<DeliveriesRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -106,7 +106,7 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
           ) d join events e on e.seq = d.event_seq
           order by d.id desc`
       })
-      const isThere = (rows: ReadonlyArray<unknown>) => rows.length > 0
+      const exists = (rows: ReadonlyArray<unknown>) => rows.length > 0
       const first = <A>(rows: ReadonlyArray<A>) => Option.getOrThrow(Option.fromNullable(rows[0]))
 
       return {
@@ -114,13 +114,13 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
         ofCall: (callId, limit) => Effect.orDie(ofCall({ callId, limit })),
         hasAttempt: (webhookId, id) =>
           sql`select 1 from webhook_attempts where id = ${id} and webhook_id = ${webhookId}`.pipe(
-            Effect.map(isThere),
+            Effect.map(exists),
             Effect.orDie
           ),
         deadLetters: (page) => Effect.map(Effect.orDie(deadLetters(page)), (rows) => rows.map(toDeadLetter)),
         hasDeadLetter: (webhookId, id) =>
           sql`select 1 from webhook_dead_letters where id = ${id} and webhook_id = ${webhookId}`.pipe(
-            Effect.map(isThere),
+            Effect.map(exists),
             Effect.orDie
           ),
         record: ({ created_at, error, event, event_id, org_id, status_code, url, webhook_id }) =>
@@ -145,10 +145,10 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
             )
             insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, is_resend, next_at)
             select webhook_id, event_seq, event_id, event, org_id, call_id, true, ${now} from attempt
-            returning id`.pipe(Effect.map(isThere), Effect.orDie),
-        resendDead: (webhookId, now, limit) =>
+            returning id`.pipe(Effect.map(exists), Effect.orDie),
+        resendDeadLetters: (webhookId, now, limit) =>
           sql`
-            with gone as (
+            with resent as (
               delete from webhook_dead_letters where id in (
                 select id from webhook_dead_letters where webhook_id = ${webhookId}
                 order by id limit ${limit} for update skip locked
@@ -158,7 +158,7 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
               webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, is_resend, next_at
             )
             select webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, true, ${now}
-            from gone order by gone.id returning id`.pipe(
+            from resent order by resent.id returning id`.pipe(
             Effect.map((rows) => rows.length),
             Effect.orDie
           ),
@@ -183,18 +183,18 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
           ),
         deadLetterPending: (webhookId) =>
           sql`
-            with gone as (
+            with pending as (
               delete from webhook_deliveries where webhook_id = ${webhookId} and leased_by is null returning *
             )
             insert into webhook_dead_letters (
               webhook_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts, last_status_code,
               last_error, failed_at
             )
-            select g.webhook_id, g.org_id, g.event_seq, g.event_id, g.event, g.call_id, h.url, g.is_replay, g.attempts,
-              g.last_status_code, 'webhook disabled', now()
-            from gone g join webhooks h on h.id = g.webhook_id order by g.id`.pipe(Effect.asVoid, Effect.orDie),
-        // Attempts are written as they come, so the oldest have the lowest ids: nothing else needs to be looked at.
-        forget: (before, limit) =>
+            select p.webhook_id, p.org_id, p.event_seq, p.event_id, p.event, p.call_id, h.url, p.is_replay, p.attempts,
+              p.last_status_code, 'webhook disabled', now()
+            from pending p join webhooks h on h.id = p.webhook_id order by p.id`.pipe(Effect.asVoid, Effect.orDie),
+        // Ids of attempts grow with their time, so it is enough to look at the lowest.
+        removeBefore: (before, limit) =>
           sql<{ readonly n: number }>`
             with old as (
               delete from webhook_attempts where id in (

@@ -1,24 +1,24 @@
 import { WebhookFilters } from "@svc/api/webhooks/Webhook"
 import { Schema } from "effect"
 
-/** A row of `webhooks`: who gets which events, and where (spec 2.7). */
+/** A row of `webhooks`: which events are sent to which URL. */
 export const Subscription = Schema.Struct({
   id: Schema.Number,
   org_id: Schema.Number,
-  /** Whose it is, or which events it is limited to: null is all of the organization. */
+  /** The project and agent that it belongs or is limited to; null: all of the organization. */
   project_id: Schema.NullOr(Schema.Number),
   agent_id: Schema.NullOr(Schema.Number),
   url: Schema.String,
-  /** Names of spec 2.4, or `*` for all. */
+  /** Event names (docs/reference/events.md), or `*` for all. */
   events: Schema.Array(Schema.String),
   filters: WebhookFilters,
-  /** 64 hex characters; signs the deliveries. */
+  /** The HMAC key that signs deliveries: 64 hex characters. */
   secret: Schema.String,
-  /** False when it was disabled: nothing is delivered then. */
+  /** False: disabled, nothing is delivered. */
   is_active: Schema.Boolean,
   is_agent_managed: Schema.Boolean,
   is_project_managed: Schema.Boolean,
-  /** Failed attempts, ever; tests and resends do not count. */
+  /** Failed attempts in total, without tests and resends. */
   failure_count: Schema.Number,
   /** The same since the last success. */
   consecutive_failures: Schema.Number,

@@ -4,7 +4,7 @@ import { newSecret } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
 import { SubscriptionsRepo } from "./SubscriptionsRepo.ts"
 
-/** An agent as its subscription knows it. */
+/** An agent that has a webhook. */
 export interface SubscribedAgent {
   readonly id: number
   readonly public_id: AgentId
@@ -13,28 +13,27 @@ export interface SubscribedAgent {
 }
 
 /**
- * Who gets events (spec 2.7, 6.1). An agent's webhook is a row that the agent manages (decisions §5.7): these are what
- * agents do with theirs, each part of the caller's transaction. Whoever changes an agent holds a lock on it, so there
- * are never two at once.
+ * The webhooks that agents manage themselves: one row each, at most. Every method is part of the caller's transaction. The
+ * caller holds a lock on the agent, so an agent's webhook is never changed concurrently.
  */
 export class Subscriptions extends Context.Tag("@svc/webhooks/Subscriptions")<
   Subscriptions,
   {
     /**
-     * Gives the agent this webhook. A new one gets a new secret; one that is there keeps its own, and is put back to work
-     * when it was disabled. `events`: names of spec 2.4, or `*` for all.
+     * Creates the agent's webhook, with a new secret, or changes it: it keeps its secret then, and is enabled again if it was
+     * disabled. `events`: event names, or `*` for all.
      */
     readonly putOfAgent: (
       agent: SubscribedAgent,
       webhook: { readonly url: string; readonly events: ReadonlyArray<string> }
     ) => Effect.Effect<Subscription>
-    /** A new secret; the old one is invalid with the commit. None when the agent has no webhook. */
+    /** Sets a new secret; the old one is invalid from the commit on. None when the agent has no webhook. */
     readonly rotateOfAgent: (agentId: number) => Effect.Effect<Option.Option<Subscription>>
-    /** Removes the webhook with its secret; nothing when there is none. */
+    /** Removes the webhook, if there is one. */
     readonly removeOfAgent: (agentId: number) => Effect.Effect<void>
     /** Removes the webhooks of all agents of a project. */
     readonly removeOfAgentsOf: (projectId: number) => Effect.Effect<void>
-    /** In one query; agents that have none are missing. */
+    /** By agent id, in one query; agents without a webhook are missing. */
     readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Subscription>>
   }
 >() {

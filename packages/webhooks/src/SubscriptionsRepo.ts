@@ -4,7 +4,7 @@ import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import { Subscription } from "./Subscription.ts"
 
-/** The row that an agent manages itself. */
+/** The webhook that an agent manages itself. */
 export interface AgentRow {
   readonly agent_id: number
   readonly agent_public_id: string
@@ -12,15 +12,15 @@ export interface AgentRow {
   readonly project_id: number
   readonly url: string
   readonly events: ReadonlyArray<string>
-  /** Of a new row; one that is there keeps its own. */
+  /** For a new row; an existing row keeps its own. */
   readonly secret: string
 }
 
-/** Table `webhooks`. */
+/** Table `webhooks`: the rows that agents manage. */
 export class SubscriptionsRepo extends Context.Tag("@svc/webhooks/SubscriptionsRepo")<
   SubscriptionsRepo,
   {
-    /** Makes the agent's row, or gives it another url and events and puts it back to work. */
+    /** Inserts the agent's row, or sets its url and events and enables it. */
     readonly putOfAgent: (row: AgentRow) => Effect.Effect<Subscription>
     readonly setSecretOfAgent: (agentId: number, secret: string) => Effect.Effect<Option.Option<Subscription>>
     readonly deleteOfAgent: (agentId: number) => Effect.Effect<void>

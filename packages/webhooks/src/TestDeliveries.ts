@@ -8,7 +8,7 @@ import { type DeliveryRequest, deliveryRequest } from "./delivery/DeliveryReques
 import { type AttemptResult, attemptTimeoutMs, ReceiverClient } from "./delivery/ReceiverClient.ts"
 import type { Subscription } from "./Subscription.ts"
 
-/** Sends samples (spec 4.4, decisions §5.5): at once, once, whether or not the webhook is active or wants that event. */
+/** Sends a sample event to a webhook: one attempt, now, even if it is inactive or not subscribed to the event. */
 export class TestDeliveries extends Context.Tag("@svc/webhooks/TestDeliveries")<
   TestDeliveries,
   { readonly send: (webhook: Subscription, event: EventName) => Effect.Effect<TestResult> }

@@ -2,7 +2,7 @@ import type { ProjectWebhook, Webhook } from "@svc/api/webhooks/Webhook"
 import { hintOf } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
 
-/** The wire form of a webhook (spec 2.7): all but its secret. */
+/** The wire form of a webhook: all fields but its secret. */
 export const toWebhook = (row: Subscription): Webhook => ({
   id: row.id,
   url: row.url,
@@ -22,7 +22,7 @@ export const toWebhook = (row: Subscription): Webhook => ({
   updated_at: row.updated_at.toISOString()
 })
 
-/** What a project sees of its own webhook (spec 2.7). One that was disabled has no events. */
+/** The fields of a project that describe its own webhook. `webhook_events` is null while it is disabled. */
 export const toProjectWebhook = (row: Subscription | undefined): ProjectWebhook => ({
   webhook_url: row?.url ?? null,
   webhook_secret_hint: row === undefined ? null : hintOf(row.secret),

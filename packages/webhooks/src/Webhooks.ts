@@ -13,14 +13,14 @@ import type { Subscription } from "./Subscription.ts"
 import { type Scope, type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
 
 /**
- * The webhooks of an organization, as `/v1/webhooks` has them (spec 4.4, decisions §2.9, §5). A project as owner sees and
- * makes only what is limited to it. Webhooks of agents and projects are found here, and refused when they are to be
- * changed.
+ * The webhooks of an organization: the service of `/v1/webhooks` (docs/reference/webhooks.md). An owner with a project sees
+ * and creates only webhooks that are limited to that project. Webhooks that an agent or a project manages itself can be
+ * read here, but not changed.
  */
 export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
   Webhooks,
   {
-    /** The row carries the new secret. */
+    /** The returned row has the new secret. */
     readonly create: (owner: WebhookOwner, body: WebhookCreate) => Effect.Effect<Subscription, ValidationError>
     /** Newest first, at most 100. */
     readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<Subscription>>
@@ -31,7 +31,7 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
       body: WebhookUpdate
     ) => Effect.Effect<Subscription, ValidationError | BadRequest | WebhookNotFound | WebhookManaged>
     readonly remove: (owner: WebhookOwner, id: string) => Effect.Effect<void, WebhookNotFound | WebhookManaged>
-    /** The row carries the new secret; the old one is invalid with the commit. */
+    /** The returned row has the new secret. The old one is invalid from the commit on. */
     readonly rotate: (owner: WebhookOwner, id: string) => Effect.Effect<Subscription, WebhookNotFound | WebhookManaged>
   }
 >() {
@@ -52,7 +52,7 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
       const foreign = (key: keyof WebhookFilters, what: string) =>
         ValidationError.field(`filters.${key}`, `filters.${key} is not ${what} of this organization`)
 
-      /** Filters that name what is there, and are the project's own when a project is the owner. */
+      /** Checks that the filters name an existing project and agent of the owner, and adds the owner's project to them. */
       const scopeOf = Effect.fnUntraced(function* ({ org_id, project_id }: WebhookOwner, given: WebhookFilters) {
         if (project_id !== null && given.project_id !== undefined && given.project_id !== project_id) {
           return yield* foreign("project_id", "a project")
@@ -85,7 +85,7 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         return row
       })
 
-      const stillThere = (row: Option.Option<Subscription>) =>
+      const orNotFound = (row: Option.Option<Subscription>) =>
         Effect.catchTag(row, "NoSuchElementException", () => new WebhookNotFound())
 
       return {
@@ -111,12 +111,12 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
           const scope = filters === undefined ? undefined : yield* scopeOf(owner, filters)
           const change = { url, events: events === undefined ? undefined : distinct(events), scope, is_active }
           const changed = yield* repo.change(row.id, change).pipe(
-            // What waits is not dropped: it goes to the dead letters.
+            // Pending deliveries become dead letters.
             Effect.tap(() => (is_active === false ? deliveries.deadLetterPending(row.id) : Effect.void)),
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die)
           )
-          return yield* stillThere(changed)
+          return yield* orNotFound(changed)
         }),
         remove: Effect.fn("Webhooks.remove")(function* (owner, id) {
           const row = yield* own(owner, id)
@@ -124,13 +124,13 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         }),
         rotate: Effect.fn("Webhooks.rotate")(function* (owner, id) {
           const row = yield* own(owner, id)
-          return yield* Effect.flatMap(repo.setSecret(row.id, yield* newSecret), stillThere)
+          return yield* Effect.flatMap(repo.setSecret(row.id, yield* newSecret), orNotFound)
         })
       }
     })
   )
 }
 
-/** Each name once; `*` stands for all others. */
+/** Removes duplicates; `*` includes all other names. */
 const distinct = (events: ReadonlyArray<string>): ReadonlyArray<string> =>
   events.includes("*") ? ["*"] : [...new Set(events)]

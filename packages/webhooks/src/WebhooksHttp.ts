@@ -20,7 +20,7 @@ export const WebhooksHttp: Layer.Layer<
     const deliveries = yield* Deliveries
     const tests = yield* TestDeliveries
 
-    /** An organization key works on all webhooks, also when it names a project (decisions §2.9). */
+    /** An organization key has access to all webhooks, even when its request names a project. */
     const owner = Effect.map(CurrentPrincipal, ({ kind, org, project }) => ({
       org_id: org.id,
       project_id: kind === "project" && project !== null ? project.id : null

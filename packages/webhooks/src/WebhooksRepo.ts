@@ -6,7 +6,7 @@ import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import { Subscription } from "./Subscription.ts"
 
-/** Whose webhooks: all of the organization, or with a project those that are limited to it. */
+/** All webhooks of the organization, or with a project those that are limited to it. */
 export interface WebhookOwner {
   readonly org_id: number
   readonly project_id: number | null
@@ -18,7 +18,7 @@ export interface Scope {
   readonly agent_public_id: AgentId | null
 }
 
-/** A webhook about to be stored. */
+/** A webhook to insert. */
 export interface NewWebhook extends Scope {
   readonly org_id: number
   readonly url: string
@@ -26,7 +26,7 @@ export interface NewWebhook extends Scope {
   readonly secret: string
 }
 
-/** What of a webhook is changed; absent stays. */
+/** The fields of a webhook to change; absent ones stay. */
 export interface WebhookChange {
   readonly url?: string | undefined
   readonly events?: ReadonlyArray<string> | undefined
@@ -34,7 +34,7 @@ export interface WebhookChange {
   readonly is_active?: boolean | undefined
 }
 
-/** Table `webhooks`, as its API sees it. */
+/** Table `webhooks`: what `/v1/webhooks` and projects read and write. */
 export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
   WebhooksRepo,
   {
@@ -42,21 +42,21 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
     /** Newest first, at most 100. */
     readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<Subscription>>
     readonly find: (owner: WebhookOwner, id: number) => Effect.Effect<Option.Option<Subscription>>
-    /** `is_active` true forgets the failures that disabled it. */
+    /** `is_active: true` also resets `consecutive_failures` and `disabled_reason`. */
     readonly change: (id: number, change: WebhookChange) => Effect.Effect<Option.Option<Subscription>>
     readonly setSecret: (id: number, secret: string) => Effect.Effect<Option.Option<Subscription>>
-    /** Deletes the webhook with what waits for it and its dead letters. False when it was gone. */
+    /** Deletes the webhook with its pending deliveries and dead letters. False when it did not exist. */
     readonly delete: (id: number) => Effect.Effect<boolean>
-    /** Those that are limited to a project, its own one included, but not its agents'. */
+    /** Webhooks that belong or are limited to a project, without those that agents manage. */
     readonly idsOfProject: (projectId: number) => Effect.Effect<ReadonlyArray<number>>
     readonly findOfProject: (projectId: number) => Effect.Effect<Option.Option<Subscription>>
-    /** Makes the project's row, or gives it another url and events and puts it back to work. */
+    /** Inserts the project's row, or sets its url and events and enables it. */
     readonly putOfProject: (row: {
       readonly org_id: number
       readonly project_id: number
       readonly url: string
       readonly events: ReadonlyArray<string>
-      /** Of a new row; one that is there keeps its own. */
+      /** For a new row; an existing row keeps its own. */
       readonly secret: string
     }) => Effect.Effect<Subscription>
   }
@@ -148,10 +148,10 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
         setSecret: (id, secret) => Effect.orDie(setSecret({ id, secret })),
         delete: (id) =>
           sql`
-            with gone as (delete from webhooks where id = ${id} returning id),
-            waiting as (delete from webhook_deliveries where webhook_id = ${id} and leased_by is null),
+            with deleted as (delete from webhooks where id = ${id} returning id),
+            pending as (delete from webhook_deliveries where webhook_id = ${id} and leased_by is null),
             dead as (delete from webhook_dead_letters where webhook_id = ${id})
-            select id from gone`.pipe(
+            select id from deleted`.pipe(
             Effect.map((rows) => rows.length > 0),
             Effect.orDie
           ),

@@ -10,7 +10,7 @@ import { type Account, account, appendEvents, WithoutWorker, webhookOf } from ".
 
 const page = { limit: 100, after: undefined }
 
-/** What the worker does each hour, done now: kept for so many days. */
+/** Runs the hourly job once with this SVC_WEBHOOK_RETENTION_DAYS. */
 const clean = (days: string) =>
   Effect.gen(function* () {
     const works = yield* Ref.make<ReadonlyArray<Effect.Effect<void>>>([])
@@ -20,7 +20,7 @@ const clean = (days: string) =>
     yield* Effect.all(yield* Ref.get(works))
   }).pipe(Effect.scoped)
 
-/** Events that are this old, as the outbox left them. */
+/** Appends events, with their deliveries, that are this old. */
 const events = (owner: Account, days: number, actions: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -31,7 +31,7 @@ const events = (owner: Account, days: number, actions: ReadonlyArray<string>) =>
     return ids
   })
 
-/** All events that wait become deliveries. */
+/** The actions of the events that are left. */
 const actionsOf = (owner: Account) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -40,7 +40,7 @@ const actionsOf = (owner: Account) =>
     return rows.map(({ action }) => action)
   })
 
-/** An attempt of an event, this old. */
+/** Inserts an attempt that is this old. */
 const attempt = (owner: Account, webhook_id: number, event_id: string, days: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -59,8 +59,8 @@ const attempt = (owner: Account, webhook_id: number, event_id: string, days: num
     return id
   })
 
-layer(WithoutWorker, { excludeTestServices: true })("the clean-up of events", (it) => {
-  it.effect("removes events and attempts that are old, and nothing younger", () =>
+layer(WithoutWorker, { excludeTestServices: true })("CleanupWorker", (it) => {
+  it.effect("removes events and attempts older than SVC_WEBHOOK_RETENTION_DAYS, and no younger ones", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner, ["call.ended"])
@@ -77,7 +77,7 @@ layer(WithoutWorker, { excludeTestServices: true })("the clean-up of events", (i
     })
   )
 
-  it.effect("removes many more than go in one batch, and what is owed does not stop it", () =>
+  it.effect("removes more than one batch, past older events whose deliveries are pending", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
@@ -85,7 +85,7 @@ layer(WithoutWorker, { excludeTestServices: true })("the clean-up of events", (i
       yield* events(
         owner,
         50,
-        Array.from({ length: 1_200 }, (_, n) => `owed ${n}`)
+        Array.from({ length: 1_200 }, (_, n) => `pending ${n}`)
       )
       yield* sql`update webhooks set is_active = false where id = ${webhook.id}`
       yield* events(
@@ -100,40 +100,40 @@ layer(WithoutWorker, { excludeTestServices: true })("the clean-up of events", (i
       yield* clean("30")
       const left = yield* actionsOf(owner)
       expect(left).toHaveLength(1_200)
-      expect(left.every((action) => action.startsWith("owed"))).toBe(true)
+      expect(left.every((action) => action.startsWith("pending"))).toBe(true)
       expect(yield* sql`select id from webhook_attempts where webhook_id = ${webhook.id}`).toEqual([])
     })
   )
 
-  it.effect("keeps an old event that waits for an attempt, or that is a dead letter", () =>
+  it.effect("keeps an old event with a pending delivery or a dead letter", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const repo = yield* DeliveriesRepo
       const deliveries = yield* Deliveries
-      const deadFor = yield* webhookOf(owner, ["call.dtmf.received"])
+      const withDeadLetter = yield* webhookOf(owner, ["call.dtmf.received"])
       yield* events(owner, 40, ["dead"])
-      yield* repo.deadLetterPending(deadFor.id)
-      yield* sql`update webhooks set is_active = false where id = ${deadFor.id}`
-      const waitsFor = yield* webhookOf(owner, ["call.dtmf.received"])
-      yield* events(owner, 40, ["waiting"])
+      yield* repo.deadLetterPending(withDeadLetter.id)
+      yield* sql`update webhooks set is_active = false where id = ${withDeadLetter.id}`
+      const withPending = yield* webhookOf(owner, ["call.dtmf.received"])
+      yield* events(owner, 40, ["pending"])
       yield* clean("30")
-      expect(yield* actionsOf(owner)).toEqual(["dead", "waiting"])
+      expect(yield* actionsOf(owner)).toEqual(["dead", "pending"])
 
-      // A dead letter is one for as many days as it is kept itself, and can be sent again until then.
-      const { items } = yield* deliveries.deadLetters(deadFor.id, page)
+      // A dead letter is kept for its own retention time, and can be resent until then.
+      const { items } = yield* deliveries.deadLetters(withDeadLetter.id, page)
       expect(items.map(({ payload }) => payload.data["action"])).toEqual(["dead"])
-      expect(yield* deliveries.resendAll(deadFor.id)).toBe(1)
+      expect(yield* deliveries.resendAll(withDeadLetter.id)).toBe(1)
       yield* clean("30")
       expect(yield* actionsOf(owner)).toContain("dead")
-      yield* repo.deadLetterPending(deadFor.id)
-      yield* sql`update webhook_dead_letters set failed_at = now() - interval '31 days' where webhook_id = ${deadFor.id}`
+      yield* repo.deadLetterPending(withDeadLetter.id)
+      yield* sql`update webhook_dead_letters set failed_at = now() - interval '31 days' where webhook_id = ${withDeadLetter.id}`
       yield* clean("30")
-      expect((yield* deliveries.deadLetters(deadFor.id, page)).items).toEqual([])
-      expect(yield* actionsOf(owner)).toEqual(["waiting"])
+      expect((yield* deliveries.deadLetters(withDeadLetter.id, page)).items).toEqual([])
+      expect(yield* actionsOf(owner)).toEqual(["pending"])
 
-      // What waited and was delivered is old enough to go at once.
-      yield* sql`delete from webhook_deliveries where webhook_id = ${waitsFor.id}`
+      // Once the pending delivery is done, the event is removed.
+      yield* sql`delete from webhook_deliveries where webhook_id = ${withPending.id}`
       yield* clean("30")
       expect(yield* actionsOf(owner)).toEqual([])
     })

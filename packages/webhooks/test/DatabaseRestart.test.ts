@@ -25,7 +25,7 @@ import {
   webhookOf
 } from "./Fixture.ts"
 
-/** The data directory of a server of our own, which keeps what it commits, and is started again when it ends. */
+/** A PostgreSQL server of this test that keeps what it commits and restarts when it ends. */
 class Server extends Context.Tag("test/Server")<Server, { readonly dir: string; readonly url: string }>() {
   static readonly layer = Layer.scoped(
     Server,
@@ -46,7 +46,7 @@ class Server extends Context.Tag("test/Server")<Server, { readonly dir: string; 
 
 const OwnDatabase = Layer.unwrapEffect(
   Effect.map(Server, ({ url }) =>
-    Layer.mergeAll(Layer.succeed(Database, { exclusive: false, called: "a database of our own" }), pool(url, 10))
+    Layer.mergeAll(Layer.succeed(Database, { exclusive: false, called: "a test database" }), pool(url, 10))
   )
 ).pipe(Layer.provideMerge(Server.layer))
 
@@ -59,21 +59,21 @@ const WithWorker = DeliveryWorker.pipe(
 
 const postmaster = (dir: string): number => {
   const pid = Number(fs.readFileSync(path.join(dir, "postmaster.pid"), "utf8").split("\n")[0])
-  // A signal to 0 would go to this process and all that run with it.
-  if (!(pid > 1)) throw new Error("the server has not written down its process")
+  // A signal to 0 would go to the whole process group.
+  if (!(pid > 1)) throw new Error("postmaster.pid has no process id")
   return pid
 }
 
-/** Asks the server to stop: it ends transactions that run, and writes down all it has. */
+/** Fast shutdown: aborts running transactions and writes everything to disk. */
 const stop = Effect.map(Server, ({ dir }) => void process.kill(postmaster(dir), "SIGINT"))
 
 const killed = (pid: number) =>
   Effect.try(() => process.kill(pid, "SIGKILL")).pipe(
-    // One that ended by itself, because the first is dead.
+    // It may have ended already, because the postmaster is dead.
     Effect.ignore
   )
 
-/** Kills the server with all its processes: what it had only in memory is gone. */
+/** Kills all processes of the server: what was only in memory is lost. */
 const crash = Effect.gen(function* () {
   const { dir } = yield* Server
   const sql = yield* SqlClient.SqlClient
@@ -82,15 +82,15 @@ const crash = Effect.gen(function* () {
   yield* Effect.forEach(others, ({ pid }) => killed(pid), { discard: true })
 })
 
-/** A look at the database that is not there, or breaks off, sees nothing. */
-const patiently = <A, E, R>(look: Effect.Effect<A, E, R>, otherwise: A) =>
+/** Returns `otherwise` when the database is away. */
+const whenAway = <A, E, R>(look: Effect.Effect<A, E, R>, otherwise: A) =>
   look.pipe(
     Effect.disconnect,
     Effect.timeout("1 second"),
     Effect.catchAllCause(() => Effect.succeed(otherwise))
   )
 
-/** Events for two webhooks, without a pause, while the database's server ends and comes back. */
+/** Appends events for two webhooks without a pause while the database server ends and restarts. */
 const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
   Effect.gen(function* () {
     const owner = yield* account
@@ -102,9 +102,9 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     const steady = yield* webhookOf(owner)
     let holds = false
     behaviors.set(steady.url, () => (holds ? "held" : 200))
-    const shaky = yield* webhookOf(owner)
-    let asked = 0
-    behaviors.set(shaky.url, () => (++asked % 5 === 0 ? 500 : 200))
+    const failing = yield* webhookOf(owner)
+    let attempts = 0
+    behaviors.set(failing.url, () => (++attempts % 5 === 0 ? 500 : 200))
     const before = { node: (yield* lease.current).id, server: postmaster(dir) }
 
     const appended: Array<string> = []
@@ -116,7 +116,7 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
         const drafts = Array.from({ length: many }, (_, n) =>
           dtmfEvent(owner, call, `${n}`, "2026-11-01T09:30:00.000Z")
         )
-        const ids = yield* patiently(outbox.appendAll(drafts), [])
+        const ids = yield* whenAway(outbox.appendAll(drafts), [])
         appended.push(...ids)
         if (ids.length > 0) return
         refused++
@@ -126,7 +126,7 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     const callers = yield* Effect.fork(Effect.all(Effect.replicate(caller, 4), { concurrency: "unbounded" }))
     const soon = (count: () => number, many: number) => until(Effect.sync(count), (n) => n >= many)
     yield* until(requestsTo(steady.url), (all) => all.length >= 300)
-    // Some are under way and many wait when the server ends.
+    // Some deliveries are in flight and many are pending when the server ends.
     holds = true
     yield* Effect.replicateEffect(append(50), 20)
     yield* soon(() => held.length, 1)
@@ -139,24 +139,24 @@ const underLoad = <E, R>(restart: Effect.Effect<void, E, R>) =>
     open = false
     yield* Fiber.join(callers)
 
-    yield* until(patiently(isQueueEmpty, false), (is) => is)
+    yield* until(whenAway(isQueueEmpty, false), (is) => is)
     expect(postmaster(dir)).not.toBe(before.server)
-    for (const { url } of [steady, shaky]) {
+    for (const { url } of [steady, failing]) {
       const got = new Set((yield* requestsTo(url)).map(({ event_id }) => event_id))
       expect(appended.filter((id) => !got.has(id))).toEqual([])
     }
-    // Short enough that nobody was taken for dead, and no receiver for broken.
+    // Short enough that the node kept its lease and the webhook was not disabled.
     expect((yield* lease.current).id).toBe(before.node)
-    const found = yield* repo.find({ org_id: owner.org_id, project_id: null }, shaky.id)
+    const found = yield* repo.find({ org_id: owner.org_id, project_id: null }, failing.id)
     expect(found).toMatchObject({ value: { is_active: true } })
   })
 
-layer(WithWorker, { excludeTestServices: true })("deliveries while the database is started anew", (it) => {
-  it.scoped("a server that stops in good order and comes back under load loses nothing", () => underLoad(stop))
+layer(WithWorker, { excludeTestServices: true })("DeliveryWorker while the database restarts", (it) => {
+  it.scoped("a server that shuts down and restarts under load loses no delivery", () => underLoad(stop))
 
-  it.scoped("a server that is killed under load and recovers loses nothing", () => underLoad(crash))
+  it.scoped("a server that is killed under load and recovers loses no delivery", () => underLoad(crash))
 
-  it.scoped("what a killed server forgot to be delivered is delivered again, and nothing is stuck", () =>
+  it.scoped("a delivery whose success is lost in a crash is attempted again, and none is stuck", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
@@ -175,15 +175,15 @@ layer(WithWorker, { excludeTestServices: true })("deliveries while the database 
           Effect.sync(() => held.length),
           (n) => n === 1
         )
-        // That the node has it is kept.
+        // The claim is on disk.
         yield* sql`checkpoint`
-        const taken = yield* onDisk
+        const claimedAt = yield* onDisk
         held.pop()?.(200)
         yield* until(isQueueEmpty, (is) => is)
-        // That it is delivered is not, unless somebody else's commit took it along.
-        return { id, isForgotten: (yield* onDisk) === taken }
+        // The success is not, unless another commit flushed it too.
+        return { id, isLost: (yield* onDisk) === claimedAt }
       })
-      const { id } = yield* until(deliver, ({ isForgotten }) => isForgotten)
+      const { id } = yield* until(deliver, ({ isLost }) => isLost)
       behaviors.set(webhook.url, () => 200)
       yield* crash
       const requests = yield* until(
@@ -191,7 +191,7 @@ layer(WithWorker, { excludeTestServices: true })("deliveries while the database 
         (all) => all.length === 2
       )
       expect(requests[1]?.body).toBe(requests[0]?.body)
-      yield* until(patiently(isQueueEmpty, false), (is) => is)
+      yield* until(whenAway(isQueueEmpty, false), (is) => is)
     })
   )
 })

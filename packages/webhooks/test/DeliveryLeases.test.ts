@@ -7,14 +7,14 @@ import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import { QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { account, appendEvents, ReceiversInMemory, requestsTo, until, WithoutWorker, webhookOf } from "./Fixture.ts"
 
-/** A node with a lease in the database that settles what others left as soon as it has started. */
-const Heir = DeliveryWorker.pipe(
+/** A node with a real lease that settles dead nodes as soon as it has started. */
+const Survivor = DeliveryWorker.pipe(
   Layer.provideMerge(NodeLease.layer),
   Layer.provide(Layer.succeed(Database, { exclusive: true, called: "a test database" }))
 )
-const heir = Layer.build(Heir)
+const startSurvivor = Layer.build(Survivor)
 
-/** The lease of a node that the test plays. */
+/** Inserts the lease of a node that the test plays. */
 const begin = (id: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -28,36 +28,36 @@ const isSettled = (id: string) =>
     )
   )
 
-/** Whether nothing is owed to a webhook. */
+/** Whether a webhook has no pending delivery. */
 const isDone = (webhook: { readonly id: number }) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     Effect.map(sql`select 1 from webhook_deliveries where webhook_id = ${webhook.id}`, (rows) => rows.length === 0)
   )
 
-const take = (node: string) =>
+const claim = (node: string) =>
   Effect.flatMap(QueueRepo, (queue) =>
     queue.claim({ node, now: new Date(), room: 10, roomByWebhook: new Map(), roomPerOther: 10, isOnlyNode: true })
   )
 
-layer(WithoutWorker, { excludeTestServices: true })("deliveries that nobody knows to have", (it) => {
-  it.scoped("taken by a statement that takes effect when its node is already settled are made by another", () =>
+layer(WithoutWorker, { excludeTestServices: true })("deliveries whose claim was lost", (it) => {
+  it.scoped("a claim that commits after its node was settled is recovered by another node", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
       yield* begin("node_cut_off")
       const [id] = yield* appendEvents(owner, ["one"])
-      const taken = yield* Deferred.make<number>()
+      const claimed = yield* Deferred.make<number>()
       const settled = yield* Deferred.make<void>()
       const late = yield* Effect.fork(
-        take("node_cut_off").pipe(
-          Effect.flatMap(({ length }) => Deferred.succeed(taken, length)),
+        claim("node_cut_off").pipe(
+          Effect.flatMap(({ length }) => Deferred.succeed(claimed, length)),
           Effect.zipRight(Deferred.await(settled)),
           sql.withTransaction
         )
       )
-      expect(yield* Deferred.await(taken)).toBe(1)
-      yield* heir
+      expect(yield* Deferred.await(claimed)).toBe(1)
+      yield* startSurvivor
       yield* until(isSettled("node_cut_off"), (is) => is)
       yield* Deferred.succeed(settled, undefined)
       yield* Fiber.join(late)
@@ -67,7 +67,7 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries that nobody know
     })
   )
 
-  it.scoped("taken by a node that was asleep, and took before it saw that it is dead, are made by another", () =>
+  it.scoped("a claim by a node that does not know yet that it is dead is recovered by another node", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const { behaviors } = yield* ReceiversInMemory
@@ -75,7 +75,7 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries that nobody know
       yield* begin("node_asleep")
       yield* Effect.scoped(
         Effect.zipRight(
-          heir,
+          startSurvivor,
           until(isSettled("node_asleep"), (is) => is)
         )
       )
@@ -93,26 +93,26 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries that nobody know
       yield* until(requestsTo(webhook.url), (all) => all.length === 1)
       behaviors.set(webhook.url, () => 200)
       yield* Deferred.succeed(awake, undefined)
-      yield* heir
+      yield* startSurvivor
       const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 2)
       expect(requests.map(({ event_id }) => event_id)).toEqual([id, id])
       yield* until(isDone(webhook), (is) => is)
     })
   )
 
-  it.scoped("of which a crash of the database forgot that they were taken are not made twice at once", () =>
+  it.scoped("a delivery whose claim is lost in a crash of the database is not attempted twice at once", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const { held, behaviors } = yield* ReceiversInMemory
       const webhook = yield* webhookOf(owner)
       behaviors.set(webhook.url, () => "held")
-      yield* heir
+      yield* startSurvivor
       yield* appendEvents(owner, ["one"])
       yield* until(requestsTo(webhook.url), (all) => all.length === 1)
       yield* sql`update webhook_deliveries set leased_by = null where webhook_id = ${webhook.id}`
-      const taken = sql`select 1 from webhook_deliveries where webhook_id = ${webhook.id} and leased_by is not null`
-      yield* until(taken, (rows) => rows.length === 1)
+      const isClaimed = sql`select 1 from webhook_deliveries where webhook_id = ${webhook.id} and leased_by is not null`
+      yield* until(isClaimed, (rows) => rows.length === 1)
       expect(yield* requestsTo(webhook.url)).toHaveLength(1)
       for (const answer of held.splice(0)) answer(200)
       yield* until(isDone(webhook), (is) => is)
@@ -120,16 +120,16 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries that nobody know
     })
   )
 
-  it.scoped("because a crash of the database, of which the node saw nothing, forgot their end, are made again", () =>
+  it.scoped("a delivery whose success is lost in a crash that the node did not notice is attempted again", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
-      const node = yield* Effect.flatMap(NodeLease, ({ current }) => current).pipe(Effect.provide(yield* heir))
+      const node = yield* Effect.flatMap(NodeLease, ({ current }) => current).pipe(Effect.provide(yield* startSurvivor))
       const [id] = yield* appendEvents(owner, ["one"])
       yield* until(requestsTo(webhook.url), (all) => all.length === 1)
       yield* until(isDone(webhook), (is) => is)
-      // As it was before the end was written.
+      // The row as it was before the success was recorded.
       yield* sql`
         insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at, leased_by)
         select ${webhook.id}::bigint, seq, id, event, org_id, call_id, now(), ${node.id} from events where id = ${id ?? ""}`

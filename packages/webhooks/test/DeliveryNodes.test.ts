@@ -18,13 +18,13 @@ import {
   webhookOf
 } from "./Fixture.ts"
 
-/** One more node on the same database, whose life the test has in its hands; with a queue of its own when given one. */
+/** Starts a node on the same database, whose lease the test controls; `queue` replaces its QueueRepo. */
 const node = (id: string, queue?: typeof QueueRepo.Service) =>
   Effect.gen(function* () {
     const own = queue ?? (yield* QueueRepo)
-    const gone = yield* Deferred.make<void>()
+    const lost = yield* Deferred.make<void>()
     const lease = Layer.succeed(NodeLease, {
-      current: Effect.succeed({ id, lost: Deferred.await(gone) }),
+      current: Effect.succeed({ id, lost: Deferred.await(lost) }),
       others: Effect.succeed(1),
       onDeath: () => Effect.void
     })
@@ -34,25 +34,25 @@ const node = (id: string, queue?: typeof QueueRepo.Service) =>
       DeliveryWorker.pipe(Layer.provide(lease), Layer.provide(Layer.succeed(QueueRepo, own))),
       scope
     )
-    return { lose: Deferred.succeed(gone, undefined), stop: Scope.close(scope, Exit.void) }
+    return { lose: Deferred.succeed(lost, undefined), stop: Scope.close(scope, Exit.void) }
   })
 
-/** The queue as a node has it that takes deliveries only once. */
-const once = Effect.map(QueueRepo, (queue) => {
-  let hasTaken = false
+/** A QueueRepo that claims deliveries only once. */
+const claimOnce = Effect.map(QueueRepo, (queue) => {
+  let hasClaimed = false
   return {
     ...queue,
-    claim: (ask: ClaimRequest) =>
+    claim: (request: ClaimRequest) =>
       Effect.gen(function* () {
-        const taken = hasTaken ? [] : yield* queue.claim(ask)
-        if (taken.length > 0) hasTaken = true
-        return taken
+        const claimed = hasClaimed ? [] : yield* queue.claim(request)
+        if (claimed.length > 0) hasClaimed = true
+        return claimed
       })
   }
 })
 
-layer(WithoutWorker, { excludeTestServices: true })("deliveries by several nodes", (it) => {
-  it.scoped("two nodes share the work, each delivery is made once, and the events of a call stay in order", () =>
+layer(WithoutWorker, { excludeTestServices: true })("DeliveryWorker on several nodes", (it) => {
+  it.scoped("two nodes attempt each delivery once, and the events of a call in order", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhooks = yield* Effect.replicateEffect(webhookOf(owner), 3)
@@ -77,7 +77,7 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries by several nodes
     })
   )
 
-  it.scoped("what a node had when it died is sent by another, once the node's lease is settled, and not before", () =>
+  it.scoped("deliveries of a dead node are attempted by another once its lease is settled, not before", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const { behaviors } = yield* ReceiversInMemory
@@ -90,10 +90,10 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries by several nodes
       yield* until(requestsTo(webhook.url), (all) => all.length === 1)
       yield* first.lose
       behaviors.set(webhook.url, () => 200)
-      yield* node("node_heir")
+      yield* node("node_survivor")
       const [next] = yield* appendEvents(owner, ["two"], call)
-      // The heir works, and other calls do not wait. But what may still be under way elsewhere, and what comes after it in
-      // its call, is not its to send.
+      // The other node sends events of other calls. It does not send the delivery that may still be in flight, nor later
+      // ones of the same call.
       const [other] = yield* appendEvents(owner, ["three"])
       const before = yield* until(requestsTo(webhook.url), (all) => all.length === 2)
       expect(before.map(({ event_id }) => event_id)).toEqual([id, other])
@@ -104,7 +104,7 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries by several nodes
     })
   )
 
-  it.scoped("a node that ends in good order waits for its requests, and leaves the rest to others at once", () =>
+  it.scoped("a node that shuts down waits for its attempts, and others can claim the rest at once", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
@@ -122,14 +122,14 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries by several nodes
     })
   )
 
-  it.scoped("a delivery that hangs at one node holds up its own call at the other, and no other call", () =>
+  it.scoped("an attempt that hangs at one node delays its own call at the other node, and no other call", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const { held, behaviors } = yield* ReceiversInMemory
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
       behaviors.set(webhook.url, ({ data }) => (data["action"] === "hangs" ? "held" : 200))
-      yield* node("node_hanging", yield* once)
+      yield* node("node_hanging", yield* claimOnce)
       const call = yield* newCallId
       const [hanging] = yield* appendEvents(owner, ["hangs"], call)
       yield* until(requestsTo(webhook.url), (all) => all.length === 1)
@@ -150,13 +150,13 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries by several nodes
     })
   )
 
-  it.scoped("calls of which another node has one, however many, hold up no other call", () =>
+  it.scoped("many calls with deliveries at another node delay no other call", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const { held, behaviors } = yield* ReceiversInMemory
       const webhook = yield* webhookOf(owner)
       behaviors.set(webhook.url, ({ data }) => (data["action"] === "hangs" ? "held" : 200))
-      yield* node("node_hanging", yield* once)
+      yield* node("node_hanging", yield* claimOnce)
       const hanging = yield* Effect.replicateEffect(newCallId, 20)
       const outbox = yield* Outbox
       const all = (name: string) => hanging.map((call) => dtmfEvent(owner, call, name, "2026-11-01T09:30:00.000Z"))
@@ -173,7 +173,7 @@ layer(WithoutWorker, { excludeTestServices: true })("deliveries by several nodes
     })
   )
 
-  it.scoped("the events of a call stay in order also when very many others were delivered between them", () =>
+  it.scoped("the events of a call stay in order when a million others were delivered between them", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient

@@ -3,8 +3,8 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { account, appendEvents, isQueueEmpty, requestsTo, until, WithWorker, webhookOf } from "./Fixture.ts"
 
-layer(WithWorker, { excludeTestServices: true })("deliveries while the database is away", (it) => {
-  it.scoped("a connection to the database that breaks in mid-work loses nothing", () =>
+layer(WithWorker, { excludeTestServices: true })("DeliveryWorker while the database is away", (it) => {
+  it.scoped("no delivery is lost when all connections to the database break", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
@@ -13,7 +13,7 @@ layer(WithWorker, { excludeTestServices: true })("deliveries while the database 
         owner,
         Array.from({ length: 80 }, (_, n) => String(n))
       )
-      // All connections but the one that says so.
+      // All connections but this one.
       yield* sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`

@@ -6,12 +6,12 @@ import { account, appendEvents, isQueueEmpty, requestsTo, until, WithWorker, web
 
 const idsTo = (url: string) => Effect.map(requestsTo(url), (requests) => requests.map(({ event_id }) => event_id))
 
-/** Longer than a node looks for what it was told of and does not find. */
-const lasting = 0.3
-/** Nodes look at everything several times a second; the rest is for a slow machine. */
+/** Seconds: longer than a node looks for announced deliveries. */
+const longSeconds = 0.3
+/** Nodes claim for all webhooks four times a second; the rest is for a slow machine. */
 const soonMs = 1_500
 
-/** Runs in a transaction that commits when the test lets it. */
+/** Runs `work` in a transaction that commits when the test calls `commit`. */
 const transaction = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -26,15 +26,15 @@ const transaction = <A, E, R>(work: Effect.Effect<A, E, R>) =>
     return { result, commit: Effect.zipRight(Deferred.succeed(released, undefined), Fiber.join(fiber)) }
   })
 
-layer(WithWorker, { excludeTestServices: true })("deliveries of events that are written in transactions", (it) => {
-  it.effect("of one that lasts begin soon after its commit, and not before", () =>
+layer(WithWorker, { excludeTestServices: true })("deliveries of events appended in transactions", (it) => {
+  it.effect("start soon after the commit of a long transaction, and not before", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Effect.clock
       const webhook = yield* webhookOf(owner)
       const { commit, result } = yield* transaction(
-        Effect.zipLeft(appendEvents(owner, ["one", "two"]), sql`select pg_sleep(${lasting})`)
+        Effect.zipLeft(appendEvents(owner, ["one", "two"]), sql`select pg_sleep(${longSeconds})`)
       )
       expect(yield* idsTo(webhook.url)).toEqual([])
       yield* commit
@@ -45,7 +45,7 @@ layer(WithWorker, { excludeTestServices: true })("deliveries of events that are 
     })
   )
 
-  it.effect("that commit in another order than they wrote are all made", () =>
+  it.effect("are all made when transactions commit in another order than they appended", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
@@ -59,7 +59,7 @@ layer(WithWorker, { excludeTestServices: true })("deliveries of events that are 
     })
   )
 
-  it.effect("of one that lasts are made also when very many others were made meanwhile", () =>
+  it.effect("of a long transaction are made when a million others were made meanwhile", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
@@ -76,20 +76,20 @@ layer(WithWorker, { excludeTestServices: true })("deliveries of events that are 
     })
   )
 
-  it.effect("of one that is undone are not made, and hold nobody up", () =>
+  it.effect("of a rolled back transaction are not made, and delay no others", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
       const webhook = yield* webhookOf(owner)
-      yield* Effect.flip(sql.withTransaction(Effect.zipRight(appendEvents(owner, ["undone"]), Effect.fail("no"))))
-      const [id] = yield* appendEvents(owner, ["done"])
+      yield* Effect.flip(sql.withTransaction(Effect.zipRight(appendEvents(owner, ["rolled back"]), Effect.fail("no"))))
+      const [id] = yield* appendEvents(owner, ["committed"])
       yield* until(idsTo(webhook.url), (ids) => ids.length > 0)
       yield* until(isQueueEmpty, (is) => is)
       expect(yield* idsTo(webhook.url)).toEqual([id])
     })
   )
 
-  it.effect("of 50 at once are made once each, those of a call in their order", () =>
+  it.effect("of 50 concurrent transactions are made once each, those of a call in order", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const sql = yield* SqlClient.SqlClient
@@ -106,8 +106,8 @@ layer(WithWorker, { excludeTestServices: true })("deliveries of events that are 
       const requests = yield* requestsTo(webhook.url)
       expect(requests).toHaveLength(150)
       for (const { call, ids } of changes) {
-        const its = requests.filter(({ data }) => data["call_id"] === call)
-        expect(its.map(({ event_id }) => event_id)).toEqual(ids)
+        const own = requests.filter(({ data }) => data["call_id"] === call)
+        expect(own.map(({ event_id }) => event_id)).toEqual(ids)
       }
     })
   )

@@ -21,8 +21,8 @@ import {
   webhookOf
 } from "./Fixture.ts"
 
-const manner = (url: string, how: Behavior) =>
-  Effect.map(ReceiversInMemory, ({ behaviors }) => void behaviors.set(url, how))
+const behave = (url: string, behavior: Behavior) =>
+  Effect.map(ReceiversInMemory, ({ behaviors }) => void behaviors.set(url, behavior))
 const actions = (requests: ReadonlyArray<ReceivedRequest>) => requests.map((request) => request.data["action"])
 const page = { limit: 100, after: undefined }
 
@@ -30,16 +30,16 @@ const history = (webhookId: number) =>
   Effect.flatMap(Deliveries, (deliveries) =>
     Effect.map(deliveries.ofWebhook(webhookId, page), (found) => found.deliveries.toReversed())
   )
-const dead = (webhookId: number) =>
+const deadLettersOf = (webhookId: number) =>
   Effect.flatMap(Deliveries, (deliveries) => Effect.map(deliveries.deadLetters(webhookId, page), ({ items }) => items))
 const rowOf = (owner: { readonly org_id: number }, id: number) =>
   Effect.flatMap(WebhooksRepo, (repo) =>
     Effect.map(repo.find({ org_id: owner.org_id, project_id: null }, id), Option.getOrThrow)
   )
-const waiting = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select is_replay from webhook_deliveries`)
+const pending = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select is_replay from webhook_deliveries`)
 
-layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
-  it.effect("an event reaches every webhook that wants it, signed, in its envelope", () =>
+layer(WithWorker, { excludeTestServices: true })("DeliveryWorker", (it) => {
+  it.effect("sends an event to every webhook that subscribes to it, in its envelope and signed", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner, ["call.dtmf.received"])
@@ -87,17 +87,17 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
     })
   )
 
-  it.effect("a failing one is tried four times at about the planned times, and is a dead letter then", () =>
+  it.effect("attempts a failing delivery four times at the scheduled times, then makes it a dead letter", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
-      yield* manner(webhook.url, () => 503)
+      yield* behave(webhook.url, () => 503)
       const call = yield* newCallId
       const [id] = yield* appendEvents(owner, ["one"], call)
-      const items = yield* until(dead(webhook.id), (all) => all.length > 0)
+      const items = yield* until(deadLettersOf(webhook.id), (all) => all.length > 0)
       const requests = yield* requestsTo(webhook.url)
       expect(requests).toHaveLength(4)
-      // The same event and the same body, signed anew.
+      // The same body each time, with a new signature.
       expect(new Set(requests.map((request) => request.headers["x-svc-delivery"]))).toEqual(new Set([id]))
       expect(new Set(requests.map((request) => request.body)).size).toBe(1)
       const waits = requests.slice(1).map((request, index) => request.at - (requests[index]?.at ?? 0))
@@ -128,31 +128,31 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
     })
   )
 
-  it.effect("a success sets the failures in a row to none, and keeps their total", () =>
+  it.effect("a success resets consecutive_failures and keeps failure_count", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
       let times = 0
-      yield* manner(webhook.url, () => (++times < 3 ? 500 : 200))
+      yield* behave(webhook.url, () => (++times < 3 ? 500 : 200))
       yield* appendEvents(owner, ["one"])
       const records = yield* until(history(webhook.id), (all) => all.length === 3)
       expect(records.map(({ success }) => success)).toEqual([false, false, true])
       const row = yield* until(rowOf(owner, webhook.id), ({ consecutive_failures }) => consecutive_failures === 0)
       expect(row).toMatchObject({ failure_count: 2, is_active: true, disabled_reason: null })
       expect(row.last_failure_at).not.toBeNull()
-      expect(yield* dead(webhook.id)).toEqual([])
+      expect(yield* deadLettersOf(webhook.id)).toEqual([])
     })
   )
 
   it.effect(
-    "after 10 failures in a row a webhook is disabled; what waits is kept as dead letters and can be resent",
+    "10 consecutive failures disable a webhook; its pending deliveries become dead letters that can be resent",
     () =>
       Effect.gen(function* () {
         const owner = yield* account
         const webhook = yield* webhookOf(owner)
         const webhooks = yield* Webhooks
         const deliveries = yield* Deliveries
-        yield* manner(webhook.url, () => 500)
+        yield* behave(webhook.url, () => 500)
         const names = Array.from({ length: 10 }, (_, n) => `failing ${n}`)
         // In one statement: events that were appended later might never be attempted.
         const outbox = yield* Outbox
@@ -163,17 +163,17 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
         const row = yield* until(rowOf(owner, webhook.id), ({ is_active }) => !is_active)
         expect(row.disabled_reason).toBe("10 consecutive failures")
         expect(row.consecutive_failures).toBeGreaterThanOrEqual(10)
-        const items = yield* until(dead(webhook.id), (all) => all.length === 10)
+        const items = yield* until(deadLettersOf(webhook.id), (all) => all.length === 10)
         expect(new Set(items.map(({ last_error }) => last_error))).toEqual(new Set(["webhook disabled"]))
         expect(new Set(items.map(({ last_status_code }) => last_status_code))).toEqual(new Set([500]))
-        // Nothing more is sent, and what happens meanwhile is no delivery.
-        yield* appendEvents(owner, ["unheard"])
+        // A disabled webhook gets nothing, and events meanwhile make no deliveries for it.
+        yield* appendEvents(owner, ["while disabled"])
         const witness = yield* webhookOf(owner)
-        yield* appendEvents(owner, ["heard"])
+        yield* appendEvents(owner, ["to the witness"])
         yield* until(requestsTo(witness.url), (all) => all.length > 0)
         const sent = (yield* requestsTo(webhook.url)).length
 
-        yield* manner(webhook.url, () => 200)
+        yield* behave(webhook.url, () => 200)
         const again = yield* webhooks.update({ org_id: owner.org_id, project_id: null }, String(webhook.id), {
           is_active: true
         })
@@ -184,26 +184,26 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
         })
         expect(again.failure_count).toBeGreaterThanOrEqual(10)
         expect(yield* deliveries.resendAll(webhook.id)).toBe(10)
-        expect(yield* dead(webhook.id)).toEqual([])
+        expect(yield* deadLettersOf(webhook.id)).toEqual([])
         const requests = yield* until(requestsTo(webhook.url), (all) => all.length === sent + 10)
         expect(actions(requests.slice(sent)).toSorted()).toEqual(names.toSorted())
         expect(requests.some((request) => request.headers["x-svc-replay"] !== undefined)).toBe(false)
       })
   )
 
-  it.effect("410 disables at once", () =>
+  it.effect("410 Gone disables a webhook at once", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
-      yield* manner(webhook.url, () => 410)
+      yield* behave(webhook.url, () => 410)
       yield* appendEvents(owner, ["one"])
-      const items = yield* until(dead(webhook.id), (all) => all.length === 1)
+      const items = yield* until(deadLettersOf(webhook.id), (all) => all.length === 1)
       expect(items[0]).toMatchObject({ attempts: 1, last_status_code: 410, last_error: "webhook disabled" })
       expect(yield* rowOf(owner, webhook.id)).toMatchObject({ is_active: false, disabled_reason: "410 Gone" })
     })
   )
 
-  it.effect("the events of a call start in their order, also when there are very many of very many calls", () =>
+  it.effect("attempts the events of a call in order, among many events of many calls", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
@@ -216,23 +216,23 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
       for (const call of calls) {
         expect(actions(requests.filter(({ data }) => data["call_id"] === call))).toEqual(names)
       }
-      yield* until(waiting, (rows) => rows.length === 0)
+      yield* until(pending, (rows) => rows.length === 0)
       expect(new Set(requests.map(({ event_id }) => event_id)).size).toBe(300)
     })
   )
 
-  it.effect("resending one queues its event anew, counts no failure, and takes its dead letter away", () =>
+  it.effect("resend queues the event again, counts no failure, and removes its dead letter", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const webhook = yield* webhookOf(owner)
       const deliveries = yield* Deliveries
-      yield* manner(webhook.url, () => 500)
+      yield* behave(webhook.url, () => 500)
       yield* appendEvents(owner, ["one"])
-      yield* until(dead(webhook.id), (all) => all.length === 1)
+      yield* until(deadLettersOf(webhook.id), (all) => all.length === 1)
       const [record] = yield* history(webhook.id)
       yield* deliveries.resend(webhook.id, String(record?.id))
-      expect(yield* dead(webhook.id)).toEqual([])
-      yield* until(dead(webhook.id), (all) => all.length === 1)
+      expect(yield* deadLettersOf(webhook.id)).toEqual([])
+      yield* until(deadLettersOf(webhook.id), (all) => all.length === 1)
       const requests = yield* requestsTo(webhook.url)
       expect(requests).toHaveLength(8)
       expect(yield* rowOf(owner, webhook.id)).toMatchObject({ failure_count: 4, consecutive_failures: 4 })
@@ -246,7 +246,7 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
     })
   )
 
-  it.effect("a replay sends the events of a time again, marked, in order, and only those that are wanted", () =>
+  it.effect("replay sends the events of a time again, marked and in order, if the webhook subscribes to them", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const other = yield* account
@@ -265,7 +265,7 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
       yield* pressedAt(other, "not ours", "2026-11-01T09:35:00.000Z")
       yield* pressedAt(owner, "c", to)
       yield* pressedAt(owner, "too late", "2026-11-01T09:40:00.001Z")
-      // Made afterwards: it has got none of them yet.
+      // Created afterwards: it has received none of them.
       const webhook = yield* webhookOf(owner)
       expect(yield* deliveries.replay(webhook.id, { from, to })).toBe(3)
       const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 3)
@@ -284,7 +284,7 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
     })
   )
 
-  it.effect("a replay of over 500 events is refused, and queues none of them", () =>
+  it.effect("replay of more than 500 events is refused and queues none", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const deliveries = yield* Deliveries
@@ -300,30 +300,32 @@ layer(WithWorker, { excludeTestServices: true })("deliveries", (it) => {
       yield* until(requestsTo(webhook.url), (all) => all.length > 0)
       const error = yield* Effect.flip(deliveries.replay(webhook.id, range))
       expect(error).toMatchObject({ code: "VALIDATION_ERROR" })
-      expect(yield* waiting).not.toContainEqual({ is_replay: true })
+      expect(yield* pending).not.toContainEqual({ is_replay: true })
       expect((yield* requestsTo(webhook.url)).every((request) => request.headers["x-svc-replay"] === undefined)).toBe(
         true
       )
     })
   )
 
-  it.effect("a webhook that is deleted while deliveries wait gets none, and a call keeps its history", () =>
-    Effect.gen(function* () {
-      const owner = yield* account
-      const webhook = yield* webhookOf(owner)
-      const webhooks = yield* Webhooks
-      let open = false
-      yield* manner(webhook.url, () => (open ? 200 : 500))
-      const call = yield* newCallId
-      yield* appendEvents(owner, ["one"], call)
-      yield* until(history(webhook.id), (all) => all.length >= 1)
-      yield* webhooks.remove({ org_id: owner.org_id, project_id: null }, String(webhook.id))
-      open = true
-      yield* until(waiting, (rows) => rows.length === 0)
-      const records = yield* Effect.flatMap(Deliveries, (deliveries) => deliveries.ofCall(call))
-      expect(records.length).toBeGreaterThanOrEqual(1)
-      expect(records.every(({ success }) => !success)).toBe(true)
-      expect((yield* requestsTo(webhook.url)).length).toBeLessThan(4)
-    })
+  it.effect(
+    "a webhook that is deleted gets no pending delivery, and its attempts stay in the history of the call",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* account
+        const webhook = yield* webhookOf(owner)
+        const webhooks = yield* Webhooks
+        let open = false
+        yield* behave(webhook.url, () => (open ? 200 : 500))
+        const call = yield* newCallId
+        yield* appendEvents(owner, ["one"], call)
+        yield* until(history(webhook.id), (all) => all.length >= 1)
+        yield* webhooks.remove({ org_id: owner.org_id, project_id: null }, String(webhook.id))
+        open = true
+        yield* until(pending, (rows) => rows.length === 0)
+        const records = yield* Effect.flatMap(Deliveries, (deliveries) => deliveries.ofCall(call))
+        expect(records.length).toBeGreaterThanOrEqual(1)
+        expect(records.every(({ success }) => !success)).toBe(true)
+        expect((yield* requestsTo(webhook.url)).length).toBeLessThan(4)
+      })
   )
 })

@@ -23,8 +23,8 @@ const cases = [
 
 const has = (program: string, flag: string) => spawnSync(program, [flag]).status === 0
 
-/** Runs a program that prints a verdict for each case. */
-const verdicts = (file: string, source: string, command: ReadonlyArray<string>) => {
+/** Runs a program that prints true or false for each case. */
+const results = (file: string, source: string, command: ReadonlyArray<string>) => {
   const folder = mkdtempSync(join(tmpdir(), "svc-snippet-"))
   try {
     writeFileSync(join(folder, file), source)
@@ -35,31 +35,31 @@ const verdicts = (file: string, source: string, command: ReadonlyArray<string>) 
     rmSync(folder, { recursive: true })
   }
 }
-const wanted = cases.map(([, , good]) => String(good))
+const expected = cases.map(([, , good]) => String(good))
 const json = JSON.stringify
 
-describe("the documentation's way to check a signature", () => {
-  it("tells ours from forged ones in Node", () => {
+describe("the signature check in docs/webhooks.md", () => {
+  it("accepts valid signatures and refuses forged ones in Node", () => {
     const calls = cases.map(
       ([text, sign]) => `console.log(isSigned(${json(secret)}, "${timestamp}", ${json(text)}, ${json(sign)}))`
     )
-    expect(verdicts("check.mjs", `${snippet("js")}\n${calls.join("\n")}`, [process.execPath])).toEqual(wanted)
+    expect(results("check.mjs", `${snippet("js")}\n${calls.join("\n")}`, [process.execPath])).toEqual(expected)
   })
 
-  it.runIf(has("python3", "--version"))("tells ours from forged ones in Python", () => {
+  it.runIf(has("python3", "--version"))("accepts valid signatures and refuses forged ones in Python", () => {
     const calls = cases.map(
       ([text, sign]) =>
         `print(is_signed(${json(secret)}, "${timestamp}", bytes.fromhex("${Buffer.from(text).toString("hex")}"), ${json(sign)}))`
     )
-    expect(verdicts("check.py", `${snippet("python")}\n${calls.join("\n")}`, ["python3"])).toEqual(wanted)
+    expect(results("check.py", `${snippet("python")}\n${calls.join("\n")}`, ["python3"])).toEqual(expected)
   })
 
-  it.runIf(has("go", "version"))("tells ours from forged ones in Go", () => {
+  it.runIf(has("go", "version"))("accepts valid signatures and refuses forged ones in Go", () => {
     const calls = cases.map(
       ([text, sign]) =>
         `println(IsSigned(${json(secret)}, "${timestamp}", []byte{${[...Buffer.from(text)].join(",")}}, ${json(sign)}))`
     )
     const source = `${snippet("go").replace("package webhook", "package main")}\nfunc main() {\n${calls.join("\n").replaceAll("println", "fmt.Println")}\n}`
-    expect(verdicts("check.go", source.replace("import (", 'import (\n"fmt"'), ["go", "run"])).toEqual(wanted)
+    expect(results("check.go", source.replace("import (", 'import (\n"fmt"'), ["go", "run"])).toEqual(expected)
   })
 })

@@ -48,8 +48,8 @@ const webhookOf = (agentId: number) =>
 
 const webhook = { url: "https://example.com/events", events: ["call.ended"] }
 
-layer(Test)("the webhook of an agent", (it) => {
-  it.effect("is a row that the agent manages, with a secret of its own", () =>
+layer(Test)("Subscriptions", (it) => {
+  it.effect("putOfAgent creates a row that the agent manages, with its own secret", () =>
     Effect.gen(function* () {
       const subscriptions = yield* Subscriptions
       const sql = yield* SqlClient.SqlClient
@@ -79,7 +79,7 @@ layer(Test)("the webhook of an agent", (it) => {
     })
   )
 
-  it.effect("is one, however many give it at once, and keeps the first one's secret", () =>
+  it.effect("concurrent putOfAgent create one webhook, which keeps the first secret", () =>
     Effect.gen(function* () {
       const subscriptions = yield* Subscriptions
       const agent = yield* agentOf(yield* project)
@@ -93,7 +93,7 @@ layer(Test)("the webhook of an agent", (it) => {
     })
   )
 
-  it.effect("gets another secret when it has one, and goes with it when it is removed", () =>
+  it.effect("rotateOfAgent sets a new secret, and removeOfAgent removes the webhook with it", () =>
     Effect.gen(function* () {
       const subscriptions = yield* Subscriptions
       const agent = yield* agentOf(yield* project)
@@ -110,7 +110,7 @@ layer(Test)("the webhook of an agent", (it) => {
     })
   )
 
-  it.effect("is part of the caller's transaction", () =>
+  it.effect("putOfAgent is part of the caller's transaction", () =>
     Effect.gen(function* () {
       const subscriptions = yield* Subscriptions
       const sql = yield* SqlClient.SqlClient
@@ -121,14 +121,14 @@ layer(Test)("the webhook of an agent", (it) => {
     })
   )
 
-  it.effect("is found with others in one query, and removed with those of its project", () =>
+  it.effect("ofAgents finds webhooks of many agents, and removeOfAgentsOf removes those of a project", () =>
     Effect.gen(function* () {
       const subscriptions = yield* Subscriptions
       const sql = yield* SqlClient.SqlClient
       const [mine, theirs] = [yield* project, yield* project]
       const [a, b, c] = [yield* agentOf(mine), yield* agentOf(mine), yield* agentOf(theirs)]
       for (const agent of [a, c]) yield* subscriptions.putOfAgent(agent, webhook)
-      // One of the organization, that a project key made: not the agents' to remove.
+      // Limited to the project, but not managed by an agent: it must stay.
       yield* sql`
         insert into webhooks (org_id, project_id, url, events, secret, api_version)
         values (${mine.org_id}, ${mine.project_id}, 'https://example.com', array['*'], 's', ${apiVersion})`

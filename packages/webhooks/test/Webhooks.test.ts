@@ -15,8 +15,8 @@ import { account, freshUrl, requestsTo, WithoutWorker } from "./Fixture.ts"
 const codeOf = <A, E extends { readonly code: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), ({ code }) => code)
 
-layer(WithoutWorker, { excludeTestServices: true })("webhooks", (it) => {
-  it.effect("of an organization are made, listed, changed, rotated and removed", () =>
+layer(WithoutWorker, { excludeTestServices: true })("Webhooks", (it) => {
+  it.effect("create, list, get, update, rotate and remove work on webhooks of the organization", () =>
     Effect.gen(function* () {
       const { agent, org_id, project_id } = yield* account
       const webhooks = yield* Webhooks
@@ -68,7 +68,7 @@ layer(WithoutWorker, { excludeTestServices: true })("webhooks", (it) => {
     })
   )
 
-  it.effect("a project key sees and makes only those of its project, and none with foreign filters", () =>
+  it.effect("a project owner sees and creates only webhooks of its project, and filters of others are refused", () =>
     Effect.gen(function* () {
       const { agent, org_id, project_id } = yield* account
       const other = yield* account
@@ -80,7 +80,7 @@ layer(WithoutWorker, { excludeTestServices: true })("webhooks", (it) => {
       expect(mine).toMatchObject({ project_id, filters: { project_id, agent_id: agent.id } })
       expect((yield* webhooks.list(project)).map(({ id }) => id)).toEqual([mine.id])
       expect(yield* codeOf(webhooks.get(project, String(ofOrg.id)))).toBe("WEBHOOK_NOT_FOUND")
-      // A change of filters cannot lead out of the project.
+      // An update of filters keeps the project.
       const wider = yield* webhooks.update(project, String(mine.id), { filters: {} })
       expect(wider.filters).toEqual({ project_id })
       for (const filters of [{ project_id: other.project_id }, { agent_id: other.agent.id }, { agent_id: 999_999 }]) {
@@ -95,60 +95,64 @@ layer(WithoutWorker, { excludeTestServices: true })("webhooks", (it) => {
     })
   )
 
-  it.effect("of agents and projects are listed, and changed only through their own endpoints", () =>
-    Effect.gen(function* () {
-      const { agent, org_id, project_id } = yield* account
-      const webhooks = yield* Webhooks
-      const owner = { org_id, project_id: null }
-      const ofAgent = yield* Effect.flatMap(Subscriptions, (all) =>
-        all.putOfAgent(agent, { url: freshUrl(), events: ["*"] })
-      )
-      const { webhook: ofProject } = yield* Effect.flatMap(ProjectWebhooks, (all) =>
-        all.update({ org_id, project_id }, { webhook_url: freshUrl() })
-      )
-      const ids = [String(ofProject?.id), String(ofAgent.id)]
-      expect((yield* webhooks.list(owner)).map(({ id }) => String(id))).toEqual(ids)
-      for (const id of ids) {
-        expect(yield* codeOf(webhooks.update(owner, id, { is_active: false }))).toBe("WEBHOOK_MANAGED")
-        expect(yield* codeOf(webhooks.rotate(owner, id))).toBe("WEBHOOK_MANAGED")
-        expect(yield* codeOf(webhooks.remove(owner, id))).toBe("WEBHOOK_MANAGED")
-      }
-    })
-  )
-
-  it.effect("a project's own is made once, keeps its secret, and goes with its url", () =>
-    Effect.gen(function* () {
-      const project = yield* account
-      const all = yield* ProjectWebhooks
-      expect(yield* all.find(project)).toEqual(Option.none())
-      const unset = yield* Effect.flip(all.rotate(project))
-      expect(unset.code).toBe("WEBHOOK_URL_REQUIRED")
-      expect(unset.message).toContain("webhook_url")
-      expect(unset.message).not.toContain("agent")
-      expect(yield* codeOf(all.remove(project))).toBe("WEBHOOK_NOT_FOUND")
-      expect(yield* codeOf(all.update(project, { webhook_events: ["call.ended"] }))).toBe("VALIDATION_ERROR")
-      expect(yield* codeOf(all.update(project, {}))).toBe("BAD_REQUEST")
-      const url = freshUrl()
-      const both = yield* Effect.all(
-        [all.update(project, { webhook_url: url }), all.update(project, { webhook_url: url })],
-        {
-          concurrency: "unbounded"
+  it.effect(
+    "list includes webhooks managed by agents and projects, which update, rotate and remove refuse with WEBHOOK_MANAGED",
+    () =>
+      Effect.gen(function* () {
+        const { agent, org_id, project_id } = yield* account
+        const webhooks = yield* Webhooks
+        const owner = { org_id, project_id: null }
+        const ofAgent = yield* Effect.flatMap(Subscriptions, (all) =>
+          all.putOfAgent(agent, { url: freshUrl(), events: ["*"] })
+        )
+        const { webhook: ofProject } = yield* Effect.flatMap(ProjectWebhooks, (all) =>
+          all.update({ org_id, project_id }, { webhook_url: freshUrl() })
+        )
+        const ids = [String(ofProject?.id), String(ofAgent.id)]
+        expect((yield* webhooks.list(owner)).map(({ id }) => String(id))).toEqual(ids)
+        for (const id of ids) {
+          expect(yield* codeOf(webhooks.update(owner, id, { is_active: false }))).toBe("WEBHOOK_MANAGED")
+          expect(yield* codeOf(webhooks.rotate(owner, id))).toBe("WEBHOOK_MANAGED")
+          expect(yield* codeOf(webhooks.remove(owner, id))).toBe("WEBHOOK_MANAGED")
         }
-      )
-      const secrets = both.flatMap(({ secret }) => secret ?? [])
-      expect(secrets).toHaveLength(1)
-      const webhook = Option.getOrThrow(yield* all.find(project))
-      expect(webhook).toMatchObject({ url, secret: secrets[0], is_project_managed: true, events: webhookEvents })
-      const { secret, webhook: after } = yield* all.update(project, { webhook_events: ["call.started"] })
-      expect(secret).toBeUndefined()
-      expect(after).toMatchObject({ id: webhook.id, url, events: ["call.started"], secret: webhook.secret })
-      expect((yield* all.rotate(project)).secret).not.toBe(webhook.secret)
-      expect((yield* all.update(project, { webhook_url: "" })).webhook).toBeUndefined()
-      expect(yield* all.find(project)).toEqual(Option.none())
-    })
+      })
   )
 
-  it.effect("each level gets its events: agents those of their calls, projects theirs, the organization all", () =>
+  it.effect(
+    "ProjectWebhooks.update creates the webhook of a project once, keeps its secret, and removes it with an empty webhook_url",
+    () =>
+      Effect.gen(function* () {
+        const project = yield* account
+        const all = yield* ProjectWebhooks
+        expect(yield* all.find(project)).toEqual(Option.none())
+        const unset = yield* Effect.flip(all.rotate(project))
+        expect(unset.code).toBe("WEBHOOK_URL_REQUIRED")
+        expect(unset.message).toContain("webhook_url")
+        expect(unset.message).not.toContain("agent")
+        expect(yield* codeOf(all.remove(project))).toBe("WEBHOOK_NOT_FOUND")
+        expect(yield* codeOf(all.update(project, { webhook_events: ["call.ended"] }))).toBe("VALIDATION_ERROR")
+        expect(yield* codeOf(all.update(project, {}))).toBe("BAD_REQUEST")
+        const url = freshUrl()
+        const both = yield* Effect.all(
+          [all.update(project, { webhook_url: url }), all.update(project, { webhook_url: url })],
+          {
+            concurrency: "unbounded"
+          }
+        )
+        const secrets = both.flatMap(({ secret }) => secret ?? [])
+        expect(secrets).toHaveLength(1)
+        const webhook = Option.getOrThrow(yield* all.find(project))
+        expect(webhook).toMatchObject({ url, secret: secrets[0], is_project_managed: true, events: webhookEvents })
+        const { secret, webhook: after } = yield* all.update(project, { webhook_events: ["call.started"] })
+        expect(secret).toBeUndefined()
+        expect(after).toMatchObject({ id: webhook.id, url, events: ["call.started"], secret: webhook.secret })
+        expect((yield* all.rotate(project)).secret).not.toBe(webhook.secret)
+        expect((yield* all.update(project, { webhook_url: "" })).webhook).toBeUndefined()
+        expect(yield* all.find(project)).toEqual(Option.none())
+      })
+  )
+
+  it.effect("agents get events of their calls, projects their own, and the organization all", () =>
     Effect.gen(function* () {
       const owner = yield* account
       const { agent, org_id, project_id } = owner
@@ -261,7 +265,7 @@ layer(WithoutWorker, { excludeTestServices: true })("webhooks", (it) => {
     })
   )
 
-  it.effect("a test sends the sample of an event, once, marked, and counts for nothing", () =>
+  it.effect("TestDeliveries.send sends the sample of an event once, marked, and does not change failure_count", () =>
     Effect.gen(function* () {
       const { org_id } = yield* account
       const webhooks = yield* Webhooks

@@ -18,8 +18,8 @@ import {
   webhookOf
 } from "./Fixture.ts"
 
-/** An organization whose project has a webhook of its own and one limited to it; others are not its. */
-const town = Effect.gen(function* () {
+/** A project with a webhook of its own and one limited to it, and webhooks of another project and the organization. */
+const webhooksOfProject = Effect.gen(function* () {
   const owner = yield* account
   const webhooks = yield* Webhooks
   const { id: project_id } = yield* Effect.flatMap(Accounts, (accounts) =>
@@ -32,7 +32,7 @@ const town = Effect.gen(function* () {
     owner,
     own: { id: own.webhook?.id ?? Number.NaN, url: own.webhook?.url ?? "" },
     limited: yield* limited({ project_id: owner.project_id }),
-    elsewhere: yield* limited({ project_id }),
+    ofOtherProject: yield* limited({ project_id }),
     ofOrg: yield* webhookOf(owner)
   }
 })
@@ -41,16 +41,16 @@ const idsOf = (org_id: number) =>
   Effect.flatMap(Webhooks, (all) =>
     Effect.map(all.list({ org_id, project_id: null }), (rows) => rows.map(({ id }) => id))
   )
-const waitingFor = (ids: ReadonlyArray<number>) =>
+const pendingFor = (ids: ReadonlyArray<number>) =>
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) => sql`select id from webhook_deliveries where webhook_id = any(${ids}::bigint[])`
   )
 
-layer(WithWorker, { excludeTestServices: true })("the webhooks of a project that is deleted", (it) => {
-  it.effect("go with it, with what waits for them; those of the organization and of other projects stay and work", () =>
+layer(WithWorker, { excludeTestServices: true })("the webhooks of a deleted project", (it) => {
+  it.effect("are deleted with their pending deliveries; those of the organization and of other projects stay", () =>
     Effect.gen(function* () {
-      const { elsewhere, limited, ofOrg, own, owner } = yield* town
+      const { ofOtherProject, limited, ofOrg, own, owner } = yield* webhooksOfProject
       const { behaviors } = yield* ReceiversInMemory
       const projects = yield* Projects
       const deliveries = yield* Deliveries
@@ -63,16 +63,16 @@ layer(WithWorker, { excludeTestServices: true })("the webhooks of a project that
       for (const { id } of [own, limited]) yield* until(dead(id), (count) => count === 1)
 
       yield* projects.remove(owner.org_id, String(owner.project_id))
-      expect(yield* idsOf(owner.org_id)).toEqual([ofOrg.id, elsewhere.id])
+      expect(yield* idsOf(owner.org_id)).toEqual([ofOrg.id, ofOtherProject.id])
       expect(
         yield* sql`
           select id from webhook_dead_letters where webhook_id = any(${[own.id, limited.id]}::bigint[])`
       ).toEqual([])
       const requests = yield* requestsTo(own.url)
-      // What still happens to its calls is told to the organization, and to nobody else.
+      // Later events of its calls reach only the webhook of the organization.
       yield* appendEvents(owner, ["after"], call)
       yield* until(requestsTo(ofOrg.url), (all) => all.some(({ data }) => data["action"] === "after"))
-      yield* until(waitingFor([own.id, limited.id]), (rows) => rows.length === 0)
+      yield* until(pendingFor([own.id, limited.id]), (rows) => rows.length === 0)
       expect(yield* requestsTo(own.url)).toEqual(requests)
       // The call keeps its history.
       const records = yield* deliveries.ofCall(call)
@@ -80,31 +80,31 @@ layer(WithWorker, { excludeTestServices: true })("the webhooks of a project that
     })
   )
 
-  it.effect("a delivery that is under way is not tried again, and is no dead letter of nobody", () =>
+  it.effect("have no retry and no dead letter for an attempt that was in flight", () =>
     Effect.gen(function* () {
-      const { own, owner } = yield* town
+      const { own, owner } = yield* webhooksOfProject
       const { held, behaviors } = yield* ReceiversInMemory
       const projects = yield* Projects
       const sql = yield* SqlClient.SqlClient
       behaviors.set(own.url, () => "held")
-      yield* appendEvents(owner, ["under way"])
+      yield* appendEvents(owner, ["in flight"])
       yield* until(requestsTo(own.url), (all) => all.length === 1)
       yield* projects.remove(owner.org_id, String(owner.project_id))
-      expect(yield* waitingFor([own.id])).toHaveLength(1)
+      expect(yield* pendingFor([own.id])).toHaveLength(1)
       for (const answer of held) answer(503)
-      yield* until(waitingFor([own.id]), (rows) => rows.length === 0)
+      yield* until(pendingFor([own.id]), (rows) => rows.length === 0)
       expect(yield* requestsTo(own.url)).toHaveLength(1)
       expect(yield* sql`select id from webhook_dead_letters where webhook_id = ${own.id}`).toEqual([])
     })
   )
 
-  it.scoped("a deletion that is undone leaves them as they were", () =>
+  it.scoped("stay when the deletion is rolled back", () =>
     Effect.gen(function* () {
-      const { elsewhere, limited, ofOrg, own, owner } = yield* town
+      const { ofOtherProject, limited, ofOrg, own, owner } = yield* webhooksOfProject
       const projects = yield* Projects
       yield* projects.onDelete("test", ({ id }) => (id === owner.project_id ? Effect.die("no") : Effect.void))
       expect(Exit.isFailure(yield* Effect.exit(projects.remove(owner.org_id, String(owner.project_id))))).toBe(true)
-      expect(yield* idsOf(owner.org_id)).toEqual([ofOrg.id, elsewhere.id, limited.id, own.id])
+      expect(yield* idsOf(owner.org_id)).toEqual([ofOrg.id, ofOtherProject.id, limited.id, own.id])
       yield* appendEvents(owner, ["one"])
       for (const { url } of [own, limited, ofOrg]) yield* until(requestsTo(url), (all) => all.length === 1)
     })

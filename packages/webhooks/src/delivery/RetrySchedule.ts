@@ -1,8 +1,8 @@
 import { Config, type ConfigError, Context, Duration, Effect, Layer, Option, Random } from "effect"
 
-/** How much earlier or later than planned an attempt may be, as a part of the time. */
+/** The part of a wait by which it is randomly shortened or lengthened. */
 const jitter = 0.1
-const mostAttempts = 20
+const maxAttempts = 20
 
 const units: Readonly<Record<string, (n: number) => Duration.Duration>> = {
   ms: Duration.millis,
@@ -16,33 +16,33 @@ const parse = (text: string): Duration.Duration | undefined => {
   return found === null ? undefined : units[found[2] ?? ""]?.(Number(found[1]))
 }
 
-/** Times between attempts, the first from the event on: `0s,30s,5m,30m`. There are as many attempts as times. */
-const times: Config.Config<ReadonlyArray<Duration.Duration>> = Config.nonEmptyString("SVC_WEBHOOK_RETRY_SCHEDULE").pipe(
+/** Waits before attempts, the first counted from the event: `0s,30s,5m,30m`. Their number is the number of attempts. */
+const waits: Config.Config<ReadonlyArray<Duration.Duration>> = Config.nonEmptyString("SVC_WEBHOOK_RETRY_SCHEDULE").pipe(
   Config.validate({
-    message: `must be 1 to ${mostAttempts} times like 0s,30s,5m,30m (units ms, s, m, h)`,
+    message: `must be 1 to ${maxAttempts} times like 0s,30s,5m,30m (units ms, s, m, h)`,
     validation: (text) => {
       const times = text.split(",")
-      return times.length <= mostAttempts && times.every((time) => parse(time) !== undefined)
+      return times.length <= maxAttempts && times.every((time) => parse(time) !== undefined)
     }
   }),
   Config.withDefault("0s,30s,5m,30m"),
   Config.map((text) => text.split(",").flatMap((time) => parse(time) ?? []))
 )
 
-/** When deliveries are tried again (spec 6.5, decisions §5.3). */
+/** When deliveries are attempted (docs/reference/webhooks.md, "Retries"). */
 export class RetrySchedule extends Context.Tag("@svc/webhooks/RetrySchedule")<
   RetrySchedule,
   {
     /** Milliseconds from the event to the first attempt. */
     readonly firstMs: number
-    /** Milliseconds until the next attempt after this many, with jitter; none when that was the last. */
+    /** Milliseconds until the next attempt after this number of attempts, with jitter; none when that was the last. */
     readonly afterMs: (attempts: number) => Effect.Effect<Option.Option<number>>
   }
 >() {
-  /** `SVC_WEBHOOK_RETRY_SCHEDULE`, by default `0s,30s,5m,30m`: each counted from the attempt before it. */
+  /** `SVC_WEBHOOK_RETRY_SCHEDULE`, by default `0s,30s,5m,30m`: each counted from the attempt before. */
   static readonly layer: Layer.Layer<RetrySchedule, ConfigError.ConfigError> = Layer.effect(
     RetrySchedule,
-    Effect.map(times, (schedule) => ({
+    Effect.map(waits, (schedule) => ({
       firstMs: Duration.toMillis(schedule[0] ?? Duration.zero),
       afterMs: (attempts) => {
         const time = schedule[attempts]
