@@ -3,34 +3,34 @@ import { Cause, Clock, Context, Duration, Effect, Layer, type Scope } from "effe
 import { CronRepo } from "./CronRepo.ts"
 import { NodeLease } from "./NodeLease.ts"
 
-/** How often a node looks whether a job is due that another node may have left behind, or that failed. */
-const lookEvery = Duration.seconds(30)
+/** How often a node checks for a due job that failed or that another node may have left unfinished. */
+const retryInterval = Duration.seconds(30)
 
-/** How long a node sleeps at most when nothing is due: timers know nothing of clocks that are set. */
-const wakeEvery = Duration.hours(1)
+/** Longest sleep when nothing is due, because timers do not notice that the clock was set. */
+const maxSleep = Duration.hours(1)
 
-/** A piece of work that is due again and again. */
+/** A periodic job. */
 export interface Job {
-  /** Tells jobs apart; stays the same from release to release. */
+  /** Identifies the job; must not change between releases. */
   readonly name: string
-  /** Time between two ticks, counted from the beginning of 1970 in UTC: with `1 day` each midnight. */
+  /** Time between two ticks, counted from 1970-01-01 UTC: `1 day` is each midnight. */
   readonly every: Duration.DurationInput
-  /** How much later than that each tick is: `3 hours` makes a daily job one of three at night. None by default. */
+  /** Offset of each tick: with `3 hours` a daily job runs at 3:00 UTC. None by default. */
   readonly at?: Duration.DurationInput
-  /** How long the work may take; it is then interrupted, and tried again. An hour by default. */
+  /** Timeout, after which the work is interrupted and retried. An hour by default. */
   readonly within?: Duration.DurationInput
 }
 
 /**
- * Work that is done once per tick, on whichever node comes first (architecture §7). A tick is claimed by a row of the
- * database, so a node that joins or restarts does not repeat what was done. A tick that nobody was there for
- * is made up for, the newest only, as soon as a node starts. Work that fails, or whose node dies, is done again within half
- * a minute: it must bear being repeated. While it runs no later tick of the same job begins.
+ * Runs a job once per tick, on the first node that claims it. The claim is a row in the database, so a node that joins or
+ * restarts does not repeat a tick. Of the ticks missed while no node ran, the newest one is run when a node starts. Work
+ * that fails, or whose node dies, is retried within 30 seconds, so it must be idempotent. A tick does not start while an
+ * earlier one of the same job runs.
  */
 export class Cron extends Context.Tag("@svc/cluster/Cron")<
   Cron,
   {
-    /** From now on, until the scope closes, this node takes part in the job. */
+    /** Lets this node run the job until the scope closes. */
     readonly schedule: (job: Job, work: Effect.Effect<void>) => Effect.Effect<void, never, Scope.Scope>
   }
 >() {
@@ -43,15 +43,15 @@ export class Cron extends Context.Tag("@svc/cluster/Cron")<
       const schedule = ({ at = 0, every, name, within = "1 hour" }: Job, work: Effect.Effect<void>) => {
         const period = Duration.toMillis(every)
         const offset = Duration.toMillis(at)
-        let doneUpTo = Number.NEGATIVE_INFINITY
+        let completedTick = Number.NEGATIVE_INFINITY
 
         const run = Effect.fn("Cron.run")(function* (tick: number) {
           const { id, lost } = yield* lease.current
           const due = new Date(tick)
           const claim = yield* repo.claim(name, due, id)
           if (claim === "running") return
-          if (claim === "ours") {
-            // Another node begins anew when ours is taken for dead, so ours has to stop.
+          if (claim === "claimed") {
+            // When this node loses its lease another one starts the work again, so it must stop here.
             yield* work.pipe(
               Effect.raceFirst(Effect.zipRight(lost, Effect.dieMessage("this node was taken for dead"))),
               Effect.timeoutFailCause({
@@ -62,22 +62,22 @@ export class Cron extends Context.Tag("@svc/cluster/Cron")<
             )
             yield* repo.finish(name, due, id)
           }
-          doneUpTo = tick
+          completedTick = tick
         })
 
-        /** Runs the newest tick that is due, and tells how long to wait before looking again. */
-        const look = Effect.gen(function* () {
+        /** Runs the newest due tick, and returns the time to wait before the next check. */
+        const check = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           const tick = Math.floor((now - offset) / period) * period + offset
-          if (tick > doneUpTo) {
+          if (tick > completedTick) {
             yield* run(tick).pipe(
               Effect.catchAllCause((cause) => Effect.logError(`The job ${name} failed; again soon`, cause))
             )
           }
-          return Duration.min(Duration.millis(tick + period - now), doneUpTo >= tick ? wakeEvery : lookEvery)
+          return Duration.min(Duration.millis(tick + period - now), completedTick >= tick ? maxSleep : retryInterval)
         })
 
-        return Effect.asVoid(Effect.forkScoped(Effect.forever(Effect.flatMap(look, Effect.sleep))))
+        return Effect.asVoid(Effect.forkScoped(Effect.forever(Effect.flatMap(check, Effect.sleep))))
       }
 
       return { schedule }

@@ -1,21 +1,21 @@
 import { SqlClient } from "@effect/sql"
 import { Context, Effect, Layer } from "effect"
 
-/** What became of a wish to run a job's tick: it is ours, another node runs it, or it has been run. */
-export type Claim = "ours" | "running" | "done"
+/** The result of claiming a tick: claimed by this node, running on another one, or done. */
+export type Claim = "claimed" | "running" | "done"
 
-/** The table of periodic jobs: one row each, with the newest tick that a node took. */
+/** Table `cron_jobs`: a row per job, with the newest tick that was claimed. */
 export class CronRepo extends Context.Tag("@svc/cluster/CronRepo")<
   CronRepo,
   {
     /**
-     * Takes a tick for this node, unless a node has it or has run it. One that a node left unfinished when it died is
-     * taken over; one that still runs keeps later ticks waiting.
+     * Claims a tick for this node, unless another node runs the job or the tick was done. Takes over a tick that a dead
+     * node left unfinished.
      */
     readonly claim: (job: string, tick: Date, node: string) => Effect.Effect<Claim>
-    /** Notes that this node has run the tick; nothing when it is not its any more. */
+    /** Marks the tick as done, if this node still has the claim. */
     readonly finish: (job: string, tick: Date, node: string) => Effect.Effect<void>
-    /** Gives a tick back that this node could not run. */
+    /** Releases the claim of a tick that failed. */
     readonly release: (job: string, tick: Date, node: string) => Effect.Effect<void>
   }
 >() {
@@ -39,7 +39,7 @@ export class CronRepo extends Context.Tag("@svc/cluster/CronRepo")<
               else known.tick < excluded.tick
             end
             returning 1`
-          if (taken.length > 0) return "ours"
+          if (taken.length > 0) return "claimed"
           const done = yield* sql`select 1 from cron_jobs where job = ${job} and finished_at is not null`
           return done.length > 0 ? "done" : "running"
         }, Effect.orDie),

@@ -3,55 +3,53 @@ import { Database } from "@svc/database/Database"
 import { Clock, Context, Deferred, Effect, Layer, Option, Ref, Schedule, type Scope } from "effect"
 import { NodesRepo } from "./NodesRepo.ts"
 
-/** Seconds for which a lease is good after each beat. */
+/** Seconds after a heartbeat at which the lease ends. */
 const leaseSeconds = 5
 const beatEvery = "1 second"
-/** No beat takes longer; the next may find a connection that works. */
+/** After this a heartbeat is abandoned; the next may get a connection that works. */
 const beatTimeout = "2 seconds"
-/** Settling is a few statements; one that hangs gives its locks back. */
+/** Settling is a few statements; one that hangs must release its locks. */
 const settleTimeout = "10 seconds"
-/** Two beats further apart than this (milliseconds) are a gap. */
+/** Heartbeats further apart than this (milliseconds) have a gap between them. */
 const gapMillis = 2_500
-/** After a gap of our own this long (milliseconds) passes before we call others dead: they had the same gap. */
+/** After a gap a node waits this long (milliseconds) before it settles others: they may have had the same gap. */
 const settledMillis = (leaseSeconds + 1) * 1_000
 /**
- * After this long (milliseconds) without a beat we count as lost although nobody told us. Longer than the lease, so that
- * the failover of a database does not hang up every call of every node.
+ * After this long (milliseconds) without a heartbeat a node gives up its lease itself. Longer than the lease, so that a
+ * failover of the database does not end all calls of all nodes.
  */
 const blindMillis = 30_000
 
-/** A time during which this process is known as a live node. */
+/** A period during which this process is known as a live node. */
 export interface Lease {
-  /** `node_…`; goes into the rows that this node answers for. */
+  /** `node_…`; stored in the rows that belong to this node. */
   readonly id: string
   /**
-   * Completes when the lease is lost: the others took us for dead, or we have not reached the database for 30 s. What
-   * was begun under it is (or will be) settled by another node, and must end here. A new lease follows by itself.
+   * Completes when the lease is lost: other nodes declared this one dead, or it has not reached the database for 30 s.
+   * Another node settles what was begun under the lease, so it must end here. The node then gets a new lease.
    */
   readonly lost: Effect.Effect<void>
 }
 
 /**
- * Whether this process is alive in the eyes of the others, and whether they are in ours (architecture §7). Each server
- * process extends its row in the database every second; one that has not for 5 seconds is dead, and what it left
- * behind is settled by whichever node notices first.
+ * Detects dead nodes. Each node extends its lease, a row in the database, every second. A node whose lease ended 5 seconds
+ * after its last heartbeat is dead, and the first node that notices settles what it left behind.
  */
 export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
   NodeLease,
   {
-    /** The lease that holds now: take it once for each piece of work, and end the work when it is lost. */
+    /** The current lease. Read it once for each piece of work, and end the work when the lease is lost. */
     readonly current: Effect.Effect<Lease>
     /**
-     * How many other nodes are alive, as of our last beat: 0 tells that what nodes share need not be shared now. A node
-     * that has just come is seen within a second, one that died without a word counts until its lease ends.
+     * Number of other live nodes at the last heartbeat. A new node is counted within a second; a killed one counts until
+     * its lease ends.
      */
     readonly others: Effect.Effect<number>
     /**
-     * From now on, until the scope closes, settles what dead nodes left behind. `settle` gets the ids of leases and runs
-     * inside a database transaction, which also notes that it was done: once for each dead lease over all nodes, and
-     * again should it fail. So it may write to the database and must not call anybody else. Ids of nodes
-     * that ended in good order come too; they have usually left nothing. Registrations are told apart by `name`,
-     * which stays the same from release to release.
+     * Settles what dead nodes left behind, until the scope closes. `settle` gets the ids of their leases. It runs in a
+     * database transaction that also marks them as settled: once per dead lease over all nodes, and again if it fails. So
+     * it may write to the database, but not call other services. It also gets the ids of nodes that shut down; they
+     * usually left nothing. `name` identifies the registration and must not change between releases.
      */
     readonly onDeath: (
       name: string,
@@ -75,7 +73,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
       const held = yield* Ref.make(yield* Effect.orDie(begin))
       const others = yield* Ref.make(0)
       const started = yield* Clock.currentTimeMillis
-      // Nobody else can be alive on a database that this process itself started: what was left behind is settled at once.
+      // On a database that this process started no other node can be alive: their leftovers are settled at once.
       const beats = yield* Ref.make({ last: started, unbrokenSince: exclusive ? Number.NEGATIVE_INFINITY : started })
       if (exclusive) yield* Effect.orDie(Effect.flatMap(Ref.get(held), ({ id }) => repo.expireOthers(id)))
 
@@ -102,7 +100,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         yield* Effect.logError(`The database is away for ${Math.round(silence / 1_000)} s: the calls of ${id} end`)
       })
 
-      // First registered, last run: the lease is given back when nothing extends it any more.
+      // Registered first, so it runs last: the lease ends when nothing extends it any more.
       yield* Effect.addFinalizer(() =>
         Effect.flatMap(Ref.get(held), ({ id }) => repo.expire(id)).pipe(
           Effect.interruptible,

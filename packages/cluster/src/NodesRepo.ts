@@ -5,23 +5,23 @@ const Ids = Schema.Array(Schema.Struct({ id: Schema.String }))
 const Extended = Schema.Array(Schema.Struct({ others: Schema.Number }))
 
 /**
- * The table of leases. All its times are the database's, so that clocks of nodes need not agree. A node whose database
- * is away must notice and go on, so unlike elsewhere the errors of SQL are handed to the caller.
+ * Table `nodes`: the leases. All times are the database's, so the clocks of nodes need not agree. SQL errors are returned,
+ * because a node must handle that the database is away.
  */
 export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
   NodesRepo,
   {
-    /** Begins a lease. */
+    /** Inserts a lease. */
     readonly begin: (id: string, seconds: number) => Effect.Effect<void, SqlError.SqlError>
-    /** Extends a lease and gives how many others run; none when it is no longer ours to extend. */
+    /** Extends a lease and returns the number of other live nodes; none when this one was declared dead. */
     readonly extend: (id: string, seconds: number) => Effect.Effect<Option.Option<number>, SqlError.SqlError>
-    /** Lets a lease run out now. */
+    /** Ends a lease now. */
     readonly expire: (id: string) => Effect.Effect<void, SqlError.SqlError>
-    /** Lets the leases of all others run out now. */
+    /** Ends the leases of all other nodes now. */
     readonly expireOthers: (id: string) => Effect.Effect<void, SqlError.SqlError>
     /**
-     * Hands the nodes that are dead and that nobody has settled under this name yet to `settle`, in one transaction
-     * with the note that they are settled: it happens once, on one node, or again if it fails.
+     * Passes the dead nodes that are not settled under this name yet to `settle`, and marks them as settled in the same
+     * transaction: each is settled once, on one node, or again if it fails.
      */
     readonly settleDead: <E>(
       self: string,

@@ -18,7 +18,7 @@ import {
 import { Cron } from "../src/Cron.ts"
 import { NodeLease } from "../src/NodeLease.ts"
 
-/** A live node of its own on the database of the test. Its lease is only told: beats of days would take as long. */
+/** A live node on the database of the test. Its lease is a mock, because days of heartbeats would take too long. */
 const node = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const id = `node_${crypto.randomUUID()}`
@@ -31,10 +31,10 @@ const node = Effect.gen(function* () {
 
 const daily = { name: "daily", every: "1 day", at: "3 hours" } as const
 
-/** How many fibers of the test wait for a time further away than what a database is given. */
+/** Number of fibers that sleep longer than any database timeout. */
 class Waiting extends Context.Tag("Waiting")<Waiting, { count: number }>() {}
 
-/** The test's clock, which also counts who waits on it. */
+/** Replaces the test's clock with one that also counts sleeping fibers. */
 const counted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Waiting>> =>
   Effect.clockWith((clock) => {
     const waiting = { count: 0 }
@@ -53,7 +53,7 @@ const counted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, E
     )
   })
 
-/** Until every one of so many nodes has done what is due, and waits: for its next tick, or for work that takes long. */
+/** Waits until this number of nodes have done what is due and sleep: until the next tick, or in long work. */
 const settle = (nodes: number) =>
   Effect.gen(function* () {
     const waiting = yield* Waiting
@@ -64,7 +64,7 @@ const settle = (nodes: number) =>
 const pass = (time: Parameters<typeof TestClock.adjust>[0], nodes: number) =>
   Effect.zipRight(TestClock.adjust(time), settle(nodes))
 
-/** Counts how often its work was done. */
+/** Work that counts its runs. */
 const counter = Effect.map(Ref.make(0), (count) => ({ work: Ref.update(count, (n) => n + 1), count: Ref.get(count) }))
 
 const jobRow = Effect.flatMap(
@@ -79,11 +79,11 @@ const test = (name: string, body: () => Effect.Effect<void, unknown, SqlClient.S
   )
 
 describe("Cron", () => {
-  test("does the work once per tick, however many nodes there are", () =>
+  test("runs a job once per tick, on any number of nodes", () =>
     Effect.gen(function* () {
       const done = yield* counter
       for (const { cron } of yield* Effect.all([node, node, node])) yield* cron.schedule(daily, done.work)
-      // The newest tick that nobody was there for is made up for.
+      // The newest missed tick is run.
       yield* settle(3)
       expect(yield* done.count).toBe(1)
       yield* pass("1 hour", 3)
@@ -96,7 +96,7 @@ describe("Cron", () => {
       expect(yield* done.count).toBe(4)
     }))
 
-  test("does not repeat what was done before a restart, and makes up for the newest tick of a time when nobody was there", () =>
+  test("does not repeat a tick after a restart, and runs the newest of missed ticks", () =>
     Effect.gen(function* () {
       const done = yield* counter
       yield* Effect.scoped(
@@ -120,7 +120,7 @@ describe("Cron", () => {
       expect(yield* done.count).toBe(2)
     }))
 
-  test("tries work that failed again within half a minute", () =>
+  test("retries work that failed within 30 seconds", () =>
     Effect.gen(function* () {
       const tries = yield* Ref.make(0)
       const work = Ref.updateAndGet(tries, (n) => n + 1).pipe(
@@ -139,7 +139,7 @@ describe("Cron", () => {
       expect((yield* jobRow)?.finished).toBe(true)
     }))
 
-  test("interrupts work that takes longer than it may, and tries it again", () =>
+  test("interrupts work that exceeds `within`, and retries it", () =>
     Effect.gen(function* () {
       const began = yield* Queue.unbounded<void>()
       const stopped = yield* Queue.unbounded<void>()
@@ -157,7 +157,7 @@ describe("Cron", () => {
       yield* Queue.take(began)
     }))
 
-  test("takes over from a node that died in the middle, and not from one that lives", () =>
+  test("takes over from a node that died while it ran the job, and not from a live one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const begun = yield* Deferred.make<void>()
@@ -170,14 +170,14 @@ describe("Cron", () => {
       yield* pass("30 seconds", 2)
       expect(yield* done.count).toBe(0)
 
-      // As if it had not been heard of for longer than its lease.
+      // As if its lease had ended.
       yield* sql`update nodes set expires_at = now() - interval '1 second', dead_at = now() where id = ${one.id}`
       yield* pass("30 seconds", 2)
       expect(yield* done.count).toBe(1)
       expect((yield* jobRow)?.node).toBe(other.id)
     }))
 
-  test("stops the work of a node that was taken for dead", () =>
+  test("stops the work of a node that lost its lease", () =>
     Effect.gen(function* () {
       const stopped = yield* Deferred.make<void>()
       const begun = yield* Deferred.make<void>()
@@ -192,7 +192,7 @@ describe("Cron", () => {
       yield* Deferred.await(stopped)
     }))
 
-  test("does not begin a tick while the one before still runs", () =>
+  test("does not start a tick while the previous one runs", () =>
     Effect.gen(function* () {
       const runs = yield* Ref.make(0)
       const begun = yield* Deferred.make<void>()

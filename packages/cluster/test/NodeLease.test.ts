@@ -5,13 +5,13 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { Context, Effect, Exit, Layer, Logger, LogLevel, Option, Ref, Scope, TestClock } from "effect"
 import { NodeLease } from "../src/NodeLease.ts"
 
-/** One node of its own on the database of the test; ends with its scope. */
+/** A node on the database of the test; it ends with its scope. */
 const node = (exclusive = false) =>
   Layer.build(
     Layer.fresh(NodeLease.layer).pipe(Layer.provide(Layer.succeed(Database, { exclusive, called: "a test database" })))
   ).pipe(Effect.map(Context.get(NodeLease)))
 
-/** Lets a second pass on the nodes' clocks, and what they then do reach the database and come back. */
+/** Advances the nodes' clocks by a second, and waits for their statements. */
 const second = Effect.gen(function* () {
   yield* TestClock.adjust("1 second")
   const sql = yield* SqlClient.SqlClient
@@ -23,7 +23,7 @@ const second = Effect.gen(function* () {
 
 const seconds = (count: number) => Effect.repeatN(second, count - 1)
 
-/** Lets seconds pass until there is an answer. */
+/** Lets seconds pass until `look` returns a value. */
 const eventually = <A, E, R>(look: Effect.Effect<Option.Option<A>, E, R>) =>
   Effect.repeat(Effect.zipRight(second, look), { until: Option.isSome }).pipe(Effect.flatten)
 
@@ -40,7 +40,7 @@ const nodeRow = (id: string) =>
       select expires_at > now() as alive, dead_at is not null as dead from nodes where id = ${id}`
   ).pipe(Effect.map((rows) => rows[0]))
 
-/** Registers a settlement on the node; gives what it is handed, in order. */
+/** Registers a settlement on the node, and returns the ids that it gets, in order. */
 const settlements = (lease: Context.Tag.Service<typeof NodeLease>, name = "calls") =>
   Effect.gen(function* () {
     const settled = yield* Ref.make<ReadonlyArray<string>>([])
@@ -55,7 +55,7 @@ const test = (name: string, body: () => Effect.Effect<void, unknown, SqlClient.S
   it.scoped(name, () => body().pipe(Effect.provide(TestDatabase.layer)))
 
 describe("NodeLease", () => {
-  test("a dead node is settled once, by one of the others", () =>
+  test("onDeath settles a dead node once, on one of the other nodes", () =>
     Effect.gen(function* () {
       const one = yield* Effect.flatMap(node(), (lease) => settlements(lease))
       const two = yield* Effect.flatMap(node(), (lease) => settlements(lease))
@@ -67,7 +67,7 @@ describe("NodeLease", () => {
       expect(yield* nodeRow("node_a")).toEqual({ alive: false, dead: true })
     }))
 
-  test("each kind of leftover is settled on its own, also one that is registered later", () =>
+  test("onDeath settles each name separately, also one that is registered later", () =>
     Effect.gen(function* () {
       const lease = yield* node(true)
       yield* addDeadNode("node_a")
@@ -75,7 +75,7 @@ describe("NodeLease", () => {
       expect(yield* whenAny(yield* settlements(lease, "exports"))).toEqual(["node_a"])
     }))
 
-  test("a settlement that fails is undone and done again", () =>
+  test("a settlement that fails is rolled back and retried", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const lease = yield* node(true)
@@ -96,7 +96,7 @@ describe("NodeLease", () => {
       expect(yield* Ref.get(attempts)).toBe(3)
     }).pipe(Logger.withMinimumLogLevel(LogLevel.None)))
 
-  test("a node knows how many others are alive, not itself and not the dead", () =>
+  test("others is the number of other live nodes, without dead ones", () =>
     Effect.gen(function* () {
       const one = yield* node()
       yield* addDeadNode("node_a")
@@ -113,7 +113,7 @@ describe("NodeLease", () => {
       expect(yield* Effect.zipRight(second, two.others)).toBe(1)
     }))
 
-  test("a node that others took for dead learns it, and goes on as a new one", () =>
+  test("a node that others declared dead loses its lease, and gets a new one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const lease = yield* node()
@@ -126,7 +126,7 @@ describe("NodeLease", () => {
       expect(yield* nodeRow(next.id)).toEqual({ alive: true, dead: false })
     }))
 
-  test("what a node left that ended in good order is settled without waiting for its lease", () =>
+  test("a node that shut down is settled without waiting for the end of its lease", () =>
     Effect.gen(function* () {
       const settled = yield* Effect.flatMap(node(), (lease) => settlements(lease))
       yield* seconds(8)
@@ -138,7 +138,7 @@ describe("NodeLease", () => {
       expect(yield* whenAny(settled)).toEqual([id])
     }))
 
-  test("alone on the embedded database it settles what was left behind at once, even with a lease that still runs", () =>
+  test("on an exclusive database other leases are settled at once, even if they have not ended", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`insert into nodes (id, expires_at) values ('node_killed', now() + interval '1 hour')`
@@ -147,7 +147,7 @@ describe("NodeLease", () => {
       expect(yield* whenAny(settled)).toEqual(["node_killed"])
     }))
 
-  test("a node that has just started takes nobody for dead", () =>
+  test("a node that has just started declares no other dead", () =>
     Effect.gen(function* () {
       yield* addDeadNode("node_a")
       const settled = yield* Effect.flatMap(node(), (lease) => settlements(lease))
@@ -155,17 +155,17 @@ describe("NodeLease", () => {
       expect(yield* settled.handed).toEqual([])
     }))
 
-  test("a pause of the database makes no false death: neither of the others nor of ourselves", () =>
+  test("a pause of the database makes no node lose its lease", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const lease = yield* node()
       const settled = yield* settlements(lease)
       const other = yield* (yield* node()).current
-      // One more, whose connections come back some seconds later than ours.
+      // Another node, whose connections recover some seconds later.
       yield* sql`insert into nodes (id, expires_at) values ('node_late', now() + interval '1 hour')`
       const own = yield* lease.current
       yield* seconds(8)
-      // The database is away for 20 seconds: nobody's beat arrives, and every lease runs out.
+      // The database is away for 20 seconds: no heartbeat arrives, and all leases end.
       yield* sql`alter table nodes rename to nodes_away`
       yield* seconds(20)
       yield* sql`update nodes_away set expires_at = now() - interval '15 seconds'`
@@ -179,7 +179,7 @@ describe("NodeLease", () => {
       expect(yield* nodeRow(other.id)).toEqual({ alive: true, dead: false })
     }))
 
-  test("a node that cannot reach the database for half a minute gives up its lease, and has one again afterwards", () =>
+  test("a node that cannot reach the database for 30 seconds gives up its lease, and gets a new one afterwards", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const lease = yield* node()

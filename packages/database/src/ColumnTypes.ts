@@ -1,12 +1,12 @@
 import { getTypeParser, type TypeFormat } from "pg-types"
 
-/** Object ids of PostgreSQL's own types, fixed for ever. */
+/** Object ids of built-in PostgreSQL types. */
 const oid = { int8: 20, int8Array: 1016, date: 1082, dateArray: 1182 } as const
 
-/** `text[]`. A plain number, because the list of types in pg-types' declarations lacks the arrays. */
+/** `text[]`. Typed as a number, because the declarations of pg-types have no array types. */
 const textArrayOid: number = 1009
 
-/** Ids and counts are far below 2^53; should one not be, it stays text, and the row's schema refuses it. */
+/** Ids and counts are far below 2^53. A larger value stays text, which the row's schema refuses. */
 const int8 = (text: string): number | string => {
   const number = Number(text)
   return Number.isSafeInteger(number) ? number : text
@@ -14,7 +14,7 @@ const int8 = (text: string): number | string => {
 
 const textArray = (text: string): ReadonlyArray<string | null> => getTypeParser(textArrayOid)(text)
 
-const ours: Readonly<Record<number, (text: string) => unknown>> = {
+const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   [oid.int8]: int8,
   [oid.int8Array]: (text) => textArray(text).map((entry) => (entry === null ? null : int8(entry))),
   [oid.date]: (text) => text,
@@ -22,7 +22,7 @@ const ours: Readonly<Record<number, (text: string) => unknown>> = {
 }
 
 /**
- * How column values reach us, as `pg` wants to be told.
+ * Type parsers for `pg`: how column values are returned.
  *
  * | column | value |
  * |---|---|
@@ -34,5 +34,5 @@ const ours: Readonly<Record<number, (text: string) => unknown>> = {
  */
 export const columnTypes = {
   getTypeParser: (id: number, format?: TypeFormat): ((text: string) => unknown) =>
-    (format === "binary" ? undefined : ours[id]) ?? getTypeParser(id, format)
+    (format === "binary" ? undefined : parsers[id]) ?? getTypeParser(id, format)
 }

@@ -9,46 +9,44 @@ import type { EmbeddedPostgresError } from "./embedded/Account.ts"
 import * as Migrations from "./Migrations.ts"
 import { prepare, StatementNames } from "./Prepared.ts"
 
-/** The database cannot be used; `message` is one line that says which and why, without its password. */
+/** The database cannot be used. `message` is one line with its name and the reason, without its password. */
 export class DatabaseUnavailable extends Data.TaggedError("DatabaseUnavailable")<{
   readonly message: string
   readonly cause: unknown
 }> {}
 
-/** Where to connect, and with how much. */
+/** How to connect. */
 export interface Connection {
   readonly url: Redacted.Redacted
-  /** Connections that the pool opens at most. */
+  /** Size of the pool. */
   readonly connections: number
   /**
-   * Whether statements that are asked for often are prepared on each connection. A pooler in between that gives every
-   * transaction another connection has to know about prepared statements, as PgBouncer does from 1.21 on.
+   * Whether frequent statements are prepared on each connection. A pooler in transaction mode must support prepared
+   * statements, as PgBouncer does from 1.21 on.
    * @default true
    */
   readonly prepares?: boolean
-  /** What the database is called in messages. */
+  /** The name of the database in messages. */
   readonly called: string
 }
 
-/** What the rest of the program may know about its database beside using it. */
+/** The database that this process uses. */
 export class Database extends Context.Tag("@svc/database/Database")<
   Database,
   {
     /**
-     * True when this process itself started the embedded database: whatever another process had running on this
-     * database has ended.
+     * True when this process started the embedded database itself, so no other process can be using it.
      */
     readonly exclusive: boolean
-    /** What the database is called in messages: `the embedded database in .svc`, `db.example.com:5432/svc`. */
+    /** Its name in messages: `the embedded database in .svc`, `db.example.com:5432/svc`. */
     readonly called: string
   }
 >() {
   /**
-   * Connects to the server that `SVC_DATABASE_URL` names or, when it is not set, to the embedded PostgreSQL with its
-   * data in the folder `postgres` of `SVC_DATA_DIR` (default `.svc`), and brings the schema up to date. The pool
-   * opens at most `SVC_DATABASE_POOL` connections (default 10), on which statements that are asked for often are prepared
-   * unless `SVC_DATABASE_PREPARE` is `false`. A server that is not there yet is waited for for 10 seconds. Columns
-   * decode as {@link columnTypes} says.
+   * Connects to `SVC_DATABASE_URL` or, when it is not set, to an embedded PostgreSQL with its data in the folder
+   * `postgres` of `SVC_DATA_DIR` (default `.svc`), and runs missing migrations. The pool has `SVC_DATABASE_POOL`
+   * connections (default 10), on which frequent statements are prepared unless `SVC_DATABASE_PREPARE` is `false`. Waits
+   * up to 10 seconds for a server that is not up yet. Columns are decoded by {@link columnTypes}.
    */
   static readonly layer: Layer.Layer<
     Database | SqlClient.SqlClient | PgClient.PgClient,
@@ -87,10 +85,10 @@ const nameOf = (url: Redacted.Redacted): Effect.Effect<string, DatabaseUnavailab
       : `${hostname}:${port || 5432}${pathname}`
   })
 
-/** The system's, TLS's or PostgreSQL's own error inside an error of the SQL client. */
+/** The error of the system, of TLS or of PostgreSQL inside an error of the SQL client. */
 const rootOf = (error: SqlError.SqlError): { readonly code: string; readonly message: string } => {
   const { cause } = error
-  // Node reports all addresses of a name that failed as one error with an empty message.
+  // When all addresses of a host name fail, Node reports one error with an empty message.
   const first = cause instanceof AggregateError && cause.errors[0] instanceof Error ? cause.errors[0] : cause
   if (!(first instanceof Error)) return { code: "", message: error.message }
   return { code: "code" in first ? String(first.code) : "", message: first.message }
@@ -98,18 +96,18 @@ const rootOf = (error: SqlError.SqlError): { readonly code: string; readonly mes
 
 const network = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EHOSTUNREACH", "ENOENT"])
 
-/** Whether waiting may help: the network, a server that starts, stops or is full. A wrong password stays wrong. */
-const isPassing = (error: SqlError.SqlError): boolean => {
+/** Whether a retry may succeed: network errors, a server that starts, stops or is full; not a wrong password. */
+const isTransient = (error: SqlError.SqlError): boolean => {
   const { code, message } = rootOf(error)
   return network.has(code) || /^(08|53|57)/.test(code) || /timed? ?out|timeout|Connection terminated/i.test(message)
 }
 
-const patience = Schedule.spaced("500 millis").pipe(Schedule.upTo("10 seconds"))
+const connectRetries = Schedule.spaced("500 millis").pipe(Schedule.upTo("10 seconds"))
 
 const unavailable = (called: string) => (error: SqlError.SqlError) =>
   new DatabaseUnavailable({ message: `Cannot use the database ${called}: ${rootOf(error).message}`, cause: error })
 
-/** Pings the server, so that one that is not there is known at once. */
+/** Runs a query at once, so that an unreachable server fails here. */
 const pool = ({
   connections,
   prepares = true,
@@ -130,7 +128,7 @@ const pool = ({
       ),
       (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
     )
-    // Of connections that break while nobody uses them: the pool makes others.
+    // Idle connections that break: the pool opens new ones.
     pool.on("error", () => undefined)
     if (prepares) pool.on("connect", (client) => prepare(client, names))
     yield* Effect.tryPromise({
@@ -146,12 +144,12 @@ const pool = ({
     return pool
   })
 
-/** A pool on the database. Also for tools and tests that need no migrations. */
+/** A pool, without migrations: also for tools and tests. */
 export const connect = (
   connection: Connection
 ): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseUnavailable> =>
   PgClient.layerFromPool({ acquire: pool(connection), transformJson: false }).pipe(
-    Layer.retry(patience.pipe(Schedule.whileInput(isPassing))),
+    Layer.retry(connectRetries.pipe(Schedule.whileInput(isTransient))),
     Layer.catchAll((error) => Layer.fail(unavailable(connection.called)(error)))
   )
 
@@ -160,8 +158,8 @@ const migrated = (connection: Connection, exclusive: boolean) =>
     Database,
     Migrations.run.pipe(
       Effect.retry({
-        schedule: patience,
-        while: (error) => error instanceof SqlError.SqlError && isPassing(error)
+        schedule: connectRetries,
+        while: (error) => error instanceof SqlError.SqlError && isTransient(error)
       }),
       Effect.catchTags({
         SqlError: (error) => Effect.fail(unavailable(connection.called)(error)),

@@ -11,21 +11,21 @@ import * as DataDirectory from "./embedded/DataDirectory.ts"
 import { type DiskError, disk, tolerate } from "./embedded/Disk.ts"
 
 /**
- * A real PostgreSQL that comes with the product: started on a data directory, reachable over a unix socket by the
- * directory's owner (and root) alone, and ended with this process, however that ends.
+ * A PostgreSQL server started from the binaries of an npm package. Only the owner of the data directory (and root) can
+ * connect, by a unix socket. It stops with this process, even if this process is killed.
  */
 export interface EmbeddedPostgres {
-  /** Its superuser and default database, as a connection URL. */
+  /** Connection URL of the superuser and the default database. */
   readonly url: string
   /** True when this process started the server; false when it uses one that another process runs on the directory. */
   readonly launched: boolean
 }
 
 export interface Options {
-  /** The data directory; made when absent. */
+  /** The data directory; created if missing. */
   readonly dir: string
   /**
-   * Whether a commit survives a crash of the machine. Without it everything is faster and nothing is safe: for tests.
+   * Whether a commit survives a crash of the machine. False is faster, for tests.
    * @default true
    */
   readonly durable?: boolean
@@ -36,21 +36,21 @@ export interface Options {
   readonly removeAtEnd?: boolean
 }
 
-/** A server under our eyes: one we started, or another process's. */
+/** A running server, started by this process or another one. */
 interface Session {
   readonly socketDir: string
   readonly port: number
   readonly launched: boolean
-  /** Waits until the server is gone. */
+  /** Completes when the server has ended. */
   readonly ended: Effect.Effect<void>
 }
 
-/** Another process holds the directory, or has not quite let go of it: look again. */
+/** Another process still uses the directory: try again. */
 const occupied = Symbol("occupied")
 
 /**
- * The shell that PostgreSQL runs under. It holds a pipe from us, which the kernel closes when we die, and then asks
- * the server for a fast shutdown. $1 and $2: what to remove at the end, if anything. The rest: the server's command.
+ * The shell script that runs PostgreSQL. It reads a pipe from this process, which the kernel closes when this process dies,
+ * and then shuts the server down. $1 and $2: directories to remove at the end, or empty. The rest: the server's command.
  */
 const keeper = `
 data=$1 socket=$2; shift 2
@@ -68,7 +68,7 @@ const settings = (durable: boolean): ReadonlyArray<string> => [
   "port=5432",
   "timezone=UTC",
   "shared_buffers=64MB",
-  // The queue of webhook deliveries is all new rows and dead ones.
+  // The queue of webhook deliveries inserts and deletes rows all the time.
   "autovacuum_naptime=10s",
   "log_checkpoints=off",
   "log_statement=none",
@@ -86,14 +86,14 @@ const launch = (options: Required<Options>, account: Account, postgres: string, 
 
     yield* Effect.acquireRelease(
       Effect.sync(() => {
-        // Detached: a Ctrl-C at the terminal is for us, the server goes after us.
+        // Detached: Ctrl-C at the terminal must stop this process first, and the server after it.
         const child = spawn("/bin/sh", ["-c", keeper, "svc-postgres", ...remove, ...command], {
           ...spawnOptions(account, options.dir),
           detached: true,
           stdio: ["pipe", "ignore", "pipe"]
         })
         let log = ""
-        child.stdin.on("error", () => {}) // it went first: "exit" tells
+        child.stdin.on("error", () => {}) // it has ended: see "close"
         child.stderr.setEncoding("utf8").on("data", (text: string) => {
           log = (log + text).slice(-8000)
           if (log.includes("ready to accept connections")) Deferred.unsafeDone(ready, Exit.void)
@@ -122,7 +122,7 @@ const launch = (options: Required<Options>, account: Account, postgres: string, 
     return { socketDir, port: 5432, launched: true, ended: Deferred.await(ended) } satisfies Session
   })
 
-/** Whether something accepts connections at the socket. */
+/** Whether the socket accepts connections. */
 const accepts = (socketDir: string, port: number): Effect.Effect<boolean> =>
   Effect.async((resume) => {
     const socket = net.connect(path.join(socketDir, `.s.PGSQL.${port}`))
@@ -134,7 +134,7 @@ const accepts = (socketDir: string, port: number): Effect.Effect<boolean> =>
     return Effect.sync(() => socket.destroy())
   })
 
-/** Uses the server that another process runs on the directory. */
+/** Uses the server of another process on the directory. */
 const attach = (dir: string, { pid, port, socketDir, state }: DataDirectory.Running) =>
   Effect.gen(function* () {
     if (state !== "ready" || !(yield* accepts(socketDir, port))) return yield* Effect.fail(occupied)
@@ -147,8 +147,8 @@ const attach = (dir: string, { pid, port, socketDir, state }: DataDirectory.Runn
   })
 
 /**
- * The folder of the socket: private, with a short path (the system allows about 100 bytes), and the same at every start
- * on the directory, so that a pool finds the server again when it was started anew.
+ * The folder of the socket: private, with a short path (the limit is about 100 bytes), and the same at every start on the
+ * directory, so that a pool can reconnect after a restart.
  */
 const socketFolder = (dir: string, account: Account): Effect.Effect<string, EmbeddedPostgresError> =>
   Effect.gen(function* () {
@@ -178,19 +178,19 @@ const socketFolder = (dir: string, account: Account): Effect.Effect<string, Embe
     )
   )
 
-/** How long a server that starts (it may be recovering from a crash) or stops is waited for. */
-const patience = Schedule.spaced("100 millis").pipe(Schedule.upTo("2 minutes"))
+/** How long to wait for a server that starts (it may recover from a crash) or stops. */
+const occupiedRetries = Schedule.spaced("100 millis").pipe(Schedule.upTo("2 minutes"))
 
 const url = (session: Session): string =>
   `postgres://postgres@localhost:${session.port}/postgres?host=${encodeURIComponent(session.socketDir)}`
 
 /**
- * Runs a server on the data directory, or uses the one that already runs there, until the scope closes. When the server
- * goes away meanwhile (killed, or its process ended), it is started again at the same address.
+ * Runs a server on the data directory, or uses the one that already runs there, until the scope closes. A server that ends
+ * meanwhile is started again at the same address.
  *
- * As root PostgreSQL runs as the directory's owner, else as uid 65534 (which, as initdb wants, has an account on any
- * usual system). Nothing but the directory
- * is written, except the socket's folder in /tmp and, where the programs cannot run in place, a copy of them.
+ * When this process is root, PostgreSQL runs as the owner of the directory or, if that is root too, as uid 65534 (initdb
+ * needs an account, which usual systems have for it). It writes to the directory, to the folder of the socket in /tmp
+ * and, where the programs cannot run in place, to a folder with a copy of them.
  */
 export const start = (options: Options): Effect.Effect<EmbeddedPostgres, EmbeddedPostgresError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -209,7 +209,7 @@ export const start = (options: Options): Effect.Effect<EmbeddedPostgres, Embedde
       yield* DataDirectory.prepare({ dir, account, binaries, durable: all.durable })
       return yield* launch(all, account, binaries.postgres, yield* socketFolder(dir, account))
     }).pipe(
-      Effect.retry({ schedule: patience, while: (error) => error === occupied }),
+      Effect.retry({ schedule: occupiedRetries, while: (error) => error === occupied }),
       Effect.mapError((error) =>
         error === occupied
           ? new EmbeddedPostgresError({ message: `Another server holds ${dir} and does not answer; stop it first` })
@@ -217,13 +217,13 @@ export const start = (options: Options): Effect.Effect<EmbeddedPostgres, Embedde
       )
     )
 
-    const sayWhenSlow = Effect.logInfo(`Waiting for the embedded database in ${dir}`).pipe(
+    const logWhenSlow = Effect.logInfo(`Waiting for the embedded database in ${dir}`).pipe(
       Effect.delay("2 seconds"),
       Effect.zipRight(Effect.never)
     )
-    // The servers' own scope, so that the watch below ends before they do.
+    // A scope for the servers, so that the watch below ends before they do.
     const servers = yield* Effect.acquireRelease(Scope.make(), Scope.close)
-    const claimed = Effect.raceFirst(Scope.extend(claim, servers), sayWhenSlow)
+    const claimed = Effect.raceFirst(Scope.extend(claim, servers), logWhenSlow)
     const first = yield* claimed
     const watch = (session: Session): Effect.Effect<never> =>
       session.ended.pipe(

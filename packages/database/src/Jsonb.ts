@@ -2,8 +2,8 @@ const forbidden = /\\u0000|\\ud[89a-f]/i
 const clean = (text: string): string => text.replaceAll("\u0000", "").replace(/\p{Surrogate}/gu, "\ufffd")
 
 /**
- * JSON text that a `jsonb` column accepts whatever callers, models and servers said: PostgreSQL refuses the character
- * U+0000 and halves of surrogate pairs, which JSON allows. The first is dropped, the others become U+FFFD.
+ * JSON text that a `jsonb` column accepts. PostgreSQL refuses U+0000 and unpaired surrogates, which JSON allows: the
+ * first is removed, the others become U+FFFD.
  */
 export const jsonbText = (value: unknown): string => {
   const text = JSON.stringify(value)

@@ -23,12 +23,12 @@ import webhookDeliveries from "./migrations/0020_webhook_deliveries.ts"
 import sms from "./migrations/0021_sms.ts"
 import directDeliveries from "./migrations/0022_direct_deliveries.ts"
 
-/** A step of the schema: tables of one slice, in the slice's own file under `migrations/`. */
+/** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 
 /**
- * Every migration, in the order in which they run: one line per file of the folder `migrations`, under the file's name.
- * One that has run anywhere is never changed; a later one mends it.
+ * All migrations in the order in which they run, one per file of the folder `migrations`. A released migration is never
+ * changed; a later one corrects it.
  */
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_outbox": outbox,
@@ -55,22 +55,22 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0022_direct_deliveries": directDeliveries
 }
 
-/** A migration failed; nothing of this run was kept. */
+/** A migration failed; the whole run was rolled back. */
 export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly name: string
   readonly message: string
   readonly cause: unknown
 }> {}
 
-/** Any number that no other advisory lock of ours uses. */
+/** Id of the advisory lock; no other lock uses it. */
 const lock = 5_782_001
 
 /**
- * Brings the schema up to date: all of it in one transaction, and one server at a time, so of several that start at
- * once the others wait and find nothing to do. Gives the names of the migrations that ran.
+ * Runs the missing migrations in one transaction, and returns their names. Servers that start at once wait for each other
+ * on a lock.
  *
- * Not the migrator of @effect/sql: that one looks only at the newest id, so a migration that reached the list after a
- * later-numbered one was applied is never run, and two first starts at once fail on its table.
+ * The migrator of @effect/sql is not used: it compares only the newest id, so a migration that is merged after one with
+ * a higher number never runs, and two concurrent first starts fail on its table.
  */
 export const run: Effect.Effect<
   ReadonlyArray<string>,

@@ -1,41 +1,41 @@
 import type * as Pg from "pg"
 
-/** Statements that are prepared at most: each connection of the server keeps a plan of each. */
-const mostNames = 200
-/** Statements that are counted at most; then counting begins anew. */
-const mostCounted = 2000
-/** A statement is prepared once it was asked for so often: what is asked once is not worth its name. */
-const often = 5
+/** Prepared statements at most: each connection of the server keeps a plan of each. */
+const maxNames = 200
+/** Statements counted at most; then all counts are dropped. */
+const maxCounted = 2000
+/** Executions after which a statement is prepared. */
+const minExecutions = 5
 
 /**
- * A statement with this in it is planned each time, for the very arrays that it is given: worth it when they are long, since
- * a plan for all lengths takes them for short and may go through the whole table for each of their elements.
+ * A statement with this comment is never prepared but planned each time, for the arrays that it gets. For long arrays a
+ * generic plan is bad: it expects short ones, and may scan the whole table for each element.
  */
 export const plannedEachTime = "/* planned each time */"
 
-/** Which statements have names: the text of a statement has the same on all connections of a pool. */
+/** Names of prepared statements, by text: the same on all connections of a pool. */
 export class StatementNames {
   readonly #names = new Map<string, string>()
   readonly #counts = new Map<string, number>()
-  #given = 0
+  #last = 0
 
-  /** The name of a statement that is asked for now, when it has one. */
+  /** Counts an execution, and returns the statement's name if it is prepared. */
   of(text: string): string | undefined {
     const name = this.#names.get(text)
-    if (name !== undefined || this.#names.size >= mostNames || text.includes(plannedEachTime)) return name
+    if (name !== undefined || this.#names.size >= maxNames || text.includes(plannedEachTime)) return name
     const count = (this.#counts.get(text) ?? 0) + 1
-    if (count >= often) {
+    if (count >= minExecutions) {
       this.#counts.delete(text)
       return this.renew(text)
     }
-    if (this.#counts.size >= mostCounted) this.#counts.clear()
+    if (this.#counts.size >= maxCounted) this.#counts.clear()
     this.#counts.set(text, count)
     return undefined
   }
 
-  /** Another name, because connections know the old one with a plan that is of no use any more. */
+  /** A new name, because the plans that connections have under the old one are stale. */
   renew(text: string): string {
-    const name = `svc_${++this.#given}`
+    const name = `svc_${++this.#last}`
     this.#names.set(text, name)
     return name
   }
@@ -43,24 +43,23 @@ export class StatementNames {
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined)
 
-/** The server has forgotten the statement, or a change of the schema has made its plan useless. */
+/** The server has dropped the statement, or a schema change has invalidated its plan. */
 const isStale = (error: unknown): boolean =>
   codeOf(error) === "26000" ||
   (codeOf(error) === "0A000" && error instanceof Error && error.message.includes("cached plan"))
 
-/** The transaction has failed before. */
+/** The transaction is already aborted. */
 const isAborted = (error: unknown): boolean => codeOf(error) === "25P02"
 
 /**
- * Makes a connection prepare the statements that are asked for again and again: to plan most of ours takes longer than to
- * run them. One whose plan is outdated is planned anew and run again; in a transaction, which that error has ended, it
- * fails.
+ * Makes a connection prepare frequent statements: planning most of them takes longer than running them. A statement with
+ * a stale plan is retried with a new one, except in a transaction, which the error has aborted.
  */
 export const prepare = (client: Pg.PoolClient, names: StatementNames): void => {
   const query: (...call: ReadonlyArray<unknown>) => unknown = client.query.bind(client)
   const prepared = (...call: ReadonlyArray<unknown>): unknown => {
     const [text, values, done] = call
-    // The form in which the SQL client asks; others, such as cursors, go through as they are.
+    // The form that the SQL client uses; others, such as cursors, pass unchanged.
     const isPlain = typeof text === "string" && Array.isArray(values) && values.length > 0 && typeof done === "function"
     const name = isPlain ? names.of(text) : undefined
     if (!isPlain || name === undefined) return query(...call)

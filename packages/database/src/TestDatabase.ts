@@ -4,7 +4,7 @@ import { Config, Context, Effect, Layer, Redacted, Schema, type Scope } from "ef
 import { Database } from "./Database.ts"
 import { pool, TestRun, templateOf, variable, withDatabase } from "./TestServer.ts"
 
-/** The run that we are part of; the test runner's global set-up started its server. */
+/** The current test run; its server was started by the global set-up of the test runner. */
 const currentRun = Config.string(variable).pipe(
   Effect.flatMap(Schema.decode(Schema.parseJson(TestRun))),
   Effect.orDieWith(
@@ -12,12 +12,12 @@ const currentRun = Config.string(variable).pipe(
   )
 )
 
-/** Databases for tests: each one fresh, migrated, and gone at the end of the scope. Any trouble with them is a defect. */
+/** A new migrated database for a test, dropped at the end of the scope. Its errors are defects. */
 export class TestDatabase extends Context.Tag("@svc/database/TestDatabase")<
   TestDatabase,
   { readonly url: Redacted.Redacted }
 >() {
-  /** The URL of a fresh database, for a whole server under test: give it as `SVC_DATABASE_URL`. */
+  /** The URL of a new database, for tests of a whole server: pass it as `SVC_DATABASE_URL`. */
   static readonly freshUrl: Effect.Effect<Redacted.Redacted, never, Scope.Scope> = Effect.gen(function* () {
     const { run, url } = yield* currentRun
     const database = `svc_test_${run}_${crypto.randomUUID().slice(0, 8)}`
@@ -30,7 +30,7 @@ export class TestDatabase extends Context.Tag("@svc/database/TestDatabase")<
     return Redacted.make(withDatabase(url, database))
   })
 
-  /** A fresh database and a pool of 5 on it: one per test file, with `layer(TestDatabase.layer)("…", …)`. */
+  /** A new database and a pool of 5 connections: one per test file, with `layer(TestDatabase.layer)("…", …)`. */
   static readonly layer: Layer.Layer<TestDatabase | Database | SqlClient.SqlClient | PgClient.PgClient> =
     Layer.unwrapScoped(
       Effect.map(TestDatabase.freshUrl, (url) =>

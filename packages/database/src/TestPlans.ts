@@ -1,34 +1,34 @@
 import { SqlClient, type SqlError, Statement } from "@effect/sql"
 import { Effect } from "effect"
 
-/** What statements did to tables: how many statements there were, which tables they read whole, and how many rows they touched. */
+/** What statements cost, from their plans. */
 export interface Reading {
   readonly statements: number
-  /** Lines of plans that scan a whole table. */
+  /** The lines of plans with a sequential scan. */
   readonly whole: ReadonlyArray<string>
-  /** Scans of the tables, by index or not. */
+  /** Scans of the tables, with or without an index. */
   readonly scans: number
-  /** Rows that these gave, and those that were looked at and thrown away. */
+  /** Rows that the scans returned or filtered out. */
   readonly rows: number
-  /** Indexes that were used. */
+  /** Names of the indexes used. */
   readonly indexes: ReadonlySet<string>
 }
 
-/** For tests of what statements cost: runs an effect, then what it asked the database once more under `explain analyze`. */
+/** Runs an effect, then its statements again under `explain analyze`. For tests of plans. */
 export const readingOf = <E>(
   effect: Effect.Effect<unknown, E>,
   tables: ReadonlyArray<string>
 ): Effect.Effect<Reading, E | SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const asked: Array<ReturnType<Statement.Statement<unknown>["compile"]>> = []
+    const compiled: Array<ReturnType<Statement.Statement<unknown>["compile"]>> = []
     yield* Statement.withTransformer(effect, (statement) =>
       Effect.sync(() => {
-        asked.push(statement.compile())
+        compiled.push(statement.compile())
         return statement
       })
     )
-    const plans = yield* Effect.forEach(asked, ([text, params]) =>
+    const plans = yield* Effect.forEach(compiled, ([text, params]) =>
       sql.unsafe<{ readonly "QUERY PLAN": string }>(
         `explain (analyze, costs off, timing off, summary off) ${text}`,
         params
@@ -50,7 +50,7 @@ export const readingOf = <E>(
       (line) => /Index (?:Only )?Scan (?:Backward )?(?:using|on) (\w+)/.exec(line)?.[1] ?? []
     )
     return {
-      statements: asked.length,
+      statements: compiled.length,
       whole: lines.filter((line) => seqScan.test(line)),
       scans: scans.length,
       rows: [...scans, ...removed].reduce((sum, n) => sum + n, 0),

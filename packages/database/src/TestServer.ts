@@ -9,25 +9,25 @@ import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import { EmbeddedPostgresError } from "./embedded/Account.ts"
 import * as Migrations from "./Migrations.ts"
 
-/** The server that one run of the test suite uses, and which of its databases are the run's. */
+/** The database server of one run of the test suite. */
 export const TestRun = Schema.Struct({
-  /** Connects to the server's own database, from which others are made. */
+  /** The database in which others are created. */
   url: Schema.String,
-  /** The run's number; its databases are called `svc_test_<run>_…`. */
+  /** The number of the run; its databases are named `svc_test_<run>_…`. */
   run: Schema.Int
 })
 export type TestRun = typeof TestRun.Type
 
-/** The environment variable that carries a {@link TestRun}, as JSON, to the processes of the run. */
+/** The environment variable that passes a {@link TestRun}, as JSON, to the processes of the run. */
 export const variable = "SVC_TEST_RUN"
 
-/** The migrated database that each test database is a copy of. */
+/** The migrated database from which test databases are copied. */
 export const templateOf = (run: number): string => `svc_test_${run}_template`
 
-/** The class of the advisory locks that say which runs are alive; the object is the run. */
+/** The class of the advisory locks of live runs; the object is the number of the run. */
 const lockClass = 5_782_002
 
-/** The same server, another database. */
+/** The URL of another database of the same server. */
 export const withDatabase = (url: string, database: string): string => {
   const other = new URL(url)
   other.pathname = `/${database}`
@@ -45,13 +45,13 @@ const embedded = Effect.gen(function* () {
   const dir = yield* Effect.tryPromise({
     try: () => fs.mkdtemp(path.join(os.tmpdir(), "svc-test-")),
     catch: (cause) =>
-      new EmbeddedPostgresError({ message: `Cannot make a folder for the test database: ${cause}`, cause })
+      new EmbeddedPostgresError({ message: `Cannot create a folder for the test database: ${cause}`, cause })
   })
   return (yield* EmbeddedPostgres.start({ dir, durable: false, removeAtEnd: true })).url
 })
 
-/** Databases of runs whose process is gone, killed before it could tidy up. */
-const sweep = Effect.gen(function* () {
+/** Drops the databases of runs that were killed. */
+const dropStale = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const stale = yield* sql<{ readonly datname: string }>`
     select datname from pg_database
@@ -71,9 +71,9 @@ const dropAll = (run: number) =>
   })
 
 /**
- * A server for one run of the test suite: the one that `SVC_TEST_DATABASE_URL` names, else an embedded one that
- * forgets everything. Runs may share a server: each holds a lock with its number as long as it lives, and has its own
- * template and databases, which are dropped at the end of the run, or by the next run if this one is killed.
+ * A server for one run of the test suite: `SVC_TEST_DATABASE_URL`, or a temporary embedded one. Runs may share a server:
+ * each holds a lock with its number, and has its own template and databases. They are dropped at the end of the run, or
+ * by the next run if this one is killed.
  */
 export const start: Effect.Effect<
   TestRun,
@@ -93,7 +93,7 @@ export const start: Effect.Effect<
     const sql = yield* SqlClient.SqlClient
     const holder = yield* sql.reserve
     yield* holder.executeUnprepared(`select pg_advisory_lock(${lockClass}, ${run})`, [], undefined)
-    yield* sweep
+    yield* dropStale
     yield* Effect.addFinalizer(() => Effect.ignore(Effect.provide(dropAll(run), admin)))
     yield* sql`create database ${sql(template)}`
   }).pipe(Effect.provide(admin))

@@ -9,7 +9,7 @@ import * as Binaries from "../src/embedded/Binaries.ts"
 
 const account = isRoot() ? nobody : undefined
 
-/** A copy of the installed programs as npm leaves them without install scripts, in a folder of its own. */
+/** A copy of the installed programs in a new folder, as npm unpacks them without install scripts. */
 const unpacked = Effect.gen(function* () {
   const { native, version } = yield* Binaries.installed
   const folder = yield* Effect.acquireRelease(
@@ -33,7 +33,7 @@ const unpacked = Effect.gen(function* () {
 const version = ({ postgres }: Binaries.Binaries) => runAs(account, postgres, ["--version"], "/")
 
 describe("Binaries", () => {
-  it.scopedLive("programs unpacked with no install script run where they are", () =>
+  it.scopedLive("programs unpacked without install scripts run in place", () =>
     Effect.gen(function* () {
       const { folder, from } = yield* unpacked
       const found = yield* Binaries.runnable(from, account, [path.join(folder, "cache")])
@@ -43,7 +43,7 @@ describe("Binaries", () => {
     })
   )
 
-  it.scopedLive("programs in a closed or read-only folder are copied once, and the copy is used again", () =>
+  it.scopedLive("programs in an unreadable or read-only folder are copied once, and the copy is reused", () =>
     Effect.gen(function* () {
       const { folder, from, home } = yield* unpacked
       if (isRoot()) fs.chmodSync(home, 0o700)
@@ -61,7 +61,7 @@ describe("Binaries", () => {
     })
   )
 
-  it.scopedLive("programs that run nowhere end in one line that tells what to do", () =>
+  it.scopedLive("programs that do not run anywhere fail with one line that names SVC_DATABASE_URL", () =>
     Effect.gen(function* () {
       const { folder, from } = yield* unpacked
       fs.writeFileSync(path.join(from.native, "bin", "postgres"), "#!/nowhere/at/all\n")

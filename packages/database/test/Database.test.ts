@@ -11,9 +11,9 @@ const configured = (settings: Record<string, string>) =>
 
 const failureOf = (settings: Record<string, string>) => Effect.flip(Effect.scoped(Layer.build(configured(settings))))
 
-layer(TestDatabase.layer)("columns", (it) => {
+layer(TestDatabase.layer)("columnTypes", (it) => {
   it.effect(
-    "ids and counts are numbers, money is exact text, times are dates, days are text, json keeps its keys",
+    "ids and counts are numbers, numeric is text, timestamptz is a Date, date is text, and jsonb keeps its keys",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -37,7 +37,7 @@ layer(TestDatabase.layer)("columns", (it) => {
       })
   )
 
-  it.effect("a case-insensitive search knows letters beyond ASCII", () =>
+  it.effect("lower and ilike fold letters beyond ASCII", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       expect(yield* sql`select lower('ÄRZTE') as low, 'Łódź' ilike 'łÓDŹ' as found`).toEqual([
@@ -48,7 +48,7 @@ layer(TestDatabase.layer)("columns", (it) => {
 })
 
 describe("Database", () => {
-  it.scopedLive("two servers that start at once on one database both come up", () =>
+  it.scopedLive("two servers that start at once on one database both succeed", () =>
     Effect.gen(function* () {
       const url = yield* TestDatabase.freshUrl
       yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`drop schema public cascade; create schema public`).pipe(
@@ -64,7 +64,7 @@ describe("Database", () => {
     })
   )
 
-  it.scopedLive("the pool goes on after the server cut all its connections", () =>
+  it.scopedLive("the pool reconnects after the server terminated all connections", () =>
     Effect.gen(function* () {
       const url = Redacted.value(yield* TestDatabase.freshUrl)
       yield* Effect.gen(function* () {
@@ -87,7 +87,7 @@ describe("Database", () => {
     })
   )
 
-  it.scopedLive("what cannot be right is refused at once, in one line that names it and tells no password", () =>
+  it.scopedLive("an invalid SVC_DATABASE_URL fails at once, with one line that names it without its password", () =>
     Effect.gen(function* () {
       const url = new URL(Redacted.value(yield* TestDatabase.freshUrl))
       url.pathname = "/svc_no_such_database"
@@ -103,7 +103,7 @@ describe("Database", () => {
     })
   )
 
-  /** Listens on a free port; gives the port. */
+  /** Listens on a free port and returns it. */
   const listen = (onConnection: (socket: net.Socket) => void) =>
     Effect.acquireRelease(
       Effect.async<net.Server>((resume) => {
@@ -121,7 +121,7 @@ describe("Database", () => {
       })
     )
 
-  it.scopedLive("a server that is not up yet is waited for", () =>
+  it.scopedLive("Database.layer waits for a server that is not up yet", () =>
     Effect.gen(function* () {
       const target = new URL(Redacted.value(yield* TestDatabase.freshUrl))
       let refused = 0
@@ -148,7 +148,7 @@ describe("Database", () => {
     })
   )
 
-  it.scoped("a server that never answers ends the start with one clear line", () =>
+  it.scoped("a server that never answers fails the start with one line", () =>
     Effect.gen(function* () {
       const port = yield* listen(() => {})
       const start = yield* Effect.fork(failureOf({ SVC_DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/svc` }))

@@ -10,7 +10,7 @@ import { hold } from "./Holder.ts"
 
 const isRoot = process.getuid?.() === 0
 
-/** A folder of its own, gone with the scope, and a data directory that does not exist yet inside it. */
+/** A new folder, removed with the scope, and the path of a data directory in it that does not exist yet. */
 const place = Effect.acquireRelease(
   Effect.sync(() => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "svc-embedded-"))
@@ -36,7 +36,7 @@ const isAlive = (pid: number) => {
 const until = (condition: () => boolean) =>
   Effect.repeat(Effect.sync(condition), { until: (is) => is, schedule: Schedule.spaced("20 millis") })
 
-/** An ordinary account of this system. */
+/** An ordinary user account of this system. */
 const someUser = () => {
   const uids = fs.readFileSync("/etc/passwd", "utf8").matchAll(/^[a-z][^:]*:[^:]*:([0-9]+):/gm)
   const uid = [...uids].map((entry) => Number(entry[1])).find((one) => one > 0 && one < 65534)
@@ -48,37 +48,39 @@ const makeTable = (sql: SqlClient.SqlClient) => sql`create table kept (n int)`
 const count = (sql: SqlClient.SqlClient) => sql`select count(*) from kept`
 
 layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("EmbeddedPostgres", (it) => {
-  it.scoped("a database made at the first start is there at the second, and nothing lies about when it stopped", () =>
-    Effect.gen(function* () {
-      const { dir, folder } = yield* place
-      const first = yield* Effect.scoped(
-        Effect.tap(EmbeddedPostgres.start({ dir }), ({ url }) => query(url, (sql) => makeTable(sql)))
-      )
-      expect(first.launched).toBe(true)
-      expect(fs.existsSync(socketDir(first.url))).toBe(false)
-      expect(fs.readdirSync(folder)).toEqual(["postgres"])
-      expect(fs.statSync(dir).mode & 0o777).toBe(0o700)
-      const second = yield* EmbeddedPostgres.start({ dir })
-      expect(second.url).toBe(first.url)
-      expect(fs.statSync(socketDir(second.url)).mode & 0o777).toBe(0o700)
-      expect(yield* query(second.url, count)).toEqual([{ count: 0 }])
-      const durability = (sql: SqlClient.SqlClient) =>
-        sql`select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'listen_addresses') order by 1`
-      expect(yield* query(second.url, durability)).toEqual([
-        { name: "fsync", setting: "on" },
-        { name: "listen_addresses", setting: "" },
-        { name: "synchronous_commit", setting: "on" }
-      ])
-    })
+  it.scoped(
+    "the data of the first start is there at the second, and a stopped server leaves only its data directory",
+    () =>
+      Effect.gen(function* () {
+        const { dir, folder } = yield* place
+        const first = yield* Effect.scoped(
+          Effect.tap(EmbeddedPostgres.start({ dir }), ({ url }) => query(url, (sql) => makeTable(sql)))
+        )
+        expect(first.launched).toBe(true)
+        expect(fs.existsSync(socketDir(first.url))).toBe(false)
+        expect(fs.readdirSync(folder)).toEqual(["postgres"])
+        expect(fs.statSync(dir).mode & 0o777).toBe(0o700)
+        const second = yield* EmbeddedPostgres.start({ dir })
+        expect(second.url).toBe(first.url)
+        expect(fs.statSync(socketDir(second.url)).mode & 0o777).toBe(0o700)
+        expect(yield* query(second.url, count)).toEqual([{ count: 0 }])
+        const durability = (sql: SqlClient.SqlClient) =>
+          sql`select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'listen_addresses') order by 1`
+        expect(yield* query(second.url, durability)).toEqual([
+          { name: "fsync", setting: "on" },
+          { name: "listen_addresses", setting: "" },
+          { name: "synchronous_commit", setting: "on" }
+        ])
+      })
   )
 
-  it.scoped("when its process is killed the server ends, and the next start has every acknowledged commit", () =>
+  it.scoped("the server ends when its process is killed, and the next start has all acknowledged commits", () =>
     Effect.gen(function* () {
       const { dir } = yield* place
       const holder = yield* hold(dir)
-      if ("error" in holder.said) return yield* Effect.dieMessage(holder.said.error)
-      yield* query(holder.said.url, makeTable)
-      yield* query(holder.said.url, (sql) => sql`insert into kept select generate_series(1, 1000)`)
+      if ("error" in holder.result) return yield* Effect.dieMessage(holder.result.error)
+      yield* query(holder.result.url, makeTable)
+      yield* query(holder.result.url, (sql) => sql`insert into kept select generate_series(1, 1000)`)
       const pid = serverPid(dir)
       yield* holder.kill
       yield* until(() => !isAlive(pid))
@@ -88,7 +90,7 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
     })
   )
 
-  it.scoped("when the server itself is killed it comes back at the same address with every acknowledged commit", () =>
+  it.scoped("a server that is killed restarts at the same address with all acknowledged commits", () =>
     Effect.gen(function* () {
       const { dir } = yield* place
       const { url } = yield* EmbeddedPostgres.start({ dir })
@@ -106,13 +108,13 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
     })
   )
 
-  it.scoped("a second process uses the server that runs, and takes over when the first is killed", () =>
+  it.scoped("a second process uses the running server, and restarts it when the first process is killed", () =>
     Effect.gen(function* () {
       const { dir } = yield* place
       const holder = yield* hold(dir)
-      if ("error" in holder.said) return yield* Effect.dieMessage(holder.said.error)
+      if ("error" in holder.result) return yield* Effect.dieMessage(holder.result.error)
       const mine = yield* EmbeddedPostgres.start({ dir })
-      expect(mine).toEqual({ url: holder.said.url, launched: false })
+      expect(mine).toEqual({ url: holder.result.url, launched: false })
       yield* query(mine.url, makeTable)
       const pid = serverPid(dir)
       yield* holder.kill
@@ -121,13 +123,13 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
     })
   )
 
-  it.scoped("the end of a process that only used the server leaves it running", () =>
+  it.scoped("the server keeps running when a process ends that only used it", () =>
     Effect.gen(function* () {
       const { dir } = yield* place
       const { url } = yield* EmbeddedPostgres.start({ dir })
       const pid = serverPid(dir)
       const other = yield* Effect.scoped(hold(dir))
-      expect(other.said).toEqual({ url, launched: false })
+      expect(other.result).toEqual({ url, launched: false })
       expect(serverPid(dir)).toBe(pid)
       yield* query(url, (sql) => sql`select 1`)
     })
@@ -137,21 +139,21 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
     Effect.gen(function* () {
       const { dir, folder } = yield* place
       const holders = yield* Effect.all([hold(dir), hold(dir)], { concurrency: "unbounded" })
-      const said = holders.map((holder) => holder.said)
-      expect(said.filter((one) => "launched" in one && one.launched)).toHaveLength(1)
-      expect(new Set(said.map((one) => ("url" in one ? one.url : one.error))).size).toBe(1)
+      const results = holders.map((holder) => holder.result)
+      expect(results.filter((one) => "launched" in one && one.launched)).toHaveLength(1)
+      expect(new Set(results.map((one) => ("url" in one ? one.url : one.error))).size).toBe(1)
       expect(fs.readdirSync(folder)).toEqual(["postgres"])
     })
   )
 
-  it.scoped("leftovers of a crash do not keep it from starting", () =>
+  it.scoped("a stale lock file or draft of a crash does not prevent a start", () =>
     Effect.gen(function* () {
       const { dir, folder } = yield* place
       yield* Effect.scoped(EmbeddedPostgres.start({ dir }))
-      // The number of a server that is gone was given to another process: to this one.
+      // The process id of a killed server was reused, here by this process.
       fs.writeFileSync(path.join(dir, "postmaster.pid"), `${process.pid}\n${dir}\n1\n5432\n/tmp/none\n\n1 1\nready\n`)
       yield* Effect.scoped(EmbeddedPostgres.start({ dir }))
-      // A first start that was killed while it prepared the data.
+      // The draft of a first start that was killed.
       fs.rmSync(dir, { recursive: true })
       const draft = path.join(folder, "postgres.new-2147483647")
       fs.mkdirSync(draft)
@@ -162,21 +164,21 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
     })
   )
 
-  it.scoped("a directory with other files, or of another PostgreSQL, is refused and left as it was", () =>
+  it.scoped("a directory with other files, or of another PostgreSQL version, is refused and left unchanged", () =>
     Effect.gen(function* () {
       const { dir } = yield* place
       fs.mkdirSync(dir)
-      fs.writeFileSync(path.join(dir, "letter.txt"), "dear")
+      fs.writeFileSync(path.join(dir, "notes.txt"), "text")
       expect((yield* Effect.flip(EmbeddedPostgres.start({ dir }))).message).toContain("holds no database")
-      expect(fs.readdirSync(dir)).toEqual(["letter.txt"])
+      expect(fs.readdirSync(dir)).toEqual(["notes.txt"])
       fs.writeFileSync(path.join(dir, "PG_VERSION"), "16\n")
       expect((yield* Effect.flip(EmbeddedPostgres.start({ dir }))).message).toContain("holds data of PostgreSQL 16")
-      const blocked = path.join(dir, "letter.txt", "postgres")
+      const blocked = path.join(dir, "notes.txt", "postgres")
       expect((yield* Effect.flip(EmbeddedPostgres.start({ dir: blocked }))).message).toContain(blocked)
     })
   )
 
-  it.scoped("it works inside a home folder that is closed to everybody else", () =>
+  it.scoped("it works inside a home folder that other users cannot read", () =>
     Effect.gen(function* () {
       const { folder } = yield* place
       const home = path.join(folder, "home")
@@ -192,14 +194,14 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
     })
   )
 
-  it.scoped("an ordinary user runs it as themselves, and root beside them does not take their data away", () =>
+  it.scoped("it runs as the ordinary user who starts it, and a start by root keeps the owner of the data", () =>
     Effect.gen(function* () {
       const { dir, folder } = yield* place
       const uid = isRoot ? someUser() : (process.getuid?.() ?? 0)
       fs.chownSync(folder, uid, -1)
       yield* Effect.scoped(
-        Effect.tap(hold(dir, ...(isRoot ? [String(uid)] : [])), ({ said }) =>
-          Effect.sync(() => expect(said).toMatchObject({ launched: true }))
+        Effect.tap(hold(dir, ...(isRoot ? [String(uid)] : [])), ({ result }) =>
+          Effect.sync(() => expect(result).toMatchObject({ launched: true }))
         )
       )
       expect(fs.statSync(dir).uid).toBe(uid)
@@ -209,7 +211,7 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
     })
   )
 
-  it.scoped("a test server takes its data with it", () =>
+  it.scoped("removeAtEnd removes the data directory and the socket", () =>
     Effect.gen(function* () {
       const { dir } = yield* place
       const { url } = yield* Effect.scoped(EmbeddedPostgres.start({ dir, durable: false, removeAtEnd: true }))

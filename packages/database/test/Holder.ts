@@ -3,7 +3,7 @@ import * as readline from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Effect, Schema } from "effect"
 
-const Said = Schema.parseJson(
+const Result = Schema.parseJson(
   Schema.Union(Schema.Struct({ url: Schema.String, launched: Schema.Boolean }), Schema.Struct({ error: Schema.String }))
 )
 
@@ -16,7 +16,7 @@ const exited = (child: ChildProcess) =>
     child.once("exit", () => resume(Effect.void))
   })
 
-/** Another process that holds an embedded database; ended with the scope. */
+/** Starts a process that holds an embedded database; it ends with the scope. */
 export const hold = (dir: string, ...args: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const child = yield* Effect.acquireRelease(
@@ -34,12 +34,12 @@ export const hold = (dir: string, ...args: ReadonlyArray<string>) =>
     )
     const line = yield* Effect.async<string>((resume) => {
       const lines = readline.createInterface(child.stdout)
-      // What the logger says to people goes before.
+      // Log lines come before the result.
       lines.on("line", (text) => text.startsWith("{") && resume(Effect.succeed(text)))
       child.once("exit", () => resume(Effect.succeed(JSON.stringify({ error: "exited" }))))
     })
     return {
-      said: yield* Schema.decode(Said)(line),
+      result: yield* Schema.decode(Result)(line),
       kill: Effect.suspend(() => {
         child.kill("SIGKILL")
         return exited(child)

@@ -19,7 +19,7 @@ describe("Migrations", () => {
     expect(names.filter((name) => !/^[0-9]{4}_[a-z_]+$/.test(name))).toEqual([])
   })
 
-  /** A database with nothing in it, and independent pools on it, as several servers have. */
+  /** An empty database with independent pools, as several servers have. */
   const emptyDatabase = Effect.gen(function* () {
     const url = Redacted.value(yield* TestDatabase.freshUrl)
     yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`drop schema public cascade; create schema public`).pipe(
@@ -28,7 +28,7 @@ describe("Migrations", () => {
     return pool(url, 2)
   })
 
-  it.scoped("servers that start at once on an empty database all come up, and each migration runs once", () =>
+  it.scoped("each migration runs once when servers start at once on an empty database", () =>
     Effect.gen(function* () {
       const server = yield* emptyDatabase
       const start = Effect.provide(Migrations.run, server)
@@ -38,7 +38,7 @@ describe("Migrations", () => {
     })
   )
 
-  it.scoped("a migration that came into the list late still runs", () =>
+  it.scoped("a migration runs that was listed after a later-numbered one was applied", () =>
     Effect.gen(function* () {
       const server = yield* emptyDatabase
       yield* Effect.provide(Migrations.run, server)
@@ -51,7 +51,7 @@ describe("Migrations", () => {
     })
   )
 
-  it.scoped("one that fails is named, and leaves the schema as it was", () =>
+  it.scoped("a migration that fails is named, and the schema stays unchanged", () =>
     Effect.gen(function* () {
       const server = yield* emptyDatabase
       yield* Effect.flatMap(SqlClient.SqlClient, (sql) => sql`create table nodes (other int)`).pipe(
@@ -67,7 +67,7 @@ describe("Migrations", () => {
     })
   )
 
-  /** Brings an empty database to where it was before the migration of this name. */
+  /** Runs all migrations before the one of this name on an empty database. */
   const before = (name: string) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -120,7 +120,7 @@ describe("Migrations", () => {
             ('knowledge', 'knowledge_base.refreshed', 1, 1, 'agent_1', null),
             ('theirs', 'call.ended', 2, 3, 'agent_3', 'call_2')
           ) as e (id, event, org_id, project_id, agent_id, call_id)`
-          // What became a delivery already is under way, and is left alone.
+          // The event that has a delivery already keeps it.
           yield* sql`insert into outbox select seq from events where id <> 'done'`
           yield* sql`
           insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, attempts, next_at, leased_by)

@@ -5,7 +5,7 @@ import { connect } from "../src/Database.ts"
 import { plannedEachTime, StatementNames } from "../src/Prepared.ts"
 import { TestDatabase } from "../src/TestDatabase.ts"
 
-it("a statement gets a name when it is asked for the fifth time, and keeps it until it is renewed", () => {
+it("a statement gets a name at its fifth execution, and keeps it until it is renewed", () => {
   const names = new StatementNames()
   const given = Array.from({ length: 6 }, () => names.of("select $1"))
   expect(given.slice(0, 4)).toEqual([undefined, undefined, undefined, undefined])
@@ -16,7 +16,7 @@ it("a statement gets a name when it is asked for the fifth time, and keeps it un
   expect(names.of("select $1")).toBe(renewed)
 })
 
-it("names are few, however many statements there are, and those that are asked for once get none", () => {
+it("at most 200 statements get names, and those executed once get none", () => {
   const names = new StatementNames()
   const seen = new Set<string>()
   for (let text = 0; text < 5_000; text++) expect(names.of(`once ${text}`)).toBeUndefined()
@@ -29,7 +29,7 @@ it("names are few, however many statements there are, and those that are asked f
   expect(seen.size).toBe(200)
 })
 
-it("a statement that asks to be planned each time gets no name", () => {
+it("a statement with plannedEachTime gets no name", () => {
   const names = new StatementNames()
   const given = Array.from({ length: 20 }, () => names.of(`${plannedEachTime} select $1`))
   expect(given.filter((name) => name !== undefined)).toEqual([])
@@ -37,8 +37,8 @@ it("a statement that asks to be planned each time gets no name", () => {
 
 const Total = Schema.Struct({ n: Schema.Int })
 
-layer(TestDatabase.layer)("statements that are asked for again and again", (it) => {
-  /** A table with one row, and a statement on it that has run so often that it is prepared. */
+layer(TestDatabase.layer)("frequent statements", (it) => {
+  /** A table with one row, and a statement on it that has run often enough to be prepared. */
   const prepared = (table: string) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -53,7 +53,7 @@ layer(TestDatabase.layer)("statements that are asked for again and again", (it) 
       return { sql, ask, known }
     })
 
-  it.effect("are prepared on the connection, and only those", () =>
+  it.effect("are prepared on the connection, and no others", () =>
     Effect.flatMap(SqlClient.SqlClient, (sql) =>
       sql.withTransaction(
         Effect.gen(function* () {
@@ -64,7 +64,7 @@ layer(TestDatabase.layer)("statements that are asked for again and again", (it) 
     )
   )
 
-  it.effect("go on when the table gets another column", () =>
+  it.effect("still work after the table gets another column", () =>
     Effect.gen(function* () {
       const { ask, sql } = yield* prepared("grows")
       yield* sql`alter table grows add column b text default 'new'`
@@ -72,7 +72,7 @@ layer(TestDatabase.layer)("statements that are asked for again and again", (it) 
     })
   )
 
-  it.effect("fail in a transaction whose tables change under it, with what was wrong, and go on after it", () =>
+  it.effect("fail with PostgreSQL's error in a transaction that changes their table, and work again after it", () =>
     Effect.gen(function* () {
       const { ask, sql } = yield* prepared("changes")
       const error = yield* Effect.flip(
@@ -89,7 +89,7 @@ layer(TestDatabase.layer)("statements that are asked for again and again", (it) 
     })
   )
 
-  it.scoped("are not prepared where that is not wanted", () =>
+  it.scoped("are not prepared with prepares: false", () =>
     Effect.gen(function* () {
       const url = yield* TestDatabase.freshUrl
       const asked = Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -107,7 +107,7 @@ layer(TestDatabase.layer)("statements that are asked for again and again", (it) 
     })
   )
 
-  it.effect("go on when the server has forgotten them", () =>
+  it.effect("still work after the server deallocated them", () =>
     Effect.gen(function* () {
       const { ask, sql } = yield* prepared("forgotten")
       for (let time = 0; time < 12; time++) {

@@ -12,7 +12,7 @@ const databases = Effect.gen(function* () {
 
 const nameOf = (url: Redacted.Redacted) => new URL(Redacted.value(url)).pathname.slice(1)
 
-/** A further run of the suite on the server that this one uses. */
+/** Another run of the suite on the same server. */
 const anotherRun = Effect.gen(function* () {
   const { url } = yield* TestDatabase
   const config = ConfigProvider.fromMap(new Map([["SVC_TEST_DATABASE_URL", Redacted.value(url)]]))
@@ -22,7 +22,7 @@ const anotherRun = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer)("TestDatabase", (it) => {
-  it.scoped("each database is migrated, empty and apart from the others, and gone at the end", () =>
+  it.scoped("each database is migrated, empty, separate from others, and dropped at the end", () =>
     Effect.gen(function* () {
       const name = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -42,7 +42,7 @@ layer(TestDatabase.layer)("TestDatabase", (it) => {
     })
   )
 
-  it.scoped("a database that is still in use at the end goes all the same", () =>
+  it.scoped("a database that is still in use is dropped at the end", () =>
     Effect.gen(function* () {
       const outer = yield* Effect.scope
       const name = yield* Effect.scoped(
@@ -57,7 +57,7 @@ layer(TestDatabase.layer)("TestDatabase", (it) => {
     })
   )
 
-  it.scoped("runs at once on one server leave each other alone, and each takes away what it made", () =>
+  it.scoped("concurrent runs on one server drop only their own databases", () =>
     Effect.gen(function* () {
       const own = nameOf((yield* TestDatabase).url)
       const first = yield* anotherRun
@@ -74,7 +74,7 @@ layer(TestDatabase.layer)("TestDatabase", (it) => {
     })
   )
 
-  it.scoped("what a killed run left behind is dropped by the next", () =>
+  it.scoped("the databases of a killed run are dropped by the next run", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const left = `svc_test_4294967290_${crypto.randomUUID().slice(0, 8)}`

@@ -20,6 +20,7 @@ export const owners: Owners = {
   projects: "packages/auth",
   api_keys: "packages/auth",
   auth_failures: "packages/auth",
+  request_counts: "packages/auth",
   balances: "packages/billing",
   ledger_entries: "packages/billing",
   call_holds: "packages/billing",
@@ -91,7 +92,10 @@ const withClause = new RegExp(
   `(?:\\bwith(?:\\s+recursive)?|,)\\s*(${sqlWord})\\s*(?:\\([^()]*\\)\\s*)?as\\s+(?:not\\s+)?(?:materialized\\s*)?\\(`,
   "gi"
 )
-const createOrDrop = new RegExp(`\\b(create|drop)\\s+table\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?(${sqlWord})`, "gi")
+const createOrDrop = new RegExp(
+  `\\b(create|drop)\\s+(?:unlogged\\s+)?table\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?(${sqlWord})`,
+  "gi"
+)
 
 interface TableUse {
   readonly table: string

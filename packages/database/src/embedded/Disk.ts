@@ -7,8 +7,8 @@ export class DiskError extends Data.TaggedError("DiskError")<{
 }> {}
 
 /**
- * Runs one operation of node:fs/promises. The launcher needs owners, symlinks that are not followed and exact error
- * codes, which the platform's FileSystem does not show.
+ * Runs one operation of node:fs/promises. The launcher needs file owners, `lstat` and exact error codes, which the
+ * platform's FileSystem lacks.
  */
 export const disk = <A>(operation: () => Promise<A>): Effect.Effect<A, DiskError> =>
   Effect.tryPromise({

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** Events: what happened, written in the transaction of the change it tells of. See Outbox. */
+/** Events, written in the transaction of the change that they report. See Outbox. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

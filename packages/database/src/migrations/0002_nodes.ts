@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** The leases of server processes. See NodeLease of the cluster package. */
+/** Leases of nodes. See NodeLease of the cluster package. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

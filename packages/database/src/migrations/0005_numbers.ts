@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** Phone numbers. The agent's public id never changes, so it is kept beside the numeric one. See the numbers package. */
+/** Phone numbers. The agent's public id is stored too, because it never changes. See the numbers package. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

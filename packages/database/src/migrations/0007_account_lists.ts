@@ -2,8 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * Lists of keys of each kind, and no agents or numbers for projects that are gone: an insert that meets the project's
- * deletion waits for it and then fails, or makes it wait and is then dealt with by it. See the auth package.
+ * Indexes for the lists of keys, and a trigger against agents and numbers of deleted projects: an insert that is concurrent
+ * to the deletion of its project waits for it and fails, or the deletion waits and includes it. See the auth package.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -2,10 +2,10 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * The money of organizations, what live calls hold, and what was used each day. See the billing package.
+ * Balances and ledgers of organizations, holds of live calls, and usage per day. See the billing package.
  *
- * A balance moves by an entry of the ledger and in no other way, entries are never changed, and each tells the balance
- * that it left behind: so a balance is always the sum of its entries, whatever a statement tries.
+ * Triggers enforce that a balance is the sum of its ledger entries: only an entry changes it, entries are never changed,
+ * and each stores the balance after it.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -68,7 +68,7 @@ export default Effect.gen(function* () {
     create trigger balances_guard before insert or update of balance_eur on balances
     for each row execute function balances_guard()`
 
-  // Each organization has an account from the moment at which it is made. What its own row says is what it began with.
+  // Each organization has a balance from its insertion on, with the initial amount of its own row.
   yield* sql`
     create function account_open() returns trigger language plpgsql as $$
     begin
@@ -89,7 +89,7 @@ export default Effect.gen(function* () {
     select id, 'top_up', 'opening', round(balance_eur, 4), round(balance_eur, 4) from organizations
     where round(balance_eur, 4) <> 0`
 
-  // One row per live call: its slot, its rates, and what it holds. Gone when the call is settled.
+  // One row per live call: its slot, its rates and its hold. Deleted when the call is settled.
   yield* sql`
     create table call_holds (
       call_id text primary key,
@@ -102,7 +102,7 @@ export default Effect.gen(function* () {
     )`
   yield* sql`create index call_holds_org on call_holds (org_id)`
 
-  // agent_id is 0, and agent_public_id empty, for what no agent did.
+  // agent_id is 0 and agent_public_id empty for usage without an agent.
   yield* sql`
     create table usage_days (
       org_id bigint not null,

@@ -2,10 +2,10 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * What nodes tell each other of requests and of failed authentications. Each node writes rows of its own, with its whole
- * count, so a write that is repeated changes nothing. See RateLimits and AuthFailures of the auth package.
+ * Requests and failed authentications, as counted by each node. A node writes only its own rows, with its total, so a
+ * repeated write changes nothing. See RateLimits and AuthFailures of the auth package.
  *
- * Counts of a minute are worth nothing after it: they need not survive a crash of the database. Failures do.
+ * Request counts matter only for a minute, so their table is unlogged. Failures must survive a crash of the database.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -2,8 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * The newest calls of a project or an agent, also of one status or disposition and of some days, from an index each: a
- * page costs the same however many calls there are. See the call-engine package.
+ * Indexes for lists of calls by project or agent, with filters for status, disposition and time: a page costs the same
+ * however many calls there are. See the call-engine package.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** Jobs that are done once per tick, whichever node does them. See Cron of the cluster package. */
+/** Jobs that one node runs per tick. See Cron of the cluster package. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

@@ -2,10 +2,10 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * Booking customers, and the answers that idempotency keys stand for. See the bookings package.
+ * Booking customers, and the stored answers of idempotency keys. See the bookings package.
  *
- * `search` is what `q` looks in: name, email and phone without accents and in small letters. A part is found by its
- * trigrams. One of one or two characters has none; `search_codes` has each character as three, and so trigrams of those.
+ * `q` searches `search`: name, email and phone in lower case without accents, by trigrams. A search for one or two
+ * characters has no trigrams: `search_codes` has three characters for each one, and so has trigrams for those too.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -47,8 +47,7 @@ export default Effect.gen(function* () {
   yield* sql`
     create index booking_customers_search_codes on booking_customers using gin (org_id, search_codes gin_trgm_ops)`
 
-  // One row per key that a client gave, with what the request was and what it was answered: `json`, so that the fields of
-  // the answer keep their order.
+  // One row per key, with the request and its answer: `json`, because the fields of the answer must keep their order.
   yield* sql`
     create table idempotency_keys (
       api_key_id bigint not null references api_keys (id),
@@ -71,7 +70,7 @@ export default Effect.gen(function* () {
       primary key (api_key_id, day)
     )`
 
-  // For erasing a customer's data from events that carry it.
+  // To erase a customer's data from events.
   yield* sql`
     create index events_booking_customer on events ((data ->> 'customer_id')) where data ? 'customer_id'`
 })

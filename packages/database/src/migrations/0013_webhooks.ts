@@ -2,8 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * Webhooks of all three levels (spec 2.7, decisions §5.7). `project_id` and `agent_id` say whose a row is: neither, the
- * organization's. One agent, and one project, has at most one row that it manages itself. See the webhooks package.
+ * Webhooks of organizations, projects and agents. A row without `project_id` and `agent_id` belongs to the organization. An
+ * agent and a project each have at most one row that they manage themselves. See the webhooks package.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

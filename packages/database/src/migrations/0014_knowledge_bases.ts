@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** Knowledge bases of a project (decisions §6.1); what they know is not here. Agents link to them by their ids. */
+/** Knowledge bases of a project, without their content. Agents link to them by id. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

@@ -2,21 +2,21 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * The rest of an agent: its knowledge bases, its webhook (whose row is the webhooks package's), its audit log, its name in
- * the form in which names are searched, and an index for its project's list. The log's keys are not references: it
- * outlives them.
+ * The other parts of an agent: knowledge bases, audit log, whether it has a webhook (a row of the webhooks package), the
+ * folded name for searches, and an index for the list of a project. `api_key_id` of the log is no foreign key, because
+ * the log outlives keys.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`create extension if not exists pg_trgm`
   yield* sql`create extension if not exists btree_gin`
-  // So that reading an agent that has none of them asks for none.
+  // Avoids queries for agents that have none.
   yield* sql`
     alter table agents
       add column has_webhook boolean not null default false,
       add column has_knowledge_bases boolean not null default false`
 
-  // Folded by us and not by `lower`, which in some databases knows no letters but those of ASCII.
+  // Folded in JavaScript: depending on the locale of the database, `lower` folds only ASCII.
   yield* sql`alter table agents add column name_folded text`
   const agents = yield* sql<{ readonly id: number; readonly name: string }>`select id, name from agents`
   yield* sql`
@@ -29,8 +29,8 @@ export default Effect.gen(function* () {
   yield* sql`
     create index agents_name on agents using gin (project_id, name_folded gin_trgm_ops) where deleted_at is null`
 
-  // Not of the id itself: of that the primary key is an index too, and in it the newest agents of a project would be
-  // looked for among everybody's.
+  // On -id, because for an order by id the planner may take the primary key, and search the newest agents of a project
+  // among those of all projects.
   yield* sql`drop index agents_project`
   yield* sql`create index agents_project on agents (project_id, (-id)) where deleted_at is null`
 

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** The token of each call's debug page: 244 bits that nobody guesses. Calls from before have none. See the call-engine package. */
+/** The token of each call's debug page: 244 random bits. Earlier calls have none. See the call-engine package. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table calls add column debug_token text`

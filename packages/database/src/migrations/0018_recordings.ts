@@ -2,8 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * Recordings of calls, and what links to them are signed with. A row comes with the end of the call's record, and is
- * ready once its object is complete. See the call-engine package.
+ * Recordings of calls, and the secrets that sign links to them. A row is inserted when the call's record is completed, and
+ * is ready once its object is stored. See the call-engine package.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** What an agent's server was asked and told during a call, for those who look into it. See the call-engine package. */
+/** Requests to the agent's server during a call and its answers, for the debug page. See the call-engine package. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

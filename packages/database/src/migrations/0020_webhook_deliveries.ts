@@ -4,13 +4,13 @@ import { Effect } from "effect"
 /**
  * Deliveries of events to webhooks. See the webhooks package.
  *
- * `outbox` are the events that nobody has turned into deliveries yet. `webhook_deliveries` is the queue: only what is
- * owed, so it stays small however many there were. `webhook_attempts` is the history, and `webhook_dead_letters` what
- * failed for good. None of them refers to `webhooks` by a foreign key: a webhook is really deleted, its history stays.
+ * `outbox` has the events for which no deliveries were made yet. `webhook_deliveries` is the queue: it has only pending
+ * deliveries, so it stays small. `webhook_attempts` is the history, and `webhook_dead_letters` has the deliveries that
+ * failed all attempts. They have no foreign keys to `webhooks`: a webhook is deleted and its history stays.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // What events name an agent by. Written with the row, so that deliveries need not look at agents.
+  // The id by which events name an agent. Stored here, so that deliveries need not join `agents`.
   yield* sql`alter table webhooks add column agent_public_id text`
   yield* sql`
     update webhooks set agent_public_id = agents.public_id from agents where agents.id = webhooks.agent_id`
@@ -31,7 +31,7 @@ export default Effect.gen(function* () {
       leased_by text,
       last_status_code integer
     ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02)`
-  // No index has the lease, so that taking one rewrites none.
+  // No index contains the lease, so that a claim does not update one.
   yield* sql`create index webhook_deliveries_first on webhook_deliveries (webhook_id, id) where attempts = 0`
   yield* sql`create index webhook_deliveries_again on webhook_deliveries (webhook_id, next_at) where attempts > 0`
   yield* sql`
@@ -70,7 +70,7 @@ export default Effect.gen(function* () {
       failed_at timestamptz not null
     )`
   yield* sql`create index webhook_dead_letters_webhook on webhook_dead_letters (webhook_id, id)`
-  // Replay asks for the events of an organization by time.
+  // For replay, which selects the events of an organization by time.
   yield* sql`create index events_org_time on events (org_id, created_at, seq)`
   yield* sql`drop index events_org`
 })

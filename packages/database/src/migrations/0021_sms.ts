@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** Text messages that were sent, and slots of calls that are over before their record is. See the sms and billing packages. */
+/** Sent text messages, and whether a call with a hold is over. See the sms and billing packages. */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -30,6 +30,6 @@ export default Effect.gen(function* () {
       finished_at timestamptz
     )`
   yield* sql`create index sms_messages_project on sms_messages (project_id, id desc)`
-  // A call that is over holds its money until it is settled, but no slot any more.
+  // A call that is over keeps its hold until it is settled, but not its slot.
   yield* sql`alter table call_holds add column is_over boolean not null default false`
 })

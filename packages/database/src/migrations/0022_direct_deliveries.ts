@@ -2,8 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 /**
- * Events become deliveries in the statement that writes them, so there is no `outbox` of events that still wait for it:
- * its last ones become deliveries now. Nobody looks for events by their id or their call: no index for that.
+ * Deliveries are now made in the statement that writes their event, so the table `outbox` is dropped, after deliveries were
+ * made of its last events. The indexes on event id and call are unused.
  */
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
