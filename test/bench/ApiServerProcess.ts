@@ -1,5 +1,5 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { HttpServer } from "@svc/server/http/HttpServer"
+import { HttpServer } from "@svc/server/http/listening/HttpServer"
 import * as Logging from "@svc/server/Logging"
 import { Server } from "@svc/server/Server"
 import * as Settings from "@svc/server/Settings"

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { columnTypes } from "@svc/database/ColumnTypes"
-import { requestId } from "@svc/server/http/RequestId"
+import { requestId } from "@svc/server/http/exchange/RequestId"
 import { Config, Effect } from "effect"
 import fastify, { type FastifyInstance } from "fastify"
 import pg from "pg"

@@ -21,19 +21,19 @@ import { Effect, Layer } from "effect"
 import { CallDeliveriesHttp } from "./CallDeliveriesHttp.ts"
 import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
-import { ClientAddress } from "./http/ClientAddress.ts"
-import { Credits } from "./http/Credits.ts"
-import { DebugRoutes } from "./http/DebugRoutes.ts"
-import { documentRoutes } from "./http/Documents.ts"
-import { HealthRoutes } from "./http/HealthRoutes.ts"
-import { HttpServer } from "./http/HttpServer.ts"
-import { httpSettings } from "./http/HttpSettings.ts"
-import { PluginRoutes } from "./http/PluginRoutes.ts"
-import { PluginSockets } from "./http/PluginSockets.ts"
-import { publicAddress } from "./http/PublicAddress.ts"
-import { Readiness } from "./http/Readiness.ts"
-import { Security } from "./http/Security.ts"
-import { WorkspaceEdge } from "./http/WorkspaceEdge.ts"
+import { ClientAddress } from "./http/access/ClientAddress.ts"
+import { Credits } from "./http/access/Credits.ts"
+import { Security } from "./http/access/Security.ts"
+import { DebugRoutes } from "./http/debug-page/DebugRoutes.ts"
+import { documentRoutes } from "./http/documents/DocumentRoutes.ts"
+import { HealthRoutes } from "./http/health/HealthRoutes.ts"
+import { Readiness } from "./http/health/Readiness.ts"
+import { HttpServer } from "./http/listening/HttpServer.ts"
+import { httpSettings } from "./http/listening/HttpSettings.ts"
+import { publicAddress } from "./http/listening/PublicAddress.ts"
+import { PluginRoutes } from "./http/plugins/PluginRoutes.ts"
+import { PluginSockets } from "./http/plugins/PluginSockets.ts"
+import { WorkspacePipeline } from "./http/workspace/WorkspacePipeline.ts"
 
 const publicUrl = Layer.effect(
   PublicUrl,
@@ -65,7 +65,7 @@ const Http = Layer.mergeAll(
   DebugRoutes,
   PluginRoutes,
   Security.layer.pipe(Layer.provide(Credits.layer)),
-  WorkspaceEdge.layer,
+  WorkspacePipeline.layer,
   ClientAddress.layer,
   FirstStart.layer
 ).pipe(Layer.provide(Readiness.layer))

@@ -6,7 +6,7 @@ import { isValidationError } from "@effect/cli/ValidationError"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Schema } from "effect"
-import { accountsCommands } from "./AccountsCommands.ts"
+import { accountCommands } from "./commands/AccountCommands.ts"
 import * as Logging from "./Logging.ts"
 import * as Settings from "./Settings.ts"
 import { Reported, report } from "./StartFailure.ts"
@@ -51,7 +51,7 @@ const { version } = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ ve
 
 const svc = Command.make("svc").pipe(
   Command.withDescription("Self-hosted platform on which AI voice agents answer phone calls"),
-  Command.withSubcommands([serve, migrate, doctor, ...accountsCommands])
+  Command.withSubcommands([serve, migrate, doctor, ...accountCommands])
 )
 
 Command.run(svc, { name: "svc", version })(process.argv).pipe(

@@ -2,9 +2,9 @@ import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { ConfigProvider, Context, Effect, Layer, Logger, Redacted } from "effect"
 import { WebSocket } from "ws"
-import { HttpServer } from "../src/http/HttpServer.ts"
+import { HttpServer } from "../src/http/listening/HttpServer.ts"
 import { Server } from "../src/Server.ts"
-import { ask, json } from "./Client.ts"
+import { ask, json } from "./servers/Client.ts"
 
 const key = `svc_live_${"a".repeat(48)}`
 const orgKey = `svc_org_${"b".repeat(48)}`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type Config, ConfigProvider, Effect } from "effect"
-import { httpSettings } from "../src/http/HttpSettings.ts"
+import { httpSettings } from "../src/http/listening/HttpSettings.ts"
 import * as Logging from "../src/Logging.ts"
 import { describe as inWords, provider } from "../src/Settings.ts"
 

@@ -2,7 +2,7 @@ import { LiveCalls } from "@svc/call-engine/live/LiveCalls"
 import { Console, Context, Effect, Fiber, Layer } from "effect"
 import { FirstStart } from "../FirstStart.ts"
 import { yieldToMainThread } from "../HelperThreads.ts"
-import { HttpServer } from "../http/HttpServer.ts"
+import { HttpServer } from "../http/listening/HttpServer.ts"
 import { Server } from "../Server.ts"
 
 /** What to try next; on the first start only, later starts keep to one line. */

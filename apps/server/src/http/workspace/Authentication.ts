@@ -2,7 +2,7 @@ import { AuthRateLimited, InvalidApiKey } from "@svc/api/WorkspaceError"
 import { AuthFailures } from "@svc/auth/AuthFailures"
 import { Keys } from "@svc/auth/Keys"
 import { Clock, Effect } from "effect"
-import { networkOf } from "../IpAddress.ts"
+import { networkOf } from "../access/IpAddress.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /**

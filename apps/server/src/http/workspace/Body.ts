@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { readBody } from "../Edge.ts"
+import { readBody } from "../routing/RequestPipeline.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /** Reads the body, which tells two requests with the same idempotency key apart. */

@@ -4,8 +4,8 @@ import { IdempotencyKeyTooLong, toErrorBody } from "@svc/api/WorkspaceError"
 import { Idempotency } from "@svc/bookings/Idempotency"
 import type { Kept } from "@svc/bookings/IdempotencyRepo"
 import { Effect } from "effect"
-import type { Answer } from "../Edge.ts"
-import { applyHeaders } from "../Responses.ts"
+import { applyHeaders } from "../exchange/Responses.ts"
+import type { Answer } from "../routing/RequestPipeline.ts"
 import { bodyOf, type Middleware, principalOf } from "./Middleware.ts"
 
 /** Longest key, in characters (spec 8). */

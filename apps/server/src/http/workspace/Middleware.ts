@@ -2,8 +2,8 @@ import type { ApiError } from "@svc/api/ApiError"
 import type { WorkspacePrincipal } from "@svc/api/Workspace"
 import { MiddlewareOrder } from "@svc/api/WorkspaceError"
 import { Effect } from "effect"
-import type { Answer, Incoming } from "../Edge.ts"
-import type { Endpoint } from "../Endpoint.ts"
+import type { Endpoint } from "../routing/Endpoint.ts"
+import type { Answer, Incoming } from "../routing/RequestPipeline.ts"
 
 /** A request to the workspace API, and what the middleware it has passed found out of it. */
 export interface WorkspaceRequest {

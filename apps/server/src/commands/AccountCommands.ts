@@ -1,0 +1,153 @@
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { WorkspaceScope } from "@svc/api/accounts/ApiKey"
+import { Tier } from "@svc/api/Principal"
+import { Effect, Schema } from "effect"
+import * as Logging from "../Logging.ts"
+import * as Settings from "../Settings.ts"
+
+/** The commands on accounts: `svc org`, `svc keys`, `svc credits` (decisions §8). They work beside a running server. */
+
+const json = Options.boolean("json").pipe(Options.withDescription("Print JSON, for machines"))
+const tiers = Tier.literals
+const kinds = ["org", "project", "workspace"] as const
+
+const scopeList = Schema.compose(Schema.split(","), Schema.Array(WorkspaceScope)).annotations({
+  message: () => ({ message: `--scopes must be some of ${WorkspaceScope.literals.join(",")}`, override: true })
+})
+
+const org = Options.text("org").pipe(Options.withDescription("Organization, by public or numeric id"))
+const project = Options.text("project").pipe(
+  Options.withDescription("Project, by public or numeric id"),
+  Options.optional
+)
+
+/** Runs a command's code, which is imported only then. */
+const run = <A, M, E, R>(load: () => Promise<M>, effect: (module: M) => Effect.Effect<A, E, R>) =>
+  Effect.promise(load).pipe(
+    Effect.flatMap(effect),
+    Effect.provide(Logging.layer),
+    Effect.withConfigProvider(Settings.provider(false))
+  )
+
+const orgCommand = Command.make("org").pipe(
+  Command.withDescription("Organizations"),
+  Command.withSubcommands([
+    Command.make(
+      "create",
+      {
+        name: Args.text({ name: "name" }),
+        tier: Options.choice("tier", tiers).pipe(Options.withDefault("payg" as const)),
+        credits: Options.text("credits").pipe(
+          Options.withDescription("EUR that it starts with"),
+          Options.withDefault("0")
+        ),
+        json
+      },
+      (options) =>
+        run(
+          () => import("./Org.ts"),
+          (m) => m.create(options)
+        )
+    ).pipe(Command.withDescription("Make an organization")),
+    Command.make("list", { json }, (options) =>
+      run(
+        () => import("./Org.ts"),
+        (m) => m.list(options)
+      )
+    ).pipe(Command.withDescription("All organizations with their balances")),
+    Command.make(
+      "set-tier",
+      {
+        org: Args.text({ name: "id" }),
+        tier: Args.choice(
+          tiers.map((tier) => [tier, tier]),
+          { name: "tier" }
+        ),
+        json
+      },
+      (options) =>
+        run(
+          () => import("./Org.ts"),
+          (m) => m.setTier(options)
+        )
+    ).pipe(Command.withDescription("Change the tier; running servers follow within 2 seconds"))
+  ])
+)
+
+const keysCommand = Command.make("keys").pipe(
+  Command.withDescription("API keys of organizations, projects and the workspace"),
+  Command.withSubcommands([
+    Command.make(
+      "create",
+      {
+        kind: Args.choice(
+          kinds.map((kind) => [kind, kind]),
+          { name: "kind" }
+        ),
+        org,
+        project,
+        name: Options.text("name").pipe(Options.optional),
+        scope: Options.choice("scope", ["full", "read"]).pipe(
+          Options.withDescription("Of a project key; full by default"),
+          Options.optional
+        ),
+        scopes: Options.text("scopes").pipe(
+          Options.withDescription(`Of a workspace key, comma-separated: ${WorkspaceScope.literals.join(", ")}`),
+          Options.withSchema(scopeList),
+          Options.optional
+        ),
+        json
+      },
+      (options) =>
+        run(
+          () => import("./Keys.ts"),
+          (m) => m.create(options)
+        )
+    ).pipe(Command.withDescription("Make a key; it is shown once")),
+    Command.make(
+      "list",
+      {
+        kind: Args.choice(
+          kinds.map((kind) => [kind, kind]),
+          { name: "kind" }
+        ).pipe(Args.optional),
+        org,
+        project,
+        json
+      },
+      (options) =>
+        run(
+          () => import("./Keys.ts"),
+          (m) => m.list(options)
+        )
+    ).pipe(Command.withDescription("Keys of an organization, or of a project")),
+    Command.make("revoke", { id: Args.text({ name: "id" }), json }, (options) =>
+      run(
+        () => import("./Keys.ts"),
+        (m) => m.revoke(options)
+      )
+    ).pipe(Command.withDescription("Revoke a key; running servers refuse it within 2 seconds"))
+  ])
+)
+
+const creditsCommand = Command.make("credits").pipe(
+  Command.withDescription("Credits of organizations"),
+  Command.withSubcommands([
+    Command.make("show", { org: Args.text({ name: "org" }), json }, (options) =>
+      run(
+        () => import("./Credits.ts"),
+        (m) => m.showCredits(options)
+      )
+    ).pipe(Command.withDescription("Balance, and whether the account is paused")),
+    Command.make("add", { org: Args.text({ name: "org" }), eur: Args.text({ name: "eur" }), json }, (options) =>
+      run(
+        () => import("./Credits.ts"),
+        (m) => m.addCredits(options)
+      )
+    ).pipe(Command.withDescription("Top up"))
+  ])
+)
+
+export const accountCommands = [orgCommand, keysCommand, creditsCommand] as const

@@ -1,0 +1,167 @@
+import type { IncomingHttpHeaders } from "node:http"
+import type { ApiError } from "@svc/api/ApiError"
+import type { Access, Principal, PrincipalProject } from "@svc/api/Principal"
+import {
+  AuthRateLimited,
+  InsufficientCredits,
+  InvalidApiKey,
+  MissingApiKey,
+  OrgKeyRequired,
+  ProjectIdRequired,
+  ProjectNotFound,
+  RateLimitExceeded,
+  ReadOnlyKey
+} from "@svc/api/VoiceError"
+import { AuthFailures } from "@svc/auth/AuthFailures"
+import { Keys } from "@svc/auth/Keys"
+import { type Allowance, RateLimits } from "@svc/auth/RateLimits"
+import { TierLimits } from "@svc/auth/TierLimits"
+import { Context, Effect, Either, Exit, Layer } from "effect"
+import type { ResponseHeaders } from "../exchange/Responses.ts"
+import { Credits } from "./Credits.ts"
+import { networkOf } from "./IpAddress.ts"
+import { limitHeaders } from "./LimitHeaders.ts"
+
+/** What the decision about a request is made from. */
+export interface Credentials {
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  /** The client's IP address. */
+  readonly address: string
+}
+
+/** What was decided about a request. */
+export interface Decision {
+  /** Who makes it, or what answers it: an error, or a fault of ours that was met on the way. */
+  readonly outcome: Exit.Exit<Principal, ApiError>
+  /** What every answer to it carries, whatever comes of it; empty when it is not known who makes it. */
+  readonly headers: ResponseHeaders
+}
+
+const header = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+  const value = headers[name]
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+/** The key of `Authorization: Bearer` or `X-Api-Key`. Both may be sent when they are equal (decisions §2.1). */
+const keyOf = (headers: IncomingHttpHeaders): Either.Either<string, MissingApiKey | InvalidApiKey> => {
+  const authorization = header(headers, "authorization")
+  const apiKey = header(headers, "x-api-key")
+  if (authorization === undefined) {
+    return apiKey === undefined ? Either.left(new MissingApiKey()) : Either.right(apiKey)
+  }
+  const bearer = /^bearer +(\S+)$/i.exec(authorization)?.[1]
+  return bearer === undefined || (apiKey !== undefined && apiKey !== bearer)
+    ? Either.left(new InvalidApiKey())
+    : Either.right(bearer)
+}
+
+/** Whether the header names this very project, by public or numeric id. */
+const names = (id: string, project: PrincipalProject): boolean => id === project.public_id || id === String(project.id)
+
+const refused = (error: ApiError, headers: ResponseHeaders = {}): Decision => ({
+  outcome: Exit.fail(error),
+  headers
+})
+
+const isWrite = (method: string): boolean => method !== "GET"
+
+/**
+ * Decides whether a request to the voice API is let in, and who makes it (spec 5). No secret is compared with another
+ * one here or behind it: keys are found by their SHA-256, so the time of an answer tells nothing of a key.
+ */
+export class Security extends Context.Tag("@svc/server/Security")<
+  Security,
+  {
+    /**
+     * All checks that come before the body, in the order of decisions §2.3: failed authentications of the address, key,
+     * org-only, project, rate limit, read-only, credits. The first that fails answers the request. Only a request
+     * that comes to the rate limit and is let through by it counts against it; only a key that is wrong counts as a
+     * failed authentication, one that is missing does not.
+     */
+    readonly authorize: (credentials: Credentials, access: Access) => Effect.Effect<Decision>
+  }
+>() {
+  static readonly layer: Layer.Layer<Security, never, Keys | AuthFailures | RateLimits | TierLimits | Credits> =
+    Layer.effect(
+      Security,
+      Effect.gen(function* () {
+        const keys = yield* Keys
+        const failures = yield* AuthFailures
+        const rates = yield* RateLimits
+        const limits = yield* TierLimits
+        const credits = yield* Credits
+
+        /** A project key has its own project, which `X-Project-Id` may repeat; to an org key the header gives one. */
+        const withProject = (
+          principal: Principal,
+          { needs }: Access,
+          headers: IncomingHttpHeaders
+        ): Effect.Effect<Principal, ApiError> => {
+          if (needs === "org") {
+            return principal.kind === "org" ? Effect.succeed(principal) : Effect.fail(new OrgKeyRequired())
+          }
+          const id = header(headers, "x-project-id")
+          if (principal.project !== null) {
+            return id === undefined || names(id, principal.project)
+              ? Effect.succeed(principal)
+              : Effect.fail(new ProjectNotFound())
+          }
+          if (id !== undefined) {
+            return Effect.map(keys.projectOf(principal.org.id, id), (project) => ({ ...principal, project }))
+          }
+          return needs === "project" ? Effect.fail(new ProjectIdRequired()) : Effect.succeed(principal)
+        }
+
+        const headersOf = ({ org }: Principal, allowance: Allowance) =>
+          limitHeaders(org.tier, limits.of(org.tier), allowance)
+
+        /** What comes after it is known who asks for what. */
+        const admit = (principal: Principal, { creditsExempt }: Access, method: string, now: number) => {
+          const { id, tier } = principal.org
+          const allowance = rates.consume(`voice:${id}`, limits.of(tier).requestsPerMinute, now)
+          const headers = headersOf(principal, allowance)
+          if (!allowance.admitted) {
+            return Effect.succeed(refused(new RateLimitExceeded({ retryAfter: allowance.resetIn }), headers))
+          }
+          const admitted: Decision = { outcome: Exit.succeed(principal), headers }
+          if (!isWrite(method)) return Effect.succeed(admitted)
+          if (principal.scope === "read") return Effect.succeed(refused(new ReadOnlyKey(), headers))
+          if (creditsExempt || tier === "enterprise") return Effect.succeed(admitted)
+          return Effect.matchCause(credits.mayWrite(id), {
+            onFailure: (cause): Decision => ({ outcome: Exit.failCause(cause), headers }),
+            onSuccess: (may) => (may ? admitted : refused(new InsufficientCredits(), headers))
+          })
+        }
+
+        return {
+          authorize: ({ address, headers, method }, access) =>
+            Effect.flatMap(Effect.clock, (clock) => {
+              const network = networkOf(address)
+              const now = clock.unsafeCurrentTimeMillis()
+              const retryAfter = failures.blockedFor(network, now)
+              if (retryAfter !== undefined) return Effect.succeed(refused(new AuthRateLimited({ retryAfter })))
+              const key = keyOf(headers)
+              const holder: Effect.Effect<Principal, MissingApiKey | InvalidApiKey> = Either.isLeft(key)
+                ? Effect.fail(key.left)
+                : keys.authenticate(key.right)
+              return Effect.matchEffect(holder, {
+                onFailure: (error) => {
+                  if (error._tag === "InvalidApiKey") failures.record(network, clock.unsafeCurrentTimeMillis())
+                  return Effect.succeed(refused(error))
+                },
+                onSuccess: (known) =>
+                  Effect.matchCauseEffect(withProject(known, access, headers), {
+                    onFailure: (cause) => {
+                      const { requestsPerMinute } = limits.of(known.org.tier)
+                      const allowance = rates.peek(`voice:${known.org.id}`, requestsPerMinute, now)
+                      return Effect.succeed({ outcome: Exit.failCause(cause), headers: headersOf(known, allowance) })
+                    },
+                    onSuccess: (principal) => admit(principal, access, method, clock.unsafeCurrentTimeMillis())
+                  })
+              })
+            })
+        }
+      })
+    )
+}

@@ -1,0 +1,31 @@
+import type { Context, Schema } from "effect"
+import type { Contract, JsonSchema, Parameter } from "./Contract.ts"
+
+/** An error's schema on the wire. */
+export type Wire = Schema.Schema.Any
+
+/** What the server goes by when it serves an endpoint, beside the schemas. */
+export interface EndpointFacts {
+  readonly method: string
+  /** Those of the endpoint, its group and its contract. */
+  readonly annotations: Context.Context<never>
+  readonly takesBody: boolean
+}
+
+/** What the server does for every endpoint of an API, beside what the endpoint itself declares. */
+export interface Conventions {
+  /** Every header that answers may have. */
+  readonly headers: NonNullable<Contract["components"]["headers"]>
+  /** The names of the headers that an answer of this status has. */
+  readonly headersOf: (status: number, endpoint: EndpointFacts) => ReadonlyArray<string>
+  /** The parameters that requests take beside the endpoint's own. */
+  readonly parametersOf: (endpoint: EndpointFacts) => ReadonlyArray<Parameter>
+  /** What is to be said of an endpoint beside its own description. */
+  readonly remarkOf: (endpoint: EndpointFacts) => string | undefined
+  /** The errors that the server's own checks add to an endpoint's, in the order of the checks. */
+  readonly checksOf: (endpoint: EndpointFacts) => ReadonlyArray<Wire>
+  /** The code that an error's schema is for; none where it is for any, or no error. */
+  readonly codeOf: (schema: JsonSchema) => string | undefined
+  /** The body of an error. */
+  readonly errorExample: (code: string, message: string) => unknown
+}

@@ -1,0 +1,207 @@
+import { HttpApi, HttpApiSchema, OpenApi, OpenApiJsonSchema } from "@effect/platform"
+import { Either, Option, Schema } from "effect"
+import type { Body, Contract, Operation, Parameter, Response } from "./Contract.ts"
+import type { Conventions, EndpointFacts, Wire } from "./Conventions.ts"
+import { exampleOf } from "./Example.ts"
+
+/** What the generator writes of its own accord, and says nothing to a reader. */
+const isNoise = (keyword: string, value: unknown): boolean =>
+  keyword === "title" ||
+  keyword === "$id" ||
+  (keyword === "description" && typeof value === "string" && /^an? /.test(value))
+
+/** Without noise, and with `Int` spelled out. `named`: the keys are names of properties, not keywords. */
+const tidy = (value: unknown, named = false): unknown => {
+  if (Array.isArray(value)) return value.map((each) => tidy(each))
+  if (typeof value !== "object" || value === null) return value
+  if ("$ref" in value && value.$ref === "#/components/schemas/Int") return { type: "integer" }
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([keyword, of]) =>
+      !named && isNoise(keyword, of) ? [] : [[keyword, tidy(of, !named && keyword === "properties")]]
+    )
+  )
+}
+
+/** An example of each error, by its code. */
+const errorExamples = (
+  schemas: Contract["components"]["schemas"],
+  { codeOf, errorExample }: Conventions
+): NonNullable<Contract["components"]["examples"]> =>
+  Object.fromEntries(
+    Object.values(schemas).flatMap((schema) => {
+      const { description = "" } = schema
+      const code = codeOf(schema)
+      return code === undefined ? [] : [[code, { summary: description, value: errorExample(code, description) }]]
+    })
+  )
+
+const referTo = (headers: ReadonlyArray<string>): NonNullable<Response["headers"]> =>
+  Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+/** The errors of one status as one response: a schema and an example for each code. */
+const errorResponse = (
+  names: ReadonlyArray<string>,
+  schemas: Contract["components"]["schemas"],
+  headers: ReadonlyArray<string>,
+  { codeOf }: Conventions
+): Response => {
+  const errors = names.map((name) => {
+    const code = codeOf(schemas[name] ?? {}) ?? name
+    const message = schemas[name]?.description ?? ""
+    return { $ref: `#/components/schemas/${name}`, code, message }
+  })
+  const [first, ...others] = errors
+  return {
+    description: errors.map(({ code, message }) => `\`${code}\`: ${message}`).join("\n\n"),
+    headers: referTo(headers),
+    content: {
+      "application/json": {
+        schema:
+          first !== undefined && others.length === 0
+            ? { $ref: first.$ref }
+            : { anyOf: errors.map(({ $ref }) => ({ $ref })) },
+        examples: Object.fromEntries(errors.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]))
+      }
+    }
+  }
+}
+
+/** The component that a schema refers to. */
+const nameOf = (schema: object): string => {
+  const ref = "$ref" in schema ? String(schema.$ref) : ""
+  return ref.slice(ref.lastIndexOf("/") + 1)
+}
+
+/** Puts an error's schema among `schemas`, under the name that is given back. */
+const addSchema = (error: Wire, schemas: { [name: string]: unknown }): string =>
+  nameOf(OpenApiJsonSchema.makeWithDefs(error, { defs: schemas, additionalPropertiesStrategy: "allow" }))
+
+/** What the generator lists for requests that do not decode; the server answers those in the API's own shapes. */
+const generated = ["HttpApiDecodeError", "Issue", "PropertyKey"]
+
+/** What is known of an endpoint beside its generated operation. */
+interface Facts extends EndpointFacts {
+  /** The query when nothing is given. */
+  readonly defaults: { readonly [name: string]: unknown }
+}
+
+/** The query of a request that has none: what its parameters are by default. */
+const defaultsOf = (query: Option.Option<Schema.Schema.All>): Facts["defaults"] => {
+  if (Option.isNone(query)) return {}
+  // Queries need no services: they describe text.
+  const decoded = Schema.decodeUnknownEither(query.value as Schema.Schema<unknown, unknown>)({})
+  return Either.isRight(decoded) ? { ...(decoded.right as object) } : {}
+}
+
+const factsOf = (api: HttpApi.HttpApi.AnyWithProps): ReadonlyMap<string, Facts> => {
+  const facts = new Map<string, Facts>()
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
+      facts.set(`${group.identifier}.${endpoint.name}`, {
+        method: endpoint.method,
+        annotations: mergedAnnotations,
+        takesBody: Option.isSome(endpoint.payloadSchema),
+        defaults: defaultsOf(endpoint.urlParamsSchema)
+      })
+    }
+  })
+  return facts
+}
+
+const withDefault = (parameter: Parameter, value: unknown): Parameter =>
+  value === undefined ? parameter : { ...parameter, schema: { ...parameter.schema, default: value } }
+
+const withExample = (body: Body, schemas: Contract["components"]["schemas"]): Body => ({
+  ...body,
+  example: exampleOf(body.schema, schemas)
+})
+
+/** Completes one operation with what the server does for every endpoint. */
+const complete = (operation: Operation, facts: Facts, all: Contract, conventions: Conventions): Operation => {
+  const { schemas } = all.components
+  const byStatus = new Map<number, Array<string>>()
+  const addError = (status: number, name: string): void => {
+    const names = byStatus.get(status) ?? []
+    if (!names.includes(name) && !generated.includes(name)) names.push(name)
+    if (names.length > 0) byStatus.set(status, names)
+  }
+  const successes: Array<readonly [string, Response]> = []
+  for (const [status, response] of Object.entries(operation.responses)) {
+    const body = response.content?.["application/json"]
+    if (Number(status) < 400) {
+      const content = body && { "application/json": withExample(body, schemas) }
+      const headers = referTo(conventions.headersOf(Number(status), facts))
+      successes.push([status, { ...response, headers, ...(content && { content }) }])
+    } else {
+      for (const schema of body?.schema.anyOf ?? (body ? [body.schema] : [])) addError(Number(status), nameOf(schema))
+    }
+  }
+  for (const error of conventions.checksOf(facts)) {
+    addError(HttpApiSchema.getStatusErrorAST(error.ast), addSchema(error, {}))
+  }
+  const errors = [...byStatus].sort(([a], [b]) => a - b)
+  const body = operation.requestBody?.content["application/json"]
+  const remark = conventions.remarkOf(facts)
+  const description = [operation.description, remark].filter((text) => text !== undefined).join("\n\n")
+  return {
+    ...operation,
+    ...(description !== "" && { description }),
+    security: all.security,
+    parameters: [
+      ...operation.parameters.map((parameter) => withDefault(parameter, facts.defaults[parameter.name])),
+      ...conventions.parametersOf(facts)
+    ],
+    ...(body && { requestBody: { required: true, content: { "application/json": withExample(body, schemas) } } }),
+    responses: Object.fromEntries([
+      ...successes,
+      ...errors.map(([status, names]) => {
+        const headers = conventions.headersOf(status, facts)
+        return [String(status), errorResponse(names, schemas, headers, conventions)] as const
+      })
+    ])
+  }
+}
+
+/** A generated document as plain JSON, which is all that is left of it on the wire; with the schemas that we add. */
+const plain = (spec: OpenApi.OpenAPISpec, added: Readonly<Record<string, unknown>>): Contract => {
+  const schemas = Object.entries({ ...added, ...spec.components.schemas })
+  const kept = Object.fromEntries(schemas.filter(([name]) => name !== "Int" && !generated.includes(name)))
+  const components = { ...spec.components, schemas: tidy(kept, true) }
+  return JSON.parse(JSON.stringify({ ...spec, paths: tidy(spec.paths), components }))
+}
+
+/**
+ * The OpenAPI 3.1 document of a contract: what its schemas say, and what the server does for every endpoint (checks,
+ * headers, errors), which is `conventions`. `url` is the address of the API; `/` where the document itself came from.
+ */
+export const describe = (contract: HttpApi.HttpApi.Any, url: string, conventions: Conventions): Contract => {
+  // `Any` is the type of every contract; the generator asks for the full one and reads only what each has.
+  const api = contract as HttpApi.HttpApi.AnyWithProps
+  const added: Record<string, unknown> = {}
+  const facts = factsOf(api)
+  for (const each of facts.values()) {
+    for (const error of conventions.checksOf(each)) addSchema(error, added)
+  }
+  const spec = OpenApi.fromApi(api, { additionalPropertiesStrategy: "allow" })
+  const all = plain(spec, added)
+  const paths = Object.entries(all.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(item).map(([method, operation]) => {
+        const known = facts.get(operation.operationId)
+        return [method, known === undefined ? operation : complete(operation, known, all, conventions)]
+      })
+    )
+  ])
+  return {
+    ...all,
+    servers: [{ url }],
+    paths: Object.fromEntries(paths),
+    components: {
+      ...all.components,
+      headers: conventions.headers,
+      examples: errorExamples(all.components.schemas, conventions)
+    }
+  }
+}

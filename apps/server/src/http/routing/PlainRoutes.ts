@@ -1,0 +1,72 @@
+import type { ServerResponse } from "node:http"
+import type { BodyWriter, PlainRequest, PlainResponse, PlainRoute, StreamedBody } from "@svc/api/PlainRoutes"
+import { Effect } from "effect"
+import type { Exchange } from "../exchange/Exchange.ts"
+import * as RequestBody from "../exchange/RequestBody.ts"
+import { applyHeaders, send } from "../exchange/Responses.ts"
+import { answerFailure, type RunRequest, type ServedRoute } from "./Dispatcher.ts"
+import type { PathParams } from "./RouteTable.ts"
+
+/** A request as plain routes and plugins see it. */
+export const plainRequest = (exchange: Exchange, params: PathParams, search: string): PlainRequest => {
+  const { request } = exchange
+  const headers: Record<string, string | undefined> = {}
+  for (const [name, value] of Object.entries(request.headers)) {
+    headers[name] = Array.isArray(value) ? value.join(", ") : value
+  }
+  return {
+    method: request.method ?? "GET",
+    path: (request.url ?? "").split("?", 1)[0] ?? "",
+    params,
+    query: new URLSearchParams(search),
+    headers,
+    address: exchange.address,
+    body: RequestBody.bytes(exchange)
+  }
+}
+
+/** `kept`: whether the connection was to be kept before the drain, which clears that on every response in progress. */
+const writerOf = (response: ServerResponse, kept: boolean): BodyWriter => ({
+  write: (piece) => Effect.async<void>((resume) => void response.write(piece, () => resume(Effect.void))),
+  push: (piece) => void response.write(piece),
+  isBehind: () => response.writableNeedDrain,
+  isStopping: () => kept && !response.shouldKeepAlive
+})
+
+const sendStreamed = (
+  exchange: Exchange,
+  { headers = {}, status }: PlainResponse,
+  body: StreamedBody,
+  kept: boolean,
+  run: RunRequest
+): void => {
+  const { request, response } = exchange
+  if (response.headersSent || response.destroyed) return
+  applyHeaders(exchange, headers)
+  response.writeHead(status)
+  if (request.method === "HEAD") {
+    response.end()
+    return
+  }
+  const fiber = run(
+    Effect.matchCause(body(writerOf(response, kept)), {
+      onFailure: () => void response.destroy(),
+      onSuccess: () => void response.end()
+    })
+  )
+  response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
+}
+
+/** Serves a plain route over node:http. */
+export const servePlain = ({ handle, method, path }: PlainRoute, run: RunRequest): ServedRoute => ({
+  method,
+  path,
+  serve: (exchange, params, search) => {
+    const kept = exchange.response.shouldKeepAlive
+    run(Effect.suspend(() => handle(plainRequest(exchange, params, search)))).addObserver((exit) => {
+      if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
+      else if (typeof exit.value.body === "function") sendStreamed(exchange, exit.value, exit.value.body, kept, run)
+      else send(exchange, exit.value.status, exit.value.headers ?? {}, exit.value.body)
+    })
+  }
+})

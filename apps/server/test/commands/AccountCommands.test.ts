@@ -1,0 +1,92 @@
+import { expect, it } from "@effect/vitest"
+import { TestDatabase } from "@svc/database/TestDatabase"
+import { ConfigProvider, Effect, Option, Redacted } from "effect"
+import * as Credits from "../../src/commands/Credits.ts"
+import * as Keys from "../../src/commands/Keys.ts"
+import * as Org from "../../src/commands/Org.ts"
+
+/** Runs commands on a database of their own; gives what each printed. */
+const session = Effect.gen(function* () {
+  const url = yield* TestDatabase.freshUrl
+  const settings = ConfigProvider.fromMap(new Map([["SVC_DATABASE_URL", Redacted.value(url)]]))
+  return <E>(command: Effect.Effect<void, E>) =>
+    Effect.gen(function* () {
+      const printed: Array<string> = []
+      const defaults = yield* Effect.console
+      yield* Effect.withConsole(command, {
+        ...defaults,
+        log: (...parts: ReadonlyArray<unknown>) => Effect.sync(() => void printed.push(parts.join(" ")))
+      })
+      return printed.join("\n")
+    }).pipe(Effect.withConfigProvider(settings))
+})
+
+const json = { json: true }
+const none = { project: Option.none(), name: Option.none(), scope: Option.none(), scopes: Option.none() }
+
+it.scopedLive("organizations are made, listed, and moved to another tier", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    expect(yield* run(Org.list({ json: false }))).toBe("none")
+    const made = JSON.parse(yield* run(Org.create({ name: " Acme ", tier: "payg", credits: "12.50", ...json })))
+    expect(made.organization).toMatchObject({ name: "Acme", tier: "payg", balance_eur: 12.5, is_paused: false })
+    const id = made.organization.public_id
+    const moved = JSON.parse(yield* run(Org.setTier({ org: id, tier: "growth", ...json })))
+    expect(moved.organization).toMatchObject({ tier: "growth", concurrent_call_limit: 100 })
+    expect(yield* run(Org.list({ json: false }))).toMatch(/Acme\s+growth\s+12\.5\s+no\s+100/)
+  })
+)
+
+it.scopedLive("bad input is told and changes nothing", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    for (const credits of ["x", "-1", "1.23456", "1e3", ""]) {
+      const failure = yield* Effect.flip(run(Org.create({ name: "Acme", tier: "payg", credits, ...json })))
+      expect(String(failure)).toContain("--credits must be an amount in EUR")
+    }
+    yield* Effect.flip(run(Org.create({ name: "  ", tier: "payg", credits: "0", ...json })))
+    const unknown = yield* Effect.flip(run(Org.setTier({ org: "org_nope", tier: "growth", ...json })))
+    expect(String(unknown)).toContain("organization not found")
+    expect(yield* run(Org.list({ json: false }))).toBe("none")
+  })
+)
+
+it.scopedLive("keys of all kinds are made, listed by their hints, and revoked", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    const { organization } = JSON.parse(yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", ...json })))
+    const org = organization.public_id
+    const made = JSON.parse(yield* run(Keys.create({ kind: "org", org, ...none, ...json })))
+    expect(made.key).toMatch(/^svc_org_[0-9a-f]{48}$/)
+    yield* run(
+      Keys.create({ kind: "workspace", org, ...none, scopes: Option.some(["bookings.customers.read"]), json: false })
+    )
+    const missing = yield* Effect.flip(run(Keys.create({ kind: "project", org, ...none, ...json })))
+    expect(String(missing)).toContain("project is required.")
+    const listed = yield* run(Keys.list({ kind: Option.none(), org, project: Option.none(), json: false }))
+    expect(listed).toContain(made.key_hint)
+    expect(listed).not.toContain(made.key)
+    expect(listed).toContain("bookings.customers.read")
+    expect(JSON.parse(yield* run(Keys.revoke({ id: String(made.id), ...json })))).toEqual({
+      revoked: true,
+      id: made.id
+    })
+    const again = yield* Effect.flip(run(Keys.revoke({ id: String(made.id), ...json })))
+    expect(String(again)).toContain("not found")
+  })
+)
+
+it.scopedLive("credits are topped up, and a paused account goes on", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    const { organization } = JSON.parse(yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", ...json })))
+    const org = String(organization.id)
+    expect(yield* run(Credits.showCredits({ org, json: false }))).toBe("0 EUR, payg, paused")
+    expect(JSON.parse(yield* run(Credits.addCredits({ org, eur: "7.5", ...json })))).toMatchObject({
+      balance_eur: 7.5,
+      is_paused: false
+    })
+    yield* Effect.flip(run(Credits.addCredits({ org, eur: "0", ...json })))
+    expect(yield* run(Credits.showCredits({ org, json: false }))).toBe("7.5 EUR, payg")
+  })
+)

@@ -1,0 +1,302 @@
+import { createHash } from "node:crypto"
+import { HttpApi } from "@effect/platform"
+import { describe, expect, it } from "@effect/vitest"
+import { Validator } from "@seriousme/openapi-schema-validator"
+import { VoiceApi } from "@svc/api/VoiceApi"
+import { WorkspaceApi } from "@svc/api/WorkspaceApi"
+import { workspaceErrors } from "@svc/api/WorkspaceError"
+import { Effect, Either, Option, SchemaAST } from "effect"
+import type { JsonSchema, Operation } from "../../../src/http/documents/Contract.ts"
+import { describe as describeContract } from "../../../src/http/documents/Description.ts"
+import { render } from "../../../src/http/documents/Page.ts"
+import { script, style } from "../../../src/http/documents/PageStyle.ts"
+import { voice } from "../../../src/http/documents/VoiceConventions.ts"
+import { workspace } from "../../../src/http/documents/WorkspaceConventions.ts"
+import { endpointsOf } from "../../../src/http/routing/Endpoint.ts"
+import { ask } from "../../servers/Client.ts"
+import { startTiny, TinyApi } from "../../servers/TinyServer.ts"
+
+const contract = describeContract(VoiceApi, "https://voice.example.com", voice)
+
+/** An endpoint as the document has it. */
+const operationOf = ({ method, path }: { readonly method: string; readonly path: string }): Operation | undefined =>
+  contract.paths[path.replace(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()]
+
+const endpoints = endpointsOf(VoiceApi).flatMap(({ endpoint }) => (Either.isRight(endpoint) ? [endpoint.right] : []))
+
+const codesOf = (operation: Operation | undefined): ReadonlyArray<string> =>
+  Object.values(operation?.responses ?? {}).flatMap(({ content }) =>
+    Object.keys(content?.["application/json"].examples ?? {})
+  )
+
+/** The codes of an error schema, or of several. */
+const codesIn = (ast: SchemaAST.AST): ReadonlyArray<string> => {
+  if (SchemaAST.isUnion(ast)) return ast.types.flatMap(codesIn)
+  const code = SchemaAST.isTypeLiteral(ast) ? ast.propertySignatures.find(({ name }) => name === "code") : undefined
+  return code !== undefined && SchemaAST.isLiteral(code.type) ? [String(code.type.literal)] : []
+}
+
+const queryTypes = (path: string): { readonly [name: string]: JsonSchema } =>
+  Object.fromEntries(
+    (contract.paths[path]?.["get"]?.parameters ?? [])
+      .filter((parameter) => parameter.in === "query")
+      .map(({ name, schema }) => [name, schema])
+  )
+
+describe("the OpenAPI document", () => {
+  it.effect("is valid", () =>
+    Effect.gen(function* () {
+      const workspaceContract = describeContract(WorkspaceApi, "/api/workspace/v1", workspace)
+      for (const made of [contract, describeContract(TinyApi, "/", voice), workspaceContract]) {
+        const document = JSON.parse(JSON.stringify(made))
+        const result = yield* Effect.promise(() => new Validator().validate(document))
+        expect(result.errors ?? []).toEqual([])
+        expect(result.valid).toBe(true)
+      }
+    })
+  )
+
+  it("has every endpoint, with a summary and a group that is described", () => {
+    expect(endpoints.length).toBe(endpointsOf(VoiceApi).length)
+    for (const endpoint of endpoints) {
+      const operation = operationOf(endpoint)
+      expect(operation?.operationId).toBe(endpoint.name)
+      expect(operation?.summary, endpoint.name).toMatch(/^[A-Z]/)
+      expect(Object.keys(operation?.responses ?? {})).toContain(String(endpoint.status))
+    }
+    for (const { description, name } of contract.tags) expect(description, name).toMatch(/^[A-Z]/)
+    const count = Object.values(contract.paths).flatMap((item) => Object.keys(item)).length
+    expect(count).toBe(endpoints.length)
+  })
+
+  it("has every error that an endpoint declares, under its status and code", () => {
+    let seen = 0
+    HttpApi.reflect(VoiceApi, {
+      onGroup: () => {},
+      onEndpoint: ({ endpoint, errors, group }) => {
+        for (const [status, { ast }] of errors) {
+          for (const code of Option.isSome(ast) ? codesIn(ast.value) : []) {
+            const response = operationOf(endpoint)?.responses[String(status)]
+            const documented = Object.keys(response?.content?.["application/json"].examples ?? {})
+            expect(documented, `${group.identifier}.${endpoint.name} ${status}`).toContain(code)
+            expect(response?.description).toContain(code)
+            seen++
+          }
+        }
+      }
+    })
+    expect(seen).toBeGreaterThan(endpoints.length * 4)
+  })
+
+  it("has the errors of the server's own checks where they apply, and nowhere else", () => {
+    const codes = (method: string, path: string) => codesOf(operationOf({ method, path }))
+    const everywhere = [
+      "MISSING_API_KEY",
+      "INVALID_API_KEY",
+      "RATE_LIMIT_EXCEEDED",
+      "AUTH_RATE_LIMITED",
+      "REQUEST_TOO_LARGE",
+      "INTERNAL_ERROR",
+      "UNAVAILABLE"
+    ]
+    for (const endpoint of endpoints) {
+      expect(codesOf(operationOf(endpoint)), endpoint.name).toEqual(expect.arrayContaining(everywhere))
+    }
+    const create = ["INVALID_JSON", "INSUFFICIENT_CREDITS", "READ_ONLY_KEY", "PROJECT_ID_REQUIRED", "PROJECT_NOT_FOUND"]
+    expect(codes("POST", "/v1/agents")).toEqual(expect.arrayContaining(create))
+    expect(codes("POST", "/v1/agents")).not.toContain("ORG_KEY_REQUIRED")
+    expect(codes("POST", "/v1/calls/:callId/end")).not.toContain("INSUFFICIENT_CREDITS")
+    expect(codes("GET", "/v1/agents")).not.toContain("READ_ONLY_KEY")
+    expect(codes("GET", "/v1/health")).not.toContain("PROJECT_ID_REQUIRED")
+    expect(codes("GET", "/v1/org")).toContain("ORG_KEY_REQUIRED")
+    expect(codes("GET", "/v1/org")).not.toContain("PROJECT_NOT_FOUND")
+  })
+
+  it("types its parameters, with defaults and limits", () => {
+    const limit = (most: number, initial: number) => ({ type: "integer", minimum: 1, maximum: most, default: initial })
+    expect(queryTypes("/v1/agents")["limit"]).toEqual(limit(100, 20))
+    expect(queryTypes("/v1/calls")["limit"]).toEqual(limit(100, 50))
+    expect(queryTypes("/v1/org/projects")["offset"]).toEqual({ type: "integer", minimum: 0, default: 0 })
+    expect(queryTypes("/v1/calls")["from_date"]).toEqual({ type: "string", format: "date" })
+    expect(queryTypes("/v1/calls")["status"]?.enum).toContain("in-progress")
+    const path = operationOf({ method: "GET", path: "/v1/agents/:agentId" })?.parameters[0]
+    expect(path).toMatchObject({ name: "agentId", in: "path", required: true, schema: { type: "string" } })
+  })
+
+  it("asks for a key in either way, and tells the headers", () => {
+    expect(contract.components.securitySchemes).toEqual({
+      bearer: { type: "http", scheme: "bearer" },
+      apiKey: { type: "apiKey", name: "X-Api-Key", in: "header" }
+    })
+    for (const endpoint of endpoints) {
+      const operation = operationOf(endpoint)
+      expect(operation?.security).toEqual([{ bearer: [] }, { apiKey: [] }])
+      for (const [status, { headers }] of Object.entries(operation?.responses ?? {})) {
+        expect(Object.keys(headers ?? {})).toContain("X-Request-Id")
+        if (status === "429") expect(Object.keys(headers ?? {})).toContain("Retry-After")
+        if (Number(status) < 400) expect(Object.keys(headers ?? {})).toContain("X-RateLimit-Remaining")
+      }
+    }
+    expect(contract.servers).toEqual([{ url: "https://voice.example.com" }])
+  })
+
+  it("shows bodies that the API really takes and gives", () => {
+    for (const endpoint of endpoints) {
+      const operation = operationOf(endpoint)
+      const body = operation?.requestBody?.content["application/json"].example
+      if (endpoint.takesBody) expect(endpoint.decodeBody(body), endpoint.name).toEqual(Either.right(expect.anything()))
+      const success = operation?.responses[String(endpoint.status)]?.content?.["application/json"].example
+      if (endpoint.empty) expect(success).toBeUndefined()
+      else
+        expect(Either.isRight(endpoint.checkSuccess(success)), `${endpoint.name} ${JSON.stringify(success)}`).toBe(true)
+    }
+  })
+
+  it("tells nothing of what the server is made of", () => {
+    const text = JSON.stringify(contract)
+    expect(text).not.toMatch(/HttpApi|Schema(?!s)[A-Z]|@svc|@effect|NonEmpty|\bEffect\b|"(an?|a) [a-z]/)
+    expect(text).not.toMatch(/"title":"(int|minLength|maxLength|pattern|between)/)
+    expect(Object.keys(contract.components.schemas)).not.toContain("Int")
+  })
+})
+
+describe("the workspace API's document", () => {
+  const made = describeContract(WorkspaceApi, "https://voice.example.com/api/workspace/v1", workspace)
+
+  it("says where the API is, and how to authenticate", () => {
+    expect(made.info.title).toBe("Svc workspace API")
+    expect(made.info.description).toContain("Idempotency-Key")
+    expect(made.servers).toEqual([{ url: "https://voice.example.com/api/workspace/v1" }])
+    expect(made.security).toEqual([{ bearer: [] }])
+    expect(made.components.securitySchemes).toEqual({
+      bearer: { type: "http", scheme: "bearer", description: expect.stringContaining("svc_wsp_live_") }
+    })
+  })
+
+  it("has every endpoint with the scope that it asks of a key", () => {
+    const scopes = Object.entries(made.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, { description, summary }]) => {
+        expect(summary).toBeTruthy()
+        return `${method} ${path} ${/`(bookings[.\w]+)`\.$/.exec(description ?? "")?.[1]}`
+      })
+    )
+    expect(scopes.sort()).toEqual([
+      "delete /bookings/customers/{customerId} bookings.customers.delete",
+      "get /bookings/customers bookings.customers.read",
+      "get /bookings/customers/{customerId} bookings.customers.read",
+      "patch /bookings/customers/{customerId} bookings.customers.write",
+      "post /bookings/customers bookings.customers.write",
+      "post /bookings/customers/bulk-delete bookings.customers.delete",
+      "post /bookings/customers/{customerId}/anonymize bookings.customers.delete",
+      "post /bookings/customers/{customerId}/restore bookings.customers.delete"
+    ])
+  })
+
+  it("lists the codes that each request may be answered with, each with an example of its body", () => {
+    const create = made.paths["/bookings/customers"]?.["post"]
+    expect([...codesOf(create)].sort()).toEqual([
+      "AUTH_RATE_LIMITED",
+      "IDEMPOTENCY_KEY_CONFLICT",
+      "IDEMPOTENCY_KEY_QUOTA_EXCEEDED",
+      "IDEMPOTENCY_KEY_TOO_LONG",
+      "INTERNAL",
+      "INVALID_API_KEY",
+      "PAYG_LIMIT",
+      "RATE_LIMITED",
+      "REQUEST_TOO_LARGE",
+      "SCOPE_INSUFFICIENT",
+      "VALIDATION_ERROR"
+    ])
+    expect(made.components.examples?.["PAYG_LIMIT"]?.value).toMatchObject({
+      error: { type: "permission_denied", code: "PAYG_LIMIT" },
+      meta: { request_id: expect.any(String) }
+    })
+    expect(codesOf(made.paths["/bookings/customers"]?.["get"])).not.toContain("IDEMPOTENCY_KEY_CONFLICT")
+    expect(create?.parameters.map(({ name }) => name)).toEqual(["Idempotency-Key", "X-Request-Id"])
+  })
+
+  it("has the body of errors with every code", () => {
+    const { properties, required } = made.components.schemas["Error"] ?? {}
+    expect(required).toEqual(["error", "meta"])
+    expect(properties?.["error"]?.required).toEqual(["type", "code", "message"])
+    expect(Object.keys(properties?.["error"]?.properties ?? {})).toEqual(["type", "code", "message", "param", "issues"])
+    expect(properties?.["error"]?.properties?.["code"]?.enum).toEqual(Object.keys(workspaceErrors))
+    expect(Object.keys(workspaceErrors)).toHaveLength(15)
+    expect(properties?.["meta"]?.required).toEqual(["request_id"])
+  })
+
+  it.scoped("is served by its own name, at the address of the server", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny()
+      const { headers, text } = yield* ask(port, { path: "/openapi.workspace.json" })
+      expect(headers["content-type"]).toBe("application/json")
+      const { info, servers } = JSON.parse(text)
+      expect(info.title).toBe("Svc workspace API")
+      expect(servers).toEqual([{ url: expect.stringMatching(/\/api\/workspace\/v1$/) }])
+    })
+  )
+})
+
+describe("the reference page", () => {
+  it("has every endpoint and every error code, and refers to no other place", () => {
+    const page = render(describeContract(VoiceApi, "/", voice), [["Other", "other"]])
+    for (const { name, path } of endpoints) {
+      expect(page).toContain(`id="${name}"`)
+      expect(page).toContain(path.replace(/:(\w+)/g, "{$1}"))
+    }
+    for (const code of endpoints.flatMap((endpoint) => codesOf(operationOf(endpoint)))) expect(page).toContain(code)
+    const tags = page.match(/<[a-z][^>]*>/g) ?? []
+    const links = tags.flatMap((tag) => /(?:href|src|action|data)="([^"]*)"/.exec(tag)?.[1] ?? [])
+    expect(links.filter((link) => !link.startsWith("#"))).toEqual(["other"])
+    expect(`${script}${style}`).not.toMatch(/https?:|\/\/|url\(|@import|fetch|import\(/)
+  })
+
+  it("shows text of the contract as text", () => {
+    const nasty = `<script>alert("x")</script>`
+    const page = render({ ...contract, info: { ...contract.info, title: nasty, description: nasty } }, [[nasty, nasty]])
+    expect(page).not.toContain(nasty)
+    expect(page.match(/<script>/g)).toHaveLength(1)
+  })
+
+  it.effect("names the only style and script that may run by what they are", () =>
+    Effect.gen(function* () {
+      const page = render(contract, [])
+      const hashes = ["style", "script"].map((tag) => {
+        const inside = new RegExp(`<${tag}>([^]*)</${tag}>`).exec(page)?.[1] ?? ""
+        return `'sha256-${createHash("sha256").update(inside).digest("base64")}'`
+      })
+      const { port } = yield* startTiny()
+      const { headers, status, text } = yield* ask(port, { path: "/docs" })
+      expect(status).toBe(200)
+      expect(headers["content-type"]).toBe("text/html; charset=utf-8")
+      expect(headers["content-security-policy"]).toContain("default-src 'none'")
+      for (const hash of hashes) expect(headers["content-security-policy"]).toContain(hash)
+      expect(text).toContain("tiny.list")
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("the documents", () => {
+  it.scoped("need no key, and are not sent again to a client that has them", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny()
+      for (const path of ["/openapi.json", "/openapi.workspace.json", "/docs", "/docs/workspace"]) {
+        const first = yield* ask(port, { path })
+        expect(first.status).toBe(200)
+        const etag = String(first.headers.etag)
+        expect(etag).toMatch(/^"[\w-]{27}"$/)
+        for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+          const again = yield* ask(port, { path, headers: { "if-none-match": known } })
+          expect(again).toMatchObject({ status: 304, text: "" })
+          expect(again.headers.etag).toBe(etag)
+        }
+        const changed = yield* ask(port, { path, headers: { "if-none-match": `"other"` } })
+        expect(changed).toMatchObject({ status: 200, text: first.text })
+        const head = yield* ask(port, { path, method: "HEAD" })
+        expect(head).toMatchObject({ status: 200, text: "" })
+        expect(head.headers["content-length"]).toBe(first.headers["content-length"])
+        expect((yield* ask(port, { path, body: "{}" })).status).toBe(405)
+      }
+    })
+  )
+})

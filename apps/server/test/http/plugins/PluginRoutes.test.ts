@@ -1,0 +1,289 @@
+import { describe, expect, it } from "@effect/vitest"
+import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
+import { Deferred, Effect, Exit, Logger, Scope, TestClock } from "effect"
+import { WebSocket } from "ws"
+import { ask, exchange, json } from "../../servers/Client.ts"
+import { startTiny } from "../../servers/TinyServer.ts"
+
+const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))
+
+const http = (
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  handle: Extract<Route, { _tag: "Http" }>["handle"]
+): Route => ({
+  _tag: "Http",
+  method,
+  path,
+  handle
+})
+const socketAt = (path: string, accept: (socket: RouteSocket, request: RouteRequest) => void): Route => ({
+  _tag: "WebSocket",
+  path,
+  accept
+})
+const echo = socketAt("", (socket) => socket.onMessage((data) => socket.send(data)))
+
+/** A connected client socket, cut at the end of the scope. */
+const connect = (port: number, path: string, options: { readonly autoPong?: boolean } = {}) =>
+  Effect.acquireRelease(
+    Effect.async<WebSocket, Error>((resume) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, options)
+      socket.once("open", () => resume(Effect.succeed(socket)))
+      socket.once("error", (error) => resume(Effect.fail(error)))
+    }),
+    (socket) => Effect.sync(() => socket.terminate())
+  )
+const nextMessage = (socket: WebSocket) =>
+  Effect.async<{ readonly data: string; readonly binary: boolean }>((resume) => {
+    socket.once("message", (data, binary) => resume(Effect.succeed({ data: String(data), binary })))
+  })
+const closing = (socket: WebSocket) =>
+  Effect.async<number>((resume) => {
+    socket.once("close", (code) => resume(Effect.succeed(code)))
+  })
+
+describe("HTTP routes of plugins", () => {
+  it.scopedLive("get the raw body, the path below the mount, query, parameters and headers", () =>
+    Effect.gen(function* () {
+      let seen: RouteRequest | undefined
+      const { port } = yield* startTiny({
+        routes: [
+          http("POST", "/calls/:call_id", (request) => {
+            seen = request
+            return Effect.succeed({ status: 202, headers: { "Content-Type": "text/xml" }, body: "<ok/>" })
+          })
+        ]
+      })
+      const answer = yield* ask(port, {
+        path: "/telephony/tin/calls/a%20b?x=1&y=2",
+        headers: { "content-type": "application/x-www-form-urlencoded", "X-Signature": "s" },
+        body: "From=%2B1&To=%2B2"
+      })
+      expect([answer.status, answer.headers["content-type"], answer.text]).toEqual([202, "text/xml", "<ok/>"])
+      expect(answer.headers["x-request-id"]).toMatch(/^req_/)
+      expect(Buffer.from(seen?.body ?? []).toString()).toBe("From=%2B1&To=%2B2")
+      expect(seen).toMatchObject({
+        method: "POST",
+        path: "/calls/a%20b",
+        params: { call_id: "a b" },
+        remoteAddress: "127.0.0.1"
+      })
+      expect(seen?.headers["x-signature"]).toBe("s")
+      expect(seen?.query.get("y")).toBe("2")
+    })
+  )
+
+  it.scopedLive("get the carrier's address, not that of our proxy", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny({
+        settings: { SVC_TRUSTED_PROXIES: "127.0.0.1" },
+        routes: [http("GET", "/who", ({ remoteAddress }) => Effect.succeed({ status: 200, body: remoteAddress }))]
+      })
+      const headers = { "x-forwarded-for": "1.1.1.1, ::ffff:198.51.100.1" }
+      expect((yield* ask(port, { path: "/telephony/tin/who", headers })).text).toBe("198.51.100.1")
+      expect((yield* ask(port, { path: "/telephony/tin/who" })).text).toBe("127.0.0.1")
+    })
+  )
+
+  it.scopedLive("need no key, know their methods, and take no more than 1 MB", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny({ routes: [http("POST", "/voice", () => Effect.succeed({ status: 204 }))] })
+      expect((yield* ask(port, { path: "/telephony/tin/voice", method: "POST" })).status).toBe(204)
+      const wrong = yield* ask(port, { path: "/telephony/tin/voice" })
+      expect([wrong.status, wrong.headers.allow]).toEqual([405, "POST"])
+      const big = yield* ask(port, { path: "/telephony/tin/voice", body: "x".repeat(2 * 1024 * 1024) })
+      expect([big.status, json(big)["code"]]).toEqual([413, "REQUEST_TOO_LARGE"])
+    })
+  )
+
+  it.scopedLive("that die or throw end the request, not the server", () =>
+    Effect.gen(function* () {
+      const { port } = yield* quiet(
+        startTiny({
+          routes: [
+            http("GET", "/dies", () => Effect.die(new Error("secret"))),
+            http("GET", "/throws", () => {
+              throw new Error("secret")
+            })
+          ]
+        })
+      )
+      for (const path of ["/telephony/tin/dies", "/telephony/tin/throws"]) {
+        const answer = yield* ask(port, { path })
+        expect([answer.status, json(answer)["code"]]).toEqual([500, "INTERNAL_ERROR"])
+        expect(answer.text).not.toContain("secret")
+      }
+      expect((yield* ask(port, { path: "/healthz" })).status).toBe(200)
+    })
+  )
+})
+
+describe("WebSocket routes of plugins", () => {
+  it.scopedLive("carry text and bytes both ways, and tell their end", () =>
+    Effect.gen(function* () {
+      const ended = yield* Deferred.make<void>()
+      const { port, sockets } = yield* startTiny({
+        routes: [
+          socketAt("", (socket) => {
+            socket.onMessage((data) => socket.send(data))
+            socket.onClose(() => Deferred.unsafeDone(ended, Exit.void))
+          })
+        ]
+      })
+      const socket = yield* connect(port, "/telephony/tin")
+      socket.send("hello")
+      expect(yield* nextMessage(socket)).toEqual({ data: "hello", binary: false })
+      socket.send(Buffer.from("bytes"))
+      expect(yield* nextMessage(socket)).toEqual({ data: "bytes", binary: true })
+      expect(sockets.open()).toBe(1)
+      socket.close()
+      yield* Deferred.await(ended)
+    })
+  )
+
+  it.scopedLive("know the request that they came with", () =>
+    Effect.gen(function* () {
+      const seen = yield* Deferred.make<RouteRequest>()
+      const { port } = yield* startTiny({
+        routes: [socketAt("/media/:id", (_, request) => Deferred.unsafeDone(seen, Exit.succeed(request)))]
+      })
+      yield* connect(port, "/telephony/tin/media/7?token=t")
+      const request = yield* Deferred.await(seen)
+      expect([request.path, request.params, request.query.get("token")]).toEqual(["/media/7", { id: "7" }, "t"])
+    })
+  )
+
+  it.scopedLive("get the messages that came before they listened, in order", () =>
+    Effect.gen(function* () {
+      const accepted = yield* Deferred.make<RouteSocket>()
+      const { port } = yield* startTiny({
+        routes: [socketAt("", (socket) => Deferred.unsafeDone(accepted, Exit.succeed(socket)))]
+      })
+      const client = yield* connect(port, "/telephony/tin")
+      const socket = yield* Deferred.await(accepted)
+      client.send("a")
+      client.send("b")
+      const pong = Effect.async<void>((resume) => {
+        client.once("pong", () => resume(Effect.void))
+        client.ping()
+      })
+      yield* pong
+      const heard: Array<unknown> = []
+      socket.onMessage((data) => heard.push(data))
+      expect(heard).toEqual(["a", "b"])
+    })
+  )
+
+  it.scopedLive("do nothing with what is sent after the end, and tell the end to a late listener", () =>
+    Effect.gen(function* () {
+      const accepted = yield* Deferred.make<RouteSocket>()
+      const { port } = yield* startTiny({
+        routes: [socketAt("", (socket) => Deferred.unsafeDone(accepted, Exit.succeed(socket)))]
+      })
+      const client = yield* connect(port, "/telephony/tin")
+      const socket = yield* Deferred.await(accepted)
+      const gone = closing(client)
+      socket.close(1000, "bye")
+      expect(yield* gone).toBe(1000)
+      socket.send("too late")
+      yield* Effect.async<void>((resume) => socket.onClose(() => resume(Effect.void)))
+    })
+  )
+
+  it.scopedLive("whose handler throws close that socket and no more", () =>
+    Effect.gen(function* () {
+      const { port } = yield* quiet(
+        startTiny({
+          routes: [
+            socketAt("", (socket) =>
+              socket.onMessage(() => {
+                throw new Error("bad message")
+              })
+            )
+          ]
+        })
+      )
+      const socket = yield* connect(port, "/telephony/tin")
+      socket.send("x")
+      expect(yield* closing(socket)).toBe(1011)
+      expect((yield* ask(port, { path: "/healthz" })).status).toBe(200)
+    })
+  )
+
+  it.scopedLive("refuse a message over 1 MB", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny({ routes: [echo] })
+      const socket = yield* connect(port, "/telephony/tin")
+      socket.send("x".repeat(1024 * 1024 + 1))
+      expect(yield* closing(socket)).toBe(1009)
+    })
+  )
+
+  it.scopedLive("refuse an unknown path, a plain request and another protocol like any request", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny({ routes: [echo] })
+      const upgrade = (path: string, protocol: string) =>
+        exchange(
+          port,
+          `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
+        )
+      const unknown = yield* upgrade("/telephony/none", "websocket")
+      expect(unknown).toMatch(/^HTTP\/1.1 404 [\s\S]*ROUTE_NOT_FOUND/)
+      expect(unknown).toMatch(/X-Request-Id: req_/)
+      expect(yield* upgrade("/healthz", "h2c")).toMatch(/^HTTP\/1.1 200 /)
+      const plain = yield* ask(port, { path: "/telephony/tin" })
+      expect([plain.status, plain.headers.upgrade]).toEqual([426, "websocket"])
+      const broken = yield* exchange(
+        port,
+        "GET /telephony/tin HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+      )
+      expect(broken).toMatch(/^HTTP\/1.1 400 /)
+    })
+  )
+
+  it.scoped("whose peer is dead are ended after two pings without an answer, live ones stay", () =>
+    Effect.gen(function* () {
+      const { port, sockets } = yield* startTiny({ routes: [echo] })
+      const dead = yield* connect(port, "/telephony/tin", { autoPong: false })
+      const live = yield* connect(port, "/telephony/tin")
+      const pinged = yield* Deferred.make<void>()
+      live.once("ping", () => Deferred.unsafeDone(pinged, Exit.void))
+      const code = yield* Deferred.make<number>()
+      dead.once("close", (reason: number) => Deferred.unsafeDone(code, Exit.succeed(reason)))
+      const roundTrip = Effect.suspend(() => {
+        live.send("are you there")
+        return nextMessage(live)
+      })
+      yield* TestClock.adjust("20 seconds")
+      yield* Deferred.await(pinged)
+      yield* roundTrip
+      expect(sockets.open()).toBe(2)
+      yield* TestClock.adjust("20 seconds")
+      expect(yield* Deferred.await(code)).toBe(1006)
+      expect(sockets.open()).toBe(1)
+      yield* roundTrip
+    })
+  )
+
+  it.live("are told when the server stops", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { port } = yield* Scope.extend(startTiny({ routes: [echo] }), scope)
+      const socket = yield* connect(port, "/telephony/tin")
+      const code = closing(socket)
+      yield* Effect.fork(Scope.close(scope, Exit.void))
+      expect(yield* code).toBe(1001)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("that ignore the goodbye do not hold up the end", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { port } = yield* Scope.extend(startTiny({ routes: [echo] }), scope)
+      const socket = yield* connect(port, "/telephony/tin")
+      socket.pause()
+      yield* Scope.close(scope, Exit.void)
+    }).pipe(Effect.scoped)
+  )
+})
