@@ -1,5 +1,6 @@
 import type { Command } from "./Command.ts"
 import { command, type Draft, emit, ids, patch, startTimer } from "./Draft.ts"
+import { may } from "./Floor.ts"
 import type { Facts, Input, InputOf } from "./Input.ts"
 import * as AfterCall from "./machines/AfterCall.ts"
 import * as Ending from "./machines/Ending.ts"
@@ -69,8 +70,7 @@ export const heedsPartial = (state: Conversation): boolean =>
   state.voicemail === "unknown" ||
   (state.caller.words.length === 0 && state.caller.partial === "") ||
   state.phase === "draining" ||
-  state.interruption?.user_text === null ||
-  Speech.isSpeaking(state)
+  may(state, "heed partial")
 
 const apply = (d: Draft, input: Input): void => {
   if (input._tag === "TimerFired") Timers.onFired(d, input.timer)

@@ -227,6 +227,19 @@ export const agentEntry = (state: Conversation, turn: number): AgentEntry | unde
 export const openEntries = (state: Conversation): ReadonlyArray<AgentEntry> =>
   state.entries.filter((e): e is AgentEntry => e.kind === "agent" && !e.closed)
 
+/** Whether an utterance is being spoken or waits to be. */
+export const isActive = (u: Utterance): boolean => u.state === "queued" || u.state === "playing"
+
+/** Whether the agent says something, or is about to. */
+export const isSpeaking = (state: Conversation): boolean => openEntries(state).some((e) => e.utterances.some(isActive))
+
+export const hasPendingTools = (state: Conversation): boolean =>
+  state.entries.some((e) => e.kind === "agent" && e.tools.some((t) => t.pending))
+
+/** Whether a transfer was requested whose outcome is awaited. */
+export const isTransferring = ({ transfer }: Conversation): boolean =>
+  transfer !== null && transfer.stage !== "given up"
+
 export const isRunning = (state: Conversation, timer: Timer): boolean => state.timers.includes(timer)
 
 /** A time of a call, in milliseconds since its start, as an ISO 8601 timestamp. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { Command } from "../src/Command.ts"
 import { step } from "../src/Conversation.ts"
 import type { Input } from "../src/Input.ts"
-import { isSpeaking } from "../src/machines/Speech.ts"
+import { isSpeaking } from "../src/State.ts"
 import { config, Script, tool } from "../src/testing/Script.ts"
 
 /** Inputs in any order, as no shell would give them: ids and turns that exist, and some that do not. */

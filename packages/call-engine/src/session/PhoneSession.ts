@@ -2,8 +2,8 @@ import type { GatherRules } from "@svc/conversation/answers/GatherRules"
 import { heedsPartial } from "@svc/conversation/Conversation"
 import * as Gather from "@svc/conversation/machines/Gather"
 import { metadataOf } from "@svc/conversation/machines/Outbound"
-import * as Transfer from "@svc/conversation/machines/Transfer"
 import type { Conversation } from "@svc/conversation/State"
+import { isTransferring } from "@svc/conversation/State"
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId, Scope } from "effect"
@@ -175,7 +175,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
       gather: (rules) => {
         const state = session.state()
         if (state.phase !== "live" && state.phase !== "menu") return "not-in-progress"
-        if (Transfer.isActive(state)) return "not-in-progress"
+        if (isTransferring(state)) return "not-in-progress"
         // A menu is a gather, and the conversation after it has not begun.
         if (state.phase === "menu" || Gather.isActive(state)) return "already-active"
         session.feed({ _tag: "GatherRequested", rules })
@@ -184,7 +184,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
       transfer: (destination) => {
         const state = session.state()
         if (state.phase !== "live") return "not-in-progress"
-        if (Transfer.isActive(state)) return "already-active"
+        if (isTransferring(state)) return "already-active"
         const outcome = Deferred.unsafeMake<string | null>(FiberId.none)
         transfer = outcome
         session.feed({ _tag: "TransferRequested", destination })

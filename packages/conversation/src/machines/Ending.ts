@@ -2,7 +2,7 @@ import type { EndedReason } from "@svc/api/calls/Call"
 import type { Outcome } from "../Command.ts"
 import { command, type Draft, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { Input, InputOf } from "../Input.ts"
-import { openEntries } from "../State.ts"
+import { isSpeaking, openEntries } from "../State.ts"
 import * as AfterCall from "./AfterCall.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
@@ -69,7 +69,7 @@ export const begin = (
     const { clearing } = d.state.interruption
     patch(d, { interruption: null })
     if (!clearing) Speech.dropHeld(d)
-  } else if (options.finishSpeech !== true && Speech.isSpeaking(d.state)) Speech.stop(d)
+  } else if (options.finishSpeech !== true && isSpeaking(d.state)) Speech.stop(d)
   const text = options.message === undefined ? (d.state.config?.end_session_message ?? null) : options.message
   if (text !== null && options.farewell !== false) Speech.announce(d, text)
   startTimer(d, "farewell", options.limitMs ?? farewellMs)
@@ -80,7 +80,7 @@ export const hangUpWhenSilent = (d: Draft): void => {
   const { ending, phase } = d.state
   if (phase !== "ending" || ending === null) return
   const waits = openEntries(d.state).some((e) => e.utterances.some((u) => u.state === "held"))
-  if (!Speech.isSpeaking(d.state) && !waits) finish(d, ending.outcome, hangupReason(ending.outcome))
+  if (!isSpeaking(d.state) && !waits) finish(d, ending.outcome, hangupReason(ending.outcome))
 }
 
 const hangupReason = (outcome: Outcome): string => outcome.ended_reason ?? outcome.status
@@ -89,7 +89,7 @@ const hangupReason = (outcome: Outcome): string => outcome.ended_reason ?? outco
 export const onFarewellTimer = (d: Draft): void => {
   const { ending } = d.state
   if (ending === null) return
-  if (!ending.hanging && Speech.isSpeaking(d.state)) {
+  if (!ending.hanging && isSpeaking(d.state)) {
     patch(d, { ending: { ...ending, hanging: true } })
     Speech.stop(d)
     startTimer(d, "farewell", clearMs)

@@ -1,10 +1,10 @@
 import { command, type Draft, patch, providerField } from "../Draft.ts"
+import { may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { apology } from "../phrases/Apology.ts"
 import { languageOf } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
-import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import * as Turn from "./Turn.ts"
@@ -105,13 +105,7 @@ export const onRecognizer = (d: Draft, wordsLost = d.state.caller.speaking): voi
   }
   fallBack(d, "recognizer")
   listen(d)
-  if (wordsLost && isFree(d)) Speech.announce(d, apology(languageOf(d.state)))
-}
-
-/** Whether the caller may be spoken to: not over the agent's own words, nor while digits are asked for or somebody else rings. */
-const isFree = (d: Draft): boolean => {
-  const { state } = d
-  return state.phase === "live" && !Speech.isSpeaking(state) && !Gather.isActive(state) && !Model.isSilenced(d)
+  if (wordsLost && may(d.state, "apologize")) Speech.announce(d, apology(languageOf(d.state)))
 }
 
 /** The caller has been silent for long enough: the end of a turn, or of speech of which nothing was understood. */

@@ -1,4 +1,5 @@
 import { type Draft, startTimer, stopTimer } from "../Draft.ts"
+import { may } from "../Floor.ts"
 import { moment, sorry } from "../phrases/Moments.ts"
 import { type AgentEntry, languageOf } from "../State.ts"
 import * as Speech from "./Speech.ts"
@@ -32,10 +33,7 @@ export const start = (d: Draft): void => {
 export const stop = (d: Draft): void => stopTimer(d, timer)
 
 export const onTimer = (d: Draft): void => {
-  const { caller, interruption, model, phase } = d.state
-  if (phase !== "live" || model === null || model.sentence_at !== null) return
-  if (caller.speaking || interruption !== null || Speech.isSpeaking(d.state)) return
-  say(d)
+  if (may(d.state, "say filler")) say(d)
 }
 
 const say = (d: Draft): void => Speech.announce(d, moment(languageOf(d.state)), { filler: true })

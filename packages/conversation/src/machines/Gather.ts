@@ -1,8 +1,9 @@
 import type { GatherRules } from "../answers/GatherRules.ts"
 import { press } from "../answers/GatherRules.ts"
 import { type Draft, emit, ids, patch, startTimer, stopTimer } from "../Draft.ts"
+import { may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
-import type { Conversation, Gather } from "../State.ts"
+import { type Conversation, type Gather, isSpeaking, isTransferring } from "../State.ts"
 import * as Speech from "./Speech.ts"
 
 /**
@@ -36,17 +37,13 @@ export interface Gathered {
 /** Whether a gather is under way or waits for its turn. */
 export const isActive = (state: Conversation): boolean => state.gathers.length > 0
 
-/** Whether the floor is a gather's: its prompt is spoken, or digits are awaited. */
-export const isOpen = (state: Conversation): boolean => (state.gathers[0]?.stage ?? "waiting") !== "waiting"
-
 /** Puts a gather at the end of the line. */
 export const enqueue = (d: Draft, of: Gather["of"], rules: GatherRules, retries = 0): void =>
   patch(d, { gathers: [...d.state.gathers, { of, rules, retries, stage: "waiting", digits: "" }] })
 
 /** The API asks for digits. Without effect unless the agent talks with the caller and nothing else is gathered. */
 export const onRequested = (d: Draft, { rules }: InputOf<"GatherRequested">): void => {
-  const transferring = d.state.transfer !== null && d.state.transfer.stage !== "given up"
-  if (d.state.phase === "live" && !transferring && !isActive(d.state)) enqueue(d, { kind: "request" }, rules)
+  if (d.state.phase === "live" && !isTransferring(d.state) && !isActive(d.state)) enqueue(d, { kind: "request" }, rules)
 }
 
 const setFirst = (d: Draft, change: Partial<Gather>): void =>
@@ -57,19 +54,12 @@ export const openNext = (d: Draft): void => {
   const [first] = d.state.gathers
   if (first === undefined) return
   if (first.stage === "waiting") {
-    if (!isFloorFree(d.state)) return
+    if (!may(d.state, "proceed")) return
     if (first.digits === "") prompt(d, first)
     else collect(d)
   }
-  if (d.state.gathers[0]?.stage === "prompting" && !Speech.isSpeaking(d.state)) collect(d)
+  if (d.state.gathers[0]?.stage === "prompting" && !isSpeaking(d.state)) collect(d)
 }
-
-const isFloorFree = (state: Conversation): boolean =>
-  (state.phase === "live" || state.phase === "menu") &&
-  state.model === null &&
-  state.interruption === null &&
-  state.transfer?.stage !== "under way" &&
-  !Speech.isSpeaking(state)
 
 const prompt = (d: Draft, { of, rules }: Gather): void => {
   setFirst(d, { stage: "prompting" })
@@ -90,7 +80,7 @@ export const onDigit = (d: Draft, key: string): Gathered | null => {
   if (first === undefined) return null
   const { digits, verdict } = press(first.rules, first.digits, key)
   if (verdict === "wrong" && first.of.kind !== "menu") return null
-  if (first.stage === "prompting" && Speech.isSpeaking(d.state)) Speech.stop(d)
+  if (first.stage === "prompting" && isSpeaking(d.state)) Speech.stop(d)
   setFirst(d, { digits })
   if (verdict === "valid") return end(d, "valid")
   if (verdict === "wrong") return endOrRetry(d, "invalid")

@@ -1,6 +1,6 @@
 import { type Draft, startTimer, stopTimer } from "../Draft.ts"
+import { may } from "../Floor.ts"
 import { isRunning } from "../State.ts"
-import * as Speech from "./Speech.ts"
 
 /**
  * `max_duration` runs from the answer. `inactivity_timeout` runs while the agent waits for the caller: not while either
@@ -14,23 +14,12 @@ export const startMaxDuration = (d: Draft): void => {
   startTimer(d, "max_duration", Math.max(0, limit - (d.at - (answered_at ?? d.at))))
 }
 
-const isIdle = (d: Draft): boolean =>
-  d.state.phase === "live" &&
-  !d.state.caller.speaking &&
-  d.state.model === null &&
-  !d.state.owed &&
-  d.state.interruption === null &&
-  d.state.gathers.length === 0 &&
-  (d.state.transfer === null || d.state.transfer.stage === "given up") &&
-  d.state.voicemail !== "machine" &&
-  !Speech.isSpeaking(d.state)
-
 /** Starts or stops the inactivity timer as the state asks; called at the end of every step. */
 export const watchInactivity = (d: Draft): void => {
   const limit = d.state.config?.inactivity_timeout ?? null
   if (limit === null) return
   const running = isRunning(d.state, "inactivity")
-  if (isIdle(d)) {
+  if (may(d.state, "count inactivity")) {
     if (!running) startTimer(d, "inactivity", limit * 1000)
   } else if (running) stopTimer(d, "inactivity")
 }

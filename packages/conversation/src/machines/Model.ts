@@ -1,7 +1,8 @@
 import { command, type Draft, ensureAgent, patch, providerField, startTimer, stopTimer, updateAgent } from "../Draft.ts"
+import { may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
-import { agentEntry } from "../State.ts"
+import { agentEntry, hasPendingTools } from "../State.ts"
 import * as Filler from "./Filler.ts"
 import * as Speech from "./Speech.ts"
 
@@ -12,16 +13,13 @@ export const maxRounds = 5
 
 /** Asks the model, unless tools are still running, digits are gathered or a transfer is under way: then it is asked after that. */
 export const respond = (d: Draft): void => {
-  if (pendingTools(d) || d.state.gathers.length > 0 || isSilenced(d)) patch(d, { owed: true })
-  else ask(d)
+  if (mayAsk(d)) ask(d)
+  else patch(d, { owed: true })
 }
 
-/** Nobody is to be answered: the caller is being transferred, or is a machine. */
-export const isSilenced = ({ state: { transfer, voicemail } }: Draft): boolean =>
-  (transfer !== null && transfer.stage !== "given up") || voicemail === "machine"
-
-const pendingTools = (d: Draft): boolean =>
-  d.state.entries.some((e) => e.kind === "agent" && e.tools.some((t) => t.pending))
+/** The model is asked with the results of all tools, and with all digits that are gathered. */
+const mayAsk = ({ state }: Draft): boolean =>
+  may(state, "ask model") && state.gathers.length === 0 && !hasPendingTools(state)
 
 const ask = (d: Draft): void => {
   if (d.state.model !== null) cancel(d)
@@ -134,7 +132,6 @@ export const onTimer = (d: Draft): ModelFailure | null => {
 
 /** Once all tools have answered, no digits are gathered and the model is done with its turn, it goes on with the results. */
 export const continueAfterTools = (d: Draft): void => {
-  const { gathers, model, owed, phase } = d.state
-  if (phase !== "live" || !owed || model !== null || gathers.length > 0 || isSilenced(d)) return
-  if (!pendingTools(d)) ask(d)
+  const { model, owed } = d.state
+  if (owed && model === null && mayAsk(d)) ask(d)
 }

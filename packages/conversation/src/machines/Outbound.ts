@@ -28,19 +28,6 @@ export const outcomeOf = (failed: InputOf<"DialFailed">["outcome"]): Outcome => 
   }
 }
 
-/**
- * Whether the caller's words began before the agent could speak: who picks up a phone says hello first. They do not cut
- * the greeting, which is the answer to them.
- */
-export const isHello = ({ caller, config, entries, facts, opened_at }: Conversation): boolean =>
-  facts.outbound !== undefined &&
-  opened_at !== null &&
-  config !== null &&
-  config.first_message !== null &&
-  caller.speaking &&
-  caller.since <= opened_at &&
-  !entries.some((e) => e.kind === "caller")
-
 /** What is stored with the call: what the one who placed it gave, under what the agent's server gave. */
 export const metadataOf = ({ config, facts }: Conversation): { readonly [key: string]: unknown } => ({
   ...facts.outbound?.metadata,

@@ -12,7 +12,7 @@ import {
 } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import { noteLatency } from "../Latency.ts"
-import { type AgentEntry, type Conversation, openEntries, type Utterance } from "../State.ts"
+import { type AgentEntry, type Conversation, isActive, openEntries, type Utterance } from "../State.ts"
 
 /**
  * The agent's voice. An utterance goes
@@ -30,12 +30,7 @@ import { type AgentEntry, type Conversation, openEntries, type Utterance } from 
  * An entry closes, and its played words enter the transcript, when none of its utterances waits and the model is done.
  */
 
-const isActive = (u: Utterance): boolean => u.state === "queued" || u.state === "playing"
-
-/** Whether something is being spoken or waits to be. */
-export const isSpeaking = (state: Conversation): boolean => openEntries(state).some((e) => e.utterances.some(isActive))
-
-/** The same, but for fillers. */
+/** Whether the agent says something, or is about to, that answers the caller. */
 export const isAnswering = (state: Conversation): boolean =>
   openEntries(state).some((e) => !e.filler && e.utterances.some(isActive))
 

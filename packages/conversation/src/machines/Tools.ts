@@ -4,7 +4,7 @@ import { dispositionOf, endCall, sendSms, smsOf } from "../answers/PlatformTools
 import { command, type Draft, emit, ensureAgent, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import * as WaitingWords from "../phrases/WaitingWords.ts"
-import type { AgentEntry, ToolUse } from "../State.ts"
+import { type AgentEntry, isTransferring, type ToolUse } from "../State.ts"
 import { toolTimer } from "../Timer.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
@@ -61,7 +61,7 @@ const transfer = (d: Draft, turn: number, call: Pick<ToolUse, "id" | "name" | "a
   const destinations = d.state.config?.transfer_destinations ?? {}
   const { destination: label, reason } = call.arguments
   const destination = typeof label === "string" && Object.hasOwn(destinations, label) ? destinations[label] : undefined
-  const busy = d.state.transfer !== null && d.state.transfer.stage !== "given up"
+  const busy = isTransferring(d.state)
   addUse(d, turn, { ...call, timeout_seconds: 0, pending: true, result: null })
   invoked(d, call)
   if (destination === undefined || busy) {

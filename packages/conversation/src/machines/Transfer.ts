@@ -1,7 +1,8 @@
 import type { Outcome } from "../Command.ts"
 import { command, type Draft, emit, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
+import { may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
-import { type Conversation, openEntries, type Transfer } from "../State.ts"
+import { isTransferring, openEntries, type Transfer } from "../State.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
@@ -37,13 +38,10 @@ const timer = "transfer"
 /** How a transferred call ends (decisions §4.1). */
 export const outcome: Outcome = { status: "completed", disposition: "transferred", ended_reason: "transfer" }
 
-/** Whether a transfer is asked for or under way: the agent has to wait for its outcome. */
-export const isActive = (state: Conversation): boolean => state.transfer !== null && state.transfer.stage !== "given up"
-
 /** The API asks for it. Without effect unless the agent is talking with the caller, or when another is under way. */
 export const onRequested = (d: Draft, { destination }: InputOf<"TransferRequested">): void => {
-  if (d.state.phase !== "live" || isActive(d.state)) return
-  Turn.hush(d)
+  if (d.state.phase !== "live" || isTransferring(d.state)) return
+  Turn.silenceAgent(d)
   const gathers = d.state.gathers
   Gather.cancelAll(d)
   for (const { of } of gathers) {
@@ -54,10 +52,8 @@ export const onRequested = (d: Draft, { destination }: InputOf<"TransferRequeste
 
 /** Begins what the tool asked for, once the agent has finished what it says; called in every step. */
 export const beginWaiting = (d: Draft): void => {
-  const { gathers, interruption, model, phase, transfer } = d.state
-  if (phase !== "live" || transfer?.stage !== "waiting") return
-  if (model !== null || interruption !== null || gathers.length > 0 || Speech.isSpeaking(d.state)) return
-  begin(d, { ...transfer, stage: "under way" })
+  const { transfer } = d.state
+  if (transfer?.stage === "waiting" && may(d.state, "proceed")) begin(d, { ...transfer, stage: "under way" })
 }
 
 const begin = (d: Draft, transfer: Transfer): void => {

@@ -1,27 +1,15 @@
 import { type Draft, emit, ids, patch, startTimer, stopTimer, timestamp } from "../Draft.ts"
+import { floorOf, may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel } from "../phrases/Backchannels.ts"
-import { type Conversation, languageOf, openEntries } from "../State.ts"
-import * as Gather from "./Gather.ts"
+import { isSpeaking, languageOf, openEntries } from "../State.ts"
 import * as Model from "./Model.ts"
-import * as Outbound from "./Outbound.ts"
 import * as Speech from "./Speech.ts"
+import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
 
 /**
- * Who has the floor.
- *
- * | the agent | on | then |
- * |---|---|---|
- * | silent | caller's words, end of turn | the words are a turn; the model is asked |
- * | speaks | caller speaks for {@link bargeInMs}, or a first word | stops; what is left is held |
- * | speaks | a backchannel ("uh-huh") | speaks on; the word is no turn, unless it answers a question that is just being asked |
- * | held | a word | barge-in: what is left is dropped |
- * | held | a backchannel | speaks on at once |
- * | held | no word within {@link resumeMs} | false alarm: speaks on |
- * | thinks | caller's words, end of turn | the model is asked anew, with all words |
- * | runs tools | caller's words, end of turn | they are kept; the model gets them with the results |
- * | asks for digits | caller's words, end of turn | they stop nothing; the model gets them after the digits |
- * | farewell | anything | is written down, and stops nothing |
+ * The caller's turns, and how they interrupt the agent's. What each input does depends on who has the floor: see
+ * {@link turnTable}.
  */
 
 /** Caller speech that counts as an interruption without a word understood. */
@@ -40,7 +28,7 @@ export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSta
   stopTimer(d, "endpoint")
   beginSpeech(d, d.at - late)
   patch(d, { caller: { ...d.state.caller, voice: true, voiced: true } })
-  if (d.state.phase === "live" && Speech.isSpeaking(d.state)) startTimer(d, "barge_in", Math.max(0, bargeInMs - late))
+  react(d, "sound", late)
 }
 
 /** `at`: when the sound began, which is noticed a little later. */
@@ -74,13 +62,7 @@ export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
 
 export const onWords = (d: Draft, text: string, final: boolean): void => {
   if (!noteWords(d, text, final)) return
-  if (d.state.phase === "live") {
-    if (isAside(d)) hearAside(d)
-    else {
-      interrupt(d)
-      confirm(d)
-    }
-  }
+  react(d, isBackchannel(heard(d), languageOf(d.state), d.state.caller.partial !== "") ? "backchannel" : "words")
   startTimer(d, "endpoint", endpointDelay(d))
 }
 
@@ -96,50 +78,66 @@ const endpointDelay = (d: Draft): number => {
 /** All that the caller has said since the last turn. */
 const heard = (d: Draft): string => [...d.state.caller.words, d.state.caller.partial].join(" ").trim()
 
-/** Whether the agent speaks, or was stopped by what may still be a false alarm. */
-const hasFloor = (state: Conversation): boolean => state.interruption?.user_text === null || Speech.isSpeaking(state)
-
-/** Whether all that the caller says, while the agent speaks, is a backchannel. */
-const isAside = (d: Draft): boolean =>
-  hasFloor(d.state) && isBackchannel(heard(d), languageOf(d.state), d.state.caller.partial !== "")
-
-/** It does not stop the agent, and what the sound of it stopped goes on. */
-const hearAside = (d: Draft): void => {
-  const { caller, interruption } = d.state
-  if (interruption === null) {
-    if (caller.voice) startTimer(d, "barge_in", backchannelMs)
-  } else if (caller.partial === "" && !interruption.clearing) {
-    stopTimer(d, "resume")
-    patch(d, { interruption: null })
-    Speech.resume(d)
-  }
-}
-
 /** Whether the last thing that the agent says is a question; not while the model may add to it. */
-const asks = (d: Draft): boolean =>
+const isAsking = (d: Draft): boolean =>
   d.state.model === null && /\?["'”’»)\]]*\s*$/.test(openEntries(d.state).map(Speech.wholeText).join(" "))
 
-/** A backchannel is over: no turn, but the answer where the agent is asking. */
-const endAside = (d: Draft, text: string): void => {
-  hearAside(d)
-  if (asks(d)) patch(d, { caller: { ...d.state.caller, words: [text], partial: "", waits: true } })
-  else endSpeech(d, text)
-}
-
-/** An answer that came before the question was over is a turn once it is. Called at the end of every step. */
+/** An answer that came before the question was over is a turn once it is. */
 export const takeEarlyAnswer = (d: Draft): void => {
-  const { caller, phase } = d.state
-  // Who goes on speaking has more to say.
-  if (caller.waits && !caller.voice && phase === "live" && !hasFloor(d.state)) onEndOfTurn(d)
+  const { voice, waits } = d.state.caller
+  // A caller who goes on speaking has more to say.
+  if (waits && !voice && may(d.state, "take turn")) onEndOfTurn(d)
 }
 
-/** Stops the agent, if it speaks. */
-const interrupt = (d: Draft): void => {
-  stopTimer(d, "barge_in")
-  if (d.state.interruption !== null || !Speech.isSpeaking(d.state) || Gather.isOpen(d.state)) return
-  if (Outbound.isHello(d.state)) return
-  patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
-  Speech.stop(d)
+/** Does what the table says of an input. `late`: milliseconds since the sound, where it is one. */
+const react = (d: Draft, input: TurnInput, late = 0): void => actions[turnTable[floorOf(d.state)][input]](d, late)
+
+const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } = {
+  "-": () => {},
+  listen: (d) => stopTimer(d, "barge_in"),
+  watch: (d, late) => startTimer(d, "barge_in", Math.max(0, bargeInMs - late)),
+  tolerate: (d) => {
+    if (d.state.caller.voice) startTimer(d, "barge_in", backchannelMs)
+  },
+  hold: (d) => {
+    patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
+    Speech.stop(d)
+  },
+  interrupt: (d) => {
+    stopTimer(d, "barge_in")
+    if (d.state.interruption === null) actions.hold(d, 0)
+    confirm(d)
+  },
+  drop: (d) => {
+    if (d.state.interruption === null) Speech.dropHeld(d)
+    else finishInterruption(d)
+  },
+  resume: (d) => {
+    patch(d, { interruption: null })
+    Speech.resume(d)
+  },
+  "resume if final": (d) => {
+    if (d.state.caller.partial !== "" || d.state.interruption?.clearing === true) return
+    stopTimer(d, "resume")
+    actions.resume(d, 0)
+  },
+  "await words": (d) => {
+    if (d.state.interruption !== null) patch(d, { interruption: { ...d.state.interruption, clearing: false } })
+    startTimer(d, "resume", resumeMs)
+  },
+  answer: (d) => {
+    commit(d)
+    patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, noticed_at: d.at } })
+    Model.respond(d)
+  },
+  "write down": (d) => {
+    commit(d)
+  },
+  ignore: (d) => {
+    const text = heard(d)
+    if (isAsking(d)) patch(d, { caller: { ...d.state.caller, words: [text], partial: "", waits: true } })
+    else endSpeech(d, text)
+  }
 }
 
 /** There are words: the interruption is real. */
@@ -171,35 +169,22 @@ const finishInterruption = (d: Draft): void => {
   })
 }
 
-/** What was stopped is known to the character now. */
-export const onCleared = (d: Draft): void => {
-  const { interruption } = d.state
-  if (interruption === null) {
-    Speech.dropHeld(d)
-    return
-  }
-  patch(d, { interruption: { ...interruption, clearing: false } })
-  if (interruption.user_text !== null) finishInterruption(d)
-  else startTimer(d, "resume", resumeMs)
-}
+/** The shell has reported how much was played of what it stopped. */
+export const onCleared = (d: Draft): void => react(d, "cleared")
 
-export const onBargeInTimer = (d: Draft): void => interrupt(d)
+export const onBargeInTimer = (d: Draft): void => react(d, "sound lasts")
 
-export const onResumeTimer = (d: Draft): void => {
-  if (d.state.interruption === null || d.state.interruption.user_text !== null) return
-  patch(d, { interruption: null })
-  Speech.resume(d)
-}
+export const onResumeTimer = (d: Draft): void => react(d, "no words")
 
 /** Silences the agent, and drops what it was about to say. */
-export const hush = (d: Draft): void => {
+export const silenceAgent = (d: Draft): void => {
   Model.cancel(d)
   patch(d, { revoicing: false })
   if (d.state.interruption !== null) {
     const { clearing } = d.state.interruption
     patch(d, { interruption: null })
     if (!clearing) Speech.dropHeld(d)
-  } else if (Speech.isSpeaking(d.state)) Speech.stop(d)
+  } else if (isSpeaking(d.state)) Speech.stop(d)
   for (const timer of ["barge_in", "resume"] as const) stopTimer(d, timer)
 }
 
@@ -208,20 +193,15 @@ export const onEndOfTurn = (d: Draft): void => {
   stopTimer(d, "endpoint")
   stopTimer(d, "barge_in")
   const text = heard(d)
-  const greeted = Outbound.isHello(d.state)
-  if (text !== "" && d.state.phase === "live") {
-    patch(d, { caller: { ...d.state.caller, partial: "", words: [text] } })
-    if (isAside(d)) {
-      endAside(d, text)
-      return
-    }
-    interrupt(d)
-    confirm(d)
+  if (text === "") {
+    endSpeech(d, text)
+    return
   }
-  if (!commit(d, text) || d.state.phase !== "live") return
-  if (greeted) return
-  patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, noticed_at: d.at } })
-  Model.respond(d)
+  patch(d, { caller: { ...d.state.caller, partial: "", words: [text] } })
+  const row = turnTable[floorOf(d.state)]
+  const backchannel = isBackchannel(text, languageOf(d.state))
+  actions[row[backchannel ? "backchannel" : "words"]](d, 0)
+  actions[row[backchannel ? "end of backchannel" : "end of turn"]](d, 0)
 }
 
 /** Closes the caller's speech. */

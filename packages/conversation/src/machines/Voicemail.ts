@@ -82,7 +82,7 @@ const recognize = (d: Draft): void => {
   patch(d, { voicemail: "machine" })
   for (const timer of ["voicemail_doubt", "voicemail_greeting"] as const) stopTimer(d, timer)
   if (d.state.phase !== "live") return
-  Turn.hush(d)
+  Turn.silenceAgent(d)
   Tools.cancelAll(d)
   if ((d.state.config?.voicemail_message ?? null) === null) {
     leaveMessage(d)
