@@ -45,8 +45,9 @@ export const floorOf = (state: Conversation): Floor => {
   if (state.transfer?.stage === "under way") return "transferring"
   const gather = state.gathers[0]
   if (gather !== undefined && gather.stage !== "waiting") return isSpeaking(state) ? "prompting" : "collecting"
-  if (interruption !== null) return interruption.user_text === null ? "held" : "interrupted"
+  if (interruption?.user_text === null) return "held"
   if (isSpeaking(state)) return isHello(state) ? "greeting" : "speaking"
+  if (interruption !== null) return "interrupted"
   if (model !== null) return caller.speaking ? "caller while thinking" : "thinking"
   if (state.owed) return caller.speaking ? "caller while tools run" : "tools"
   if (caller.speaking) return isHello(state) ? "hello" : "caller"

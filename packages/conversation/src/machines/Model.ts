@@ -2,7 +2,7 @@ import { command, type Draft, ensureAgent, patch, providerField, startTimer, sto
 import { may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
-import { agentEntry, hasPendingTools } from "../State.ts"
+import { agentEntry, hasPendingTools, isTransferring } from "../State.ts"
 import * as Filler from "./Filler.ts"
 import * as Speech from "./Speech.ts"
 
@@ -17,9 +17,9 @@ export const respond = (d: Draft): void => {
   else patch(d, { owed: true })
 }
 
-/** The model is asked with the results of all tools, and with all digits that are gathered. */
+/** The model is asked when nothing is pending that it needs: results of tools, digits, the outcome of a transfer. */
 const mayAsk = ({ state }: Draft): boolean =>
-  may(state, "ask model") && state.gathers.length === 0 && !hasPendingTools(state)
+  may(state, "ask model") && state.gathers.length === 0 && !hasPendingTools(state) && !isTransferring(state)
 
 const ask = (d: Draft): void => {
   if (d.state.model !== null) cancel(d)

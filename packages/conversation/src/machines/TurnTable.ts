@@ -74,7 +74,14 @@ const uninterrupted: Row = {
  * What each input does, by who has the floor when it comes. The end of a turn first counts as words, the end of a
  * backchannel as a backchannel.
  *
- * TABLE
+ * | floor | sound | sound lasts | words | backchannel | no words | cleared | end of turn | end of backchannel |
+ * |---|---|---|---|---|---|---|---|---|
+ * | closed, menu, farewell, hello | - | - | listen | listen | - | drop | write down | write down |
+ * | machine, transferring, collecting, nobody, caller, thinking, caller while thinking, tools, caller while tools run, interrupted | - | - | listen | listen | - | drop | answer | answer |
+ * | prompting | watch | - | listen | tolerate | - | drop | answer | ignore |
+ * | greeting | watch | - | listen | tolerate | - | drop | write down | ignore |
+ * | speaking | watch | hold | interrupt | tolerate | - | drop | answer | ignore |
+ * | held | - | - | interrupt | resume if final | resume | await words | answer | ignore |
  */
 export const turnTable: { readonly [F in Floor]: Row } = {
   closed: writtenDown,
