@@ -64,12 +64,8 @@ export const begin = (
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging: false } })
-  patch(d, { revoicing: false })
-  if (d.state.interruption !== null) {
-    const { clearing } = d.state.interruption
-    patch(d, { interruption: null })
-    if (!clearing) Speech.dropHeld(d)
-  } else if (options.finishSpeech !== true && isSpeaking(d.state)) Speech.stop(d)
+  Turn.endInterruption(d)
+  if (options.finishSpeech !== true && isSpeaking(d.state)) Speech.stop(d)
   const text = options.message === undefined ? (d.state.config?.end_session_message ?? null) : options.message
   if (text !== null && options.farewell !== false) Speech.announce(d, text)
   startTimer(d, "farewell", options.limitMs ?? farewellMs)

@@ -97,15 +97,17 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   listen: (d) => stopTimer(d, "barge_in"),
   watch: (d, late) => startTimer(d, "barge_in", Math.max(0, bargeInMs - late)),
   tolerate: (d) => {
-    if (d.state.caller.voice) startTimer(d, "barge_in", backchannelMs)
+    if (d.state.caller.voice && d.state.interruption === null) startTimer(d, "barge_in", backchannelMs)
   },
   hold: (d) => {
+    // New speech waits behind what is still being stopped.
+    if (d.state.interruption !== null) return
     patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
     Speech.stop(d)
   },
   interrupt: (d) => {
     stopTimer(d, "barge_in")
-    if (d.state.interruption === null) actions.hold(d, 0)
+    actions.hold(d, 0)
     confirm(d)
   },
   drop: (d) => {
@@ -176,15 +178,18 @@ export const onBargeInTimer = (d: Draft): void => react(d, "sound lasts")
 
 export const onResumeTimer = (d: Draft): void => react(d, "no words")
 
+/** Ends an interruption without its outcome: what it stopped is dropped. */
+export const endInterruption = (d: Draft): void => {
+  const { interruption } = d.state
+  patch(d, { revoicing: false, interruption: null })
+  if (interruption !== null && !interruption.clearing) Speech.dropHeld(d)
+}
+
 /** Silences the agent, and drops what it was about to say. */
 export const silenceAgent = (d: Draft): void => {
   Model.cancel(d)
-  patch(d, { revoicing: false })
-  if (d.state.interruption !== null) {
-    const { clearing } = d.state.interruption
-    patch(d, { interruption: null })
-    if (!clearing) Speech.dropHeld(d)
-  } else if (isSpeaking(d.state)) Speech.stop(d)
+  endInterruption(d)
+  if (isSpeaking(d.state)) Speech.stop(d)
   for (const timer of ["barge_in", "resume"] as const) stopTimer(d, timer)
 }
 
