@@ -44,10 +44,11 @@ export const onRequested = (d: Draft, { destination }: InputOf<"TransferRequeste
   Turn.silenceAgent(d)
   const gathers = d.state.gathers
   Gather.cancelAll(d)
+  // First, so that the results of the tools do not make the model speak.
+  begin(d, { destination, reason: null, tool: null, stage: "under way" })
   for (const { of } of gathers) {
     if (of.kind === "tool") Tools.answer(d, of.id, { error: "The call is being transferred." })
   }
-  begin(d, { destination, reason: null, tool: null, stage: "under way" })
 }
 
 /** Begins what the tool asked for, once the agent has finished what it says; called in every step. */

@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest"
 import type { CallConfig } from "../../src/answers/CallConfig.ts"
 import { recordOf } from "../../src/CallRecord.ts"
 import type { Command } from "../../src/Command.ts"
+import { floorOf } from "../../src/Floor.ts"
 import { longestMs, outcomeMs } from "../../src/machines/Transfer.ts"
 import { digest, replay } from "../../src/Replay.ts"
-import { facts, Script } from "../../src/testing/Script.ts"
+import { isSpeaking } from "../../src/State.ts"
+import { facts, Script, tool } from "../../src/testing/Script.ts"
 import { spokenMs, VirtualShell } from "../VirtualShell.ts"
 
 const sales = "+15550003333"
@@ -205,6 +207,31 @@ describe("a transfer through the API", () => {
     expect(call.script.state.gathers).toEqual([])
     call.progress("busy")
     expect(call.count("AskModel")).toBe(1)
+  })
+
+  it("does not ask the model when it ends the digits of a tool", () => {
+    const gather = { prompt: "", voice: null, language: null, max_digits: 4, terminator: "#", timeout_seconds: 5 }
+    const call = new Call({ tools: [{ ...tool("pin"), gather }] })
+    call.script.say("Here is my pin")
+    call.input({ _tag: "ModelToolCalls", turn: 0, calls: [{ id: "t", name: "pin", arguments: {} }] })
+    call.input({ _tag: "ModelDone", turn: 0 })
+    call.script.take()
+    call.request()
+    expect(call.script.take().filter((c) => c.startsWith("AskModel"))).toEqual([])
+    expect(floorOf(call.script.state)).toBe("transferring")
+    call.progress("busy")
+    expect(call.script.take().filter((c) => c.startsWith("AskModel")).length).toBe(1)
+  })
+
+  it("silences what the agent began to say before its interrupted speech was reported", () => {
+    const s = Script.live(destinations).say("What time is it?")
+    s.input({ _tag: "ModelSentence", turn: 0, text: "It is noon." })
+      .input({ _tag: "SpeechStarted", id: "u0" })
+      .say("Stop")
+    s.input({ _tag: "ModelSentence", turn: 1, text: "As you like." }).take()
+    s.input({ _tag: "TransferRequested", destination })
+    expect(s.take()).toContain("StopSpeaking")
+    expect(isSpeaking(s.state)).toBe(false)
   })
 
   it("is not begun twice", () => {
