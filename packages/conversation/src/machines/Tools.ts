@@ -38,6 +38,15 @@ const pendingEntry = (d: Draft, id: string): AgentEntry | undefined =>
 const addUse = (d: Draft, turn: number, use: ToolUse): void =>
   updateAgent(d, turn, (e) => ({ ...e, tools: [...e.tools, use] }))
 
+/** The id of a call, or one made of it when the model repeats an id: each call has one answer. */
+const freeId = (d: Draft, id: string, turn: number): string => {
+  let free = id
+  while (d.state.entries.some((e) => e.kind === "agent" && useOf(e, free) !== undefined)) {
+    free = `${free}_${turn}_${d.commands.length}`
+  }
+  return free
+}
+
 /** Starts the tools of a model turn. Returns the disposition that `end_call` was given, when it was called. */
 export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | null => {
   const ending = Model.isOffered(d, endCall) ? input.calls.find((c) => c.name === endCall) : undefined
@@ -49,9 +58,7 @@ export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | nul
     return disposition
   }
   for (const call of input.calls) {
-    // A model that repeats an id would have two answers for one question.
-    const taken = d.state.entries.some((e) => e.kind === "agent" && useOf(e, call.id) !== undefined)
-    start(d, input.turn, taken ? { ...call, id: `${call.id}_${input.turn}_${d.commands.length}` } : call)
+    start(d, input.turn, { ...call, id: freeId(d, call.id, input.turn) })
   }
   return null
 }
