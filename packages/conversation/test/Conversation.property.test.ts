@@ -7,7 +7,7 @@ import { digest, replay } from "../src/Replay.ts"
 import { isSpeaking } from "../src/State.ts"
 import { anyCall, commandsOf, type Played } from "./Histories.ts"
 
-const runs = { numRuns: 2000, seed: fc.sample(fc.integer(), 1)[0] ?? 0 }
+const runs = { numRuns: 1000, seed: fc.sample(fc.integer(), 1)[0] ?? 0 }
 
 /** Every property is checked on the same calls, which are played to their end. */
 const calls = fc.sample(anyCall, runs)
