@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 
 /**
  * Identifiers. Public ids are a prefix and 24 characters of `[0-9a-z]` from a cryptographic source;
- * numeric ids are database identities (spec 2.1, decisions §1.7). An id of the wrong form is
+ * numeric ids are database identities. An id of the wrong form is
  * answered like an unknown one (404), so paths decode with {@link AnyId} and the service looks it up.
  */
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -3,7 +3,7 @@ import { Context, Schema } from "effect"
 import type { OrgId, ProjectId } from "./Ids.ts"
 import { InvalidApiKey, MissingApiKey } from "./VoiceError.ts"
 
-/** The billing tiers of an organization (spec 8). */
+/** The billing tiers of an organization. */
 export const Tier = Schema.Literal("payg", "starter", "growth", "scale", "enterprise")
 export type Tier = typeof Tier.Type
 
@@ -34,8 +34,8 @@ export interface ProjectPrincipal extends Principal {
 export class CurrentProject extends Context.Tag("@svc/api/CurrentProject")<CurrentProject, PrincipalProject>() {}
 
 /**
- * Voice API keys as `Authorization: Bearer <key>` or `X-Api-Key: <key>` (spec 5). The one implementation is the
- * server's, which makes all checks in the order of decisions §2.3.
+ * Voice API keys as `Authorization: Bearer <key>` or `X-Api-Key: <key>`. The one implementation is the
+ * server's, which makes all checks in the order of docs/reference/access.md.
  */
 export class Authorization extends HttpApiMiddleware.Tag<Authorization>()("@svc/api/Authorization", {
   failure: Schema.Union(MissingApiKey.wire, InvalidApiKey.wire),
@@ -50,7 +50,7 @@ export class Authorization extends HttpApiMiddleware.Tag<Authorization>()("@svc/
 export interface Access {
   /** `project` (default): needs a project. `optional`: an org key without `X-Project-Id` is fine. `org`: org keys only. */
   readonly needs: "project" | "optional" | "org"
-  /** Writes that a paused account may still make (decisions §2.7). */
+  /** Writes that a paused account may still make. */
   readonly creditsExempt: boolean
 }
 export class AccessRule extends Context.Tag("@svc/api/AccessRule")<AccessRule, Access>() {

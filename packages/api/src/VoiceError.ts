@@ -2,7 +2,7 @@ import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { type ApiError, type ApiErrorClass, defineAs } from "./ApiError.ts"
 
-/** The body of every error of the voice API (decisions §1.1): a superset of the two shapes of spec 7.1. */
+/** The body of every error of the voice API. See docs/reference/conventions.md. */
 export interface VoiceErrorBody {
   readonly code: string
   readonly message: string
@@ -42,7 +42,7 @@ export const toBody = (e: Pick<ApiError, "code" | "message" | "details" | "retry
   ...(e.retryAfter === undefined ? {} : { retryAfter: e.retryAfter })
 })
 
-// Errors of no particular area (spec 7.1, decisions §1.2). Those of an area stand beside its schemas.
+// Errors of no particular area. Those of an area are beside its schemas.
 
 export class MissingApiKey extends define("MissingApiKey", "MISSING_API_KEY", 401, "API key is missing") {}
 export class InvalidApiKey extends define("InvalidApiKey", "INVALID_API_KEY", 401, "API key is invalid") {}
@@ -67,7 +67,7 @@ export class ProjectIdRequired extends define(
   "An organization key needs the X-Project-Id header here"
 ) {}
 export class ValidationError extends define("ValidationError", "VALIDATION_ERROR", 400, "The request is not valid") {
-  /** The error of one field: `message` is that field's message (decisions §1.3). */
+  /** The error of one field: `message` is that field's message. */
   static field(field: string, message: string): ValidationError {
     return new ValidationError({ message, details: { [field]: message } })
   }

@@ -5,7 +5,7 @@ import { Schema } from "effect"
 /** An ISO 8601 UTC timestamp, `2026-11-01T09:30:00.000Z`. */
 export const Timestamp = Schema.String.annotations({ jsonSchema: { type: "string", format: "date-time" } })
 
-/** A phone number in E.164 (`+` and 7 to 15 digits); the message is the one of spec 7.1. */
+/** A phone number in E.164: `+` and 7 to 15 digits. */
 export const E164 = Schema.String.pipe(
   Schema.pattern(/^\+[1-9][0-9]{6,14}$/, { message: () => "must be a valid E.164 phone number" })
 ).annotations({
@@ -13,7 +13,7 @@ export const E164 = Schema.String.pipe(
   examples: ["+15550100100"]
 })
 
-/** `limit` of a list: a decimal integer from 1 to `max`; above it is a validation error, not a clamp (decisions §1.5). */
+/** `limit` of a list: a decimal integer from 1 to `max`; above it is a validation error, not a clamp. */
 export const Limit = (max: number) =>
   // The digits come first: `NumberFromString` alone also takes `1e1`, `0x10` and spaces.
   Schema.String.pipe(

@@ -6,10 +6,10 @@ import { InvalidApiKey } from "./WorkspaceError.ts"
 
 /** What all endpoints of the workspace API have in common: who asks, what it takes, and how answers are wrapped. */
 
-/** Where the workspace API is, below the server's address (spec 4.7). */
+/** Where the workspace API is, below the server's address. */
 export const workspacePath = "/api/workspace/v1"
 
-/** Who makes a request to the workspace API (spec 5.10): a key of an organization, without a project. */
+/** Who makes a request to the workspace API: a key of an organization, without a project. */
 export interface WorkspacePrincipal {
   readonly kind: "workspace"
   readonly key_id: number
@@ -23,7 +23,7 @@ export class CurrentWorkspace extends Context.Tag("@svc/api/CurrentWorkspace")<
   WorkspacePrincipal
 >() {}
 
-/** Workspace keys as `Authorization: Bearer svc_wsp_live_…` (spec 5.10). The one implementation is the server's. */
+/** Workspace keys as `Authorization: Bearer svc_wsp_live_…`. The one implementation is the server's. */
 export class WorkspaceAuthorization extends HttpApiMiddleware.Tag<WorkspaceAuthorization>()(
   "@svc/api/WorkspaceAuthorization",
   {
@@ -44,7 +44,7 @@ export class RequiredScope extends Context.Tag("@svc/api/RequiredScope")<Require
 
 const request_id = Schema.String.annotations({ description: "The same as the `X-Request-Id` header." })
 
-/** A success: `{ data, meta: { request_id } }` (decisions §7.1). Handlers leave `meta` to the server. */
+/** A success: `{ data, meta: { request_id } }`. Handlers leave `meta` to the server. */
 export const Reply = <Data extends Schema.Schema.Any>(data: Data) =>
   Schema.Struct({ data, meta: Schema.Struct({ request_id }) })
 

@@ -2,7 +2,7 @@ import { HttpApiSchema } from "@effect/platform"
 import { Schema } from "effect"
 import { type ApiError, type ApiErrorClass, defineAs } from "./ApiError.ts"
 
-/** Every code of the workspace API with its status and what it means (spec 7.2). */
+/** Every code of the workspace API with its status and what it means. */
 export const workspaceErrors = {
   INVALID_API_KEY: [401, "The key is missing, invalid, revoked or expired"],
   AUTH_RATE_LIMITED: [429, "Too many failed authentications from this address"],
@@ -24,7 +24,7 @@ export const workspaceErrors = {
 /** A code of {@link workspaceErrors}. */
 export type WorkspaceErrorCode = keyof typeof workspaceErrors
 
-/** The kinds of errors, coarser than the codes (spec 7.2). */
+/** Types of errors, coarser than the codes. */
 const ErrorType = Schema.Literal("invalid_request_error", "permission_denied", "rate_limit_error", "server_error")
 type ErrorType = typeof ErrorType.Type
 
@@ -35,7 +35,7 @@ const typeOf = (status: number): ErrorType => {
   return status >= 500 ? "server_error" : "invalid_request_error"
 }
 
-/** The body of an error with a code out of these (spec 7.2). */
+/** The body of an error with one of these codes. */
 const bodyWith = <Code extends Schema.Schema.Any>(code: Code) =>
   Schema.Struct({
     error: Schema.Struct({
@@ -61,7 +61,7 @@ const meanings = Object.entries(workspaceErrors).map(
 // The keys of a constant object are exactly its type's.
 const codes = Object.keys(workspaceErrors) as ReadonlyArray<WorkspaceErrorCode>
 
-/** The body of every error of the workspace API (spec 7.2). */
+/** The body of every error of the workspace API. */
 export const WorkspaceErrorBody = bodyWith(
   Schema.Literal(...codes).annotations({ description: meanings.join("\n\n") })
 ).annotations({ identifier: "Error", description: "The body of every error." })
@@ -133,7 +133,7 @@ const codeOf = ({ code, status }: ApiError): WorkspaceErrorCode => {
   return status >= 500 ? "INTERNAL" : "VALIDATION_ERROR"
 }
 
-/** An error as it goes over the wire, all but the request's id (spec 7.2). */
+/** An error as it is sent, without the request's id. */
 export const toErrorBody = (error: ApiError): WorkspaceErrorBody["error"] => {
   const issues = Object.entries(error.details ?? {}).map(([field, message]) => ({ field, message }))
   const [first] = issues

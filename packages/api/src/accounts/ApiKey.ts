@@ -7,7 +7,7 @@ import { Name } from "./Name.ts"
 export const KeyScope = Schema.Literal("full", "read")
 export type KeyScope = typeof KeyScope.Type
 
-/** What a workspace key may do (spec 5.10); the scopes do not include each other. */
+/** What a workspace key may do; the scopes do not include each other. */
 export const WorkspaceScope = Schema.Literal(
   "bookings.customers.read",
   "bookings.customers.write",
@@ -21,7 +21,7 @@ const key_hint = Schema.String
 /** The raw key, in the answer to its creation only. */
 const key = Schema.String
 
-/** A project's key (spec 2.3). */
+/** A project's key. */
 export const ProjectKey = Schema.Struct({
   id,
   name: Schema.String,
@@ -33,7 +33,7 @@ export const ProjectKey = Schema.Struct({
 }).annotations({ identifier: "ProjectKey" })
 export type ProjectKey = typeof ProjectKey.Type
 
-/** An organization's key that is not revoked (spec 2.3). */
+/** An organization's key that is not revoked. */
 export const OrgKey = Schema.Struct({
   id,
   name: Schema.String,
@@ -43,7 +43,7 @@ export const OrgKey = Schema.Struct({
 }).annotations({ identifier: "OrgKey" })
 export type OrgKey = typeof OrgKey.Type
 
-/** A key of the workspace API (decisions §2.12). It fails from `expires_at` on. */
+/** A key of the workspace API. It fails from `expires_at` on. */
 export const WorkspaceKey = Schema.Struct({
   id,
   name: Schema.String,

@@ -8,7 +8,7 @@ export const Offset = Schema.String.pipe(
   Schema.nonNegative({ message: () => "offset must not be negative" })
 ).annotations({ jsonSchema: { type: "integer", minimum: 0 } })
 
-/** The query of the lists of spec 4.1. */
+/** Query of the lists with `limit` and `offset`. See docs/reference/conventions.md. */
 export const OffsetPage = Schema.Struct({
   limit: Schema.optionalWith(Limit(100), { default: () => 50 }),
   offset: Schema.optionalWith(Offset, { default: () => 0 })

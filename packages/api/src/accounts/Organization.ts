@@ -4,7 +4,7 @@ import { Tier } from "../Principal.ts"
 import { define } from "../VoiceError.ts"
 import { Timestamp } from "../Wire.ts"
 
-/** What an organization is told about itself (decisions §2.11). */
+/** An organization, as its own keys see it. */
 export const OrganizationInfo = Schema.Struct({
   id: Schema.Int,
   public_id: OrgId,

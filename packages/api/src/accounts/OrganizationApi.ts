@@ -18,7 +18,7 @@ import { OrganizationInfo } from "./Organization.ts"
 
 const onKey = Schema.Struct({ keyId: AnyId })
 
-/** `/v1/org`: the organization, its keys, and those of its workspace (spec 4.1; decisions §2.11, §2.12). */
+/** `/v1/org`: the organization, its keys, and those of its workspace. */
 export const OrganizationApi = HttpApiGroup.make("organization")
   .annotateContext(
     OpenApi.annotations({

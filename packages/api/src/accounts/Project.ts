@@ -3,7 +3,7 @@ import { ProjectId } from "../Ids.ts"
 import { Timestamp } from "../Wire.ts"
 import { Name } from "./Name.ts"
 
-/** A project as its own keys see it (spec 2.2). */
+/** A project as its own keys see it. */
 export const Project = Schema.Struct({
   id: ProjectId,
   name: Schema.String,
@@ -30,7 +30,7 @@ const Description = Schema.NullOr(Schema.String).pipe(
   })
 )
 
-/** Body that makes a project (spec 4.1). */
+/** Body of `POST /v1/org/projects`. */
 export const ProjectCreate = Schema.Struct({
   name: Name("name is required."),
   description: Schema.optionalWith(Description, { default: () => null })

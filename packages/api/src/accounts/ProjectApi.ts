@@ -7,7 +7,7 @@ import { ApiKeyNotFound, CannotRevokeCurrentKey, CreatedProjectKey, ProjectKey, 
 import { OffsetPage, pageFields } from "./OffsetPage.ts"
 import { Project, ProjectUpdate } from "./Project.ts"
 
-/** `/v1/project`: the key's own project, or the one that an org key names in `X-Project-Id` (spec 4.1, decisions §2.11). */
+/** `/v1/project`: the key's own project, or the one that an org key names in `X-Project-Id`. */
 export const ProjectApi = HttpApiGroup.make("project")
   .annotateContext(
     OpenApi.annotations({

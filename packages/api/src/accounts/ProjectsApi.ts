@@ -10,7 +10,7 @@ import { OrgProject, ProjectCreate } from "./Project.ts"
 const onProject = Schema.Struct({ projectId: AnyId })
 const onKey = Schema.Struct({ projectId: AnyId, keyId: AnyId })
 
-/** The projects of an organization and their keys (spec 4.1), under one of the two paths that they have. */
+/** The projects of an organization and their keys, under one of the two paths that they have. */
 const projectsUnder = <const Name extends string>(
   name: Name,
   base: "/v1/org/projects" | "/v1/projects",
@@ -87,8 +87,8 @@ const projectsUnder = <const Name extends string>(
     )
     .annotate(AccessRule, AccessRule.orgOnly)
 
-/** `/v1/org/projects` (spec 4.1). */
+/** `/v1/org/projects`. See docs/reference/organizations.md. */
 export const OrgProjectsApi = projectsUnder("orgProjects", "/v1/org/projects", "Projects")
 
-/** `/v1/projects`, the second path set: the same (decisions §2.11). */
+/** `/v1/projects`, the second path set: the same. */
 export const ProjectsApi = projectsUnder("projects", "/v1/projects", "Projects, by their other path")

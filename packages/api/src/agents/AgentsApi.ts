@@ -21,7 +21,7 @@ export const NewAgent = Schema.Struct({
 }).annotations({ identifier: "NewAgent" })
 export type NewAgent = typeof NewAgent.Type
 
-/** `/v1/agents` (spec 4.2). */
+/** `/v1/agents`. See docs/reference/agents.md. */
 export const AgentsApi = HttpApiGroup.make("agents")
   .annotateContext(
     OpenApi.annotations({

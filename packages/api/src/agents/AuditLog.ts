@@ -3,11 +3,11 @@ import { Offset } from "../accounts/OffsetPage.ts"
 import { Day } from "../Day.ts"
 import { JsonObject, Limit, Timestamp } from "../Wire.ts"
 
-/** What can be done to an agent (spec 2.5). Another `server_secret` is an `updated`. */
+/** Actions in the audit log. Rotating `server_secret` is `updated`. */
 export const AuditAction = Schema.Literal("created", "updated", "deleted", "cloned", "webhook_secret_rotated")
 export type AuditAction = typeof AuditAction.Type
 
-/** One change of an agent (spec 2.5). Secrets are told by their hints only. */
+/** One change of an agent. Secrets appear as their hints. */
 export const AuditEntry = Schema.Struct({
   id: Schema.Int,
   agent_id: Schema.Int.annotations({ description: "The agent's numeric id" }),
@@ -22,7 +22,7 @@ export type AuditEntry = typeof AuditEntry.Type
 
 const maxOffset = 1_000_000
 
-/** Query of `GET /v1/agents/<id>/audit-log` (spec 4.2). The days are UTC, both included. */
+/** Query of `GET /v1/agents/<id>/audit-log`. The days are UTC, both included. */
 export const AuditLogQuery = Schema.Struct({
   limit: Schema.optionalWith(Limit(100), { default: () => 50 }),
   offset: Schema.optionalWith(

@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AccessRule, Tier } from "../Principal.ts"
 
-/** What an organization's account stands at (spec 2.10). */
+/** An organization's balance and limits. */
 export const Credits = Schema.Struct({
   /** EUR, at most 4 decimals. What live calls hold is not in it. */
   balance_eur: Schema.Number,
@@ -13,7 +13,7 @@ export const Credits = Schema.Struct({
 }).annotations({ identifier: "Credits" })
 export type Credits = typeof Credits.Type
 
-/** `/v1/credits` (spec 4.6). */
+/** `/v1/credits`. See docs/reference/billing.md. */
 export const CreditsApi = HttpApiGroup.make("credits")
   .annotateContext(OpenApi.annotations({ title: "Credits", description: "What is left to spend." }))
   .add(

@@ -11,7 +11,7 @@ export const Granularity = Schema.Literal("day", "month").annotations({
 export type Granularity = typeof Granularity.Type
 
 /**
- * Query of `GET /v1/usage` (spec 4.6): UTC days, inclusive. `to_date` defaults to today, `from_date` to the first day of
+ * Query of `GET /v1/usage`: UTC days, inclusive. `to_date` defaults to today, `from_date` to the first day of
  * `to_date`'s month. An agent without usage, or that is none of the caller's, has used nothing.
  */
 export const UsageQuery = Schema.Struct({
@@ -39,7 +39,7 @@ export type UsageTotals = typeof UsageTotals.Type
 export const UsagePeriod = Schema.Struct({ period: Schema.String, ...used }).annotations({ identifier: "UsagePeriod" })
 export type UsagePeriod = typeof UsagePeriod.Type
 
-/** Decisions §6.5: one entry per period, also for those in which nothing happened, oldest first. */
+/** One entry per period, oldest first, also for empty periods. */
 export const Usage = Schema.Struct({
   from_date: Schema.String,
   to_date: Schema.String,
@@ -49,7 +49,7 @@ export const Usage = Schema.Struct({
 }).annotations({ identifier: "Usage" })
 export type Usage = typeof Usage.Type
 
-/** `/v1/usage`: of the project, or of the whole organization with an org key that names none (decisions §2.8). */
+/** `/v1/usage`: of the project, or of the whole organization with an org key that names none. */
 export const UsageApi = HttpApiGroup.make("usage")
   .annotateContext(OpenApi.annotations({ title: "Usage", description: "Minutes, calls, messages and what they cost." }))
   .add(

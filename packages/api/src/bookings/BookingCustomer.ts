@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { BookingCustomerId } from "../Ids.ts"
 import { Timestamp } from "../Wire.ts"
 
-/** A booking customer: a direct booking party of an organization (spec 2.9, decisions §7.4). */
+/** A booking customer: a direct booking party of an organization. */
 export const BookingCustomer = Schema.Struct({
   id: BookingCustomerId,
   name: Schema.String.annotations({ examples: ["Anna de Vries"] }),

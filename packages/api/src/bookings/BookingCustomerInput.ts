@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { isDay } from "../Day.ts"
 
 /**
- * What a client may say of a booking customer, field by field (spec 2.9). Texts are trimmed. Where a field may be empty,
+ * What a client may say of a booking customer, field by field. Texts are trimmed. Where a field may be empty,
  * `null` and a text without characters both empty it. Rules between fields (a postcode that fits the country, a way to
  * reach the customer) are the service's.
  */

@@ -20,7 +20,7 @@ const Sought = (field: string) =>
     Schema.filter((text) => !text.includes("\u0000"), { message: () => `${field} must not contain NUL characters` })
   )
 
-/** Query of the list (decisions §7.2). */
+/** Query of the list. */
 export const BookingCustomersQuery = Schema.Struct({
   limit: Schema.optionalWith(Limit(100), { default: () => 50 }),
   after: Schema.optional(Schema.String),
@@ -31,7 +31,7 @@ export const BookingCustomersQuery = Schema.Struct({
 })
 export type BookingCustomersQuery = typeof BookingCustomersQuery.Type
 
-/** Body of the bulk deletion (decisions §7.3). */
+/** Body of the bulk deletion. */
 export const BookingCustomersBulkDelete = Schema.Struct({
   ids: Schema.Array(Schema.String).pipe(
     Schema.minItems(1, { message: () => "ids must have from 1 to 100 entries" }),
@@ -43,7 +43,7 @@ const customers = "/bookings/customers"
 const customer = `${customers}/:customerId` as const
 const path = Schema.Struct({ customerId: Schema.String })
 
-/** `/api/workspace/v1/bookings/customers` (spec 4.7, decisions §7). */
+/** `/api/workspace/v1/bookings/customers`. See docs/reference/workspace.md. */
 export const BookingCustomersApi = HttpApiGroup.make("bookingCustomers")
   .annotateContext(
     OpenApi.annotations({

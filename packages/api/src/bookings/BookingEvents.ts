@@ -2,10 +2,10 @@ import { Schema } from "effect"
 import { BookingCustomerId } from "../Ids.ts"
 import { BookingCustomer } from "./BookingCustomer.ts"
 
-/** The customer as it is after the change (decisions §5.9). */
+/** The customer as it is after the change. */
 const change = Schema.Struct({ customer_id: BookingCustomerId, customer: BookingCustomer })
 
-/** `data` of the events of booking customers (spec 6.7). Their envelopes have neither project nor agent. */
+/** `data` of booking customer events. Their envelopes have neither project nor agent. */
 export const bookingEventData = {
   "booking_customer.created": change,
   "booking_customer.updated": change,

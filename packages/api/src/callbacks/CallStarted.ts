@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { SenderName } from "../sms/SmsLimits.ts"
 import { E164, Json, JsonObject } from "../Wire.ts"
 
-/** Requests to the agent's `server_url` and their answers (spec 6.6). */
+/** Requests to the agent's `server_url` and their answers. See docs/reference/agent-server.md. */
 
 /** Body of the `call.started` request. The last three are null but on the second request after a pre_gather menu. */
 export const CallStartedRequest = Schema.Struct({
@@ -21,7 +21,7 @@ export type CallStartedRequest = typeof CallStartedRequest.Type
 export const TimeoutSeconds = Schema.Number.pipe(Schema.between(0.1, 120))
 export const toolSeconds = 5
 
-/** A tool that the model may call (spec 2.8). */
+/** A tool that the model may call. */
 export const ToolDefinition = Schema.Struct({
   name: Schema.String.pipe(Schema.pattern(/^[a-zA-Z0-9_-]{1,64}$/)),
   description: Schema.optionalWith(Schema.String, { default: () => "" }),
@@ -36,7 +36,7 @@ export type ToolDefinition = typeof ToolDefinition.Type
 /** A key that ends keypad input, or empty: none does. */
 const Terminator = Schema.String.pipe(Schema.pattern(/^[0-9*#]?$/, { message: () => "terminator must be one key" }))
 
-/** The `gather` of a tool (spec 2.8): digits that the caller types before the tool is called. */
+/** The `gather` of a tool: digits that the caller types before the tool is called. */
 export const toolGatherFields = {
   prompt: Schema.String,
   max_digits: Schema.Int.pipe(Schema.between(1, 20)),
@@ -48,7 +48,7 @@ export const toolGatherFields = {
   language: Schema.String
 } as const
 
-/** The `pre_gather` of a first answer (spec 6.6): a keypad menu before the conversation. */
+/** The `pre_gather` of a first answer: a keypad menu before the conversation. */
 export const preGatherFields = {
   prompt: Schema.String.pipe(Schema.pattern(/\S/, { message: () => "prompt is required." })),
   digits: Schema.Int.pipe(Schema.between(1, 20)),
@@ -60,10 +60,10 @@ export const preGatherFields = {
   terminator: Terminator
 } as const
 
-/** Most terms that a recognizer is told to listen for (spec 8). */
+/** Maximum of `stt_keyterms`. */
 const mostKeyterms = 100
 
-/** `post_call.sms` (spec 6.6): a message that is sent when the call has ended. */
+/** `post_call.sms`: a message that is sent when the call has ended. */
 export const postCallSmsFields = {
   to: Schema.Union(Schema.Literal("caller"), E164).annotations({
     message: () => ({ message: 'to must be "caller" or a valid E.164 phone number', override: true })
@@ -75,7 +75,7 @@ export const postCallSmsFields = {
 
 /**
  * The configuration of one call, as the engine uses it. Each field of the answer is decoded by itself: a bad one is
- * left out and reported, it never kills the call (decisions §4.11).
+ * left out and reported, and never ends the call.
  */
 export const callStartedFields = {
   system_prompt: Schema.String.pipe(Schema.minLength(1)),

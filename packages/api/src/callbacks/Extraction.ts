@@ -1,9 +1,9 @@
 import { Schema } from "effect"
 
-/** Most fields of an extraction schema (spec 8). */
+/** Maximum of fields in an extraction schema. */
 export const extractionFields = 20
 
-/** One field of an `extraction_schema` (spec 6.6), as the engine keeps it. */
+/** One field of an `extraction_schema`, as the engine keeps it. */
 export const ExtractionField = Schema.Struct({
   name: Schema.String,
   type: Schema.Literal("string", "number", "boolean"),

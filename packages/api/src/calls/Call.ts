@@ -3,7 +3,7 @@ import { AgentId, CallId } from "../Ids.ts"
 import { define } from "../VoiceError.ts"
 import { JsonObject, Timestamp } from "../Wire.ts"
 
-/** Spec 3.1. */
+/** See docs/reference/calls.md. */
 export const CallStatus = Schema.Literal(
   "ringing",
   "in-progress",
@@ -27,7 +27,7 @@ export const Disposition = Schema.Literal(
 )
 export type Disposition = typeof Disposition.Type
 
-/** Spec 3.1; `max-duration` is accepted only as a filter, the value written is `timeout` (decisions §4.3). */
+/** `max-duration` is accepted as a filter only; the stored value is `timeout`. */
 export const EndedReason = Schema.Literal(
   "agent-hangup",
   "caller-hangup",
@@ -105,11 +105,11 @@ const summaryFields = {
   ended_at: Schema.NullOr(Timestamp)
 }
 
-/** A call as lists show it (spec 2.6). */
+/** A call as lists show it. */
 export const CallSummary = Schema.Struct(summaryFields).annotations({ identifier: "CallSummary" })
 export type CallSummary = typeof CallSummary.Type
 
-/** A call with its transcript and latencies (spec 2.6). */
+/** A call with its transcript and latencies. */
 export const Call = Schema.Struct({
   ...summaryFields,
   transcript: Schema.Array(TranscriptTurn),
@@ -117,7 +117,7 @@ export const Call = Schema.Struct({
 }).annotations({ identifier: "Call" })
 export type Call = typeof Call.Type
 
-/** Decisions §4.5. */
+/** Answer of `GET /v1/calls/<id>/status`. */
 export const CallState = Schema.Struct({
   call_id: CallId,
   status: CallStatus,
@@ -149,7 +149,7 @@ export class DebugTokenNotFound extends define(
   "call has no debug token"
 ) {}
 
-/** A link to a call's recording, which anybody who has it can open until it expires (decisions §4.7). */
+/** A link to a call's recording, which needs no key and expires. */
 export const RecordingLink = Schema.Struct({
   url: Schema.String,
   /** Seconds. */

@@ -24,12 +24,12 @@ import { GatherAccepted, GatherAlreadyActive, GatherRequest } from "./Gather.ts"
 import { ConcurrentCallLimitExceeded, OutboundNotSupported, PlaceCallRequest } from "./PlaceCall.ts"
 import { TransferAlreadyActive, TransferDone, TransferFailed, TransferRequest } from "./Transfer.ts"
 
-/** Query of `GET /v1/calls` (spec 4.3): newest first; dates are UTC days, inclusive. */
+/** Query of `GET /v1/calls`: newest first; dates are UTC days, inclusive. */
 export const CallsQuery = Schema.Struct({
   agent_id: Schema.optional(AnyId),
   status: Schema.optional(CallStatus),
   disposition: Schema.optional(Disposition),
-  /** Extension. `max-duration` is another word for `timeout` (spec 3.1). */
+  /** Extension. `max-duration` means `timeout`. */
   ended_reason: Schema.optional(EndedReasonFilter),
   from_date: Schema.optional(Day("from_date")),
   to_date: Schema.optional(Day("to_date")),
@@ -52,7 +52,7 @@ export const RecordingQuery = Schema.Struct({
   )
 })
 
-/** `/v1/calls` (spec 4.3). */
+/** `/v1/calls`. See docs/reference/calls.md. */
 export const CallsApi = HttpApiGroup.make("calls")
   .annotateContext(OpenApi.annotations({ title: "Calls", description: "Calls under way and calls that are over." }))
   .add(

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Day } from "../Day.ts"
 
-/** Query of `GET /v1/calls/summary` (spec 4.3): UTC days, inclusive; the agent by its numeric id only. */
+/** Query of `GET /v1/calls/summary`: UTC days, inclusive; the agent by its numeric id only. */
 export const CallsSummaryQuery = Schema.Struct({
   agent_id: Schema.optional(
     Schema.String.pipe(
@@ -15,7 +15,7 @@ export const CallsSummaryQuery = Schema.Struct({
 export type CallsSummaryQuery = typeof CallsSummaryQuery.Type
 
 /**
- * Calls that have ended, summed up (spec 2.6a). `completed_calls` and `failed_calls` go by status, `answered_calls` and
+ * Calls that have ended, summed up. `completed_calls` and `failed_calls` go by status, `answered_calls` and
  * `no_answer_calls` by disposition, as the filters of the list do. A call counts on the UTC day on which it started.
  */
 export const CallsSummary = Schema.Struct({

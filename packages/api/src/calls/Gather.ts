@@ -9,7 +9,7 @@ const whole = (name: string, min: number, max: number, byDefault: number) => {
   return Schema.optionalWith(schema, { default: () => byDefault })
 }
 
-/** Body of `POST /v1/calls/<id>/gather` (spec 4.3). Whether the voice speaks the language is the service's to check. */
+/** Body of `POST /v1/calls/<id>/gather`. Whether the voice speaks the language is the service's to check. */
 export const GatherRequest = Schema.Struct({
   prompt: Schema.String.pipe(Schema.pattern(/\S/, { message: () => "prompt is required." })).annotations({
     description: "What the caller hears first",

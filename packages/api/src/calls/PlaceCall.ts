@@ -4,7 +4,7 @@ import { E164, JsonObject } from "../Wire.ts"
 
 const seconds = () => ({ message: "ring_timeout_seconds must be between 5 and 120", override: true })
 
-/** Body of `POST /v1/calls` (decisions §4.18): a call that an agent places. */
+/** Body of `POST /v1/calls`: a call that an agent places. */
 export const PlaceCallRequest = Schema.Struct({
   agent_id: Schema.Union(Schema.String, Schema.Int).annotations({ description: "Public or numeric id" }),
   to_number: E164,

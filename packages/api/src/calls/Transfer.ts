@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { define } from "../VoiceError.ts"
 import { E164 } from "../Wire.ts"
 
-/** Body of `POST /v1/calls/<id>/transfer` (spec 4.3). */
+/** Body of `POST /v1/calls/<id>/transfer`. */
 export const TransferRequest = Schema.Struct({
   destination: E164
 }).annotations({ identifier: "TransferRequest" })
@@ -11,10 +11,10 @@ export type TransferRequest = typeof TransferRequest.Type
 /** Answer to it, once the caller is with the destination. */
 export const TransferDone = Schema.Struct({ success: Schema.Literal(true), destination: Schema.String })
 
-/** The network did not bring the caller to the destination; the message carries the reason (spec 4.3). */
+/** The network did not connect the caller to the destination; `message` has the reason. */
 export class TransferFailed extends define("TransferFailed", "TRANSFER_FAILED", 422, "transfer failed") {}
 
-/** Extension: two people cannot get the caller at once. */
+/** Extension: another transfer of the call is in progress. */
 export class TransferAlreadyActive extends define(
   "TransferAlreadyActive",
   "TRANSFER_ALREADY_ACTIVE",

@@ -21,7 +21,7 @@ const judged = <const S extends AddressStatus>(status: S) =>
     number_types: numberTypes
   })
 
-/** `data` of the events of address verification (spec 6.3). They belong to a project and to no agent. */
+/** `data` of address verification events, which belong to a project and no agent. */
 export const addressEventData = {
   "address.verification.pending": Schema.Struct({ address_id: Schema.Int, status: Schema.Literal("pending") }),
   "address.verification.verified": judged("verified"),

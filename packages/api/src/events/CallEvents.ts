@@ -8,7 +8,7 @@ const tool = { ...call, tool_name: Schema.String, tool_call_id: Schema.String }
 /** A result that JSON can carry: `undefined` would leave the field out. */
 const result = Json.pipe(Schema.filter((value): boolean => value !== undefined))
 
-/** `data` of the events of a call's life, of speech and of tools (spec 6.3). Money is EUR. */
+/** `data` of call, speech and tool events. Money is EUR. */
 export const callEventData = {
   "call.ringing": Schema.Struct({ ...call, ...parties }),
   "call.started": Schema.Struct({ ...call, ...parties }),

@@ -8,9 +8,9 @@ import { knowledgeBaseEventData } from "./KnowledgeBaseEvents.ts"
 import { smsEventData } from "./SmsEvents.ts"
 import { transferEventData } from "./TransferEvents.ts"
 
-/** Events (spec 6.2, 6.3, 6.7): one schema of `data` per event name. Timestamps inside `data` are ISO 8601. */
+/** Events: one schema of `data` per event name, with ISO 8601 timestamps. See docs/reference/events.md. */
 
-/** Version of the event payloads (decisions §1.9). */
+/** Version of the event payloads. */
 export const apiVersion = "2026-11-01"
 
 /** `data` of each event, by event name. */
@@ -64,7 +64,7 @@ export const misfitOf = ({ data, event }: { readonly event: string; readonly dat
   })
 }
 
-/** The envelope that receivers get (spec 6.2). */
+/** The envelope of a delivered event. */
 export const Envelope = Schema.Struct({
   id: EventId,
   event: Schema.String,

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { AgentId, CallId } from "../Ids.ts"
 import { Timestamp } from "../Wire.ts"
 
-/** Fields that the data of many events share (spec 6.3). */
+/** Fields that the data of many events share. */
 
 /** When it happened; ISO 8601 in UTC. */
 export const when = Timestamp.pipe(

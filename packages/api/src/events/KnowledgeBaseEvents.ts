@@ -3,7 +3,7 @@ import { KnowledgeBaseId } from "../Ids.ts"
 
 const base = { kb_id: KnowledgeBaseId }
 
-/** `data` of the events of knowledge bases (spec 6.3). They belong to a project and to no agent. */
+/** `data` of knowledge base events, which belong to a project and no agent. */
 export const knowledgeBaseEventData = {
   "knowledge_base.refreshed": Schema.Struct({
     ...base,

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { CallId } from "../Ids.ts"
 import { call, from } from "./EventFields.ts"
 
-/** `data` of the event of an outbound SMS (spec 6.3), sent or refused. */
+/** `data` of `sms.sent`: a text message that was sent or refused. */
 export const smsEventData = {
   "sms.sent": Schema.Struct({
     ...call,

@@ -6,7 +6,7 @@ const reason = {
   reason: Schema.NullOr(Schema.String)
 }
 
-/** `data` of the events of transfers (spec 6.3). Numbers are E.164. */
+/** `data` of transfer events. Numbers are E.164. */
 export const transferEventData = {
   "transfer.initiated": Schema.Struct({ ...call, ...from, transfer_to: Schema.String, ...reason }),
   "transfer.completed": Schema.Struct({ ...call, ...from, transfer_to: Schema.NullOr(Schema.String) }),

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** Every event that a webhook can name (spec 2.4), in the spec's order. */
+/** Every event that a webhook can name, in the order of the error message that lists them. */
 export const webhookEvents = [
   "call.ringing",
   "call.started",
@@ -32,7 +32,7 @@ export const webhookEvents = [
   "address.verification.expired"
 ] as const
 
-/** Events of booking customers (spec 6.7), which only webhooks of the organization get. */
+/** Events of booking customers, which only webhooks of the organization get. */
 export const bookingEvents = [
   "booking_customer.created",
   "booking_customer.updated",
@@ -59,10 +59,10 @@ const eventNames = <const Names extends readonly [string, ...Array<string>]>(
     .pipe(Schema.minItems(1, { message: () => `${field} must not be empty` }))
     .annotations({ examples: [["call.started", "call.ended"]] })
 
-/** `webhook_events` of an agent. `*` means all (spec 2.7), also those that come with later releases. */
+/** `webhook_events` of an agent. `*` means all, also those that come with later releases. */
 export const WebhookEvents = eventNames("webhook_events", [...webhookEvents, "*"], webhookEvents)
 
-/** `webhook_events` of a project: no `*` (spec 6.1). */
+/** `webhook_events` of a project: no `*`. */
 export const ProjectWebhookEvents = eventNames("webhook_events", webhookEvents)
 
 /** `events` of a webhook of the organization. */

@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AccessRule, Tier } from "../Principal.ts"
 
-/** `/v1/health` (spec 2.10, 4.6): the key works, and whose it is. */
+/** `/v1/health`: whether a key works, and its organization and project. */
 export const HealthApi = HttpApiGroup.make("health")
   .annotateContext(OpenApi.annotations({ title: "Health", description: "Whether a key works, and whose it is." }))
   .add(

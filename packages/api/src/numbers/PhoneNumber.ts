@@ -3,7 +3,7 @@ import { AgentId } from "../Ids.ts"
 import { define } from "../VoiceError.ts"
 import { Timestamp } from "../Wire.ts"
 
-/** A phone number of a project (decisions §6.2). */
+/** A phone number of a project. */
 export const PhoneNumber = Schema.Struct({
   id: Schema.Int,
   number: Schema.String,

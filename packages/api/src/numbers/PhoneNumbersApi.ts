@@ -7,7 +7,7 @@ import { PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "./PhoneNumbe
 
 const One = Schema.Struct({ phone_number: PhoneNumber })
 
-/** `/v1/phone-numbers` (spec 4.6, decisions §6.2). */
+/** `/v1/phone-numbers`. See docs/reference/numbers-and-messages.md. */
 export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
   .annotateContext(
     OpenApi.annotations({

@@ -2,7 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { ValidationError } from "../VoiceError.ts"
 import { SmsMessage, SmsNotSent, SmsSend } from "./SmsMessage.ts"
 
-/** `/v1/sms` (spec 4.6, decisions §6.4). */
+/** `/v1/sms`. See docs/reference/numbers-and-messages.md. */
 export const SmsApi = HttpApiGroup.make("sms")
   .annotateContext(OpenApi.annotations({ title: "SMS", description: "Text messages from a project's numbers." }))
   .add(

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** What a message may be, whoever sends it: the API, a tool, or a call's end (spec 2.8, 4.6, 6.6, 8). */
+/** Limits of a text message, whether sent by the API, a tool, or after a call. */
 
 /** Most characters of a message. An emoji is one. */
 export const smsCharacters = 160

@@ -3,7 +3,7 @@ import { define } from "../VoiceError.ts"
 import { E164 } from "../Wire.ts"
 import { SenderName, SmsText } from "./SmsLimits.ts"
 
-/** What a project sends (spec 4.6). */
+/** Body of `POST /v1/sms/send`. */
 export const SmsSend = Schema.Struct({
   from_number: E164.annotations({ description: "A phone number of the project, in E.164" }),
   to: E164,
@@ -14,7 +14,7 @@ export const SmsSend = Schema.Struct({
 }).annotations({ identifier: "SmsSend" })
 export type SmsSend = typeof SmsSend.Type
 
-/** A message that was sent (decisions §6.4). */
+/** A message that was sent. */
 export const SmsMessage = Schema.Struct({
   message_id: Schema.String.annotations({ examples: ["sms_0123456789abcdefghijklmn"] }),
   status: Schema.Literal("sent", "failed"),

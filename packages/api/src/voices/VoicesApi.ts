@@ -4,7 +4,7 @@ import { Language } from "../agents/Language.ts"
 import { AccessRule } from "../Principal.ts"
 import { define, ValidationError } from "../VoiceError.ts"
 
-/** A voice in one language that it speaks (spec 2.10); a voice of several languages comes once for each. */
+/** A voice in one language that it speaks; a voice of several languages comes once for each. */
 export const Voice = Schema.Struct({
   name: Schema.String.annotations({ description: "What `voice` of an agent takes", examples: ["Sarah"] }),
   language: Schema.String.annotations({ description: "BCP-47", examples: ["en-US"] }),
@@ -19,7 +19,7 @@ export type Voice = typeof Voice.Type
 /** There is no such voice to be heard. */
 export class VoiceNotFound extends define("VoiceNotFound", "VOICE_NOT_FOUND", 404, "voice not found") {}
 
-/** `/v1/voices` (spec 4.6, decisions §2.8, §3.6). */
+/** `/v1/voices`. See docs/reference/agents.md. */
 export const VoicesApi = HttpApiGroup.make("voices")
   .annotateContext(OpenApi.annotations({ title: "Voices", description: "What agents can sound like." }))
   .add(

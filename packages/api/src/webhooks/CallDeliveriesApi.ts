@@ -4,7 +4,7 @@ import { CallNotFound } from "../calls/Call.ts"
 import { AnyId } from "../Ids.ts"
 import { DeliveryRecord } from "./Delivery.ts"
 
-/** `/v1/calls/<callId>/webhooks` (spec 4.3, decisions §4.8). */
+/** `/v1/calls/<callId>/webhooks`. */
 export const CallDeliveriesApi = HttpApiGroup.make("callDeliveries")
   .annotateContext(OpenApi.annotations({ title: "Deliveries of a call", description: "What was sent about a call." }))
   .add(

@@ -3,7 +3,7 @@ import { Envelope } from "../events/Event.ts"
 import { EventId } from "../Ids.ts"
 import { Limit, Timestamp } from "../Wire.ts"
 
-/** One attempt to deliver an event (spec 2.7): each attempt has its own record. */
+/** One attempt to deliver an event: each attempt has its own record. */
 export const DeliveryRecord = Schema.Struct({
   id: Schema.Int,
   event: Schema.String.annotations({ examples: ["call.ended"] }),
@@ -20,7 +20,7 @@ export const DeliveryRecord = Schema.Struct({
 }).annotations({ identifier: "DeliveryRecord" })
 export type DeliveryRecord = typeof DeliveryRecord.Type
 
-/** A delivery that failed every attempt (decisions §5.4). */
+/** A delivery that failed every attempt. */
 export const DeadLetter = Schema.Struct({
   id: Schema.Int,
   event: Schema.String.annotations({ examples: ["call.ended"] }),
@@ -53,7 +53,7 @@ export const DeadLettersPage = Schema.Struct({
 }).annotations({ identifier: "DeadLettersPage" })
 export type DeadLettersPage = typeof DeadLettersPage.Type
 
-/** What came of a test delivery (decisions §5.5). */
+/** Result of a test delivery. */
 export const TestResult = Schema.Struct({
   success: Schema.Boolean,
   status_code: Schema.NullOr(Schema.Int).annotations({ examples: [200] }),

@@ -14,7 +14,7 @@ export const ChangedProjectWebhook = Schema.Struct({
 }).annotations({ identifier: "ChangedProjectWebhook" })
 export type ChangedProjectWebhook = typeof ChangedProjectWebhook.Type
 
-/** `/v1/project/webhook` (spec 4.5). */
+/** `/v1/project/webhook`. See docs/reference/webhooks.md. */
 export const ProjectWebhookApi = HttpApiGroup.make("projectWebhook")
   .annotateContext(
     OpenApi.annotations({

@@ -9,7 +9,7 @@ export const WebhookFilters = Schema.Struct({
 }).annotations({ identifier: "WebhookFilters" })
 export type WebhookFilters = typeof WebhookFilters.Type
 
-/** A webhook of any level (spec 2.7, decisions §5.7). */
+/** A webhook of any level. */
 export const Webhook = Schema.Struct({
   id: Schema.Int,
   url: Schema.String.annotations({ examples: ["https://example.com/events"] }),
@@ -33,7 +33,7 @@ export const Webhook = Schema.Struct({
 }).annotations({ identifier: "Webhook" })
 export type Webhook = typeof Webhook.Type
 
-/** The webhook of a project (spec 2.7); all null when there is none. */
+/** The webhook of a project; all null when there is none. */
 export const ProjectWebhook = Schema.Struct({
   webhook_url: Schema.NullOr(Schema.String).annotations({ examples: ["https://example.com/events"] }),
   webhook_secret_hint: Schema.NullOr(Schema.String).annotations({

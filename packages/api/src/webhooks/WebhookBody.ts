@@ -6,7 +6,7 @@ import {
   ProjectWebhookEvents
 } from "../events/WebhookEvents.ts"
 
-/** Bodies of the webhook endpoints (spec 4.4, 4.5). What needs more than the value itself is checked by the services. */
+/** Bodies of the webhook endpoints. What needs more than the value itself is checked by the services. */
 
 const url = Schema.String.annotations({
   description: "Public HTTPS URL that gets the events",

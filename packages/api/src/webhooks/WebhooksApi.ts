@@ -10,7 +10,7 @@ import { WebhookCreate, WebhookReplay, WebhookTest, WebhookUpdate } from "./Webh
 const webhookId = Schema.Struct({ webhookId: AnyId })
 const One = Schema.Struct({ webhook: Webhook })
 
-/** `/v1/webhooks` (spec 4.4): an organization key works on all of the organization's, a project key on its project's. */
+/** `/v1/webhooks`: an organization key works on all of the organization's, a project key on its project's. */
 export const WebhooksApi = HttpApiGroup.make("webhooks")
   .annotateContext(
     OpenApi.annotations({
