@@ -1,0 +1,283 @@
+import { describe, expect, it } from "vitest"
+import { menuOf } from "../src/answers/GatherAnswer.ts"
+import { destinationsOf } from "../src/answers/TransferAnswer.ts"
+import type { Command } from "../src/Command.ts"
+import { longestMs } from "../src/machines/Transfer.ts"
+import { greetingMs, patienceMs } from "../src/machines/Voicemail.ts"
+import { config, facts, Script } from "../src/testing/Script.ts"
+
+/** The data of the events of one name. */
+const dataOf = (s: Script, event: string) =>
+  s.commands.flatMap((c) => (c._tag === "Emit" && c.event === event ? [c.data] : []))
+
+const commandsOf = <Tag extends Command["_tag"]>(s: Script, tag: Tag) =>
+  s.commands.filter((c): c is Extract<Command, { readonly _tag: Tag }> => c._tag === tag)
+
+const call = (id: string, name: string, args: Readonly<Record<string, unknown>> = {}) => ({ id, name, arguments: args })
+
+describe("events of a call's beginning", () => {
+  it("call.ringing and call.started contain from and to", () => {
+    const s = Script.live()
+    const numbers = { from: facts.from, to: facts.to }
+    expect(dataOf(s, "call.ringing")).toEqual([expect.objectContaining(numbers)])
+    expect(dataOf(s, "call.started")).toEqual([expect.objectContaining(numbers)])
+  })
+})
+
+describe("speech recognition", () => {
+  it("is started with stt_format and stt_keyterms of the configuration", () => {
+    const s = Script.live({ stt_format: "raw", stt_keyterms: ["Svc"] })
+    expect(commandsOf(s, "Listen")).toEqual([expect.objectContaining({ format: "raw", keyterms: ["Svc"] })])
+  })
+
+  it("that fails again after a final transcript does not end the call", () => {
+    const s = Script.greeted()
+    s.input({ _tag: "RecognizerFailed", reason: "gone" }).input({ _tag: "CallerFinal", text: "Hello" })
+    s.input({ _tag: "RecognizerFailed", reason: "gone" })
+    expect(s.state.phase).toBe("live")
+    s.input({ _tag: "RecognizerFailed", reason: "gone" })
+    expect(s.state.phase).not.toBe("live")
+  })
+
+  it("that fails again after an empty final transcript ends the call", () => {
+    const s = Script.greeted()
+    s.input({ _tag: "RecognizerFailed", reason: "gone" }).input({ _tag: "CallerFinal", text: "  " })
+    s.input({ _tag: "RecognizerFailed", reason: "gone" })
+    expect(s.state.phase).not.toBe("live")
+  })
+
+  it("adds speech without words up to a failure, and starts from 0 at an end of turn", () => {
+    const s = Script.greeted()
+    const speakUnintelligibly = (ms: number) =>
+      s
+        .input({ _tag: "CallerSpeechStarted" })
+        .wait(ms)
+        .input({ _tag: "CallerSpeechStopped" })
+        .wait(2000)
+        .fire("endpoint")
+    speakUnintelligibly(5000)
+    s.input({ _tag: "CallerEndOfTurn" })
+    s.take()
+    speakUnintelligibly(5000)
+    expect(s.take()).not.toContain("Listen")
+    speakUnintelligibly(3000)
+    expect(s.take()).toContain("Listen")
+  })
+})
+
+describe("the model", () => {
+  it("is not spoken for when its sentence is blank, and its silence goes on", () => {
+    const s = Script.greeted()
+    s.say("Hi").take()
+    s.input({ _tag: "ModelSentence", turn: 1, text: "  " })
+    expect(s.take()).toEqual([])
+  })
+
+  it("that fails while the farewell is spoken changes nothing", () => {
+    const s = Script.greeted()
+    s.say("Hi").input({ _tag: "EndRequested", by: "api" })
+    s.take()
+    s.input({ _tag: "ModelFailed", turn: 1, reason: "gone" })
+    expect(s.take()).toEqual([])
+  })
+
+  it("that calls a tool has no filler said any more", () => {
+    const s = Script.greeted({}, { filler_ms: 800 })
+    s.say("Look it up").take()
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls: [call("t", "lookup")] })
+    expect(s.take()).toContain("StopTimer filler")
+  })
+
+  it("that ends the call by end_call has its disposition in the events and the record of the tool", () => {
+    const s = Script.greeted()
+    s.say("Bye")
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls: [call("e", "end_call", { disposition: "resolved" })] })
+    const [completed] = dataOf(s, "tool.completed")
+    expect(completed).toMatchObject({ tool_call_id: "e", result: { disposition: expect.any(String) } })
+    const tools = s.state.entries.flatMap((e) => (e.kind === "agent" ? e.tools : []))
+    expect(tools).toEqual([
+      expect.objectContaining({ id: "e", pending: false, result: { disposition: expect.any(String) } })
+    ])
+  })
+
+  it("gets an answer at once for a tool that it was not offered, and nothing is invoked", () => {
+    const s = Script.greeted()
+    s.say("Hi").take()
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls: [call("x", "unknown")] })
+    const tools = s.state.entries.flatMap((e) => (e.kind === "agent" ? e.tools : []))
+    expect(tools).toEqual([
+      expect.objectContaining({
+        id: "x",
+        pending: false,
+        note: true,
+        result: { error: "There is no tool unknown." }
+      })
+    ])
+    expect(dataOf(s, "tool.invoked")).toEqual([])
+  })
+
+  it("ignores the answer of an unknown tool", () => {
+    const s = Script.greeted()
+    s.take()
+    s.input({ _tag: "ToolAnswered", id: "nothing", result: 1 }).input({
+      _tag: "ToolFailed",
+      id: "nothing",
+      reason: "x"
+    })
+    expect(s.take()).toEqual([])
+  })
+})
+
+describe("a filler", () => {
+  const asked = () => {
+    const s = Script.greeted({}, { filler_ms: 800 })
+    s.say("Hi").wait(800).take()
+    return s
+  }
+
+  it("is said while the model is slow, once", () => {
+    const s = asked()
+    s.fire("filler")
+    expect(commandsOf(s, "Speak")).toHaveLength(1)
+    s.take()
+    s.fire("filler")
+    expect(commandsOf(s, "Speak")).toHaveLength(0)
+  })
+
+  it("is not said while the caller speaks", () => {
+    const s = asked()
+    s.input({ _tag: "CallerSpeechStarted" })
+    s.take()
+    s.fire("filler")
+    expect(commandsOf(s, "Speak")).toEqual([])
+  })
+
+  it("is not said while an interruption is undecided", () => {
+    const s = Script.live({}, { filler_ms: 800 })
+    s.input({ _tag: "SpeechStarted", id: "u0" }).input({ _tag: "CallerSpeechStarted" }).wait(500).fire("barge_in")
+    s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hel" }] }).input({ _tag: "CallerSpeechStopped" })
+    s.take()
+    s.fire("filler")
+    expect(commandsOf(s, "Speak")).toEqual([])
+  })
+})
+
+describe("a digit request through the API", () => {
+  const rules = {
+    prompt: "Your number?",
+    voice: "Sarah",
+    language: "en-US",
+    max_digits: 1,
+    terminator: "#",
+    timeout_seconds: 5
+  } as const
+
+  it("has no effect while a transfer is under way, and works after one that was given up", () => {
+    const s = Script.greeted()
+    s.input({ _tag: "TransferRequested", destination: "+15550004444" })
+    s.input({ _tag: "GatherRequested", rules })
+    expect(s.state.gathers).toEqual([])
+    s.wait(35_000).fire("transfer")
+    expect(s.state.transfer?.stage).toBe("given up")
+    s.input({ _tag: "GatherRequested", rules })
+    expect(s.state.gathers).toHaveLength(1)
+  })
+})
+
+describe("a transfer", () => {
+  const request = (s: Script) => s.input({ _tag: "TransferRequested", destination: "+15550004444" })
+
+  it("that waits for the agent's last words ignores what the network says", () => {
+    const s = Script.greeted({ transfer_destinations: { sales: "+15550003333" } })
+    s.say("Sales").input({ _tag: "ModelSentence", turn: 1, text: "One moment." })
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls: [call("t", "transfer_call", { destination: "sales" })] })
+    s.input({ _tag: "ModelDone", turn: 1 })
+    expect(s.state.transfer?.stage).toBe("waiting")
+    s.input({ _tag: "TransferProgressed", state: "completed", reason: null })
+    expect(s.state.phase).toBe("live")
+    s.input({ _tag: "TransferProgressed", state: "busy", reason: null })
+    expect(s.state.transfer?.stage).toBe("waiting")
+  })
+
+  it("that completes while the agent speaks cuts what was not played, and records what was", () => {
+    const s = Script.greeted()
+    request(s).wait(35_000).fire("transfer")
+    // The model was told of the failure, and speaks when the network completes after all.
+    const turn = s.state.model?.turn ?? -1
+    s.input({ _tag: "ModelSentence", turn, text: "It failed." }).input({ _tag: "ModelSentence", turn, text: "Sorry." })
+    const [first = "", second = ""] = commandsOf(s, "Speak").map(({ id }) => id)
+    s.play(first).input({ _tag: "SpeechStarted", id: second }).wait(300)
+    s.take()
+    s.input({ _tag: "TransferProgressed", state: "completed", reason: null })
+    expect(dataOf(s, "ai.speech.ended")).toEqual([expect.objectContaining({ text: "It failed.", duration_ms: 300 })])
+    expect(s.take()).toEqual(expect.arrayContaining(["CancelModel", `StartTimer transfer ${longestMs}`]))
+    const states = s.state.entries.flatMap((e) => (e.kind === "agent" ? e.utterances.map((u) => u.state) : []))
+    expect(states).toEqual(["played", "played", "cut"])
+    expect(s.transcript.at(-1)).toBe("assistant: It failed.")
+    expect(s.state.phase).toBe("transferred")
+  })
+})
+
+describe("a voicemail", () => {
+  const answered = () => {
+    const s = new Script({ ...facts, outbound: { ring_timeout_seconds: 30, metadata: {} } })
+    s.input({ _tag: "Answered" })
+    s.input({ _tag: "ConfigAnswered", config: { ...config, first_message: null, voicemail_message: "Call us back." } })
+    s.take()
+    return s
+  }
+
+  it("is recognized by the model's tool among other calls, and stops the timers of the doubt", () => {
+    const s = answered()
+    s.say("Leave us a note").take()
+    const calls = [call("t", "lookup"), call("v", "svc_voicemail_reached")]
+    s.input({ _tag: "ModelToolCalls", turn: s.state.model?.turn ?? -1, calls })
+    expect(s.state.voicemail).toBe("machine")
+    expect(s.take()).toEqual(
+      expect.arrayContaining(["StopTimer voicemail_doubt", `StartTimer voicemail_patience ${patienceMs}`])
+    )
+  })
+
+  it("gets its message after a beep, and none of its timers run on", () => {
+    const s = answered()
+    s.input({ _tag: "CallerSpeechStarted" })
+    expect(s.take()).toContain(`StartTimer voicemail_greeting ${greetingMs}`)
+    s.wait(greetingMs).fire("voicemail_greeting")
+    s.input({ _tag: "CallerSpeechStopped" }).input({ _tag: "BeepHeard" })
+    const taken = s.take()
+    expect(taken).toEqual(
+      expect.arrayContaining(["StopTimer voicemail_silence", "StopTimer voicemail_patience", "Speak u0 Call us back."])
+    )
+  })
+
+  it("is not taken for one any more when the doubt is over, and its greeting timer stops", () => {
+    const s = answered()
+    s.input({ _tag: "CallerSpeechStarted" }).fire("voicemail_doubt")
+    expect(s.state.voicemail).toBe("person")
+    expect(s.take()).toContain("StopTimer voicemail_greeting")
+  })
+})
+
+describe("the answer to call.started", () => {
+  it("refuses a pre_gather that is not an object, with a warning", () => {
+    const warnings: Array<{ readonly field: string; readonly reason: string }> = []
+    expect(menuOf({ pre_gather: "yes" }, warnings)).toBe(null)
+    expect(warnings).toEqual([{ field: "pre_gather", reason: "pre_gather must be an object" }])
+  })
+
+  it("has no pre_gather when it is null or absent, without a warning", () => {
+    const warnings: Array<{ readonly field: string; readonly reason: string }> = []
+    expect([menuOf({ pre_gather: null }, warnings), menuOf({}, warnings), menuOf(null, warnings)]).toEqual([
+      null,
+      null,
+      null
+    ])
+    expect(warnings).toEqual([])
+  })
+
+  it("has no transfer_destinations when they are null or absent, without a warning", () => {
+    const warnings: Array<{ readonly field: string; readonly reason: string }> = []
+    expect([destinationsOf(null, warnings), destinationsOf(undefined, warnings)]).toEqual([{}, {}])
+    expect(warnings).toEqual([])
+  })
+})
