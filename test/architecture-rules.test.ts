@@ -4,16 +4,16 @@ import { fileCycles, packageCycles } from "./src/architecture/Cycles.ts"
 import { declaredDependencies, exactVersions, usedDependencies } from "./src/architecture/Dependencies.ts"
 import { barrels, fileLengths, fileNames, syntax } from "./src/architecture/Files.ts"
 import { globals } from "./src/architecture/Globals.ts"
-import { type House, readHouse } from "./src/architecture/House.ts"
 import { importRows, importTable } from "./src/architecture/ImportTable.ts"
 import { importTablePage } from "./src/architecture/ImportTablePage.ts"
 import { lockfile } from "./src/architecture/Lockfile.ts"
 import { migrations } from "./src/architecture/Migrations.ts"
 import { projectReferences } from "./src/architecture/Projects.ts"
+import { type Repository, readRepository } from "./src/architecture/Repository.ts"
 import { tables } from "./src/architecture/Tables.ts"
 import { report, type Violation } from "./src/architecture/Violation.ts"
 
-type Rule = (house: House) => ReadonlyArray<Violation>
+type Rule = (repository: Repository) => ReadonlyArray<Violation>
 type Files = Readonly<Record<string, string>>
 
 const root = JSON.stringify({
@@ -41,19 +41,19 @@ const packages: Files = {
   "test/package.json": manifest("@svc/test")
 }
 
-/** What `rule` says of a repository with these files beside the usual packages. */
-const complaints = (rule: Rule, files: Files) =>
-  report(rule(readHouse(new Map(Object.entries({ ...packages, ...files })))))
+/** The violations of `rule` in a repository with these files and the usual packages. */
+const violationsOf = (rule: Rule, files: Files) =>
+  report(rule(readRepository(new Map(Object.entries({ ...packages, ...files })))))
 
-describe("The import table", () => {
-  const of = (files: Files) => complaints(importTable, files)
+describe("importTable", () => {
+  const of = (files: Files) => violationsOf(importTable, files)
 
-  it("lets a slice use the foundation and the service files of the slices to its left", () => {
+  it("lets a slice import the foundation packages and service files of the slices below it", () => {
     const code = 'import { AgentId } from "@svc/api/Ids"\nimport { Agents } from "@svc/agents/Agents"\n'
     expect(of({ "packages/numbers/src/Numbers.ts": code })).toEqual([])
   })
 
-  it("refuses a slice to the right, by value, by type, by re-export and by dynamic import", () => {
+  it("refuses a slice above, by value, by type, by re-export and by dynamic import", () => {
     const code = [
       'import { Agents } from "@svc/agents/Agents"',
       'import type { Agents as A } from "@svc/agents/Agents"',
@@ -67,13 +67,13 @@ describe("The import table", () => {
     )
   })
 
-  it("keeps repositories, handlers and workers of another slice private, except to tests that wire layers", () => {
+  it("refuses repositories, handlers and workers of another slice, except in tests", () => {
     const code = ["Repo", "Http", "Worker"].map((kind) => `import "@svc/agents/Agents${kind}"`).join("\n")
     expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(3)
     expect(of({ "packages/numbers/test/Numbers.test.ts": code })).toEqual([])
   })
 
-  it("gives api and providers nothing of ours, and plugins the providers only", () => {
+  it("lets api and providers import no workspace, and plugins only providers", () => {
     const files = {
       "packages/api/src/Ids.ts": 'import "@svc/providers/Audio"',
       "packages/providers/src/Audio.ts": 'import "@svc/api/Ids"',
@@ -86,7 +86,7 @@ describe("The import table", () => {
     ])
   })
 
-  it("opens the server to the simulator's demo folder only", () => {
+  it("lets only the demo folder of the simulator import the server", () => {
     const code = 'import "@svc/server/Server"'
     expect(
       of({ "simulator/src/demo/Demo.ts": code, "apps/server/src/main.ts": 'import "@svc/auth/KeysRepo"' })
@@ -94,7 +94,7 @@ describe("The import table", () => {
     expect(of({ "simulator/src/Screen.tsx": code })).toHaveLength(1)
   })
 
-  it("lets webhooks be used by agents alone", () => {
+  it("lets only agents import webhooks", () => {
     const code = 'import "@svc/webhooks/Subscriptions"'
     expect(of({ "packages/agents/src/Agents.ts": code })).toEqual([])
     expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(1)
@@ -148,54 +148,54 @@ describe("The import table", () => {
     expect(of(stranger)).toEqual(["packages/new/src/A.ts:1 [import table] packages/new has no row in the import table"])
   })
 
-  it("is not fooled by comments and strings", () => {
+  it("ignores comments and strings", () => {
     const code = '// import "@svc/agents/Agents"\nexport const text = `import "@svc/agents/Agents"`'
     expect(of({ "packages/auth/src/Keys.ts": code })).toEqual([])
   })
 })
 
-describe("Cycles", () => {
-  it("of files that load each other are found, of types are not", () => {
+describe("fileCycles and packageCycles", () => {
+  it("report files that load each other, but not by types", () => {
     const loads = { "packages/api/src/A.ts": 'import "./B.ts"', "packages/api/src/B.ts": '\nexport * from "./A.ts"' }
     const types = { ...loads, "packages/api/src/B.ts": 'import type { A } from "./A.ts"' }
-    expect(complaints(fileCycles, loads)).toEqual([
+    expect(violationsOf(fileCycles, loads)).toEqual([
       "packages/api/src/B.ts:2 [file cycle] packages/api/src/A.ts → packages/api/src/B.ts → packages/api/src/A.ts"
     ])
-    expect(complaints(fileCycles, types)).toEqual([])
+    expect(violationsOf(fileCycles, types)).toEqual([])
   })
 
-  it("of packages are found, by types too, but not through tests", () => {
+  it("report packages that import each other, also by types, but not in tests", () => {
     const files = {
       "packages/auth/src/A.ts": 'import "@svc/agents/A"',
       "packages/agents/src/A.ts": 'import type { A } from "@svc/auth/A"'
     }
     const { "packages/agents/src/A.ts": back, ...forth } = files
-    expect(complaints(packageCycles, files)).toHaveLength(1)
-    expect(complaints(packageCycles, { ...forth, "packages/agents/test/A.test.ts": back })).toEqual([])
+    expect(violationsOf(packageCycles, files)).toHaveLength(1)
+    expect(violationsOf(packageCycles, { ...forth, "packages/agents/test/A.test.ts": back })).toEqual([])
   })
 })
 
-describe("Dependencies", () => {
+describe("declaredDependencies, usedDependencies and exactVersions", () => {
   const api = (rest: object) => ({ "packages/api/package.json": manifest("@svc/api", rest) })
 
-  it("that a source imports are declared in its own package; tests may use the root's", () => {
+  it("report imports of a source that its package does not declare; tests may use the root's", () => {
     const code = 'import { Effect } from "effect/Effect"\nimport { it } from "vitest"\nimport { join } from "node:path"'
-    expect(complaints(declaredDependencies, { "packages/api/src/A.ts": code })).toEqual([
+    expect(violationsOf(declaredDependencies, { "packages/api/src/A.ts": code })).toEqual([
       "packages/api/src/A.ts:1 [dependencies] effect is not declared in the package.json of @svc/api",
       "packages/api/src/A.ts:2 [dependencies] vitest is not declared in the package.json of @svc/api"
     ])
     const declared = api({ dependencies: { effect: "3.22.4" } })
-    expect(complaints(declaredDependencies, { ...declared, "packages/api/test/A.test.ts": code })).toEqual([])
+    expect(violationsOf(declaredDependencies, { ...declared, "packages/api/test/A.test.ts": code })).toEqual([])
   })
 
-  it("include react where there is JSX", () => {
+  it("require react for JSX", () => {
     const code = "export const Screen = () => <b>hello</b>"
-    expect(complaints(declaredDependencies, { "simulator/src/Screen.tsx": code })).toEqual([
+    expect(violationsOf(declaredDependencies, { "simulator/src/Screen.tsx": code })).toEqual([
       "simulator/src/Screen.tsx:1 [dependencies] react is not declared in the package.json of @svc/simulator"
     ])
   })
 
-  it("that nothing uses are reported, unless named in a string, optional, or another's peer", () => {
+  it("report unused dependencies, except those named in a string, optional ones and peers", () => {
     const lock = { packages: { "": {}, "node_modules/effect": { peerDependencies: { peer: "1.0.0" } } } }
     const files = {
       ...api({
@@ -207,27 +207,27 @@ describe("Dependencies", () => {
       "packages/api/src/A.ts": 'import { Effect } from "effect"\nexport const at = import.meta.resolve("named/file")',
       "packages/api/test/A.test.ts": 'import "idle"'
     }
-    expect(complaints(usedDependencies, files)).toEqual([
+    expect(violationsOf(usedDependencies, files)).toEqual([
       "packages/api/package.json:6 [dependencies] idle is declared and never imported",
       "packages/api/package.json:12 [dependencies] untested is a devDependency that no test imports"
     ])
   })
 
-  it("have one exact version in the whole repository", () => {
+  it("report ranges and different versions of a dependency", () => {
     const files = {
       ...api({ dependencies: { effect: "3.22.4", ws: "^8.0.0", "@svc/providers": "0.2.0" } }),
       "packages/auth/package.json": manifest("@svc/auth", { peerDependencies: { effect: "3.22.3" } })
     }
-    expect(complaints(exactVersions, files)).toEqual([
+    expect(violationsOf(exactVersions, files)).toEqual([
       "packages/api/package.json:6 [dependencies] ws ^8.0.0 is not an exact version",
-      "packages/api/package.json:7 [dependencies] @svc/providers 0.2.0, but 0.1.0 elsewhere in the repository",
-      "packages/auth/package.json:5 [dependencies] effect 3.22.3, but 3.22.4 elsewhere in the repository"
+      "packages/api/package.json:7 [dependencies] @svc/providers 0.2.0, but 0.1.0 in another package.json",
+      "packages/auth/package.json:5 [dependencies] effect 3.22.3, but 3.22.4 in another package.json"
     ])
   })
 })
 
-describe("Files", () => {
-  it("that only pass on what others export are barrels, and so is any index", () => {
+describe("barrels, fileNames, fileLengths and syntax", () => {
+  it("report index files and files with nothing but re-exports as barrels", () => {
     const files = {
       "packages/api/src/All.ts": 'export * from "./A.ts"\nexport type { B } from "./B.ts"',
       "packages/api/src/Some.ts": 'import { A } from "./A.ts"\nexport { A }',
@@ -235,39 +235,39 @@ describe("Files", () => {
       "packages/api/src/Own.ts": 'export { A } from "./A.ts"\nexport const b = 1',
       "packages/api/src/Effects.ts": 'import "./A.ts"'
     }
-    expect(complaints(barrels, files).map((line) => line.split(" ")[0])).toEqual([
+    expect(violationsOf(barrels, files).map((line) => line.split(" ")[0])).toEqual([
       "packages/api/src/All.ts:1",
       "packages/api/src/index.ts:1",
       "packages/api/src/Some.ts:1"
     ])
   })
 
-  it("are nouns in PascalCase, entry points and numbered migrations aside, and no drawers", () => {
+  it("report source files that are not PascalCase nouns, except entry points and migrations", () => {
     const good = ["main.ts", "Agents.ts", "http/Errors.ts", "migrations/0001_outbox.ts", "Globals.d.ts"]
     const bad = ["agents.ts", "Agent-list.ts", "utils/Text.ts", "Helpers.ts", "common/Ids.ts", "0001_outbox.ts"]
     const tree = (names: ReadonlyArray<string>) =>
       Object.fromEntries(names.map((name) => [`packages/api/src/${name}`, ""]))
-    expect(complaints(fileNames, tree(good))).toEqual([])
-    expect(complaints(fileNames, tree(bad))).toHaveLength(bad.length)
-    expect(complaints(fileNames, { "packages/api/test/some.test.ts": "" })).toEqual([])
+    expect(violationsOf(fileNames, tree(good))).toEqual([])
+    expect(violationsOf(fileNames, tree(bad))).toHaveLength(bad.length)
+    expect(violationsOf(fileNames, { "packages/api/test/some.test.ts": "" })).toEqual([])
   })
 
-  it("have at most 400 lines", () => {
+  it("report source files of more than 400 lines", () => {
     const lines = (count: number) => ({ "packages/api/src/A.ts": "export {}\n".repeat(count) })
-    expect(complaints(fileLengths, lines(400))).toEqual([])
-    expect(complaints(fileLengths, lines(401))).toEqual([
-      "packages/api/src/A.ts:401 [file length] 401 lines, at most 400: find the second noun"
+    expect(violationsOf(fileLengths, lines(400))).toEqual([])
+    expect(violationsOf(fileLengths, lines(401))).toEqual([
+      "packages/api/src/A.ts:401 [file length] 401 lines, at most 400: split it"
     ])
   })
 
-  it("that do not parse are reported with their line", () => {
-    const [only] = complaints(syntax, { "packages/api/src/A.ts": "const a = 1\nconst a b" })
+  it("report syntax errors with their line", () => {
+    const [only] = violationsOf(syntax, { "packages/api/src/A.ts": "const a = 1\nconst a b" })
     expect(only).toMatch(/^packages\/api\/src\/A\.ts:2 \[syntax\]/)
   })
 })
 
-describe("The outside world", () => {
-  const of = (code: string, rule: Rule = globals([])) => complaints(rule, { "packages/api/src/A.ts": code })
+describe("globals", () => {
+  const of = (code: string, rule: Rule = globals([])) => violationsOf(rule, { "packages/api/src/A.ts": code })
 
   it.each([
     "process.env.HOME",
@@ -282,9 +282,9 @@ describe("The outside world", () => {
     "const sleep = { sleep: setTimeout }",
     'import { setTimeout as sleep } from "node:timers/promises"',
     "Math.random()"
-  ])("is not touched by %s", (code) => {
+  ])("report %s", (code) => {
     expect(of(`\n${code}`)).toHaveLength(1)
-    expect(of(`\n${code}`)[0]).toContain("packages/api/src/A.ts:2 [outside world]")
+    expect(of(`\n${code}`)[0]).toContain("packages/api/src/A.ts:2 [global state]")
   })
 
   it.each([
@@ -295,22 +295,22 @@ describe("The outside world", () => {
     "type T = ReturnType<typeof setTimeout>",
     "// Date.now()",
     'const text = "process.env"'
-  ])("is left alone by %s", (code) => {
+  ])("ignore %s", (code) => {
     expect(of(code)).toEqual([])
   })
 
-  it("is free to tests, and to sources with an allowance, which must be used", () => {
+  it("ignore tests and sources with an allowance, which must be used", () => {
     const allow = globals([{ path: "packages/api/src/A.ts", globals: ["Date.now"], reason: "for this test" }])
-    expect(complaints(globals([]), { "packages/api/test/A.test.ts": "Date.now()" })).toEqual([])
+    expect(violationsOf(globals([]), { "packages/api/test/A.test.ts": "Date.now()" })).toEqual([])
     expect(of("Date.now()", allow)).toEqual([])
     expect(of("Date.now(); new Date()", allow)).toHaveLength(1)
     expect(of("", allow)).toEqual([
-      "packages/api/src/A.ts:1 [outside world] does not use Date.now: take it from the allowances"
+      "packages/api/src/A.ts:1 [global state] does not use Date.now: remove the allowance"
     ])
   })
 })
 
-describe("The build", () => {
+describe("projectReferences", () => {
   const project = (...paths: ReadonlyArray<string>) => JSON.stringify({ references: paths.map((path) => ({ path })) })
   const files = {
     "package.json": JSON.stringify({ name: "svc", workspaces: ["packages/*", "test"] }),
@@ -324,10 +324,10 @@ describe("The build", () => {
     const kept = ["packages/api/package.json", "packages/auth/package.json"]
     for (const path of Object.keys(packages))
       if (path.startsWith("packages/") && !kept.includes(path) && !(path in changes)) used.delete(path)
-    return report(projectReferences(readHouse(used)))
+    return report(projectReferences(readRepository(used)))
   }
 
-  it("follows the declared dependencies and reaches every package", () => {
+  it("report missing, unneeded and unreachable project references", () => {
     expect(of({})).toEqual([])
     expect(of({ "packages/auth/tsconfig.json": project() })).toEqual([
       "packages/auth/tsconfig.json:1 [project references] lacks a reference to packages/api",
@@ -338,7 +338,7 @@ describe("The build", () => {
   })
 })
 
-describe("Migrations", () => {
+describe("migrations", () => {
   const folder = "packages/database/src/migrations"
   const list = "packages/database/src/Migrations.ts"
   const base = {
@@ -346,9 +346,9 @@ describe("Migrations", () => {
     [`${folder}/0001_a.ts`]: "",
     [`${folder}/0002_b.ts`]: ""
   }
-  const of = (files: Files) => complaints(migrations, { ...base, ...files })
+  const of = (files: Files) => violationsOf(migrations, { ...base, ...files })
 
-  it("are listed once, in order and without gaps", () => {
+  it("report migrations that are unlisted, out of order, misnumbered or listed twice", () => {
     const both = 'import a from "./migrations/0001_a.ts"\nimport b from "./migrations/0002_b.ts"'
     expect(of({ [list]: both })).toEqual([])
     expect(of({ [list]: 'import a from "./migrations/0001_a.ts"' })).toEqual([
@@ -364,13 +364,13 @@ describe("Migrations", () => {
   })
 })
 
-describe("The owners of tables", () => {
+describe("tables", () => {
   const migration = "packages/agents/src/migrations/0001_a.ts"
   const base = {
     [migration]: "sql`create table agents (id int)`\nsql`create table if not exists keys (id int)`"
   }
   const owners = { agents: "packages/agents", keys: "packages/auth" }
-  const of = (files: Files, rule: Rule = tables(owners, [])) => complaints(rule, { ...base, ...files })
+  const of = (files: Files, rule: Rule = tables(owners, [])) => violationsOf(rule, { ...base, ...files })
   const uses = (statement: string) => of({ "packages/auth/src/Keys.ts": `const a = sql\`${statement}\`` })
 
   it.each([
@@ -425,7 +425,7 @@ describe("The owners of tables", () => {
   it("have exceptions by file and by folder, which must be used", () => {
     const code = "sql`select * from agents`"
     const except = (path: string) => tables(owners, [{ path, tables: ["agents"], reason: "for this test" }])
-    const of = (rule: Rule, path: string) => complaints(rule, { ...base, [path]: code })
+    const of = (rule: Rule, path: string) => violationsOf(rule, { ...base, [path]: code })
     expect(of(except("packages/auth/src/Keys.ts"), "packages/auth/src/Keys.ts")).toEqual([])
     expect(of(except("packages/auth/src/keys/"), "packages/auth/src/keys/Repo.ts")).toEqual([])
     expect(of(except("packages/auth/src/Keys.ts"), "packages/agents/src/Keys.ts")).toEqual([
@@ -447,16 +447,16 @@ describe("The owners of tables", () => {
   })
 })
 
-describe("The lockfile", () => {
+describe("lockfile", () => {
   const of = (locked: object) => {
     const tree = new Map([
       ["package.json", JSON.stringify({ name: "svc", devDependencies: { vite: "7.3.8" } })],
       ["package-lock.json", JSON.stringify({ packages: locked }, null, 2)]
     ])
-    return report(lockfile(readHouse(tree)))
+    return report(lockfile(readRepository(tree)))
   }
 
-  it("agrees with the manifests, is complete for every platform, and names no private host", () => {
+  it("reports differences from package.json, packages missing for a platform, and private registries", () => {
     const whole = {
       "": { devDependencies: { vite: "7.3.8" } },
       "node_modules/vite": { optionalDependencies: { mac: "1.0.0" } }
@@ -488,7 +488,7 @@ describe("The import table in docs/architecture.md", () => {
       "## A call"
     ].join("\n")
   const of = (rows: ReadonlyArray<readonly [string, string]>) =>
-    complaints(importTablePage, { "docs/architecture.md": page(rows) })
+    violationsOf(importTablePage, { "docs/architecture.md": page(rows) })
 
   it("passes when it has the rows of the rule", () => {
     expect(of(importRows)).toEqual([])
@@ -505,12 +505,12 @@ describe("The import table in docs/architecture.md", () => {
   })
 
   it("reports every row when the page does not exist", () => {
-    expect(complaints(importTablePage, {})).toHaveLength(importRows.length)
+    expect(violationsOf(importTablePage, {})).toHaveLength(importRows.length)
   })
 })
 
 describe("Citations", () => {
-  const of = (files: Files) => complaints(citations, files)
+  const of = (files: Files) => violationsOf(citations, files)
   const sign = String.fromCharCode(0xa7)
   const comment = (...words: ReadonlyArray<string>) => `// Words (${words.join(" ")}) around it\n`
 

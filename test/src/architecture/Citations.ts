@@ -1,5 +1,5 @@
-import type { House } from "./House.ts"
-import { resolveFrom } from "./House.ts"
+import type { Repository } from "./Repository.ts"
+import { resolveFrom } from "./Repository.ts"
 import type { SourceTree } from "./SourceTree.ts"
 import type { Violation } from "./Violation.ts"
 
@@ -88,7 +88,7 @@ const complaintsOf = (tree: SourceTree, file: string, line: string): ReadonlyArr
  * Sources, tests and documents cite only what is in the repository, or a public document such as an RFC by its number:
  * pages that exist, and headings that they have.
  */
-export const citations = ({ tree }: House): ReadonlyArray<Violation> =>
+export const citations = ({ tree }: Repository): ReadonlyArray<Violation> =>
   [...tree]
     .filter(([path]) => path !== ownTests && /\.(tsx?|mjs|md|ya?ml)$/.test(path))
     .flatMap(([file, text]) =>

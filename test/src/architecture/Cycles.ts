@@ -1,4 +1,4 @@
-import { type House, packageOf, resolveFrom } from "./House.ts"
+import { packageOf, type Repository, resolveFrom } from "./Repository.ts"
 import type { Violation } from "./Violation.ts"
 
 /** An edge of an import graph, with the place where it is written. */
@@ -10,7 +10,7 @@ interface Edge {
 
 type Graph = ReadonlyMap<string, ReadonlyArray<Edge>>
 
-/** The edges that close a cycle, each with the cycle's nodes in order; a cycle is told once. */
+/** The edges that close a cycle, each with the cycle's nodes in order; each cycle once. */
 const cyclesOf = (graph: Graph): ReadonlyArray<{ readonly edge: Edge; readonly nodes: ReadonlyArray<string> }> => {
   const found: Array<{ readonly edge: Edge; readonly nodes: ReadonlyArray<string> }> = []
   const done = new Set<string>()
@@ -32,9 +32,9 @@ const cyclesOf = (graph: Graph): ReadonlyArray<{ readonly edge: Edge; readonly n
 const violations = (graph: Graph, rule: string): ReadonlyArray<Violation> =>
   cyclesOf(graph).map(({ edge, nodes }) => ({ file: edge.file, line: edge.line, rule, message: nodes.join(" → ") }))
 
-/** Files that load each other in a circle. Type imports vanish when compiled, so they may. */
-export const fileCycles = (house: House): ReadonlyArray<Violation> => {
-  const files = house.workspaces.flatMap((workspace) => workspace.files)
+/** Files that load each other in a cycle. Type imports do not count: they are not compiled. */
+export const fileCycles = (repository: Repository): ReadonlyArray<Violation> => {
+  const files = repository.workspaces.flatMap((workspace) => workspace.files)
   const graph = new Map(
     files.map((file) => [
       file.path,
@@ -46,11 +46,11 @@ export const fileCycles = (house: House): ReadonlyArray<Violation> => {
   return violations(graph, "file cycle")
 }
 
-/** Packages whose sources import each other in a circle, by type or by value. */
-export const packageCycles = (house: House): ReadonlyArray<Violation> => {
-  const names = new Set(house.workspaces.map((workspace) => workspace.manifest.name))
+/** Packages whose sources import each other in a cycle, by type or by value. */
+export const packageCycles = (repository: Repository): ReadonlyArray<Violation> => {
+  const names = new Set(repository.workspaces.map((workspace) => workspace.manifest.name))
   const graph = new Map(
-    house.workspaces.map((workspace) => [
+    repository.workspaces.map((workspace) => [
       workspace.manifest.name,
       workspace.files
         .filter((file) => file.area === "source")

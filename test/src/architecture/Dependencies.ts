@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type House, type HouseFile, lineIn, packageOf, type Workspace } from "./House.ts"
+import { lineIn, packageOf, type Repository, type Workspace, type WorkspaceFile } from "./Repository.ts"
 import type { Violation } from "./Violation.ts"
 
 const rule = "dependencies"
@@ -15,9 +15,9 @@ const Peers = Schema.parseJson(
   })
 )
 
-/** Which peers each installed package asks for, from the lockfile. */
-const peersOf = (house: House): ReadonlyMap<string, ReadonlyArray<string>> => {
-  const lock = house.tree.get("package-lock.json")
+/** The peer dependencies of each installed package, from the lockfile. */
+const peersOf = (repository: Repository): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const lock = repository.tree.get("package-lock.json")
   if (lock === undefined) return new Map()
   const { packages } = Schema.decodeUnknownSync(Peers)(lock)
   return new Map(
@@ -28,19 +28,19 @@ const peersOf = (house: House): ReadonlyMap<string, ReadonlyArray<string>> => {
   )
 }
 
-const importedBy = (files: ReadonlyArray<HouseFile>): ReadonlySet<string> =>
+const importedBy = (files: ReadonlyArray<WorkspaceFile>): ReadonlySet<string> =>
   new Set(files.flatMap((file) => file.imports.flatMap(({ specifier }) => packageOf(specifier) ?? [])))
 
-const inManifest = (house: House, { folder }: Workspace, name: string, message: string): Violation => {
+const inManifest = (repository: Repository, { folder }: Workspace, name: string, message: string): Violation => {
   const file = `${folder}/package.json`
-  return { file, line: lineIn(house.tree.get(file), `"${name}":`), rule, message }
+  return { file, line: lineIn(repository.tree.get(file), `"${name}":`), rule, message }
 }
 
-/** Each source import is declared in its package's own package.json; tests may also use what the root provides. */
-export const declaredDependencies = (house: House): ReadonlyArray<Violation> =>
-  house.workspaces.flatMap(({ manifest, files }) => {
+/** Each import of a source is declared in its own package.json; tests may also use the dependencies of the root. */
+export const declaredDependencies = (repository: Repository): ReadonlyArray<Violation> =>
+  repository.workspaces.flatMap(({ manifest, files }) => {
     const own = { ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies }
-    const forTests = { ...own, ...manifest.devDependencies, ...house.root.devDependencies, [manifest.name]: "" }
+    const forTests = { ...own, ...manifest.devDependencies, ...repository.root.devDependencies, [manifest.name]: "" }
     return files.flatMap((file) => {
       const declared = file.area === "source" ? own : forTests
       return file.imports.flatMap(({ specifier, line }): ReadonlyArray<Violation> => {
@@ -54,12 +54,12 @@ export const declaredDependencies = (house: House): ReadonlyArray<Violation> =>
   })
 
 /**
- * Each declared dependency is imported. Three kinds are used without an import: a package named in a string that is
- * resolved at run time, an optional one, and a peer that another declared dependency asks for.
+ * Each declared dependency is imported. Exceptions: a package named in a string literal, which is resolved at run time, an
+ * optional one, and a peer of another declared dependency.
  */
-export const usedDependencies = (house: House): ReadonlyArray<Violation> => {
-  const peers = peersOf(house)
-  return house.workspaces.flatMap((workspace) => {
+export const usedDependencies = (repository: Repository): ReadonlyArray<Violation> => {
+  const peers = peersOf(repository)
+  return repository.workspaces.flatMap((workspace) => {
     const { manifest, files, folder } = workspace
     const sources = folder === "test" ? files : files.filter((file) => file.area === "source")
     const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
@@ -70,31 +70,31 @@ export const usedDependencies = (house: House): ReadonlyArray<Violation> => {
     return [
       ...declared
         .filter((name) => !imported.has(name) && !named.has(name) && !asked.has(name))
-        .map((name) => inManifest(house, workspace, name, `${name} is declared and never imported`)),
+        .map((name) => inManifest(repository, workspace, name, `${name} is declared and never imported`)),
       ...Object.keys(manifest.devDependencies)
         .filter((name) => !inTests.has(name) && !name.startsWith("@types/"))
-        .map((name) => inManifest(house, workspace, name, `${name} is a devDependency that no test imports`))
+        .map((name) => inManifest(repository, workspace, name, `${name} is a devDependency that no test imports`))
     ]
   })
 }
 
 /** One exact version of each package in the whole repository. */
-export const exactVersions = (house: House): ReadonlyArray<Violation> => {
+export const exactVersions = (repository: Repository): ReadonlyArray<Violation> => {
   const first = new Map<string, string>()
-  for (const { manifest } of house.workspaces) first.set(manifest.name, manifest.version ?? "")
-  const all = [{ folder: ".", manifest: house.root, files: [] }, ...house.workspaces]
+  for (const { manifest } of repository.workspaces) first.set(manifest.name, manifest.version ?? "")
+  const all = [{ folder: ".", manifest: repository.root, files: [] }, ...repository.workspaces]
   return all.flatMap((workspace) => {
     const { dependencies, devDependencies, optionalDependencies, peerDependencies } = workspace.manifest
     const groups = [dependencies, devDependencies, optionalDependencies, peerDependencies]
     return groups.flatMap(Object.entries<string>).flatMap(([name, version]): ReadonlyArray<Violation> => {
       if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)) {
-        return [inManifest(house, workspace, name, `${name} ${version} is not an exact version`)]
+        return [inManifest(repository, workspace, name, `${name} ${version} is not an exact version`)]
       }
       const other = first.get(name)
       first.set(name, other ?? version)
       return other === undefined || other === version
         ? []
-        : [inManifest(house, workspace, name, `${name} ${version}, but ${other} elsewhere in the repository`)]
+        : [inManifest(repository, workspace, name, `${name} ${version}, but ${other} in another package.json`)]
     })
   })
 }

@@ -1,8 +1,8 @@
-import type { House } from "./House.ts"
+import type { Repository } from "./Repository.ts"
 import type { GlobalUse } from "./SourceFile.ts"
 import type { Violation } from "./Violation.ts"
 
-/** A file, or a folder ending in `/`, that may touch the outside world directly, and why. */
+/** A file, or a folder ending in `/`, that may use globals directly, and why. */
 export interface Allowance {
   readonly path: string
   readonly globals: ReadonlyArray<GlobalUse["name"]>
@@ -19,7 +19,7 @@ export const allowances: ReadonlyArray<Allowance> = [
   {
     path: "plugins/simulated/src/Network/TimeSource.ts",
     globals: ["setTimeout"],
-    reason: "the far end's media clock; a plugin cannot use the call engine's"
+    reason: "the media clock of the simulated phone; a plugin cannot use that of the call engine"
   }
 ]
 
@@ -35,17 +35,17 @@ const instead: Readonly<Record<GlobalUse["name"], string>> = {
 const covers = (allowance: Allowance, path: string) =>
   allowance.path.endsWith("/") ? path.startsWith(allowance.path) : path === allowance.path
 
-/** Time, chance and the environment come through Effect's services, so that tests and replay can stand in for them. */
+/** Time, randomness and the environment come from Effect's services, so that tests and replay can replace them. */
 export const globals =
   (allowed: ReadonlyArray<Allowance> = allowances) =>
-  (house: House): ReadonlyArray<Violation> => {
+  (repository: Repository): ReadonlyArray<Violation> => {
     const used = new Set<string>()
-    const files = house.workspaces.flatMap((workspace) => workspace.files).filter((file) => file.area === "source")
+    const files = repository.workspaces.flatMap((workspace) => workspace.files).filter((file) => file.area === "source")
     const uses = files.flatMap((file) =>
       file.globals.flatMap(({ name, line }): ReadonlyArray<Violation> => {
         const allowance = allowed.find((entry) => entry.globals.includes(name) && covers(entry, file.path))
         if (allowance === undefined) {
-          return [{ file: file.path, line, rule: "outside world", message: `${name}: ${instead[name]}` }]
+          return [{ file: file.path, line, rule: "global state", message: `${name}: ${instead[name]}` }]
         }
         used.add(`${allowance.path} ${name}`)
         return []
@@ -57,8 +57,8 @@ export const globals =
         .map((name) => ({
           file: path,
           line: 1,
-          rule: "outside world",
-          message: `does not use ${name}: take it from the allowances`
+          rule: "global state",
+          message: `does not use ${name}: remove the allowance`
         }))
     )
     return [...uses, ...stale]

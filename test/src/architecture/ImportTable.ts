@@ -1,17 +1,17 @@
-import { type House, type HouseFile, packageOf, resolveFrom, type Workspace } from "./House.ts"
+import { packageOf, type Repository, resolveFrom, type Workspace, type WorkspaceFile } from "./Repository.ts"
 import type { Import } from "./SourceFile.ts"
 import type { Violation } from "./Violation.ts"
 
 /**
- * What a package may import of ours: whole packages, packages of which only the service files are public, packages of which
- * only types may be used, and single modules.
+ * What a package may import from other workspaces: whole packages, service files of packages, types of packages, and single
+ * modules.
  */
 interface Permission {
   readonly packages: ReadonlyArray<string> | "everything"
   readonly services?: ReadonlyArray<string>
   readonly types?: ReadonlyArray<string>
   readonly modules?: ReadonlyArray<string>
-  /** Packages for its tests alone. */
+  /** Packages that only its tests may import. */
   readonly tests?: ReadonlyArray<string>
 }
 
@@ -49,7 +49,7 @@ const table: Readonly<Record<string, Permission>> = {
   test: { packages: "everything" }
 }
 
-const permissionOf = (workspace: Workspace, file: HouseFile): Permission | undefined =>
+const permissionOf = (workspace: Workspace, file: WorkspaceFile): Permission | undefined =>
   workspace.folder === "simulator" && file.path.startsWith("simulator/src/demo/")
     ? table["simulator/src/demo"]
     : (table[workspace.folder] ?? table[workspace.folder.replace(/\/[^/]+$/, "/*")])
@@ -73,25 +73,25 @@ export const importRows: ReadonlyArray<readonly [workspace: string, mayImport: s
 )
 
 /** Checks every import of one workspace by another against the table. */
-export const importTable = (house: House): ReadonlyArray<Violation> => {
-  const folders = new Map(house.workspaces.map((workspace) => [workspace.manifest.name, workspace.folder]))
-  return house.workspaces.flatMap((workspace) =>
+export const importTable = (repository: Repository): ReadonlyArray<Violation> => {
+  const folders = new Map(repository.workspaces.map((workspace) => [workspace.manifest.name, workspace.folder]))
+  return repository.workspaces.flatMap((workspace) =>
     workspace.files.flatMap((file) =>
       file.imports.flatMap((found) => {
-        const message = complaint(workspace, file, found, folders)
+        const message = violationMessage(workspace, file, found, folders)
         return message === undefined ? [] : [{ file: file.path, line: found.line, rule: "import table", message }]
       })
     )
   )
 }
 
-const complaint = (
+const violationMessage = (
   workspace: Workspace,
-  file: HouseFile,
+  file: WorkspaceFile,
   { kind, specifier }: Import,
   folders: ReadonlyMap<string, string>
 ): string | undefined => {
-  if (specifier.startsWith(".")) return relativeComplaint(workspace, file, specifier)
+  if (specifier.startsWith(".")) return relativeViolation(workspace, file, specifier)
   const target = packageOf(specifier) ?? ""
   const folder = folders.get(target)
   if (folder === undefined) {
@@ -116,7 +116,7 @@ const complaint = (
     : `${specifier} is private to ${folder}: of it ${workspace.folder} may import the service files only`
 }
 
-const relativeComplaint = (workspace: Workspace, file: HouseFile, specifier: string): string | undefined => {
+const relativeViolation = (workspace: Workspace, file: WorkspaceFile, specifier: string): string | undefined => {
   const target = resolveFrom(file.path, specifier)
   if (!target.startsWith(`${workspace.folder}/`)) {
     return `${specifier} leaves ${workspace.folder}: import another package by its name`

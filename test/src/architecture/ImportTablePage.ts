@@ -1,5 +1,5 @@
-import { type House, lineIn } from "./House.ts"
 import { importRows } from "./ImportTable.ts"
+import { lineIn, type Repository } from "./Repository.ts"
 import type { Violation } from "./Violation.ts"
 
 const rule = "import table page"
@@ -20,7 +20,7 @@ const rowsOf = (text: string): ReadonlyArray<readonly [string, string]> => {
 }
 
 /** The table in docs/architecture.md is the one that imports are checked against: same rows, same order. */
-export const importTablePage = ({ tree }: House): ReadonlyArray<Violation> => {
+export const importTablePage = ({ tree }: Repository): ReadonlyArray<Violation> => {
   const text = tree.get(page) ?? ""
   const shown = rowsOf(text)
   const violation = (message: string, row = ""): Violation => ({

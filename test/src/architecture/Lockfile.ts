@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type House, lineIn, type Manifest, Versions } from "./House.ts"
+import { lineIn, type Manifest, type Repository, Versions } from "./Repository.ts"
 import type { Violation } from "./Violation.ts"
 
 const Lock = Schema.Struct({
@@ -22,17 +22,17 @@ const decode = Schema.decodeUnknownSync(Schema.parseJson(Lock))
 
 const groups = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const
 
-/** `npm ci` works anywhere: the lockfile agrees with every package.json, has each platform's packages, and names no private host. */
-export const lockfile = (house: House): ReadonlyArray<Violation> => {
-  const text = house.tree.get(file)
+/** The lockfile matches every package.json, has the packages of all platforms, and names only the public registry. */
+export const lockfile = (repository: Repository): ReadonlyArray<Violation> => {
+  const text = repository.tree.get(file)
   if (text === undefined) return [{ file, line: 1, rule, message: "is missing" }]
   const { packages } = decode(text)
   const at = (needle: string, message: string): Violation => ({ file, line: lineIn(text, needle), rule, message })
   const names = new Set(Object.keys(packages).map((path) => path.slice(path.lastIndexOf("node_modules/") + 13)))
 
   const manifests: ReadonlyArray<readonly [string, Manifest]> = [
-    ["", house.root],
-    ...house.workspaces.map(({ folder, manifest }) => [folder, manifest] as const)
+    ["", repository.root],
+    ...repository.workspaces.map(({ folder, manifest }) => [folder, manifest] as const)
   ]
   const outdated = manifests.flatMap(([folder, manifest]) =>
     groups.flatMap((group) => {

@@ -1,11 +1,11 @@
-import { type House, resolveFrom } from "./House.ts"
+import { type Repository, resolveFrom } from "./Repository.ts"
 import type { Violation } from "./Violation.ts"
 
 const rule = "migrations"
 
-/** Migrations are numbered 1, 2, 3, … without gaps, and one file lists all of them in that order: one not listed never runs. */
-export const migrations = (house: House): ReadonlyArray<Violation> =>
-  house.workspaces.flatMap(({ files }) => {
+/** Migrations are numbered 1, 2, 3, … without gaps, and one file lists all of them in that order. */
+export const migrations = (repository: Repository): ReadonlyArray<Violation> =>
+  repository.workspaces.flatMap(({ files }) => {
     const found = files
       .map((file) => file.path)
       .filter((path) => /\/src\/(.*\/)?migrations\/\d{4}_[^/]+\.ts$/.test(path))

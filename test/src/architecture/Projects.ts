@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type House, lineIn, resolveFrom, type Workspace } from "./House.ts"
+import { lineIn, type Repository, resolveFrom, type Workspace } from "./Repository.ts"
 import type { Violation } from "./Violation.ts"
 
 const Project = Schema.Struct({
@@ -8,24 +8,24 @@ const Project = Schema.Struct({
 
 const decode = Schema.decodeUnknownSync(Schema.parseJson(Project))
 
-const referencesOf = (house: House, file: string): ReadonlyArray<string> =>
-  decode(house.tree.get(file) ?? "{}").references.map(({ path }) => resolveFrom(file, path))
+const referencesOf = (repository: Repository, file: string): ReadonlyArray<string> =>
+  decode(repository.tree.get(file) ?? "{}").references.map(({ path }) => resolveFrom(file, path))
 
-const declaredFolders = (house: House, { manifest }: Workspace): ReadonlyArray<string> => {
+const declaredFolders = (repository: Repository, { manifest }: Workspace): ReadonlyArray<string> => {
   const declared = { ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies }
-  return house.workspaces.filter((other) => other.manifest.name in declared).map((other) => other.folder)
+  return repository.workspaces.filter((other) => other.manifest.name in declared).map((other) => other.folder)
 }
 
-/** The compiler's project references say what package.json says, and the build reaches every package. */
-export const projectReferences = (house: House): ReadonlyArray<Violation> => {
+/** The compiler's project references match package.json, and the build reaches every package. */
+export const projectReferences = (repository: Repository): ReadonlyArray<Violation> => {
   const rule = "project references"
-  const built = house.workspaces.filter(({ folder }) => folder !== "test")
+  const built = repository.workspaces.filter(({ folder }) => folder !== "test")
   const perPackage = built.flatMap((workspace): ReadonlyArray<Violation> => {
     const file = `${workspace.folder}/tsconfig.json`
-    if (!house.tree.has(file)) return [{ file, line: 1, rule, message: "is missing: the build needs it" }]
-    const references = referencesOf(house, file)
-    const declared = declaredFolders(house, workspace)
-    const at = (folder: string) => lineIn(house.tree.get(file), `${folder.split("/").at(-1)}"`)
+    if (!repository.tree.has(file)) return [{ file, line: 1, rule, message: "is missing: the build needs it" }]
+    const references = referencesOf(repository, file)
+    const declared = declaredFolders(repository, workspace)
+    const at = (folder: string) => lineIn(repository.tree.get(file), `${folder.split("/").at(-1)}"`)
     return [
       ...declared
         .filter((folder) => !references.includes(folder))
@@ -37,7 +37,7 @@ export const projectReferences = (house: House): ReadonlyArray<Violation> => {
   })
   const reached = new Set<string>()
   const reach = (file: string): void => {
-    for (const folder of referencesOf(house, file).filter((folder) => !reached.has(folder))) {
+    for (const folder of referencesOf(repository, file).filter((folder) => !reached.has(folder))) {
       reached.add(folder)
       reach(`${folder}/tsconfig.json`)
     }

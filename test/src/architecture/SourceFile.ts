@@ -7,7 +7,7 @@ export interface Import {
   readonly kind: "value" | "type"
 }
 
-/** A use of the outside world that Effect's services stand for, such as `Date.now`. */
+/** A use of a global for which Effect has a service, such as `Date.now`. */
 export interface GlobalUse {
   readonly name: "process.env" | "Date.now" | "new Date()" | "setTimeout" | "setInterval" | "Math.random"
   readonly line: number
@@ -19,16 +19,16 @@ export interface SqlTemplate {
   readonly line: number
 }
 
-/** What the rules know of a TypeScript file. */
+/** A parsed TypeScript file. */
 export interface SourceFile {
   readonly path: string
   readonly lines: number
   readonly imports: ReadonlyArray<Import>
   readonly globals: ReadonlyArray<GlobalUse>
-  /** Whole string literals: a package may be named in one for `import.meta.resolve`. */
+  /** String literals: one may name a package for `import.meta.resolve`. */
   readonly literals: ReadonlySet<string>
   readonly sql: ReadonlyArray<SqlTemplate>
-  /** The file has exports, and none of them is its own. */
+  /** All exports of the file are re-exports. */
   readonly onlyReexports: boolean
   readonly syntaxErrors: ReadonlyArray<{ readonly line: number; readonly message: string }>
 }
@@ -87,7 +87,7 @@ const memberName = (node: Node): unknown => {
   return isNode(property) && property.type === "Identifier" ? property["name"] : undefined
 }
 
-const worldMembers: Readonly<Record<string, GlobalUse["name"]>> = {
+const forbiddenMembers: Readonly<Record<string, GlobalUse["name"]>> = {
   "process.env": "process.env",
   "Date.now": "Date.now",
   "Math.random": "Math.random",
@@ -95,7 +95,7 @@ const worldMembers: Readonly<Record<string, GlobalUse["name"]>> = {
   "globalThis.setInterval": "setInterval"
 }
 
-// Places where an identifier is a name being given or a type, not a value being used.
+// Positions in which an identifier declares a name or is a type: not uses of a value.
 const notAUse = new Set(["key", "property", "imported", "exported", "local", "id", "label", "typeName", "exprName"])
 
 const globalUse = (node: Node, parent: Node | undefined, key: string): GlobalUse["name"] | undefined => {
@@ -103,7 +103,7 @@ const globalUse = (node: Node, parent: Node | undefined, key: string): GlobalUse
   switch (node.type) {
     case "MemberExpression":
     case "OptionalMemberExpression":
-      return worldMembers[`${String(globalName(node["object"]))}.${String(memberName(node))}`]
+      return forbiddenMembers[`${String(globalName(node["object"]))}.${String(memberName(node))}`]
     case "NewExpression":
       return globalName(node["callee"]) === "Date" && Array.isArray(args) && args.length === 0
         ? "new Date()"
@@ -130,12 +130,12 @@ const globalUse = (node: Node, parent: Node | undefined, key: string): GlobalUse
 const namesMember = (items: unknown, key: string, name: string) =>
   Array.isArray(items) && items.some((item) => isNode(item) && isIdentifier(item[key], name))
 
-/** `const { env } = process` and its like. */
+/** `const { env } = process` and similar patterns. */
 const destructured = (node: Node): GlobalUse["name"] | undefined => {
   const pattern = node["id"]
   if (!isNode(pattern) || pattern.type !== "ObjectPattern") return undefined
   const owner = String(globalName(node["init"]))
-  return Object.entries(worldMembers).find(([path]) => {
+  return Object.entries(forbiddenMembers).find(([path]) => {
     const [object, member = ""] = path.split(".")
     return object === owner && namesMember(pattern["properties"], "key", member)
   })?.[1]
@@ -204,7 +204,7 @@ const onlyReexports = (body: ReadonlyArray<Node>): boolean => {
   return rest.length > 0 && rest.every((statement) => isReexport(statement, imported))
 }
 
-/** Reads one file. Broken syntax is reported in `syntaxErrors`, not thrown. */
+/** Parses a file. Syntax errors are returned in `syntaxErrors`. */
 export const readSourceFile = (path: string, text: string): SourceFile => {
   const imports: Array<Import> = []
   const globals: Array<GlobalUse> = []

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** The repository as text: path from its root, with `/`, to content. The rules see nothing else. */
+/** The files that the rules read: path from the root, with `/`, to content. */
 export type SourceTree = ReadonlyMap<string, string>
 
 const skippedFolders = new Set(["node_modules", "dist", ".git", ".svc"])

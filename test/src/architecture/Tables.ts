@@ -1,4 +1,4 @@
-import type { House, HouseFile } from "./House.ts"
+import type { Repository, WorkspaceFile } from "./Repository.ts"
 import type { Violation } from "./Violation.ts"
 
 /** The package that owns each table. Only its owner reads and writes a table; others use the owner's service. */
@@ -110,7 +110,7 @@ const withoutComments = (text: string) => text.replace(/--.*/g, "")
  * The names that stand in a file's SQL where a table does, without those of its common table expressions. Aliases are among
  * them: the rule looks only at names of tables. Names in `sql.literal` and other strings are not seen.
  */
-const usesOf = (file: HouseFile): ReadonlyArray<TableUse> =>
+const usesOf = (file: WorkspaceFile): ReadonlyArray<TableUse> =>
   file.sql.flatMap((template) => {
     const text = withoutComments(template.text)
     const expressions = new Set([...text.matchAll(withClause)].map((match) => match[1]?.toLowerCase()))
@@ -129,15 +129,15 @@ const usesOf = (file: HouseFile): ReadonlyArray<TableUse> =>
 
 const isMigration = (path: string) => /\/migrations\/\d{4}_[^/]+\.ts$/.test(path)
 
-const sources = (house: House) =>
-  house.workspaces
+const sources = (repository: Repository) =>
+  repository.workspaces
     .filter(({ folder }) => folder !== "test")
     .flatMap(({ files, folder }) => files.filter(({ area }) => area === "source").map((file) => ({ file, folder })))
 
 /** The tables that migrations create and do not drop, with the place of each. */
-const existing = (house: House): ReadonlyMap<string, { readonly file: string; readonly line: number }> => {
+const existing = (repository: Repository): ReadonlyMap<string, { readonly file: string; readonly line: number }> => {
   const found = new Map<string, { readonly file: string; readonly line: number }>()
-  for (const { file } of sources(house).toSorted((a, b) => a.file.path.localeCompare(b.file.path))) {
+  for (const { file } of sources(repository).toSorted((a, b) => a.file.path.localeCompare(b.file.path))) {
     for (const template of file.sql) {
       const text = withoutComments(template.text)
       for (const [, verb, table = ""] of text.matchAll(createOrDrop)) {
@@ -155,12 +155,12 @@ const covers = (exception: TableException, path: string) =>
 /** Every table has an owner, and only its owner's SQL names it. Migrations, which create them all, are left out. */
 export const tables =
   (ownedBy: Owners = owners, allowed: ReadonlyArray<TableException> = exceptions) =>
-  (house: House): ReadonlyArray<Violation> => {
-    const tree = existing(house)
-    const folders = new Set(house.workspaces.map(({ folder }) => folder))
+  (repository: Repository): ReadonlyArray<Violation> => {
+    const tree = existing(repository)
+    const folders = new Set(repository.workspaces.map(({ folder }) => folder))
     const used = new Set<string>()
 
-    const foreign = sources(house)
+    const foreign = sources(repository)
       .filter(({ file }) => !isMigration(file.path))
       .flatMap(({ file, folder }) =>
         usesOf(file).flatMap(({ line, table }): ReadonlyArray<Violation> => {

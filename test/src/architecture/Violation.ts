@@ -1,4 +1,4 @@
-/** A broken rule of the house, at the place where it is broken. `line` counts from 1. */
+/** A violation of a rule. `line` counts from 1. */
 export interface Violation {
   readonly file: string
   readonly line: number
@@ -6,7 +6,7 @@ export interface Violation {
   readonly message: string
 }
 
-/** One line a reader can click: `packages/auth/src/Keys.ts:3 [import table] …`, in the order of files and lines. */
+/** One line per violation, `packages/auth/src/Keys.ts:3 [import table] …`, sorted by file and line. */
 export const report = (violations: ReadonlyArray<Violation>): ReadonlyArray<string> =>
   violations
     .toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.message.localeCompare(b.message))

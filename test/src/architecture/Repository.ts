@@ -22,7 +22,7 @@ export type Manifest = typeof Manifest.Type
 const decodeManifest = Schema.decodeUnknownSync(Schema.parseJson(Manifest))
 
 /** `source` is what other packages and users run; `test` is everything else in the workspace. */
-export interface HouseFile extends SourceFile {
+export interface WorkspaceFile extends SourceFile {
   readonly area: "source" | "test"
 }
 
@@ -30,11 +30,11 @@ export interface HouseFile extends SourceFile {
 export interface Workspace {
   readonly folder: string
   readonly manifest: Manifest
-  readonly files: ReadonlyArray<HouseFile>
+  readonly files: ReadonlyArray<WorkspaceFile>
 }
 
-/** Everything the rules look at. */
-export interface House {
+/** What the rules check. */
+export interface Repository {
   readonly tree: SourceTree
   readonly root: Manifest
   readonly workspaces: ReadonlyArray<Workspace>
@@ -46,7 +46,7 @@ const matches = (pattern: string, folder: string) =>
     : folder === pattern
 
 /** Parses every file of every workspace that the root manifest names. */
-export const readHouse = (tree: SourceTree): House => {
+export const readRepository = (tree: SourceTree): Repository => {
   const root = decodeManifest(tree.get("package.json") ?? "{}")
   const workspaces = [...tree.keys()]
     .filter((path) => path.endsWith("/package.json"))
@@ -61,7 +61,7 @@ export const readHouse = (tree: SourceTree): House => {
   return { tree, root, workspaces }
 }
 
-const filesOf = (tree: SourceTree, folder: string): ReadonlyArray<HouseFile> =>
+const filesOf = (tree: SourceTree, folder: string): ReadonlyArray<WorkspaceFile> =>
   [...tree]
     .filter(([path]) => path.startsWith(`${folder}/`) && /\.tsx?$/.test(path))
     .map(([path, text]) => ({
@@ -78,7 +78,7 @@ export const packageOf = (specifier: string): string | undefined => {
     .join("/")
 }
 
-/** The line of `text` on which `needle` first stands, counted from 1. */
+/** The line of the first `needle` in `text`, counted from 1. */
 export const lineIn = (text: string | undefined, needle: string): number => {
   const index = text?.indexOf(needle) ?? -1
   return index < 0 ? 1 : (text ?? "").slice(0, index).split("\n").length
