@@ -6,7 +6,7 @@ import { Effect, Either } from "effect"
 import { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import { Voices } from "./Voices.ts"
 
-/** One error out of those of several fields: with a single one its own message, else the general one (decisions §1.3). */
+/** One error out of those of several fields: with a single one its own message, else the general one. */
 export const failWith = (errors: ReadonlyArray<ValidationError>): Effect.Effect<void, ValidationError> => {
   const [first, second] = errors
   if (first === undefined) return Effect.void
@@ -23,7 +23,7 @@ export const errorsOf = (
 
 type Checked<A> = Effect.Effect<Either.Either<A, ValidationError>>
 
-/** The checks of an agent's fields that need more than the value itself (spec 4.2). */
+/** The checks of an agent's fields that need more than the value itself. */
 export interface AgentChecks {
   /** Asks name servers, so never inside a transaction. Null and empty are for `missing`, when there is one. */
   readonly url: (url: string, field: string, missing?: string) => Checked<unknown>

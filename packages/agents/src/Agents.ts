@@ -21,7 +21,7 @@ import type { Voices } from "./Voices.ts"
 export type CallAgent = Omit<AgentRow, "has_webhook" | "has_knowledge_bases" | "created_at" | "updated_at">
 
 /**
- * Voice agents of a project (spec 2.4, 2.5, 3.2, 4.2; decisions §3). Each change is one transaction with its entry in the
+ * Voice agents of a project. Each change is one transaction with its entry in the
  * audit log. Agents are named by public or numeric id; one of another project is not found.
  *
  * What a deletion does to what an agent has:
@@ -68,7 +68,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
       id: string
     ) => Effect.Effect<AgentId, AgentNotFound | AgentHasActiveCalls>
     /**
-     * A new agent with the source's configuration, knowledge bases and webhook, and its own secrets (decisions §3.5). The
+     * A new agent with the source's configuration, knowledge bases and webhook, and its own secrets. The
      * name, when none is given, is `Copy of ` and the source's, cut to 200 characters. Its log begins with `cloned`,
      * with the source's public id as `cloned_from`; the source's log does not tell of it.
      */

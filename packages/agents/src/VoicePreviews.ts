@@ -49,7 +49,7 @@ const finish = (samples: Int16Array, sampleRate: number): VoicePreview => {
 }
 
 /**
- * Samples of the voices, for anybody to hear (decisions §3.6). As no key is needed, a stranger must not be able to keep the
+ * Samples of the voices, for anybody to hear. As no key is needed, a stranger must not be able to keep the
  * plugins busy or to spend money: there is one fixed sentence per voice and language, each is made at most once at a time
  * and then kept, two are made at once, 60 in a minute, and a plugin that failed three times within a minute is not asked
  * for the rest of it, so that previews alone hardly open its circuit breaker. Failures are not kept.

@@ -10,7 +10,7 @@ export interface SpokenVoice {
   readonly gender: Voice["gender"]
 }
 
-/** The default voice; it speaks every language whether or not a plugin says so (decisions §3.6). */
+/** The default voice; it speaks every language whether or not a plugin says so. */
 const sarah: Voice = { name: "Sarah", languages: "*", gender: "female" }
 
 /** Two plugins may have a voice of the same name: it then speaks the languages of both. */
@@ -25,7 +25,7 @@ const spokenBy = (voice: Voice): ReadonlyArray<Language> =>
     ? languages
     : [...new Set(voice.languages.flatMap((tag) => languages.filter((language) => language === tag)))]
 
-/** The voices of the loaded text-to-speech plugins (decisions §3.6). Names are case-sensitive. */
+/** The voices of the loaded text-to-speech plugins. Names are case-sensitive. */
 export class Voices extends Context.Tag("@svc/agents/Voices")<
   Voices,
   {

@@ -9,7 +9,7 @@ import { create, knowledgeBase, logOf, minimal, owner, Test, webhook_url } from 
 describe("the query of GET /v1/agents/<id>/audit-log", () => {
   const decode = Schema.decodeUnknownEither(AuditLogQuery)
 
-  it("has the spec's defaults and limits", () => {
+  it("has the documented defaults and limits of limit and offset", () => {
     expect(decode({})).toEqual(Either.right({ limit: 50, offset: 0 }))
     expect(Either.isRight(decode({ limit: "100", offset: "1000000", action: "cloned" }))).toBe(true)
   })

@@ -37,7 +37,7 @@ describe("the body of POST /v1/agents", () => {
 })
 
 layer(Test)("Agents", (it) => {
-  it.effect("an agent has the spec's defaults, and its secret is told once", () =>
+  it.effect("POST /v1/agents applies the documented defaults and returns server_secret once", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const principal = yield* owner

@@ -10,14 +10,14 @@ export type EmittedEvent = {
   readonly [N in EventName]: { readonly event: N; readonly data: EventData[N] }
 }[EventName]
 
-/** How a call ended (spec 3.1). */
+/** How a call ended. */
 export interface Outcome {
   readonly status: CallStatus
   readonly disposition: Disposition
   readonly ended_reason: EndedReason | null
 }
 
-/** What the caller chose of the menu, as the second `call.started` request tells it (spec 6.6, decisions §4.16). */
+/** What the caller chose of the menu, as the second `call.started` request tells it. */
 export interface MenuInput {
   readonly gathered_digit: string | null
   readonly gathered_input: string | null

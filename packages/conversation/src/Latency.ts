@@ -3,7 +3,7 @@ import type { InputOf } from "./Input.ts"
 import type { Conversation } from "./State.ts"
 
 /**
- * How long a caller waits for an answer (spec 2.6, `latency_data`), measured when the first frame of a turn leaves:
+ * How long a caller waits for an answer (`latency_data`), measured when the first frame of a turn leaves:
  *
  * ```
  * sound ends   noticed, model asked   first token   first sentence   voice asked   first audio   first frame

@@ -29,7 +29,7 @@ const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
   ]
 }
 
-/** How the model transfers a call, created from `transfer_destinations` (spec 6.6, decisions §4.17). */
+/** How the model transfers a call, created from `transfer_destinations`. */
 const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
   name: "transfer_call",
   description: "Transfers the phone call to somebody else. Tell the caller first.",

@@ -26,7 +26,7 @@ const toPhoneNumber = (row: NumberRow): PhoneNumber => ({
 /** Numbers have numeric ids only. */
 const parseNumberId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)
 
-/** Phone numbers of a project (spec 4.6, decisions §6.2). */
+/** Phone numbers of a project. */
 export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
   PhoneNumbers,
   {

@@ -61,7 +61,7 @@ const booksMs = 5_000
 const graceMs = 5_000
 
 /**
- * Text messages (spec 2.8, 4.6, 6.6; decisions §6.4). Each is written down before it is sent and never sent again: should the
+ * Text messages. Each is written down before it is sent and never sent again: should the
  * process die in between, it is not known whether it was. Its cost, its use and `sms.sent` come with the answer of the
  * network, in one transaction. A message that is under way goes on when whoever asked for it does not wait any more.
  */

@@ -5,7 +5,7 @@ export type SmsSender =
   | { readonly sender_type: "number"; readonly from_number: string; readonly sender_name: null }
   | { readonly sender_type: "alphanumeric"; readonly from_number: null; readonly sender_name: string }
 
-/** Where a name may stand in place of the number (spec 2.8): the European Union, the United Kingdom, Australia. */
+/** Where a name may stand in place of the number: the European Union, the United Kingdom, Australia. */
 const named: ReadonlySet<string> = new Set([
   ..."AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE".split(" "),
   "GB",

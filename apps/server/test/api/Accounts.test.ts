@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { AccountsServer, customer, request } from "../servers/AccountsServer.ts"
 
-/** What the accounts' part of the API answers when all is well, and who may ask for what (spec 4.1, 5). */
+/** What the accounts' part of the API answers when all is well, and who may ask for what. */
 
 const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
 const projectId = expect.stringMatching(/^proj_[0-9a-z]{24}$/)

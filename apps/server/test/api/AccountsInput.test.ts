@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { AccountsServer, customer, request } from "../servers/AccountsServer.ts"
 
-/** What the accounts' part of the API says to every kind of bad input (decisions §1). */
+/** What the accounts' part of the API says to every kind of bad input. */
 
 const invalid = (details: { readonly [field: string]: string }) => {
   const [first, ...others] = Object.values(details)

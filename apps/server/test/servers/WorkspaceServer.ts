@@ -133,7 +133,7 @@ export interface Options {
   readonly headers?: { readonly [name: string]: string }
 }
 
-/** One request to the server, whose answer has everything that spec 7.2 promises of every answer. */
+/** One request to the server, whose answer is checked for what every answer has. See docs/reference/workspace.md. */
 export const requestAt = (
   method: string,
   path: string,

@@ -2,7 +2,7 @@ import { expect } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import type { Answer } from "./Client.ts"
 
-/** The workspace API as the specification tells it to a client (spec 2.9, 7.2; decisions §7.1, §7.4). */
+/** The workspace API as docs/reference/workspace.md describes it. */
 
 const time = Schema.String.pipe(Schema.pattern(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/))
 const text = Schema.NullOr(Schema.String)

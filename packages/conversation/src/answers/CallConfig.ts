@@ -64,12 +64,12 @@ export const CallConfig = Schema.Struct({
   }),
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
-  /** Fields that were left out because they were not valid, each with the reason (decisions §4.11). */
+  /** Fields that were left out because they were not valid, each with the reason. */
   warnings: Schema.Array(Warning)
 })
 export type CallConfig = typeof CallConfig.Type
 
-/** Names of the tools that the platform runs itself (spec 2.8): listed in `tools` to enable them, never sent to the server. */
+/** Names of the tools that the platform runs itself: listed in `tools` to enable them, never sent to the server. */
 export const platformTools: ReadonlySet<string> = new Set([
   "end_call",
   "svc_send_sms",
@@ -84,7 +84,7 @@ const platformSeconds = (warnings: Array<Warning>, path: string, item: unknown):
   return wanted ?? toolSeconds
 }
 
-/** What makes an answer unusable: the call is hung up (spec 6.6). */
+/** What makes an answer unusable: the call is hung up. */
 export interface Unusable {
   readonly reason: string
 }

@@ -42,7 +42,7 @@ const fieldOf = (warnings: Array<Warning>, name: string, given: unknown): Extrac
 }
 
 /**
- * Reads an `extraction_schema` (spec 6.6): 1 to 20 fields. A bad field is left out, a bad part of one as well, each with a
+ * Reads an `extraction_schema`: 1 to 20 fields. A bad field is left out, a bad part of one as well, each with a
  * warning; null when nothing is left.
  */
 export const extractionOf = (

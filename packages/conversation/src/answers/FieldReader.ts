@@ -1,6 +1,6 @@
 import { Either, ParseResult, Schema } from "effect"
 
-/** A field that was left out because it was not valid (decisions §4.11). */
+/** A field that was left out because it was not valid. */
 export const Warning = Schema.Struct({ field: Schema.String, reason: Schema.String })
 export type Warning = typeof Warning.Type
 

@@ -5,11 +5,11 @@ import type { GatherRules } from "./GatherRules.ts"
 import type { Menu } from "./Menu.ts"
 
 /**
- * The keypad parts of an answer to `call.started` (spec 2.8, 6.6). A bad field is left out with a warning and its default
- * holds (decisions §4.11).
+ * The keypad parts of an answer to `call.started`. A bad field is left out with a warning and its default
+ * holds.
  */
 
-/** The two words of spec 4.3 and 6.6 for a voice that is not named. */
+/** The two words for a voice that is not named. */
 export const isGender = (voice: string): voice is "female" | "male" => voice === "female" || voice === "male"
 
 const known: ReadonlyArray<string> = languages

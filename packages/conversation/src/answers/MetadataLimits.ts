@@ -1,4 +1,4 @@
-/** Most bytes of a metadata object's JSON, and its deepest nesting (spec 8). */
+/** Most bytes of a metadata object's JSON, and its deepest nesting. */
 const metadataBytes = 65_536
 const metadataDepth = 5
 

@@ -4,7 +4,7 @@ import type { ModelTool } from "@svc/providers/LanguageModel"
 import { Either, ParseResult, Schema } from "effect"
 import type { CallConfig } from "./CallConfig.ts"
 
-/** The tools that the platform runs itself (spec 2.8), as the model is offered them. */
+/** The tools that the platform runs itself, as the model is offered them. */
 
 const dispositions = [
   "resolved",

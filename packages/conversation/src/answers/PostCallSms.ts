@@ -3,7 +3,7 @@ import { charactersIn, smsCharacters } from "@svc/api/sms/SmsLimits"
 import { Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
 
-/** The message that is sent when a call has ended (spec 6.6), with its variables still in it. */
+/** The message that is sent when a call has ended, with its variables still in it. */
 export const PostCallSms = Schema.Struct({
   /** E.164, or `caller`. */
   to: Schema.String,

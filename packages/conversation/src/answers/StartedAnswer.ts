@@ -10,7 +10,7 @@ type Told =
   | Omit<InputOf<"ConfigFailed">, "at">
 
 /**
- * What the body of an answer to `call.started` tells the conversation (spec 6.6). The first answer may ask for a menu
+ * What the body of an answer to `call.started` tells the conversation. The first answer may ask for a menu
  * by `pre_gather`, in place of a `system_prompt`; the `second`, after the menu, may not.
  */
 export const read = (

@@ -2,8 +2,8 @@ import { E164 } from "@svc/api/Wire"
 import { decodeValue, isRecord, type Warning } from "./FieldReader.ts"
 
 /**
- * The `transfer_destinations` of an answer to `call.started` (spec 6.6): label → E.164. A destination that is not valid
- * is left out with a warning, and the others stay (decisions §4.11).
+ * The `transfer_destinations` of an answer to `call.started`: label → E.164. A destination that is not valid
+ * is left out with a warning, and the others stay.
  */
 export const destinationsOf = (value: unknown, warnings: Array<Warning>): { readonly [label: string]: string } => {
   if (value === undefined || value === null) return {}

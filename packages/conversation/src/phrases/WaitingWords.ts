@@ -10,7 +10,7 @@ const sinceCaller = (d: Draft): ReadonlyArray<AgentEntry> =>
     .filter((e): e is AgentEntry => e.kind === "agent")
 
 /**
- * Called when a tool begins to run: says what `speak_during_tool_call` wants (spec 6.6), once in a turn of the caller. Words of
+ * Called when a tool begins to run: says what `speak_during_tool_call` wants, once in a turn of the caller. Words of
  * the customer's are always said; with `auto` the agent says its own when it has said nothing in this turn. The model is not
  * shown them, and they are no answer: see Filler.
  */

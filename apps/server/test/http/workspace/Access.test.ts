@@ -16,7 +16,7 @@ import {
   write
 } from "../../servers/WorkspaceServer.ts"
 
-/** Who may ask for what of the workspace API, and what is true of every answer (spec 4.7, 5.10, 7.2; decisions §1, §7). */
+/** Who may ask for what of the workspace API, and what is true of every answer. */
 
 const unknown = `bcus_${"0".repeat(24)}`
 const scopes = [read, write, remove]

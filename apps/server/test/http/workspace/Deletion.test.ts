@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { made, organization, request, told, workspaceServer } from "../../servers/WorkspaceServer.ts"
 
-/** The recycle bin, bulk deletion and erasure of booking customers (spec 3.2, 4.7; decisions §1.7, §7.3–7.5, §7.9). */
+/** The recycle bin, bulk deletion and erasure of booking customers. */
 
 const unknown = `bcus_${"0".repeat(24)}`
 const malformed = [

@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { made, organization, request, workspaceServer } from "../../servers/WorkspaceServer.ts"
 
-/** Events of booking customers: written with the change, exactly one for each (spec 6.2, 6.4, 6.7; decisions §5.9, §7.8). */
+/** Events of booking customers: written with the change, exactly one for each. */
 
 interface EventRow {
   readonly id: string

@@ -11,7 +11,7 @@ import { scope } from "../../../src/http/workspace/Scope.ts"
 import * as WorkspacePipeline from "../../../src/http/workspace/WorkspacePipeline.ts"
 import { made, organization, request, workspaceServer } from "../../servers/WorkspaceServer.ts"
 
-/** What a client hears of faults of ours (spec 7.2: MIDDLEWARE_ORDER, INTERNAL). */
+/** Answers to faults of the server: MIDDLEWARE_ORDER, INTERNAL. */
 
 const bo = { name: "Bo", email: "bo@example.com" }
 const secret = "select password from secrets"

@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { made, organization, request, workspaceServer } from "../../servers/WorkspaceServer.ts"
 
-/** What may be said of a booking customer, and what becomes of it (spec 2.9; decisions §1.5, §7.4, §7.6, §7.10). */
+/** What may be said of a booking customer, and what becomes of it. */
 
 const emoji = "\u{1f600}"
 

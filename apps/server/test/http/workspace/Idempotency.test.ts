@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { made, organization, request, told, workspaceServer } from "../../servers/WorkspaceServer.ts"
 import type { EnvelopeAnswer } from "../../servers/WorkspaceWire.ts"
 
-/** One effect and one answer for each `Idempotency-Key` (spec 7.2, 8; decisions §7.7). */
+/** One effect and one answer for each `Idempotency-Key`. */
 
 const bo = { name: "Bo", email: "bo@example.com" }
 

@@ -13,7 +13,7 @@ import {
 } from "../../servers/WorkspaceServer.ts"
 import type { EnvelopeAnswer } from "../../servers/WorkspaceWire.ts"
 
-/** Limits of the workspace API, small ones (spec 5.7, 7.2, 8; decisions §2.13). */
+/** Limits of the workspace API, small ones. */
 
 const bo = { name: "Bo", email: "bo@example.com" }
 

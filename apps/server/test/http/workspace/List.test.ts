@@ -5,7 +5,7 @@ import type { HttpServer } from "../../../src/http/listening/HttpServer.ts"
 import { made, organization, request, workspaceServer } from "../../servers/WorkspaceServer.ts"
 import type { Customer } from "../../servers/WorkspaceWire.ts"
 
-/** The list of booking customers and search in it (decisions §1.5, §1.6, §7.1, §7.2). */
+/** The list of booking customers and search in it. */
 
 const list = (key: string, query: { readonly [name: string]: string | number } = {}) => {
   const search = new URLSearchParams()

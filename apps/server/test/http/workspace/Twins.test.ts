@@ -6,7 +6,7 @@ import { Context, Deferred, Duration, Effect, Exit, Fiber, Layer, Redacted } fro
 import { made, organization, request, workspaceServer } from "../../servers/WorkspaceServer.ts"
 import type { EnvelopeAnswer } from "../../servers/WorkspaceWire.ts"
 
-/** Requests that meet another one with their `Idempotency-Key` still running (decisions §7.7). */
+/** Requests that meet another one with their `Idempotency-Key` still running. */
 
 const isReplay = ({ headers }: EnvelopeAnswer) => headers["idempotency-replayed"] === "true"
 
