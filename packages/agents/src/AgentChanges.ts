@@ -7,6 +7,7 @@ import { withChanges } from "@svc/api/EntityFields"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { BadRequest } from "@svc/api/VoiceError"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
+import { agentWebhookRules, type ManagedWebhookChange, managedWebhookChange } from "@svc/webhooks/ManagedWebhook"
 import { newSecret } from "@svc/webhooks/SigningSecret"
 import type { Subscription } from "@svc/webhooks/Subscription"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
@@ -19,7 +20,6 @@ import { type AgentRow, AgentsRepo, changeable } from "./AgentsRepo.ts"
 import { AuditLogRepo } from "./AuditLogRepo.ts"
 import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import type { Voices } from "./Voices.ts"
-import { type WebhookChange, webhookChange } from "./WebhookChange.ts"
 
 const notes = {
   server_secret_note:
@@ -89,7 +89,7 @@ export const agentChanges = (
     const putWebhook = (
       row: AgentRow,
       current: Subscription | undefined,
-      change: WebhookChange
+      change: ManagedWebhookChange
     ): Effect.Effect<Subscription | undefined> => {
       if (change === "keep") return Effect.succeed(current)
       if (change === "remove") return Effect.as(subscriptions.removeOfAgent(row.id), undefined)
@@ -111,7 +111,7 @@ export const agentChanges = (
     return {
       create: Effect.fn("Agents.create")(function* (owner, body) {
         const ids = body.knowledge_base_ids ?? []
-        const change = webhookChange(undefined, body)
+        const change = managedWebhookChange(agentWebhookRules, undefined, body)
         yield* failWith(
           errorsOf(
             ...(yield* checkUrls(body, "server_url is required.")),
@@ -149,7 +149,7 @@ export const agentChanges = (
           const before = yield* locked(owner, id)
           const { row } = before
           const to = withChanges(changeable(row), Struct.pick(body, ...agentSettings))
-          const change = webhookChange(before.webhook, body)
+          const change = managedWebhookChange(agentWebhookRules, before.webhook, body)
           const bases =
             body.knowledge_base_ids === undefined
               ? Either.right(before.knowledge_bases)

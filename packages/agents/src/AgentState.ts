@@ -1,7 +1,7 @@
 import type { Agent } from "@svc/api/agents/Agent"
 import { AgentFields, agentSettings, type KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
 import { pick, variant } from "@svc/api/EntityFields"
-import { webhookEvents } from "@svc/api/events/WebhookEvents"
+import { namesOf } from "@svc/webhooks/ManagedWebhook"
 import { hintOf } from "@svc/webhooks/SigningSecret"
 import type { Subscription } from "@svc/webhooks/Subscription"
 import { Subscriptions } from "@svc/webhooks/Subscriptions"
@@ -42,10 +42,6 @@ export const agentStates: Effect.Effect<
       ? withLinks(rows)
       : Effect.succeed(rows.map((row) => ({ row, webhook: undefined, knowledge_bases: [] })))
 })
-
-/** The names that a subscription stands for: `*` is all there are. */
-export const namesOf = (events: ReadonlyArray<string>): ReadonlyArray<string> =>
-  events.includes("*") ? webhookEvents : events
 
 const sharedKeys = ["id", "public_id", ...agentSettings] as const
 

@@ -1,10 +1,10 @@
 import { WebhookUrlRequired } from "@svc/api/agents/Agent"
-import { webhookEvents } from "@svc/api/events/WebhookEvents"
-import { BadRequest, ValidationError } from "@svc/api/VoiceError"
+import { BadRequest, type ValidationError } from "@svc/api/VoiceError"
 import { WebhookNotFound } from "@svc/api/webhooks/Webhook"
 import type { ProjectWebhookUpdate } from "@svc/api/webhooks/WebhookBody"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option } from "effect"
+import { managedWebhookChange, projectWebhookRules } from "./ManagedWebhook.ts"
 import { newSecret } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
 import { WebhooksRepo } from "./WebhooksRepo.ts"
@@ -15,26 +15,18 @@ export interface WebhookProject {
   readonly project_id: number
 }
 
-/** What became of a change: the webhook, if there is one, and its secret when it was made just now. */
+/** The webhook after a change, if there is one, and its secret when the change created it. */
 export interface ChangedProjectWebhook {
   readonly webhook: Subscription | undefined
   readonly secret: string | undefined
 }
 
-/** The webhook that a project manages itself (spec 4.5): at most one, for events of this project, without `*`. */
+/** The webhook that a project manages itself: at most one, for events of this project, without `*`. */
 export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks")<
   ProjectWebhooks,
   {
     readonly find: (project: WebhookProject) => Effect.Effect<Option.Option<Subscription>>
-    /**
-     * | webhook_url | webhook_events | the project has no webhook | the project has one |
-     * |---|---|---|---|
-     * | absent | given | refused: they would go nowhere | gets these events, and is active |
-     * | null or empty | absent | nothing | removed |
-     * | null or empty | given | refused | refused |
-     * | given | absent | made, for all events of today | gets the url, keeps its events and secret, and is active |
-     * | given | given | made | gets both, keeps its secret, and is active |
-     */
+    /** See `managedWebhookChange`. A body without fields is a `BadRequest`. */
     readonly update: (
       project: WebhookProject,
       body: ProjectWebhookUpdate
@@ -53,25 +45,21 @@ export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks"
 
       return {
         find,
-        update: Effect.fn("ProjectWebhooks.update")(function* (project, { webhook_events, webhook_url }) {
-          if (webhook_url === undefined && webhook_events === undefined) {
+        update: Effect.fn("ProjectWebhooks.update")(function* (project, body) {
+          if (body.webhook_url === undefined && body.webhook_events === undefined) {
             return yield* new BadRequest({ message: "No valid fields to update" })
           }
           const current = Option.getOrUndefined(yield* find(project))
-          const url = webhook_url === undefined ? (current?.url ?? null) : webhook_url
-          if (url === null || url === "") {
-            if (webhook_events !== undefined) {
-              return yield* ValidationError.field("webhook_events", "webhook_events needs a webhook_url")
-            }
+          const change = yield* managedWebhookChange(projectWebhookRules, current, body)
+          if (change === "keep") return { webhook: current, secret: undefined }
+          if (change === "remove") {
             if (current !== undefined) yield* repo.delete(current.id)
             return { webhook: undefined, secret: undefined }
           }
-          if (webhook_url !== undefined) yield* urls.check(url, "webhook_url")
-          const events =
-            webhook_events === undefined ? (current?.events ?? webhookEvents) : [...new Set(webhook_events)]
+          if (body.webhook_url !== undefined) yield* urls.check(change.url, "webhook_url")
           const secret = yield* newSecret
-          const webhook = yield* repo.putOfProject({ ...project, url, events, secret })
-          // Of two that make it at once one makes it, and only that one's secret is the webhook's.
+          const webhook = yield* repo.putOfProject({ ...project, ...change, secret })
+          // When two requests create it at once, only one of the two secrets is stored.
           return { webhook, secret: webhook.secret === secret ? secret : undefined }
         }),
         remove: Effect.fn("ProjectWebhooks.remove")(function* (project) {
