@@ -26,6 +26,8 @@ export default defineConfig({
     globalSetup: plan.target.database ? ["packages/database/testing/globalSetup.ts"] : [],
     setupFiles: [".ci/testers.mjs"],
     provide: { mutationOrder: order },
+    // The session has its own, shorter ones under a mutant.
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: [["default", { summary: false }]],
     silent: true,
