@@ -36,6 +36,7 @@ export const targets: ReadonlyArray<Target> = [
     // Without those that restart servers or hold them up.
     tests: [
       "DeliveryFanOut",
+      "DeliveryRequest",
       "DeliveryWorker",
       "FailureStreaks",
       "FirstAttempt",

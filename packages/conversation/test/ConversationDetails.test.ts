@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest"
-import { menuOf } from "../src/answers/GatherAnswer.ts"
+import { isGender, menuOf } from "../src/answers/GatherAnswer.ts"
 import { destinationsOf } from "../src/answers/TransferAnswer.ts"
+import { blankRecord } from "../src/CallRecord.ts"
+import { storyOf } from "../src/CallStory.ts"
 import type { Command } from "../src/Command.ts"
 import { longestMs } from "../src/machines/Transfer.ts"
 import { greetingMs, patienceMs } from "../src/machines/Voicemail.ts"
+import { digest } from "../src/Replay.ts"
 import { config, facts, Script } from "../src/testing/Script.ts"
 
 /** The data of the events of one name. */
@@ -258,7 +261,53 @@ describe("a voicemail", () => {
   })
 })
 
+describe("the story of a call", () => {
+  const lines = (input: Parameters<Script["input"]>[0]) => {
+    const s = Script.greeted()
+    s.input(input)
+    const rows = [facts, ...s.inputs].map((one, seq) => ({ seq, input: one, commands: "" }))
+    return storyOf(rows)?.lines ?? []
+  }
+
+  it("says whether the end was requested through the API or by the server", () => {
+    expect(lines({ _tag: "EndRequested", by: "api" }).map(({ what }) => what)).toContain(
+      "end asked for through the API"
+    )
+    expect(lines({ _tag: "EndRequested", by: "shutdown" }).map(({ what }) => what)).toContain("the server stops")
+  })
+
+  it("has no field for a detail that an input does not have", () => {
+    const hungUp = lines({ _tag: "CallerHungUp" }).find(({ what }) => what === "hung up")
+    expect(Object.keys(hungUp ?? {}).sort()).toEqual(["actor", "at", "what"])
+  })
+})
+
+describe("the record of a call without a conversation", () => {
+  it("has no duration, turns and tool calls", () => {
+    expect(blankRecord).toMatchObject({
+      duration_seconds: 0,
+      transfer_duration_seconds: 0,
+      turn_count: 0,
+      tool_call_count: 0
+    })
+  })
+})
+
+describe("the digest of commands", () => {
+  it("depends on the order of lists, and not on that of fields", () => {
+    const speak = (messages: ReadonlyArray<unknown>) =>
+      digest([{ _tag: "AskModel", turn: 1, messages, tools: [] } as unknown as Command])
+    expect(speak([1, 2])).not.toBe(speak([2, 1]))
+    expect(speak([{ a: 1, b: 2 }])).toBe(speak([{ b: 2, a: 1 }]))
+    expect(speak([1])).not.toBe(speak([{ 0: 1 }]))
+  })
+})
+
 describe("the answer to call.started", () => {
+  it("may name a voice by gender", () => {
+    expect(["female", "male", "Sarah", ""].map(isGender)).toEqual([true, true, false, false])
+  })
+
   it("refuses a pre_gather that is not an object, with a warning", () => {
     const warnings: Array<{ readonly field: string; readonly reason: string }> = []
     expect(menuOf({ pre_gather: "yes" }, warnings)).toBe(null)
