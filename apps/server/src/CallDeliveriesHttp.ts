@@ -5,7 +5,7 @@ import { Calls } from "@svc/call-engine/record/Calls"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Effect, type Layer } from "effect"
 
-/** Handler of `/v1/calls/<callId>/webhooks` (spec 4.3): calls know nothing of webhooks, so the two meet here. */
+/** Handler of `/v1/calls/<callId>/webhooks`: it needs both calls and webhooks, which do not import each other. */
 export const CallDeliveriesHttp: Layer.Layer<never, never, Calls | Deliveries | Handlers.HandlerRegistry> =
   Handlers.group(
     VoiceApi,

@@ -4,7 +4,7 @@ import { Console, Context, Effect, Layer, Redacted } from "effect"
 const line = (name: string, { generated, key }: BootstrapKey, variable: string): string =>
   `  ${name.padEnd(14)} ${generated ? Redacted.value(key) : `as given in ${variable}`}`
 
-/** What is shown of the first start: the keys that we made up are told this once, because only their hashes are stored. */
+/** Printed on the first start. Generated keys are shown only here, because only their hashes are stored. */
 const announcement = ({ keys, org, project }: Extract<BootstrapResult, { readonly created: true }>): string =>
   [
     "",
@@ -17,9 +17,9 @@ const announcement = ({ keys, org, project }: Extract<BootstrapResult, { readonl
     ""
   ].join("\n")
 
-/** Whether this start found an empty database, and what was made then (decisions §8). */
+/** Whether this start found an empty database, and what it created then. */
 export class FirstStart extends Context.Tag("@svc/server/FirstStart")<FirstStart, BootstrapResult>() {
-  /** Makes the first organization where there is none. The keys are printed at once: whatever fails later, they are not lost. */
+  /** Creates the first organization if there is none. Prints its keys at once, so that a later failure does not lose them. */
   static readonly layer: Layer.Layer<FirstStart, never, Bootstrap> = Layer.effect(
     FirstStart,
     Effect.gen(function* () {

@@ -3,7 +3,7 @@ import { CurrentPrincipal } from "@svc/api/Principal"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { Effect, type Layer } from "effect"
 
-/** Handler of `/v1/health`: what the caller's key stands for. */
+/** Handler of `/v1/health`: organization, project and tier of the request's key. */
 export const HealthHttp: Layer.Layer<never, never, Handlers.HandlerRegistry> = Handlers.group(
   VoiceApi,
   "health",

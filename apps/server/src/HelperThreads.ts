@@ -18,10 +18,10 @@ const lower = (thread: number, priority: number): void => {
 }
 
 /**
- * From now on the threads that help the main one (garbage collection above all, files, names) wait when both want a core.
+ * Lowers the priority of the helper threads (garbage collection, files, name lookup) below that of the main thread.
  * The main thread sends a frame of every call each 20 ms, and while memory is collected there are more of them than cores:
  * with 200 calls on two cores frames were up to 100 ms late. On Linux, where each thread has a priority of its own;
- * elsewhere, and where the system does not let us, nothing changes. Must run in the main thread.
+ * on other systems, and without the permission, nothing changes. Must run in the main thread.
  */
 export const yieldToMainThread: Effect.Effect<void> = Effect.try(() => {
   if (process.platform !== "linux") return

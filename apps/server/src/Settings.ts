@@ -1,14 +1,14 @@
 import { Config, type ConfigError, ConfigProvider, Effect, Option } from "effect"
 
-/** What `svc serve --dev` takes where the environment says nothing. */
+/** Defaults of `svc serve --dev`. */
 const developmentDefaults: ReadonlyArray<readonly [string, string]> = [
   ["SVC_PLUGINS", "@svc/plugin-simulated"],
   ["SVC_ALLOW_PRIVATE_URLS", "true"]
 ]
 
 /**
- * The configuration: environment variables with the prefix `SVC_` (decisions §8). One that is empty counts as not set, as
- * in `SVC_PORT=` of an env file. A variable that is set wins over a default of the development mode, also when it is wrong.
+ * The configuration: environment variables with the prefix `SVC_`. An empty one counts as not set, as
+ * `SVC_PORT=` in an env file. A variable that is set wins over a default of the development mode, even if it is invalid.
  */
 export const provider = (development: boolean): ConfigProvider.ConfigProvider => {
   const environment = ConfigProvider.fromEnv()
@@ -28,14 +28,14 @@ export const provider = (development: boolean): ConfigProvider.ConfigProvider =>
   )
 }
 
-/** The library's own messages, in the words of ours; they would also repeat the value, which may be a secret. */
+/** Rewrites the library's messages, which also repeat the value: it may be a secret. */
 const requirement = (message: string): string =>
   message
     .replace(/^Expected a boolean value but received.*$/s, "must be true or false")
     .replace(/^Expected (.+?) value but received.*$/s, "must be $1")
     .replace(/^Expected (.+?),? (?:but received|actual).*$/s, "must be $1")
 
-/** One line that names each variable that is wrong, and what it accepts. */
+/** One line that names each invalid variable and what it accepts. */
 export const describe = (error: ConfigError.ConfigError): string => {
   switch (error._op) {
     case "And":

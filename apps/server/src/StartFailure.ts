@@ -11,14 +11,14 @@ const lineOf = (error: unknown): string => {
 /** Why a command ended, in one line for the operator. */
 export const describeCause = (cause: Cause.Cause<unknown>): string => lineOf(Cause.squash(cause))
 
-/** A command that failed and has said why; the process ends with exit code 1. */
+/** A command that failed and has printed why; the process ends with exit code 1. */
 export class Reported extends Error {
   override readonly name = "Reported"
 }
 
 /**
- * Prints one line on standard error for whatever ended a command, with `SVC_LOG_LEVEL=debug` also where it came from.
- * Being told to stop is no failure.
+ * Prints one line on standard error for the failure that ended a command, with `SVC_LOG_LEVEL=debug` also its trace.
+ * A signal to stop is no failure.
  */
 export const report = (cause: Cause.Cause<unknown>): Effect.Effect<never, Reported> =>
   Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { Effect, Schema } from "effect"
 import * as Logging from "../Logging.ts"
 import * as Settings from "../Settings.ts"
 
-/** The commands on accounts: `svc org`, `svc keys`, `svc credits` (decisions §8). They work beside a running server. */
+/** The commands on accounts: `svc org`, `svc keys`, `svc credits`. They work beside a running server. */
 
 const json = Options.boolean("json").pipe(Options.withDescription("Print JSON, for machines"))
 const tiers = Tier.literals
@@ -23,7 +23,7 @@ const project = Options.text("project").pipe(
   Options.optional
 )
 
-/** Runs a command's code, which is imported only then. */
+/** Imports a command's code and runs it. */
 const run = <A, M, E, R>(load: () => Promise<M>, effect: (module: M) => Effect.Effect<A, E, R>) =>
   Effect.promise(load).pipe(
     Effect.flatMap(effect),

@@ -16,7 +16,7 @@ export const showCredits = (options: { readonly org: string; readonly json: bool
     yield* Console.log(options.json ? JSON.stringify(credits) : show(credits))
   }).pipe(Effect.provide(CommandServices))
 
-/** `svc credits add <org> <eur>`: a top-up; an account that was paused goes on. */
+/** `svc credits add <org> <eur>`: a top-up; it resumes a paused account. */
 export const addCredits = (options: { readonly org: string; readonly eur: string; readonly json: boolean }) =>
   Effect.gen(function* () {
     const amount = yield* readEur(options.eur, "<eur>")

@@ -19,7 +19,7 @@ import { type HttpSettings, httpSettings } from "../http/listening/HttpSettings.
 import * as Logging from "../Logging.ts"
 import { describeCause, Reported } from "../StartFailure.ts"
 
-/** One thing that was looked at. `detail` is for people: what was found, or what is wrong. */
+/** The result of one check. `detail` is for people: what was found, or what is wrong. */
 interface Finding {
   readonly check: string
   readonly ok: boolean
@@ -29,9 +29,9 @@ interface Finding {
 /** What a check found wrong, in one line. */
 class Wrong extends Data.TaggedError("Wrong")<{ readonly message: string }> {}
 
-/** Runs a check; whatever it fails with is a finding and not the end of the command. */
-const finding = <E, R>(check: string, look: Effect.Effect<string, E, R>): Effect.Effect<Finding, never, R> =>
-  look.pipe(
+/** Runs a check; its failure is a finding and does not end the command. */
+const finding = <E, R>(check: string, run: Effect.Effect<string, E, R>): Effect.Effect<Finding, never, R> =>
+  run.pipe(
     Effect.map((detail) => ({ check, ok: true, detail })),
     Effect.catchAllCause((cause) => Effect.succeed({ check, ok: false, detail: describeCause(cause) }))
   )
@@ -95,21 +95,21 @@ const port = Effect.gen(function* () {
 
 const show = ({ check, detail, ok }: Finding): string => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(13)} ${detail}`
 
-/** `svc doctor`: looks at what a server needs, one thing after the other, and says what is wrong with each. */
+/** `svc doctor`: checks what a server needs, one part after the other, and reports what is wrong with each. */
 export const doctor = (options: { readonly json: boolean }) =>
   Effect.gen(function* () {
     const findings: Array<Finding> = []
-    const look = (check: Effect.Effect<Finding>) =>
+    const report = (check: Effect.Effect<Finding>) =>
       Effect.tap(check, (found) => {
         findings.push(found)
         return options.json ? Effect.void : Console.log(show(found))
       })
-    yield* look(finding("configuration", configuration))
-    yield* look(finding("database", database))
-    const { ok: loaded } = yield* look(finding("plugins", plugins))
-    // Without plugins there is nothing that could speak or hear.
-    if (loaded) yield* look(finding("media", media))
-    yield* look(finding("port", port))
+    yield* report(finding("configuration", configuration))
+    yield* report(finding("database", database))
+    const { ok: loaded } = yield* report(finding("plugins", plugins))
+    // The loopback call needs the speech plugins.
+    if (loaded) yield* report(finding("media", media))
+    yield* report(finding("port", port))
     const ok = findings.every((found) => found.ok)
     if (options.json) yield* Console.log(JSON.stringify({ ok, checks: findings }))
     if (!ok) return yield* Effect.fail(new Reported())

@@ -26,13 +26,13 @@ const announce = (context: Context.Context<HttpServer | FirstStart>, dev: boolea
     if (Context.get(context, FirstStart).created) yield* Console.log(firstSteps(url, dev))
   })
 
-/** Tells, when the start takes long, that it is still under way. */
-const patience = Effect.sleep("2 seconds").pipe(Effect.zipRight(Console.log("Starting the database and the plugins…")))
+/** Reports a slow start. */
+const slowStart = Effect.sleep("2 seconds").pipe(Effect.zipRight(Console.log("Starting the database and the plugins…")))
 
-/** `svc serve`: runs the server until it is told to stop, and then ends it in good order. */
+/** `svc serve`: runs the server until a signal stops it, then shuts it down. */
 export const serve = (options: { readonly dev: boolean }) =>
   Effect.gen(function* () {
-    const waiting = yield* Effect.fork(patience)
+    const waiting = yield* Effect.fork(slowStart)
     const context = yield* Layer.build(Server)
     yield* Fiber.interrupt(waiting)
     yield* yieldToMainThread

@@ -38,7 +38,7 @@ const trustedProxies: Config.Config<BlockList> = Config.string("SVC_TRUSTED_PROX
 )
 
 /**
- * Whose request it is (decisions §2.5): the socket's peer or, when that is in `SVC_TRUSTED_PROXIES` (CIDRs with commas
+ * The client of a request: the socket's peer or, when that is in `SVC_TRUSTED_PROXIES` (CIDRs with commas
  * between; none by default), the first hop of `X-Forwarded-For` from its end that is not. Whatever stands before that hop was
  * written by the client and counts for nothing.
  */

@@ -1,7 +1,7 @@
 import { Billing } from "@svc/billing/Billing"
 import { Context, Effect, Layer } from "effect"
 
-/** The one thing of billing that the security layer asks. */
+/** The part of billing that the security layer uses. */
 export class Credits extends Context.Tag("@svc/server/Credits")<
   Credits,
   {

@@ -3,7 +3,7 @@ import type { Allowance } from "@svc/auth/RateLimits"
 import type { LimitsOfTier } from "@svc/auth/TierLimits"
 import type { ResponseHeaders } from "../exchange/Responses.ts"
 
-/** What an authenticated answer tells of its organization's limits (spec 8). Without a limit there is none to tell. */
+/** The headers of an authenticated response about the limits of its organization. Without a limit, there are fewer. */
 export const limitHeaders = (
   tier: Tier,
   limits: LimitsOfTier,

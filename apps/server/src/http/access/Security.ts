@@ -22,7 +22,7 @@ import { Credits } from "./Credits.ts"
 import { networkOf } from "./IpAddress.ts"
 import { limitHeaders } from "./LimitHeaders.ts"
 
-/** What the decision about a request is made from. */
+/** The parts of a request that the decision depends on. */
 export interface Credentials {
   readonly method: string
   readonly headers: IncomingHttpHeaders
@@ -30,11 +30,11 @@ export interface Credentials {
   readonly address: string
 }
 
-/** What was decided about a request. */
+/** The decision about a request. */
 export interface Decision {
-  /** Who makes it, or what answers it: an error, or a fault of ours that was met on the way. */
+  /** The principal, or the failure that answers the request: an API error, or a defect. */
   readonly outcome: Exit.Exit<Principal, ApiError>
-  /** What every answer to it carries, whatever comes of it; empty when it is not known who makes it. */
+  /** Headers of every response to it; empty when the principal is not known. */
   readonly headers: ResponseHeaders
 }
 
@@ -43,7 +43,7 @@ const header = (headers: IncomingHttpHeaders, name: string): string | undefined 
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
-/** The key of `Authorization: Bearer` or `X-Api-Key`. Both may be sent when they are equal (decisions §2.1). */
+/** The key of `Authorization: Bearer` or `X-Api-Key`. Both may be sent when they are equal. */
 const keyOf = (headers: IncomingHttpHeaders): Either.Either<string, MissingApiKey | InvalidApiKey> => {
   const authorization = header(headers, "authorization")
   const apiKey = header(headers, "x-api-key")
@@ -56,7 +56,7 @@ const keyOf = (headers: IncomingHttpHeaders): Either.Either<string, MissingApiKe
     : Either.right(bearer)
 }
 
-/** Whether the header names this very project, by public or numeric id. */
+/** Whether the header is the public or numeric id of this project. */
 const names = (id: string, project: PrincipalProject): boolean => id === project.public_id || id === String(project.id)
 
 const refused = (error: ApiError, headers: ResponseHeaders = {}): Decision => ({
@@ -67,14 +67,14 @@ const refused = (error: ApiError, headers: ResponseHeaders = {}): Decision => ({
 const isWrite = (method: string): boolean => method !== "GET"
 
 /**
- * Decides whether a request to the voice API is let in, and who makes it (spec 5). No secret is compared with another
- * one here or behind it: keys are found by their SHA-256, so the time of an answer tells nothing of a key.
+ * Authenticates and authorizes requests to the voice API. Keys are looked up by their SHA-256 and never compared, so
+ * response times leak nothing about a key.
  */
 export class Security extends Context.Tag("@svc/server/Security")<
   Security,
   {
     /**
-     * All checks that come before the body, in the order of decisions §2.3: failed authentications of the address, key,
+     * All checks that come before the body, in this order (docs/reference/access.md): failed authentications of the address, key,
      * org-only, project, rate limit, read-only, credits. The first that fails answers the request. Only a request
      * that comes to the rate limit and is let through by it counts against it; only a key that is wrong counts as a
      * failed authentication, one that is missing does not.
@@ -116,7 +116,7 @@ export class Security extends Context.Tag("@svc/server/Security")<
         const headersOf = ({ org }: Principal, allowance: Allowance) =>
           limitHeaders(org.tier, limits.of(org.tier), allowance)
 
-        /** What comes after it is known who asks for what. */
+        /** The checks that need the principal. */
         const admit = (principal: Principal, { creditsExempt }: Access, method: string, now: number) => {
           const { id, tier } = principal.org
           const allowance = rates.consume(`voice:${id}`, limits.of(tier).requestsPerMinute, now)

@@ -8,7 +8,7 @@ import { type RequestPipeline, readBody } from "../routing/RequestPipeline.ts"
 import { Security } from "./Security.ts"
 
 /**
- * The pipeline of the voice API: what {@link Security} decides, then the handler with the key's principal and project.
+ * The pipeline of the voice API: the checks of {@link Security}, then the handler with the key's principal and project.
  * Endpoints that do without a project must not ask for it: then it is missing, which is a defect.
  */
 const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>): RequestPipeline<VoiceServices> => ({
@@ -41,7 +41,7 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
   }
 })
 
-/** The routes of the voice API, or of another contract in its manner, with the handlers that were registered for it. */
+/** The routes of the voice API, or of another contract with the same checks, with their registered handlers. */
 export const routes =
   (api: HttpApi.HttpApi.Any): Dispatcher.ServedRoutes<Security | HandlerRegistry> =>
   (options) =>

@@ -1,6 +1,6 @@
 import { hashSource } from "../documents/Html.ts"
 
-/** The debug page's looks and manners. They stand inside the page, so that it loads nothing. */
+/** Style and script of the debug page. They are inlined, so that the page loads nothing. */
 export const style = `
 :root { color-scheme: light dark; --ground: #fff; --raised: #f5f6f8; --line: #dfe2e8; --text: #1b1f27; --faint: #5c6575;
   --caller: #8a5a00; --agent: #2355c7; --model: #6d3fc0; --tool: #17713c; --bad: #b3261e; }
@@ -29,7 +29,7 @@ audio { display: block; width: 100%; margin: .8rem 0; } h3 { margin: .6rem 0 0; 
 @media (max-width: 600px) { li { grid-template-columns: 4rem minmax(0, 1fr); } .who { grid-column: 2; } .what { grid-column: 2; } }
 `
 
-/** Puts what the server sends in place of what is there; what was unfolded stays so. */
+/** Replaces the content by what the server sends; open details stay open. */
 export const script = `
 const main = document.querySelector("main")
 if (main.dataset.live === "yes") {

@@ -4,7 +4,7 @@ import type { Contract, JsonSchema, Parameter } from "./Contract.ts"
 /** An error's schema on the wire. */
 export type Wire = Schema.Schema.Any
 
-/** What the server goes by when it serves an endpoint, beside the schemas. */
+/** What applies to the endpoints of an API beside their schemas. */
 export interface EndpointFacts {
   readonly method: string
   /** Those of the endpoint, its group and its contract. */

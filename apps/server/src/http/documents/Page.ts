@@ -78,9 +78,9 @@ const responseOf = (status: string, { content, description, headers }: Response,
   const codes = body?.examples === undefined ? "Success" : Object.keys(body.examples).join(", ")
   const sent = Object.keys(headers ?? {})
   const names = sent.map((name) => `<code>${html(name)}</code>`).join(" ")
-  const told =
+  const shown =
     body?.examples === undefined ? (body === undefined ? "<p>No body.</p>" : bodyOf(body, schemas)) : prose(description)
-  return `<details${body?.examples === undefined ? " open" : ""}><summary><span class="status">${html(status)}</span>${html(codes)}</summary>${told}${
+  return `<details${body?.examples === undefined ? " open" : ""}><summary><span class="status">${html(status)}</span>${html(codes)}</summary>${shown}${
     sent.length === 0 ? "" : `<p class="faint">Headers: ${names}</p>`
   }</details>`
 }
@@ -93,7 +93,7 @@ interface Placed {
   readonly method: string
   readonly path: string
   readonly operation: Operation
-  /** What the search looks at, in lower case. */
+  /** What the search matches, in lower case. */
   readonly words: string
 }
 

@@ -1,6 +1,6 @@
 import { hashSource } from "./Html.ts"
 
-/** The reference page's looks and manners. They stand inside the page, so that it loads nothing. */
+/** Style and script of the reference page. They are inlined, so that the page loads nothing. */
 export const style = `
 :root { color-scheme: light dark; --ground: #fff; --raised: #f5f6f8; --line: #dfe2e8; --text: #1b1f27; --faint: #5c6575;
   --accent: #2355c7; --get: #17713c; --post: #2355c7; --patch: #8a5a00; --delete: #b3261e; }

@@ -31,7 +31,7 @@ const onAuthenticated = [
 ] as const
 
 const headersOf: Conventions["headersOf"] = (status): ReadonlyArray<keyof typeof headers> =>
-  // A 401 is nobody's; neither is a 429 always, nor what fails before the key was looked at.
+  // These have no organization: a 401, some 429s, and what fails before the key is read.
   status === 401
     ? [...onEvery, "WWW-Authenticate"]
     : status === 429
@@ -64,7 +64,7 @@ const projectId = ({ needs }: Access): ReadonlyArray<Parameter> =>
         }
       ]
 
-/** In the order of decisions §2.3. */
+/** In the order of the checks. */
 const checksOf: Conventions["checksOf"] = (endpoint) => {
   const { method, takesBody } = endpoint
   const { creditsExempt, needs } = accessOf(endpoint)

@@ -35,7 +35,7 @@ const exampleOf = (code: string, message: string): unknown => ({
   meta: { request_id: "req_6f1d2c3b4a5968778695a4b3c2d1e0f9" }
 })
 
-/** What holds for every endpoint of the workspace API (spec 5.10, 7.2; decisions §7). */
+/** What holds for every endpoint of the workspace API. */
 export const workspace: Conventions = {
   headers: {
     "X-Request-Id": { description: "Names this request, as `meta.request_id` does.", schema: text },

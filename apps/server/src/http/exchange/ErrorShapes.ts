@@ -8,12 +8,12 @@ const voice: ErrorShape = (error) => ({ status: error.status, body: toBody(error
 
 const workspace: ErrorShape = (error, id) => {
   const body = toErrorBody(error)
-  // A URL that is too long, say, is there a request that is not valid like others.
+  // In that API, a URL that is too long is a validation error like any other.
   const status = body.code === "VALIDATION_ERROR" ? workspaceErrors[body.code][0] : error.status
   return { status, body: { error: body, meta: { request_id: id } } }
 }
 
-/** The shape of errors for a request target: the envelope of spec 7.2 below the workspace API's path, else that of 7.1. */
+/** The shape of errors for a request target: the workspace API's envelope below its path, else the voice API's. */
 export const errorShapeOf = (target: string): ErrorShape => {
   const path = pathOf(target)
   return path === workspacePath || path.startsWith(`${workspacePath}/`) ? workspace : voice

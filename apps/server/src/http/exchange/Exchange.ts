@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ApiError } from "@svc/api/ApiError"
 import { requestId } from "./RequestId.ts"
 
-/** The answer to the request of this id when it failed: each API has its own shape, and its own table of statuses. */
+/** Status and body of an error response: each API has its own shape and its own table of statuses. */
 export type ErrorShape = (error: ApiError, id: string) => { readonly status: number; readonly body: unknown }
 
-/** A request and its response, as the parts of the server hand them to each other. */
+/** A request and its response, as the parts of the server pass them on. */
 export interface Exchange {
   /** The client's IP address; not its proxy's. */
   readonly address: string
@@ -13,11 +13,11 @@ export interface Exchange {
   readonly id: string
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** How an error looks to this client, wherever in the server it comes from. */
+  /** Makes the response of any error, wherever in the server it comes from. */
   readonly errorShape: ErrorShape
 }
 
-/** Begins an exchange; whatever answers it, the response carries the request's id. */
+/** Begins an exchange. Every response carries the request's id. */
 export const begin = (
   request: IncomingMessage,
   response: ServerResponse,

@@ -51,7 +51,7 @@ const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [
   0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d
 ] as const
 
-/** Arrays and objects within each other. More than anybody means, and few enough for whatever walks through them. */
+/** Deepest nesting of arrays and objects: more than any client needs, and safe for recursive code. */
 const deepest = 100
 
 /** Whether valid JSON has more levels than that; what is in its strings does not count. */

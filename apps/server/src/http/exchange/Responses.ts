@@ -12,7 +12,7 @@ export const applyHeaders = ({ response }: Exchange, headers: ResponseHeaders): 
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
 }
 
-/** Sends a whole response. Does nothing when the exchange has been answered or the client is gone. */
+/** Sends a complete response. Does nothing when the exchange has been answered or the client is gone. */
 export const send = (
   exchange: Exchange,
   status: number,
@@ -45,7 +45,7 @@ const errorHeaders = (error: ApiError): ResponseHeaders => {
   return error.status === 401 ? { "WWW-Authenticate": "Bearer" } : {}
 }
 
-/** Sends an error, in the shape of the API that was asked. */
+/** Sends an error, in the shape of the API that the request went to. */
 export const sendError = (exchange: Exchange, error: ApiError, headers: ResponseHeaders = {}): void => {
   const { body, status } = exchange.errorShape(error, exchange.id)
   sendJson(exchange, status, JSON.stringify(body), { ...errorHeaders(error), ...headers })

@@ -1,13 +1,13 @@
 import type { Exchange } from "./Exchange.ts"
 
-/** Bytes of a request's body that we take: 1 MB (decisions §1.2). */
+/** Longest request body, in bytes: 1 MB. */
 export const maxBody = 1024 * 1024
 
 /** What is read and thrown away of a body that was answered before its end. Beyond that the connection is cut. */
 const maxDiscarded = 8 * maxBody
 
 /** Milliseconds that a client which neither sends nor leaves may keep such a connection. */
-const patience = 1000
+const discardTimeout = 1000
 
 /** The size that the request declares for its body; undefined when it is sent in chunks of unknown number. */
 export const declaredLength = ({ request }: Exchange): number | undefined => {
@@ -15,7 +15,7 @@ export const declaredLength = ({ request }: Exchange): number | undefined => {
   return Number(request.headers["content-length"] ?? 0)
 }
 
-/** Whether the client waits for our word before it sends the body (`Expect: 100-continue`), and has not got it. */
+/** Whether the client waits for `100 Continue` before it sends the body, and has not got it. */
 export const awaitsContinue = ({ request }: Exchange): boolean =>
   request.headers.expect !== undefined && !request.readableDidRead
 
@@ -43,5 +43,5 @@ export const endAfterDiscarding = (exchange: Exchange): void => {
   })
   request.once("end", () => response.end())
   // Node destroys a connection on which nothing came in for so long.
-  request.socket.setTimeout(patience)
+  request.socket.setTimeout(discardTimeout)
 }

@@ -3,20 +3,20 @@ import type { Health } from "@svc/providers/Health"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer } from "effect"
 
-/** A part of the server and how it is; `part` is `database`, or a capability and its place, as `telephony simulated`. */
+/** A part of the server and its health; `part` is `database`, or a capability and its place, as `telephony simulated`. */
 export interface PartHealth {
   readonly part: string
   readonly health: Health
 }
 
 /** How long the database may take to answer before it counts as unreachable. */
-const patience = "2 seconds"
+const databaseTimeout = "2 seconds"
 
-/** Whether the parts without which no call can be taken are there: the database and the plugins (decisions §2.10). */
+/** The health of what calls cannot do without: the database and the plugins. */
 export class Readiness extends Context.Tag("@svc/server/Readiness")<
   Readiness,
   {
-    /** Asks all parts at once; answers within a few seconds whatever they do. */
+    /** Checks all parts at once; completes within a few seconds in any case. */
     readonly check: Effect.Effect<ReadonlyArray<PartHealth>>
   }
 >() {
@@ -30,9 +30,9 @@ export class Readiness extends Context.Tag("@svc/server/Readiness")<
         Effect.as<Health>({ healthy: true }),
         Effect.disconnect,
         Effect.timeoutTo({
-          duration: patience,
+          duration: databaseTimeout,
           onSuccess: (health: Health) => health,
-          onTimeout: (): Health => ({ healthy: false, reason: `does not answer within ${patience}` })
+          onTimeout: (): Health => ({ healthy: false, reason: `does not answer within ${databaseTimeout}` })
         }),
         Effect.catchTag(
           "SqlError",
@@ -55,7 +55,7 @@ export class Readiness extends Context.Tag("@svc/server/Readiness")<
   )
 }
 
-/** Speech and models have no names of their own; the order of preference tells them apart. */
+/** Speech providers and models have no names; they are numbered in the order of preference. */
 const numbered = (
   kind: string,
   providers: ReadonlyArray<{ readonly health: Effect.Effect<Health> }>

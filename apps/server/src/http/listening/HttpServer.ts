@@ -30,9 +30,9 @@ export class ListenError extends Data.TaggedError("ListenError")<{ readonly mess
 
 /** Milliseconds. Longer than the idle time of common proxies, so that they close first. */
 const keepAliveTimeout = 75_000
-/** Milliseconds in which a request must have come in, body included. */
+/** Milliseconds in which a request must arrive, body included. */
 const requestTimeout = 60_000
-/** Milliseconds in which its head must have come in. */
+/** Milliseconds in which its head must arrive. */
 const headersTimeout = 20_000
 
 const listenMessage = ({ host, port }: HttpSettings, error: NodeJS.ErrnoException): string => {
@@ -60,7 +60,7 @@ const urlTooLong: ApiError = {
   message: "The URL is too long"
 }
 
-/** Answers a request line that leads nowhere. */
+/** Answers a request that matches no route. */
 const sendMiss = (exchange: Exchange, miss: Exclude<Found<unknown>, { readonly _tag: "Match" }>): void => {
   if (miss._tag === "NoSuchPath") sendError(exchange, new RouteNotFound())
   else if (miss._tag === "NoSuchMethod") sendError(exchange, new MethodNotAllowed(), { Allow: miss.allow })
@@ -68,8 +68,8 @@ const sendMiss = (exchange: Exchange, miss: Exclude<Found<unknown>, { readonly _
   else sendError(exchange, new BadRequest({ message: "The URL is not valid" }))
 }
 
-/** Answers bytes that are no HTTP request; there is no response object for those. */
-const refuseGarbage = (error: NodeJS.ErrnoException, stream: Duplex): void => {
+/** Answers bytes that are not an HTTP request: there is no response object for those. */
+const refuseMalformed = (error: NodeJS.ErrnoException, stream: Duplex): void => {
   if (error.code === "ECONNRESET" || !stream.writable) {
     stream.destroy()
     return
@@ -91,7 +91,7 @@ const refuseGarbage = (error: NodeJS.ErrnoException, stream: Duplex): void => {
   stream.end(`${head.join("\r\n")}\r\n\r\n${body}`)
 }
 
-/** A request that asked for an upgrade and does not get it is answered like any other, and its connection closed. */
+/** The response to a request whose upgrade is refused: like any other, but the connection is closed. */
 const plainResponse = (request: Http.IncomingMessage, stream: Duplex): Http.ServerResponse => {
   const response = new Http.ServerResponse(request)
   response.shouldKeepAlive = false
@@ -115,7 +115,7 @@ const tableOf = <A extends { readonly path: string }>(
 
 /**
  * The HTTP server: the APIs by their contracts, the plugins' routes, health and readiness. It listens when the layer
- * is built and drains when the layer ends, while everything that it was built from still runs.
+ * is built and drains when the layer ends, while the services it depends on still run.
  */
 export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   HttpServer,
@@ -198,7 +198,7 @@ const start = <R>(
       sockets.upgrade(request, stream, head, path, accept(exchange, found.params, found.search))
     }
     server.on("request", onRequest).on("checkContinue", onRequest).on("upgrade", onUpgrade)
-    server.on("clientError", refuseGarbage)
+    server.on("clientError", refuseMalformed)
 
     const port = yield* Effect.acquireRelease(listen(server, settings), () => drain.run)
     const host = isIPv6(settings.host) ? `[${settings.host}]` : settings.host

@@ -7,20 +7,20 @@ import { type RawData, WebSocket, WebSocketServer } from "ws"
 /** Largest message that a peer may send. */
 const maxMessage = 1024 * 1024
 
-/** A peer that lets two of these pass without a sign of life is dead, so it is noticed after 20 to 40 seconds. */
+/** A peer that sends nothing between two pings is dead, so it is noticed after 20 to 40 seconds. */
 const pingEvery = "20 seconds"
 
-/** How long peers get to answer our goodbye when the server stops. */
-const goodbye = "1 second"
+/** How long peers have to answer the close frame when the server stops. */
+const closeTimeout = "1 second"
 
 const toMessage = (data: RawData, isBinary: boolean): string | Uint8Array => {
   const bytes = Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data
   return isBinary ? bytes : bytes.toString("utf8")
 }
 
-/** The part of a socket's life that plugins see; `report` gets what their handlers throw. */
+/** A socket as plugins see it; `report` gets what their handlers throw. */
 const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): RouteSocket => {
-  // Messages may come before the plugin listens; nothing may get lost or out of order.
+  // Messages that arrive before the plugin listens are kept, in order.
   const early: Array<string | Uint8Array> = []
   let onMessage: ((data: string | Uint8Array) => void) | undefined
   let onClose: (() => void) | undefined
@@ -44,7 +44,7 @@ const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): Rout
   })
   return {
     send: (data) => {
-      // Without a callback, which would cost a tick per frame: a failed write is told by "error" and "close".
+      // Without a callback, which would cost a tick per frame: a failed write causes "error" and "close".
       if (socket.readyState === WebSocket.OPEN) socket.send(data)
     },
     bufferedBytes: () => socket.bufferedAmount,
@@ -61,8 +61,8 @@ const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): Rout
 }
 
 /**
- * The WebSockets of plugins. They outlive the HTTP server, so that calls whose media they carry can be ended in
- * good order; build this before whatever ends those calls.
+ * The WebSockets of plugins. They outlive the HTTP server, so that the calls whose media they carry can end properly:
+ * build this before the call engine.
  */
 export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
   PluginSockets,
@@ -104,7 +104,7 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
         Effect.sync(() => {
           for (const socket of server.clients) socket.close(1001, "server stops")
         }).pipe(
-          Effect.zipRight(Effect.timeoutOption(Effect.interruptible(allClosed), goodbye)),
+          Effect.zipRight(Effect.timeoutOption(Effect.interruptible(allClosed), closeTimeout)),
           Effect.zipRight(
             Effect.sync(() => {
               for (const socket of server.clients) socket.terminate()
@@ -125,7 +125,7 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
               alive()
               if (server.clients.size === 0) onEmpty()
             })
-            // "close" follows, and is all that anybody needs to know.
+            // "close" follows.
             socket.on("error", () => {})
             const report = (defect: unknown) => void log(Effect.logError(`${name} failed`, defect))
             accept(routeSocket(socket, report))

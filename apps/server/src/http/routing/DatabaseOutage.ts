@@ -12,6 +12,6 @@ const saysAway = (error: unknown): boolean => {
   return codes.test(code) || messages.test(error.message) || /terminated|timeout/i.test(String(cause))
 }
 
-/** Whether something ended because the database is down, starts, stops or is full (decisions §1.2: 503). */
+/** Whether something ended because the database is down, starts, stops or is full. */
 export const isOutage = (cause: Cause.Cause<unknown>): boolean =>
   [...Cause.defects(cause), ...Cause.failures(cause)].some(saysAway)

@@ -9,7 +9,7 @@ import { callable, type Endpoint, endpointsOf } from "./Endpoint.ts"
 import type { Answer, Handle, Incoming, RequestPipeline } from "./RequestPipeline.ts"
 import type { PathParams } from "./RouteTable.ts"
 
-/** Serves one request of a route. Answers the exchange sooner or later, and never throws. */
+/** Serves one request of a route. Answers the exchange eventually, and never throws. */
 export type Serve = (exchange: Exchange, params: PathParams, search: string) => void
 
 /** A route that answers requests. */
@@ -22,7 +22,7 @@ export interface ServedRoute {
 /** Starts a request's fiber, which ends with the server at the latest. */
 export type RunRequest = <A>(effect: Effect.Effect<A, ApiError>) => Fiber.RuntimeFiber<A, ApiError>
 
-/** The contract and the handlers do not fit together; a line for each thing that is wrong. */
+/** The contract and the handlers do not match; a line for each problem. */
 export class ContractMismatch extends Data.TaggedError("ContractMismatch")<{ readonly message: string }> {}
 
 export interface DispatcherOptions {
@@ -36,7 +36,7 @@ export type ServedRoutes<R> = (
   options: DispatcherOptions
 ) => Effect.Effect<ReadonlyArray<ServedRoute>, ContractMismatch, R>
 
-/** A response that the contract does not allow; a fault of ours. */
+/** A response that the contract does not allow: a defect. */
 class ResponseMismatch extends Data.TaggedError("ResponseMismatch")<{
   readonly endpoint: string
   readonly cause: unknown
@@ -47,21 +47,20 @@ class ResponseMismatch extends Data.TaggedError("ResponseMismatch")<{
 }
 
 /**
- * Runs the rest of a request's fiber with the services of the request. They are simply set, not provided: what comes
- * after the handler in this fiber asks for none of them, and to restore what was before costs more than all other steps of
- * a request.
+ * Runs the rest of a request's fiber with the services of the request. They are set, not provided: nothing after the
+ * handler in this fiber uses them, and restoring the previous ones costs more than all other steps of a request.
  */
 const withServices = <Services, A, E>(
   services: (known: Context.Context<never>) => Context.Context<Services>,
   effect: Effect.Effect<A, E, Services>
 ): Effect.Effect<A, E> =>
-  // Whoever runs this has what is set right before.
+  // The services are set right before.
   // @effect-diagnostics-next-line unsafeEffectTypeAssertion:off
   Effect.zipRight(FiberRef.update(FiberRef.currentContext, services), effect) as Effect.Effect<A, E>
 
 /**
- * Answers a request that did not succeed. What is not an error of the API is a fault of ours: it is logged with the
- * request's id, and nobody else is told what it was. `what` names the route in the log.
+ * Answers a failed request. A failure that is not an API error is a defect: it is logged with the request's id, and
+ * its details are not sent. `what` names the route in the log.
  */
 export const answerFailure = (
   exchange: Exchange,
@@ -105,7 +104,7 @@ const compile = <Services>(
 
   const encode = ({ body, status }: Answer): Effect.Effect<string> => {
     if (endpoint.empty) return Effect.succeed("")
-    // `undefined` has no JSON; the endpoint promises a body.
+    // `undefined` has no JSON; the endpoint declares a body.
     const json = JSON.stringify(body) ?? "null"
     if (!strict || status !== endpoint.status) return Effect.succeed(json)
     const checked = endpoint.checkSuccess(JSON.parse(json))
@@ -129,7 +128,7 @@ const compile = <Services>(
       else if (endpoint.empty) send(exchange, status, {}, undefined)
       else sendJson(exchange, status, exit.value)
     })
-    // Nobody waits for a read any more when the client has gone. A write that has begun is carried through.
+    // When the client has gone, a read is interrupted. A write that has begun is carried through.
     if (isRead) response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
   }
 }

@@ -7,7 +7,7 @@ import { type Context, type Effect, Either, type Option, Schema } from "effect"
 import type { PathParams } from "./RouteTable.ts"
 import { orInvalid } from "./ValidationIssues.ts"
 
-/** What a request brings beside its body. */
+/** The parts of a request beside its body. */
 export interface RequestParts {
   readonly params: PathParams
   /** The query without its question mark. */
@@ -48,23 +48,23 @@ export interface Endpoint {
 export const callable = <Services>(
   handler: AnyHandler<Services>
 ): ((request: DecodedRequest) => Effect.Effect<unknown, ApiError, Services>) =>
-  // `Handlers.group` lets in only handlers whose request is what these schemas decode to.
+  // `Handlers.group` accepts only handlers whose request type is what these schemas decode to.
   handler as (request: DecodedRequest) => Effect.Effect<unknown, ApiError, Services>
 
 type Decode = (input: unknown) => Either.Either<unknown, ValidationError>
 
-/** Values in a body of which everything that is wrong is told; of a larger one only the first thing. */
-const telling = 1000
+/** Most values of a body for which all problems are reported; for a larger one only the first is. */
+const fullyChecked = 1000
 
-/** Whether a value has more than so many values in it. */
+/** Whether a value contains more values than that. */
 const isLarge = (value: unknown): boolean => {
   const left: Array<unknown> = [value]
   for (let seen = 0; left.length > 0; seen++) {
-    if (seen + left.length > telling) return true
+    if (seen + left.length > fullyChecked) return true
     const next = left.pop()
     if (typeof next === "object" && next !== null) {
       const inner = Object.values(next)
-      if (inner.length > telling) return true
+      if (inner.length > fullyChecked) return true
       left.push(...inner)
     }
   }
@@ -98,7 +98,7 @@ const queryOf = (search: string): { readonly [name: string]: string | ReadonlyAr
 
 const hasBody = (method: string): boolean => method === "POST" || method === "PUT" || method === "PATCH"
 
-/** What the dispatcher cannot serve, as a line for whoever wrote the contract. */
+/** Reports what the dispatcher cannot serve, as one line for the author of the contract. */
 const unsupported = (name: string, what: string): Either.Either<never, string> =>
   Either.left(`${name}: ${what} is not supported`)
 

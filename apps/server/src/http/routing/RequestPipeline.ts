@@ -6,7 +6,7 @@ import * as RequestBody from "../exchange/RequestBody.ts"
 import type { Endpoint } from "./Endpoint.ts"
 import type { PathParams } from "./RouteTable.ts"
 
-/** One request on its way to its endpoint. */
+/** A request that matched an endpoint. */
 export interface Incoming {
   readonly exchange: Exchange
   readonly params: PathParams
@@ -14,29 +14,29 @@ export interface Incoming {
   readonly search: string
 }
 
-/** What a request comes to, before it is text. */
+/** A response before it is encoded. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
 }
 
-/** Decodes a request whose body has been read and runs its handler, with the services added that it may ask for. */
+/** Decodes a request whose body has been read and runs its handler with the given services. */
 export type Handle<Services> = (
   payload: unknown,
   services: (known: Context.Context<never>) => Context.Context<Services>
 ) => Effect.Effect<unknown, ApiError>
 
-/** What an API does its own way around all its handlers: who is let in, in which order things are checked, envelopes. */
+/** What an API does around all its handlers: authentication, limits, the order of checks, envelopes. */
 export interface RequestPipeline<Services> {
   readonly api: HttpApi.HttpApi.Any
   /** What stands before the paths of the contract; empty, or with a slash at its start. */
   readonly prefix: string
-  /** Serves an endpoint: `handle` is called at most once per request, for who may. */
+  /** Serves an endpoint: calls `handle` at most once per request, when all checks have passed. */
   readonly serve: (
     endpoint: Endpoint
   ) => (incoming: Incoming, handle: Handle<Services>) => Effect.Effect<Answer, ApiError>
 }
 
-/** The body of a request whose endpoint takes one; of others only what they declare is checked. */
+/** Reads the body when the endpoint takes one; otherwise only checks the declared length. */
 export const readBody = ({ takesBody }: Endpoint, { exchange }: Incoming): Effect.Effect<unknown, ApiError> =>
   takesBody ? RequestBody.json(exchange) : RequestBody.checkDeclared(exchange)

@@ -41,7 +41,7 @@ const split = (target: string): readonly [path: string, search: string] => {
   return end < 0 ? [local, ""] : [local.slice(0, end), local.slice(end + 1)]
 }
 
-/** The path that a request target names, whatever host it is addressed to. */
+/** The path of a request target, without scheme and host. */
 export const pathOf = (target: string): string => split(target)[0]
 
 const isDecodable = (path: string): boolean => {

@@ -1,13 +1,13 @@
 import { ValidationError } from "@svc/api/VoiceError"
 import { SchemaAST as AST, Effect, Either, Option, type ParseResult } from "effect"
 
-/** One thing that is wrong: where, as a dotted path (empty: the value as a whole), and what, for people. */
+/** One problem: its dotted path (empty: the value as a whole), and a message for people. */
 interface Issue {
   readonly path: string
   readonly message: string
 }
 
-/** What a value must be, in words. Names of schemas are ours and are never told. */
+/** What a value must be, in words. Schema names are internal and never shown. */
 const describe = (ast: AST.AST): string => {
   switch (ast._tag) {
     case "StringKeyword":
@@ -55,7 +55,7 @@ const authored = (issue: ParseResult.ParseIssue): string | undefined => {
     (issue._tag === "Refinement" && issue.kind === "From") ||
     (issue._tag === "Transformation" && issue.kind !== "Transformation")
   if (isOuter && !override) return undefined
-  // Messages are text in all our schemas; one that has to be computed first cannot be told here.
+  // Messages are text in all our schemas; an effectful one cannot be computed here.
   return typeof message === "string" ? message : undefined
 }
 
@@ -88,7 +88,7 @@ const collect = (issue: ParseResult.ParseIssue, path: string): ReadonlyArray<Iss
       const inner = tried.flatMap((part) => collect(part, path))
       // A field that is merely optional has one kind of value, which speaks for itself.
       if (issue.ast._tag !== "Union" || tried.length === 1) return inner
-      // None of several kinds fits: that is one thing to say, unless the value got as far as into one of them.
+      // No member of the union fits: that is one problem, unless the value partly matched one of them.
       const deeper = inner.filter((one) => one.path !== path)
       return deeper.length > 0 ? deeper : [{ path, message: mustBe(path, issue.ast) }]
     }
@@ -107,7 +107,7 @@ const refused = (issue: ParseResult.Refinement, path: string): ReadonlyArray<Iss
   return [{ path, message: mustBe(path, issue.ast) }]
 }
 
-/** The error for a request that did not decode: a message for each field (decisions §1.1, §1.3). */
+/** The error for a request that did not decode: a message for each field (docs/reference/conventions.md). */
 const toValidationError = (error: ParseResult.ParseError): ValidationError => {
   const details: Record<string, string> = {}
   for (const { path, message } of collect(error.issue, "")) details[path === "" ? "body" : path] ??= message

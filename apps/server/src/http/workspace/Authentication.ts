@@ -6,8 +6,8 @@ import { networkOf } from "../access/IpAddress.ts"
 import type { Middleware } from "./Middleware.ts"
 
 /**
- * Finds who makes the request from `Authorization: Bearer` (spec 5.10). A key that is wrong counts as a failed
- * authentication of the address, one that is missing does not; after too many of the first nothing is looked at.
+ * Authenticates the request by `Authorization: Bearer`. A wrong key counts as a failed authentication of the address, a
+ * missing one does not. After too many failures the address is refused before its key is read.
  */
 export const authentication: Effect.Effect<Middleware, never, Keys | AuthFailures> = Effect.gen(function* () {
   const keys = yield* Keys

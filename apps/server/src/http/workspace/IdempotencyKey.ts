@@ -8,10 +8,10 @@ import { applyHeaders } from "../exchange/Responses.ts"
 import type { Answer } from "../routing/RequestPipeline.ts"
 import { bodyOf, type Middleware, principalOf } from "./Middleware.ts"
 
-/** Longest key, in characters (spec 8). */
+/** Longest key, in characters. */
 const maxLength = 128
 
-/** What a request came to, as an answer to keep. Faults of ours are none: the request may be sent again. */
+/** The response to keep for a request. Server errors are not kept: the request may be sent again. */
 const settled = (work: Effect.Effect<Answer, ApiError>): Effect.Effect<Kept, ApiError> =>
   work.pipe(
     // Handlers of this API return envelopes, by their type.
@@ -22,7 +22,7 @@ const settled = (work: Effect.Effect<Answer, ApiError>): Effect.Effect<Kept, Api
     )
   )
 
-/** Gives writes that carry an `Idempotency-Key` one effect and one answer, however often they are sent (decisions §7.7). */
+/** Gives writes that carry an `Idempotency-Key` one effect and one response, however often they are sent. */
 export const idempotencyKey: Effect.Effect<Middleware, never, Idempotency> = Effect.gen(function* () {
   const idempotency = yield* Idempotency
   return (request, next) => {

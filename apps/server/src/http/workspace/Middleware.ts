@@ -5,27 +5,27 @@ import { Effect } from "effect"
 import type { Endpoint } from "../routing/Endpoint.ts"
 import type { Answer, Incoming } from "../routing/RequestPipeline.ts"
 
-/** A request to the workspace API, and what the middleware it has passed found out of it. */
+/** A request to the workspace API, with what earlier middleware added. */
 export interface WorkspaceRequest {
   readonly endpoint: Endpoint
   readonly incoming: Incoming
-  /** Who makes it; set by authentication. */
+  /** Set by authentication. */
   readonly principal?: WorkspacePrincipal
   /** The body, parsed and not decoded yet; set when it was read. */
   readonly body?: { readonly value: unknown }
 }
 
-/** The rest of the way of a request. */
+/** The rest of the pipeline. */
 export type Next = (request: WorkspaceRequest) => Effect.Effect<Answer, ApiError>
 
-/** One step of that way: it answers by itself, or lets the request go on. */
+/** One step of the pipeline: it answers the request, or passes it on. */
 export type Middleware = (request: WorkspaceRequest, next: Next) => Effect.Effect<Answer, ApiError>
 
 /** The steps one after the other, then `last`. */
 export const chain = (steps: ReadonlyArray<Middleware>, last: Next): Next =>
   steps.reduceRight<Next>((next, step) => (request) => step(request, next), last)
 
-/** Something that a step before should have found out. Without it the steps are in the wrong order, which is our fault. */
+/** A value that an earlier step must have added. Without it the steps are in the wrong order. */
 const found = <A>(value: A | undefined, what: string): Effect.Effect<A, MiddlewareOrder> =>
   value === undefined
     ? Effect.zipRight(

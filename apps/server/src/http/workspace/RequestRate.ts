@@ -4,7 +4,7 @@ import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Clock, Effect } from "effect"
 import { type Middleware, principalOf } from "./Middleware.ts"
 
-/** Counts the request against its key's limit and its organization's (decisions §2.13); one that is refused counts for neither. */
+/** Counts the request against the limits of its key and its organization; a refused one counts for neither. */
 export const requestRate: Effect.Effect<Middleware, never, RateLimits | WorkspaceLimits> = Effect.gen(function* () {
   const rates = yield* RateLimits
   const { keyPerMinute, orgPerMinute } = yield* WorkspaceLimits

@@ -3,7 +3,7 @@ import { ScopeInsufficient } from "@svc/api/WorkspaceError"
 import { Context, Effect, Option } from "effect"
 import { type Middleware, principalOf } from "./Middleware.ts"
 
-/** Lets only keys pass that have the endpoint's scope. None includes another (spec 5.10, decisions §7.10). */
+/** Lets only keys pass that have the endpoint's scope. No scope includes another. */
 export const scope: Effect.Effect<Middleware> = Effect.succeed((request, next) =>
   Effect.flatMap(principalOf(request), ({ scopes }) => {
     const required = Context.getOption(request.endpoint.annotations, RequiredScope)

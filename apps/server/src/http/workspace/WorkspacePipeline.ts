@@ -51,7 +51,7 @@ export const layerOf = <R>(
       api,
       prefix: workspacePath,
       serve: (endpoint) => (incoming, handle) => {
-        const way = chain(middleware, (request) =>
+        const run = chain(middleware, (request) =>
           Effect.flatMap(Effect.zip(principalOf(request), bodyOf(request)), ([principal, { value }]) =>
             Effect.map(handle(value, Context.add(CurrentWorkspace, principal)), (envelope) => ({
               status: endpoint.status,
@@ -59,7 +59,7 @@ export const layerOf = <R>(
             }))
           )
         )
-        return Effect.map(way({ endpoint, incoming }), (answer) => seal(answer, incoming.exchange.id))
+        return Effect.map(run({ endpoint, incoming }), (answer) => seal(answer, incoming.exchange.id))
       }
     }))
   )
