@@ -73,6 +73,8 @@ export interface ModelTurn {
   readonly heard: Heard | null
   readonly started_at: number | null
   readonly sentence_at: number | null
+  /** How many models before this one failed at once, without giving anything. */
+  readonly failed_before: number
   /** Names of the tools that it may call. */
   readonly offered: ReadonlyArray<string>
 }

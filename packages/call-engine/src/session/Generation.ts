@@ -1,5 +1,5 @@
 import type { CommandOf } from "@svc/conversation/Command"
-import type { LanguageModel, LanguageModelError, ModelDelta, ModelToolCall } from "@svc/providers/LanguageModel"
+import type { LanguageModel, ModelDelta, ModelToolCall } from "@svc/providers/LanguageModel"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
@@ -21,7 +21,7 @@ export interface Generation {
 
 export const make = (options: {
   readonly callId: string
-  /** In the order of preference; a later one is tried when an earlier one failed before it gave anything. */
+  /** In the order of preference. The conversation chooses, and falls back. */
   readonly models: ReadonlyArray<Context.Tag.Service<LanguageModel>>
   readonly variables: { readonly [name: string]: string }
   readonly listener: GenerationListener
@@ -57,23 +57,12 @@ export const make = (options: {
           tools: command.tools,
           variables: options.variables
         }
-        const attempt = (index: number): Effect.Effect<void, LanguageModelError> => {
-          const model = options.models[index]
-          if (model === undefined) return Effect.die(new Error("no language model is loaded"))
-          const generated = model.generate(request, onDelta)
-          return index + 1 === options.models.length
-            ? generated
-            : Effect.catchIf(
-                generated,
-                () => !started,
-                (error) =>
-                  Effect.zipRight(
-                    Effect.logWarning(`Language model ${model.id} failed (${error.reason}); asking the next one`),
-                    attempt(index + 1)
-                  )
-              )
-        }
-        return Effect.matchCause(attempt(Math.min(command.provider ?? 0, options.models.length - 1)), {
+        const model = options.models[Math.min(command.provider ?? 0, options.models.length - 1)]
+        if (model === undefined) return Effect.die(new Error("no language model is loaded"))
+        const generated = Effect.tapError(model.generate(request, onDelta), (error) =>
+          Effect.logWarning(`Language model ${model.id} failed: ${error.reason}`)
+        )
+        return Effect.matchCause(generated, {
           onSuccess: () => {
             flush()
             listener.onDone(turn)

@@ -14,6 +14,7 @@ import * as Turn from "./Turn.ts"
  *
  * | stage | is given up | the first time | the second in a row |
  * |---|---|---|---|
+ * | model | fails before it gave anything | the next model is asked the same, and so on: only when all have failed is it a failure, as below | |
  * | model | silent for {@link Model.modelMs}, fails, gives nothing | the next model is asked the same; where there is none, or all were asked, an apology, and the caller may say it again | the call ends, with the farewell |
  * | voice | fails, or gives no audio for 10 s | the next voice says the rest; where there is none, it is left out | the call ends, without a farewell |
  * | recognizer | fails, or understands nothing of {@link deafMs} of speech | the next one is opened, else the same again; an apology when words were lost | the call ends, with the farewell |
@@ -52,11 +53,19 @@ const again = (d: Draft, stage: "model" | "speech" | "recognizer"): boolean => {
 
 export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
   if (failure === null || d.state.phase !== "live") return
+  const { failed_at_once } = failure
+  if (failed_at_once > 0 && fallBack(d, "model")) {
+    if (!Speech.isAnswering(d.state)) excuseDelay(d)
+    Model.askNext(d, failed_at_once)
+    return
+  }
+  // All models failed at once: the next answer begins with the same one as this.
+  if (failed_at_once > 1) patch(d, { ranks: { ...d.state.ranks, model: d.state.ranks.model - failed_at_once + 1 } })
   if (again(d, "model")) {
     Ending.begin(d, "error")
     return
   }
-  const next = failure.elsewhere && fallBack(d, "model")
+  const next = failure.elsewhere && failed_at_once === 0 && fallBack(d, "model")
   // What was said before the failure stands, and a tool that still runs will be answered: no need to excuse anything.
   if (Speech.isAnswering(d.state)) return
   if (d.state.owed) {
@@ -67,9 +76,14 @@ export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
     Speech.announce(d, apology(languageOf(d.state)))
     return
   }
+  excuseDelay(d)
+  Model.respond(d)
+}
+
+/** The agent says sorry when the caller has noticed the wait. */
+const excuseDelay = (d: Draft): void => {
   const waiting = d.state.unanswered?.noticed_at ?? d.at
   if (d.at - waiting >= noticeableMs) Filler.excuse(d)
-  Model.respond(d)
 }
 
 export const onVoice = (d: Draft, { id }: InputOf<"SpeechFailed">): void => {

@@ -21,12 +21,29 @@ export const respond = (d: Draft): void => {
 const mayAsk = ({ state }: Draft): boolean =>
   may(state, "ask model") && state.gathers.length === 0 && !hasPendingTools(state) && !isTransferring(state)
 
+/** Asks the next model the same. A model that gave nothing has used no round of tools. */
+export const askNext = (d: Draft, failed_before: number): void => {
+  const { next_turn, rounds } = d.state
+  patch(d, { rounds: rounds - 1 })
+  respond(d)
+  const { model } = d.state
+  if (model !== null && model.turn >= next_turn) patch(d, { model: { ...model, failed_before } })
+}
+
 const ask = (d: Draft): void => {
   if (d.state.model !== null) cancel(d)
   const turn = d.state.next_turn
   const tools = d.state.rounds + 1 > maxRounds ? [] : Messages.tools(d.state)
   const offered = tools.map(({ name }) => name)
-  const model = { turn, asked_at: d.at, heard: d.state.unanswered, started_at: null, sentence_at: null, offered }
+  const model = {
+    turn,
+    asked_at: d.at,
+    heard: d.state.unanswered,
+    started_at: null,
+    sentence_at: null,
+    failed_before: 0,
+    offered
+  }
   patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
   command(d, {
     _tag: "AskModel",
@@ -92,10 +109,13 @@ export const acceptsCalls = (d: Draft, input: InputOf<"ModelToolCalls">): boolea
   return true
 }
 
-/** Why a turn of the model failed; `elsewhere`: another model may do better, those that could be were not asked. */
+/** Why a turn of the model failed. */
 export interface ModelFailure {
   readonly reason: string
+  /** Another model may do better. */
   readonly elsewhere: boolean
+  /** The model failed before it gave anything: so many models in this answer, this one included. 0: it gave something, or hung. */
+  readonly failed_at_once: number
 }
 
 /** The model is done. Returns why its turn failed, or null. */
@@ -105,12 +125,14 @@ export const onDone = (d: Draft, input: InputOf<"ModelDone">): ModelFailure | nu
   settle(d)
   const entry = agentEntry(d.state, input.turn)
   if (entry === undefined || (entry.utterances.length === 0 && entry.tools.length === 0)) {
-    return { reason: "the model returned nothing", elsewhere: true }
+    return { reason: "the model returned nothing", elsewhere: true, failed_at_once: 0 }
   }
   if (entry.tools.length > 0 && d.state.rounds > maxRounds) {
     // It was to speak at last; asked again it would only call again.
     patch(d, { owed: false })
-    return entry.utterances.length === 0 ? { reason: "the model calls tools without end", elsewhere: false } : null
+    return entry.utterances.length === 0
+      ? { reason: "the model calls tools without end", elsewhere: false, failed_at_once: 0 }
+      : null
   }
   continueAfterTools(d)
   return null
@@ -120,14 +142,15 @@ export const onFailed = (d: Draft, input: InputOf<"ModelFailed">): ModelFailure 
   const { model } = d.state
   if (model === null || !isCurrent(d, input.turn)) return null
   settle(d)
-  return { reason: input.reason, elsewhere: model.started_at !== null }
+  const failed_at_once = model.started_at === null ? model.failed_before + 1 : 0
+  return { reason: input.reason, elsewhere: true, failed_at_once }
 }
 
 /** The model said nothing for too long. */
 export const onTimer = (d: Draft): ModelFailure | null => {
   if (d.state.model === null) return null
   cancel(d)
-  return { reason: "the model did not answer in time", elsewhere: true }
+  return { reason: "the model did not answer in time", elsewhere: true, failed_at_once: 0 }
 }
 
 /** Once all tools have answered, no digits are gathered and the model is done with its turn, it goes on with the results. */
