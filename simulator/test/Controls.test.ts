@@ -2,24 +2,11 @@ import { describe, expect, it } from "vitest"
 import { PhoneEvent } from "../src/PhoneEvent.ts"
 import { Action, initial as noCall, type PhoneState, reduce, Update } from "../src/PhoneState.ts"
 import { Command, type Controls, initial, type Key, press } from "../src/ui/Controls.ts"
-
-const listed = (number: string) =>
-  ({
-    id: 1,
-    number,
-    country: "US",
-    type: "local",
-    agent_id: null,
-    address_id: null,
-    monthly_cost_eur: 0,
-    telephony: "simulated",
-    status: "active",
-    purchased_at: "2026-11-01T09:30:00.000Z"
-  }) as const
+import { phoneNumber } from "./Records.ts"
 
 const idle = [
   PhoneEvent.Connected(),
-  Update.NumbersListed({ numbers: [listed("+15550100100"), listed("+15550100101")], agents: [] })
+  Update.NumbersListed({ numbers: [phoneNumber("+15550100100"), phoneNumber("+15550100101")], agents: [] })
 ].reduce((state, input) => reduce(state, input, 0), noCall(0))
 const dialling = reduce(idle, Action.Dialled({ to: "+15550100100", from: "+15550100200" }), 0)
 const live = reduce(dialling, PhoneEvent.Received({ message: { event: "answered", call_id: "call_1" } }), 0)

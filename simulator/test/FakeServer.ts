@@ -4,7 +4,7 @@ import type { Call } from "@svc/api/calls/Call"
 import { ClientMessage, type ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Effect, Schema, type Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
-import { record } from "./Records.ts"
+import { phoneNumber, record } from "./Records.ts"
 
 /** The behaviour of the fake server's agent, by the dialled number. */
 export const numbers = {
@@ -52,18 +52,7 @@ const agent = {
   updated_at: time
 }
 
-const listed = (number: string, id: number) => ({
-  id,
-  number,
-  country: "US",
-  type: "local",
-  agent_id: agentId,
-  address_id: null,
-  monthly_cost_eur: 0,
-  telephony: "simulated",
-  status: "active",
-  purchased_at: time
-})
+const listed = (number: string, id: number) => ({ ...phoneNumber(number, id), agent_id: agentId })
 
 /** A server with the protocol of the phone network, a part of the API and a simple agent. */
 export class FakeServer {

@@ -1,4 +1,5 @@
 import type { Call } from "@svc/api/calls/Call"
+import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 
 /** The record of a call in progress. */
 export const record = (callId: string, from = "+15550000002", to = "+15550000001"): Call => ({
@@ -32,4 +33,18 @@ export const record = (callId: string, from = "+15550000002", to = "+15550000001
   ended_at: null,
   transcript: [],
   latency_data: { turns: [] }
+})
+
+/** A phone number of the project. */
+export const phoneNumber = (number: string, id = 1): PhoneNumber => ({
+  id,
+  number,
+  country: "US",
+  type: "local",
+  agent_id: null,
+  address_id: null,
+  monthly_cost_eur: 0,
+  telephony: "simulated",
+  status: "active",
+  purchased_at: "2026-11-01T09:30:00.000Z"
 })

@@ -8,26 +8,13 @@ import { App, type Store } from "../src/ui/App.tsx"
 import { type Command, initial as controls } from "../src/ui/Controls.ts"
 import { Screen } from "../src/ui/Screen.tsx"
 import { width, wrap } from "../src/ui/TextWrap.ts"
-import { record } from "./Records.ts"
+import { phoneNumber, record } from "./Records.ts"
 
 const received = (message: ServerMessage): Input => PhoneEvent.Received({ message })
 const heard = (text: string, final = true): Input => received({ event: "heard", text, final })
-const number = {
-  id: 1,
-  number: "+15550100100",
-  country: "US",
-  type: "local",
-  agent_id: null,
-  address_id: null,
-  monthly_cost_eur: 0,
-  telephony: "simulated",
-  status: "active",
-  purchased_at: "2026-11-01T09:30:00.000Z"
-} as const
-
 const connected: ReadonlyArray<Input> = [
   PhoneEvent.Connected(),
-  Update.NumbersListed({ numbers: [number, { ...number, id: 2, number: "+15550100101" }], agents: [] })
+  Update.NumbersListed({ numbers: [phoneNumber("+15550100100"), phoneNumber("+15550100101", 2)], agents: [] })
 ]
 const live: ReadonlyArray<Input> = [
   ...connected,

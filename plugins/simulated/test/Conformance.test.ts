@@ -1,4 +1,3 @@
-import type { RouteRequest } from "@svc/providers/Route"
 import type { Telephony } from "@svc/providers/Telephony"
 import { languageModelSuite } from "@svc/providers/testing/LanguageModelSuite"
 import type { ConnectPhone, PhoneCall } from "@svc/providers/testing/Phone"
@@ -12,18 +11,8 @@ import { ScriptedModel } from "../src/ScriptedModel.ts"
 import { SimulatedSpeechToText } from "../src/SimulatedSpeechToText.ts"
 import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
 import { SimulatedTextToSpeech } from "../src/SimulatedTextToSpeech.ts"
-import { FakeSocket } from "./FakeSocket.ts"
+import { FakeSocket, routeRequest } from "./FakeSocket.ts"
 import { hear, toneFrames } from "./Tones.ts"
-
-const request: RouteRequest = {
-  method: "GET",
-  path: "",
-  query: new URLSearchParams(),
-  headers: {},
-  body: new Uint8Array(),
-  params: {},
-  remoteAddress: "127.0.0.1"
-}
 
 const states = {
   ringing: "ringing",
@@ -35,7 +24,7 @@ const states = {
 
 const socketOn = ({ routes }: typeof Telephony.Service): FakeSocket => {
   const socket = new FakeSocket()
-  for (const route of routes) if (route._tag === "WebSocket") route.accept(socket, request)
+  for (const route of routes) if (route._tag === "WebSocket") route.accept(socket, routeRequest)
   return socket
 }
 

@@ -1,5 +1,16 @@
-import type { RouteSocket } from "@svc/providers/Route"
+import type { RouteRequest, RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage, ServerMessage } from "@svc/providers/SimulatedNetwork"
+
+/** A request to a route of the plugin. */
+export const routeRequest: RouteRequest = {
+  method: "GET",
+  path: "",
+  query: new URLSearchParams(),
+  headers: {},
+  body: new Uint8Array(),
+  params: {},
+  remoteAddress: "127.0.0.1"
+}
 
 /** A WebSocket in memory, from the side of the phone. */
 export class FakeSocket implements RouteSocket {

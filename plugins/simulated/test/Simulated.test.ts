@@ -1,22 +1,12 @@
 import { expect, layer } from "@effect/vitest"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
-import type { RouteRequest } from "@svc/providers/Route"
 import { ConfigProvider, Effect, Layer } from "effect"
+import { routeRequest } from "./FakeSocket.ts"
 
 const Loaded = PluginLoader.layer({ directory: import.meta.dirname }).pipe(
   Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]]))))
 )
-
-const request: RouteRequest = {
-  method: "GET",
-  path: "/calls/call_x",
-  query: new URLSearchParams(),
-  headers: {},
-  body: new Uint8Array(),
-  params: { call_id: "call_x" },
-  remoteAddress: "127.0.0.1"
-}
 
 layer(Loaded)("the simulated plugin", (it) => {
   it.effect("is loaded by its package name with all capabilities that a call needs", () =>
@@ -56,7 +46,10 @@ layer(Loaded)("the simulated plugin", (it) => {
       const routes = telephony.flatMap((network) => network.routes)
       const answers = yield* Effect.forEach(routes, (route) =>
         route._tag === "Http" && route.path.startsWith("/calls")
-          ? Effect.map(route.handle(request), ({ body }) => String(body))
+          ? Effect.map(
+              route.handle({ ...routeRequest, path: "/calls/call_x", params: { call_id: "call_x" } }),
+              ({ body }) => String(body)
+            )
           : Effect.succeed("")
       )
       expect(JSON.parse(answers.join(""))).toEqual({

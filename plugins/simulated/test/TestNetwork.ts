@@ -1,7 +1,7 @@
 import { mulaw8k } from "@svc/providers/Audio"
 import { mulawToPcm } from "@svc/providers/G711"
 import type { Messaging } from "@svc/providers/Messaging"
-import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
+import type { Route, RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage } from "@svc/providers/SimulatedNetwork"
 import { type CallEvent, type CallLeg, type DialFailed, type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
@@ -12,17 +12,7 @@ import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
 import { type Outcome, ToneDecoder } from "../src/ToneSpeech/ToneDecoder.ts"
 import { ToneEncoder } from "../src/ToneSpeech/ToneEncoder.ts"
 import { mulawFrame } from "../src/ToneSpeech/ToneFrames.ts"
-import { FakeSocket } from "./FakeSocket.ts"
-
-const request: RouteRequest = {
-  method: "GET",
-  path: "",
-  query: new URLSearchParams(),
-  headers: {},
-  body: new Uint8Array(),
-  params: {},
-  remoteAddress: "127.0.0.1"
-}
+import { FakeSocket, routeRequest } from "./FakeSocket.ts"
 
 /** An answered call as the engine sees it: its events, and the texts decoded from its audio. */
 export class AnsweredCall {
@@ -91,7 +81,7 @@ export interface TestNetwork {
 }
 
 const socketRoute = (routes: ReadonlyArray<Route>) => (socket: RouteSocket) => {
-  for (const route of routes) if (route._tag === "WebSocket" && route.path === "") route.accept(socket, request)
+  for (const route of routes) if (route._tag === "WebSocket" && route.path === "") route.accept(socket, routeRequest)
 }
 
 export const dialling: Extract<ClientMessage, { readonly event: "dial" }> = {
@@ -148,7 +138,7 @@ export const makeTestNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = E
       for (const route of telephony.routes) {
         if (route._tag !== "Http" || route.path !== "/calls/:call_id") continue
         return route
-          .handle({ ...request, params: { call_id: callId } })
+          .handle({ ...routeRequest, params: { call_id: callId } })
           .pipe(Effect.map(({ body, status }) => ({ status, body: JSON.parse(String(body)) })))
       }
       return Effect.dieMessage("there is no such route")
@@ -157,7 +147,7 @@ export const makeTestNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = E
     sentMessages: Effect.suspend(() => {
       for (const route of telephony.routes) {
         if (route._tag !== "Http" || route.path !== "/sms") continue
-        return Effect.map(route.handle(request), ({ body }): unknown => JSON.parse(String(body)))
+        return Effect.map(route.handle(routeRequest), ({ body }): unknown => JSON.parse(String(body)))
       }
       return Effect.dieMessage("there is no such route")
     }),

@@ -1,8 +1,7 @@
 import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageModel"
 import { type Context, Effect } from "effect"
-import { idleTimeout } from "./IdleTimeout.ts"
-import { runIsolated } from "./IsolatedFiber.ts"
-import { makeCircuit, throughCircuit } from "./ProviderCircuit.ts"
+import { fencedRequest } from "./FencedRequest.ts"
+import { makeCircuit } from "./ProviderCircuit.ts"
 
 type Service = Context.Tag.Service<LanguageModel>
 
@@ -18,31 +17,13 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
   const failed = (reason: string) => new LanguageModelError({ reason: `${model.id}: ${reason}`, retryable: true })
 
   const generate: Service["generate"] = (request, onDelta) =>
-    Effect.suspend(() => {
-      let live = true
-      let lastActivity = circuit.now()
-      const inner = () =>
-        model.generate(request, (delta) => {
-          if (!live) return
-          lastActivity = circuit.now()
-          onDelta(delta)
-        })
-      return runIsolated(inner, failed).pipe(
-        Effect.raceFirst(
-          idleTimeout(
-            () => lastActivity,
-            modelIdleMs,
-            () => failed(`generated nothing for ${modelIdleMs / 1000} s`)
-          )
-        ),
-        Effect.onExit(() =>
-          Effect.sync(() => {
-            live = false
-          })
-        ),
-        throughCircuit(circuit, failed)
-      )
-    })
+    fencedRequest(circuit, failed, { ms: modelIdleMs, reason: "generated nothing" }, (state) =>
+      model.generate(request, (delta) => {
+        if (!state.live) return
+        state.lastActivity = circuit.now()
+        onDelta(delta)
+      })
+    )
 
   // Field by field: a service may be a class instance, and a spread would lose its methods.
   return {

@@ -1,8 +1,7 @@
 import { type AudioSink, type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { type Context, Effect } from "effect"
-import { idleTimeout } from "./IdleTimeout.ts"
-import { runIsolated } from "./IsolatedFiber.ts"
-import { makeCircuit, throughCircuit } from "./ProviderCircuit.ts"
+import { fencedRequest } from "./FencedRequest.ts"
+import { makeCircuit } from "./ProviderCircuit.ts"
 
 type Service = Context.Tag.Service<TextToSpeech>
 
@@ -19,46 +18,28 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
   const failed = (reason: string) => new TextToSpeechError({ reason: `${speech.id}: ${reason}`, retryable: true })
 
   const synthesize: Service["synthesize"] = (request) =>
-    Effect.suspend(() => {
-      let live = true
-      let lastActivity = circuit.now()
-      let full = false
+    fencedRequest(circuit, failed, { ms: speechIdleMs, reason: "wrote no audio" }, (state) => {
       const { sink } = request
       const guarded: AudioSink = {
         write: (samples) => {
           // "Full" also stops a provider that continues to write after its interruption.
-          if (!live) return false
-          lastActivity = circuit.now()
-          full = !sink.write(samples)
-          return !full
+          if (!state.live) return false
+          const hasRoom = sink.write(samples)
+          state.lastActivity = hasRoom ? circuit.now() : null
+          return hasRoom
         },
         align: (characters) => {
-          if (live) sink.align(characters)
+          if (state.live) sink.align(characters)
         },
-        drained: Effect.suspend(() => (live ? sink.drained : Effect.never)).pipe(
+        drained: Effect.suspend(() => (state.live ? sink.drained : Effect.never)).pipe(
           Effect.tap(() =>
             Effect.sync(() => {
-              lastActivity = circuit.now()
-              full = false
+              state.lastActivity = circuit.now()
             })
           )
         )
       }
-      return runIsolated(() => speech.synthesize({ ...request, sink: guarded }), failed).pipe(
-        Effect.raceFirst(
-          idleTimeout(
-            () => (full ? null : lastActivity),
-            speechIdleMs,
-            () => failed(`wrote no audio for ${speechIdleMs / 1000} s`)
-          )
-        ),
-        Effect.onExit(() =>
-          Effect.sync(() => {
-            live = false
-          })
-        ),
-        throughCircuit(circuit, failed)
-      )
+      return speech.synthesize({ ...request, sink: guarded })
     })
 
   return {

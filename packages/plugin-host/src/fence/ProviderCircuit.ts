@@ -42,7 +42,7 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.map(
 )
 
 /** A typed error of a provider. */
-interface ProviderError {
+export interface ProviderError {
   readonly reason: string
   readonly retryable: boolean
 }

@@ -1,4 +1,5 @@
-import { type ObjectStoreCheckOptions, objectStoreChecks } from "./ObjectStoreChecks.ts"
+import { objectStoreChecks } from "./ObjectStoreChecks.ts"
+import type { ObjectStoreCheckOptions } from "./ObjectStoreHarness.ts"
 import { type SuiteOptions, suite } from "./Suite.ts"
 
 /** Registers the checks of an object store as vitest tests. */

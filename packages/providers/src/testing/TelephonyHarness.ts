@@ -75,7 +75,7 @@ export const countEnded = (events: ReadonlyArray<CallEvent>): number =>
 
 /** All audio that a leg emitted. */
 export const audioOf = (events: ReadonlyArray<CallEvent>): Uint8Array =>
-  new Uint8Array(events.flatMap((event) => (event._tag === "Audio" ? [...event.payload] : [])))
+  new Uint8Array(Buffer.concat(events.flatMap((event) => (event._tag === "Audio" ? [event.payload] : []))))
 
 /** Sends the frames `from` to `to` (exclusive) from one reused buffer, 20 ms apart. */
 export const play = (leg: CallLeg, from: number, to: number): Effect.Effect<void, CheckFailed> => {

@@ -200,7 +200,7 @@ export const makeReferenceCall = (
           swap = undefined
         }
       }),
-    heard: () => new Uint8Array(heard.flatMap((frame) => [...frame])),
+    heard: () => new Uint8Array(Buffer.concat(heard)),
     hangup: Effect.sync(() => end("hangup")),
     drop: Effect.sync(() => end("failed")),
     press: (digits) =>

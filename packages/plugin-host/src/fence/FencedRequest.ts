@@ -1,0 +1,38 @@
+import { Effect } from "effect"
+import { idleTimeout } from "./IdleTimeout.ts"
+import { runIsolated } from "./IsolatedFiber.ts"
+import { type ProviderCircuit, type ProviderError, throughCircuit } from "./ProviderCircuit.ts"
+
+/** The state of a running request, which the callbacks given to the provider read and update. */
+export interface RequestState {
+  /** Whether the request is running. Callbacks do nothing afterwards. */
+  live: boolean
+  /** The time of the last activity, or null while the provider waits for us. */
+  lastActivity: number | null
+}
+
+/** Runs one request to a provider: isolated, with an idle timeout, through the circuit breaker. */
+export const fencedRequest = <E extends ProviderError>(
+  circuit: ProviderCircuit,
+  failed: (reason: string) => E,
+  idle: { readonly ms: number; readonly reason: string },
+  run: (state: RequestState) => Effect.Effect<void, E>
+): Effect.Effect<void, E> =>
+  Effect.suspend(() => {
+    const state: RequestState = { live: true, lastActivity: circuit.now() }
+    return runIsolated(() => run(state), failed).pipe(
+      Effect.raceFirst(
+        idleTimeout(
+          () => state.lastActivity,
+          idle.ms,
+          () => failed(`${idle.reason} for ${idle.ms / 1000} s`)
+        )
+      ),
+      Effect.onExit(() =>
+        Effect.sync(() => {
+          state.live = false
+        })
+      ),
+      throughCircuit(circuit, failed)
+    )
+  })
