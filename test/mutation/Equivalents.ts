@@ -34,5 +34,20 @@ export const equivalents: ReadonlyArray<Equivalent> = [
     change: "moving.length === 0 → false",
     reason: "the statement adds nothing for empty arrays"
   },
+  {
+    file: "packages/webhooks/src/delivery/FailureStreaks.ts",
+    change: "remove webhook_id",
+    reason: "the field is set again in the update"
+  },
+  {
+    file: "packages/webhooks/src/delivery/FailureStreaks.ts",
+    change: "this.#ids.size === 0 && attempts.every(({ error }) => error === null) → false",
+    reason: "saves work alone"
+  },
+  {
+    file: "packages/webhooks/src/delivery/InFlight.ts",
+    change: "key === undefined → false",
+    reason: "no sequence has an undefined key"
+  },
   { file: "packages/billing/src/Money.ts", change: "0 → 1", reason: "0 has the same value with any scale" }
 ]

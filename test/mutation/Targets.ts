@@ -41,9 +41,12 @@ export const targets: ReadonlyArray<Target> = [
       "FailureStreaks",
       "FirstAttempt",
       "InFlight",
+      "InFlightRoom",
       "PendingDeliveries",
       "ReceiverClient",
-      "RetrySchedule"
+      "RetrySchedule",
+      "Subscriptions",
+      "Webhooks"
     ].map((name) => `packages/webhooks/test/${name}.test.ts`),
     threshold: 90,
     database: true

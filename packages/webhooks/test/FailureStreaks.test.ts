@@ -28,6 +28,7 @@ describe("failureStreaks", () => {
     expect(of(bad, bad)).toMatchObject({ failures: 2, had_success: false, leading: 2, trailing: 2, longest: 2 })
     expect(of(good)).toMatchObject({ failures: 0, had_success: true, leading: 0, trailing: 0, longest: 0 })
     expect(of(gone)).toMatchObject({ gone: true, failures: 1 })
+    expect(of(gone, good)).toMatchObject({ gone: true, failures: 1 })
   })
 
   it("counts each webhook separately", () => {
