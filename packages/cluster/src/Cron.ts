@@ -53,10 +53,10 @@ export class Cron extends Context.Tag("@svc/cluster/Cron")<
           if (claim === "claimed") {
             // When this node loses its lease another one starts the work again, so it must stop here.
             yield* work.pipe(
-              Effect.raceFirst(Effect.zipRight(lost, Effect.dieMessage("this node was taken for dead"))),
+              Effect.raceFirst(Effect.zipRight(lost, Effect.dieMessage("this node lost its lease"))),
               Effect.timeoutFailCause({
                 duration: within,
-                onTimeout: () => Cause.die(new Cause.TimeoutException("too long"))
+                onTimeout: () => Cause.die(new Cause.TimeoutException("the job timed out"))
               }),
               Effect.onError(() => repo.release(name, due, id).pipe(Effect.timeout("5 seconds"), Effect.ignoreLogged))
             )
@@ -71,7 +71,7 @@ export class Cron extends Context.Tag("@svc/cluster/Cron")<
           const tick = Math.floor((now - offset) / period) * period + offset
           if (tick > completedTick) {
             yield* run(tick).pipe(
-              Effect.catchAllCause((cause) => Effect.logError(`The job ${name} failed; again soon`, cause))
+              Effect.catchAllCause((cause) => Effect.logError(`The job ${name} failed; trying again soon`, cause))
             )
           }
           return Duration.min(Duration.millis(tick + period - now), completedTick >= tick ? maxSleep : retryInterval)

@@ -5,7 +5,7 @@ import { NodesRepo } from "./NodesRepo.ts"
 
 /** Seconds after a heartbeat at which the lease ends. */
 const leaseSeconds = 5
-const beatEvery = "1 second"
+const beatInterval = "1 second"
 /** After this a heartbeat is abandoned; the next may get a connection that works. */
 const beatTimeout = "2 seconds"
 /** Settling is a few statements; one that hangs must release its locks. */
@@ -18,7 +18,7 @@ const settledMillis = (leaseSeconds + 1) * 1_000
  * After this long (milliseconds) without a heartbeat a node gives up its lease itself. Longer than the lease, so that a
  * failover of the database does not end all calls of all nodes.
  */
-const blindMillis = 30_000
+const maxSilenceMillis = 30_000
 
 /** A period during which this process is known as a live node. */
 export interface Lease {
@@ -66,8 +66,8 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
       const begin = Effect.gen(function* () {
         const id = `node_${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`
         yield* repo.begin(id, leaseSeconds)
-        const gone = yield* Deferred.make<void>()
-        return { id, gone, lost: Deferred.await(gone) }
+        const isLost = yield* Deferred.make<void>()
+        return { id, isLost, lost: Deferred.await(isLost) }
       })
 
       const held = yield* Ref.make(yield* Effect.orDie(begin))
@@ -78,7 +78,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
       if (exclusive) yield* Effect.orDie(Effect.flatMap(Ref.get(held), ({ id }) => repo.expireOthers(id)))
 
       const beat = Effect.gen(function* () {
-        const { gone, id } = yield* Ref.get(held)
+        const { isLost, id } = yield* Ref.get(held)
         const extended = yield* repo.extend(id, leaseSeconds)
         const now = yield* Clock.currentTimeMillis
         yield* Ref.update(beats, ({ last, unbrokenSince }) => ({
@@ -86,17 +86,17 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
           unbrokenSince: now - last > gapMillis ? now : unbrokenSince
         }))
         if (Option.isSome(extended)) yield* Ref.set(others, extended.value)
-        if (Option.isSome(extended) && !(yield* Deferred.isDone(gone))) return
-        yield* Effect.logWarning(`This node was taken for dead (${id}): its calls end, and it goes on as a new node`)
-        yield* Deferred.succeed(gone, undefined)
+        if (Option.isSome(extended) && !(yield* Deferred.isDone(isLost))) return
+        yield* Effect.logWarning(`This node lost its lease (${id}): its calls end, and it continues as a new node`)
+        yield* Deferred.succeed(isLost, undefined)
         yield* repo.expire(id)
         yield* Ref.set(held, yield* begin)
       }).pipe(Effect.timeout(beatTimeout))
 
       const missed = Effect.gen(function* () {
         const silence = (yield* Clock.currentTimeMillis) - (yield* Ref.get(beats)).last
-        const { gone, id } = yield* Ref.get(held)
-        if (silence <= blindMillis || !(yield* Deferred.succeed(gone, undefined))) return
+        const { isLost, id } = yield* Ref.get(held)
+        if (silence <= maxSilenceMillis || !(yield* Deferred.succeed(isLost, undefined))) return
         yield* Effect.logError(`The database is away for ${Math.round(silence / 1_000)} s: the calls of ${id} end`)
       })
 
@@ -110,7 +110,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
       )
       yield* beat.pipe(
         Effect.catchAll(() => missed),
-        Effect.repeat(Schedule.spaced(beatEvery)),
+        Effect.repeat(Schedule.spaced(beatInterval)),
         Effect.forkScoped
       )
 
@@ -129,9 +129,9 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         yield* settleDead.pipe(
           Effect.timeout(settleTimeout),
           Effect.catchAllCause((cause) =>
-            Effect.logWarning(`Settling ${name} of dead nodes failed; again soon`, cause)
+            Effect.logWarning(`Settling ${name} of dead nodes failed; trying again`, cause)
           ),
-          Effect.repeat(Schedule.spaced(beatEvery)),
+          Effect.repeat(Schedule.spaced(beatInterval)),
           Effect.forkScoped
         )
       })

@@ -138,11 +138,11 @@ const accepts = (socketDir: string, port: number): Effect.Effect<boolean> =>
 const attach = (dir: string, { pid, port, socketDir, state }: DataDirectory.Running) =>
   Effect.gen(function* () {
     if (state !== "ready" || !(yield* accepts(socketDir, port))) return yield* Effect.fail(occupied)
-    const gone = DataDirectory.running(dir).pipe(
+    const hasEnded = DataDirectory.running(dir).pipe(
       Effect.map((now) => now?.pid !== pid),
       Effect.orElseSucceed(() => false)
     )
-    const ended = Effect.asVoid(Effect.repeat(gone, { schedule: Schedule.spaced("500 millis"), until: (is) => is }))
+    const ended = Effect.asVoid(Effect.repeat(hasEnded, { schedule: Schedule.spaced("500 millis"), until: (is) => is }))
     return { socketDir, port, launched: false, ended } satisfies Session
   })
 

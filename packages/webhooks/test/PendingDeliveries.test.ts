@@ -99,7 +99,7 @@ describe("PendingDeliveries", () => {
     expect(due()).toEqual([[1, 64]])
   })
 
-  it("after some deliveries were found, the delay for the rest starts anew", () => {
+  it("after some deliveries were found, the delay for the rest starts from the shortest", () => {
     const { add, due, pending, wait } = setUp()
     add([1, 3])
     for (let turn = 0; turn < 4; turn++) {

@@ -115,8 +115,10 @@ layer(Test)("Subscriptions", (it) => {
       const subscriptions = yield* Subscriptions
       const sql = yield* SqlClient.SqlClient
       const agent = yield* agentOf(yield* project)
-      const undone = sql.withTransaction(Effect.zipRight(subscriptions.putOfAgent(agent, webhook), Effect.fail("no")))
-      expect(Exit.isFailure(yield* Effect.exit(undone))).toBe(true)
+      const rolledBack = sql.withTransaction(
+        Effect.zipRight(subscriptions.putOfAgent(agent, webhook), Effect.fail("no"))
+      )
+      expect(Exit.isFailure(yield* Effect.exit(rolledBack))).toBe(true)
       expect(yield* webhookOf(agent.id)).toEqual(Option.none())
     })
   )

@@ -131,7 +131,7 @@ const exchange = (
   }
 }
 
-/** One line that says what went wrong. An error of several addresses has an empty message of its own. */
+/** The reason in one line. Node reports a failure of all addresses of a host as one error with an empty message. */
 const reasonOf = (error: Error): string => {
   const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
   const text = first.message === "" ? first.name : first.message
