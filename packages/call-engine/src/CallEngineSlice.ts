@@ -27,6 +27,7 @@ import { LocalCallControl } from "./live/LocalCallControl.ts"
 import { OutboundCalls } from "./live/OutboundCalls.ts"
 import { Recovery } from "./live/Recovery.ts"
 import type { Ticker } from "./media/Ticker.ts"
+import { CallQueriesRepo } from "./record/CallQueriesRepo.ts"
 import { Calls } from "./record/Calls.ts"
 import { CallsHttp } from "./record/CallsHttp.ts"
 import { CallsRepo } from "./record/CallsRepo.ts"
@@ -95,7 +96,7 @@ export const services: Layer.Layer<
       | Recovery
       | Settlement
     )
-  | (CallsRepo | JournalRepo | ServerRequestsRepo | DebugRepo | RecordingsRepo),
+  | (CallsRepo | CallQueriesRepo | JournalRepo | ServerRequestsRepo | DebugRepo | RecordingsRepo),
   ConfigError.ConfigError,
   Needs | ObjectStore | PublicUrl | Ticker
 > = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, AgentsInCalls, InboundCalls, Recovery.onNodeDeath).pipe(
@@ -115,7 +116,14 @@ export const services: Layer.Layer<
   Layer.provideMerge(Layer.mergeAll(Recorder.layer, RecordingLinks.layer, Settlement.layer)),
   Layer.provide(Mp3Encoder.layer),
   Layer.provideMerge(
-    Layer.mergeAll(CallsRepo.layer, JournalRepo.layer, ServerRequestsRepo.layer, DebugRepo.layer, RecordingsRepo.layer)
+    Layer.mergeAll(
+      CallsRepo.layer,
+      CallQueriesRepo.layer,
+      JournalRepo.layer,
+      ServerRequestsRepo.layer,
+      DebugRepo.layer,
+      RecordingsRepo.layer
+    )
   )
 )
 

@@ -56,7 +56,7 @@ export const loopbackCall: Effect.Effect<
       detector: new EnergyDetector(),
       listener: {
         onFrame: recognition.push,
-        onVoice: () => {},
+        onVoiceActivity: () => {},
         onStarted: () => {},
         // Half a second of silence, so that speech-to-text detects the end.
         onPlayed: () => {

@@ -12,15 +12,15 @@ export interface MediaListener {
   /** One 20 ms frame of the caller; valid only during the call. */
   readonly onFrame: (frame: Int16Array) => void
   /** The caller started or stopped speaking `late` milliseconds ago. */
-  readonly onVoice: (on: boolean, late: number) => void
+  readonly onVoiceActivity: (on: boolean, late: number) => void
   readonly onStarted: (id: string) => void
   readonly onPlayed: (id: string) => void
 }
 
 /** Gets a copy of all audio, in the leg's format; the arrays are valid only during the call. */
 export interface MediaTap {
-  readonly heard: (bytes: Uint8Array) => void
-  readonly said: (frame: Uint8Array) => void
+  readonly received: (bytes: Uint8Array) => void
+  readonly sent: (frame: Uint8Array) => void
 }
 
 /** The audio of one call in both directions, without Effect or queues. */
@@ -28,9 +28,9 @@ export class CallMedia implements FrameSource {
   private readonly codec: Codec
   private readonly playout: Playout
   private readonly frame: Uint8Array
-  private readonly heard: Int16Array
-  private heardCount = 0
-  private voice = false
+  private readonly incoming: Int16Array
+  private incomingCount = 0
+  private isSpeaking = false
   /** Frames in which the detector's speech still means the finished turn. */
   private lingering = 0
   private stopped = false
@@ -53,7 +53,7 @@ export class CallMedia implements FrameSource {
   }) {
     this.codec = codecOf(options.format)
     this.frame = new Uint8Array(frameBytes(options.format))
-    this.heard = new Int16Array(frameSamples(options.format))
+    this.incoming = new Int16Array(frameSamples(options.format))
     this.wheel = options.wheel
     this.now = options.now
     this.send = options.send
@@ -74,26 +74,26 @@ export class CallMedia implements FrameSource {
   /** Takes audio of the caller, any number of bytes. */
   receive(bytes: Uint8Array): void {
     if (this.stopped) return
-    this.tap?.heard(bytes)
+    this.tap?.received(bytes)
     const size = this.codec.bytesPerSample
     const samples = Math.floor(bytes.length / size)
     let done = 0
     while (done < samples) {
-      const count = Math.min(samples - done, this.heard.length - this.heardCount)
-      this.codec.decode(bytes, done * size, count, this.heard, this.heardCount)
+      const count = Math.min(samples - done, this.incoming.length - this.incomingCount)
+      this.codec.decode(bytes, done * size, count, this.incoming, this.incomingCount)
       done += count
-      this.heardCount += count
-      if (this.heardCount < this.heard.length) return
-      this.heardCount = 0
-      this.setVoice(this.detects(this.heard))
-      this.listener.onFrame(this.heard)
+      this.incomingCount += count
+      if (this.incomingCount < this.incoming.length) return
+      this.incomingCount = 0
+      this.setSpeaking(this.detects(this.incoming))
+      this.listener.onFrame(this.incoming)
     }
   }
 
   /** Speech-to-text reports the end of a turn; a leg that sends no frames during silence would not show it. */
   quiet(): void {
     this.lingering = lingerFrames
-    this.setVoice(false)
+    this.setSpeaking(false)
   }
 
   private detects(frame: Int16Array): boolean {
@@ -106,10 +106,10 @@ export class CallMedia implements FrameSource {
     return speech
   }
 
-  private setVoice(on: boolean): void {
-    if (on === this.voice) return
-    this.voice = on
-    this.listener.onVoice(on, this.detector.lasted?.(on ? "speech" : "silence") ?? 0)
+  private setSpeaking(on: boolean): void {
+    if (on === this.isSpeaking) return
+    this.isSpeaking = on
+    this.listener.onVoiceActivity(on, this.detector.lasted?.(on ? "speech" : "silence") ?? 0)
   }
 
   begin(id: string, text: string): void {
@@ -174,7 +174,7 @@ export class CallMedia implements FrameSource {
   tick(): boolean {
     if (this.stopped || !this.playout.read(this.frame)) return false
     this.send(this.frame)
-    this.tap?.said(this.frame)
+    this.tap?.sent(this.frame)
     if (this.overflow.length > 0) this.spill()
     this.playout.progress()
     return true

@@ -20,7 +20,7 @@ import { recordOf } from "@svc/conversation/CallRecord"
 import { replay } from "@svc/conversation/Replay"
 import { Context, Effect, Layer, Option } from "effect"
 import { CallControl } from "../live/CallControl.ts"
-import { type CallRow, CallsRepo } from "./CallsRepo.ts"
+import { CallQueriesRepo, type CallRow } from "./CallQueriesRepo.ts"
 import { JournalRepo } from "./JournalRepo.ts"
 
 const readId = parseId(CallId)
@@ -65,11 +65,11 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
     >
   }
 >() {
-  static readonly layer: Layer.Layer<Calls, never, CallsRepo | JournalRepo | CallControl | Agents | Voices> =
+  static readonly layer: Layer.Layer<Calls, never, CallQueriesRepo | JournalRepo | CallControl | Agents | Voices> =
     Layer.effect(
       Calls,
       Effect.gen(function* () {
-        const repo = yield* CallsRepo
+        const repo = yield* CallQueriesRepo
         const journal = yield* JournalRepo
         const control = yield* CallControl
         const agents = yield* Agents

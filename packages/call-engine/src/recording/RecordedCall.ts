@@ -39,12 +39,12 @@ export class RecordedCall {
   }
 
   /** Audio ends when it arrives, so it is placed before `now`. */
-  heard(bytes: Uint8Array, now: number): void {
+  received(bytes: Uint8Array, now: number): void {
     if (this.endedAt !== undefined) return
     this.caller.write(bytes, Math.max(0, this.position(now) - Math.floor(bytes.length / this.sampleBytes)))
   }
 
-  said(frame: Uint8Array, now: number): void {
+  sent(frame: Uint8Array, now: number): void {
     if (this.endedAt === undefined) this.agent.write(frame, this.position(now))
   }
 

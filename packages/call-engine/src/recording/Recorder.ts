@@ -9,9 +9,9 @@ import { storeFile } from "./StoreFile.ts"
 /** The recording of a live call. Its methods are synchronous and cost the media path a copy. */
 export interface CallRecording {
   /** Takes audio of the caller, in the leg's format, as it arrives. */
-  readonly heard: (bytes: Uint8Array) => void
+  readonly received: (bytes: Uint8Array) => void
   /** Takes a frame of the agent, in the leg's format, as it is sent. */
-  readonly said: (frame: Uint8Array) => void
+  readonly sent: (frame: Uint8Array) => void
   /** Ends the recording. */
   readonly stop: () => void
   /** Length in seconds. */
@@ -81,8 +81,8 @@ export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
         active.add(recorded)
         anyActive.unsafeOpen()
         return {
-          heard: (bytes) => recorded.heard(bytes, now()),
-          said: (frame) => recorded.said(frame, now()),
+          received: (bytes) => recorded.received(bytes, now()),
+          sent: (frame) => recorded.sent(frame, now()),
           stop: () => {
             active.delete(recorded)
             if (active.size === 0) anyActive.unsafeClose()

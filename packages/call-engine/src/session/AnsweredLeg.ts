@@ -77,7 +77,7 @@ export const connect = (options: {
           if (!options.needsBeep()) beep = undefined
           else if (beep.push(frame)) feed({ _tag: "BeepHeard" })
         },
-        onVoice: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
+        onVoiceActivity: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
         onStarted: (id) => {
           const voice = speech.timesOf(id)
           feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })

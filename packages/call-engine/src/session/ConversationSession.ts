@@ -125,7 +125,7 @@ export const make = (
 
     /** A defect of ours ends this call and no other. */
     const crash = (defect: unknown): void => {
-      services.report(`call ${facts.call_id} failed inside`, defect)
+      services.report(`Call ${facts.call_id} crashed`, defect)
       const [after, commands] = step(state, { _tag: "Crashed", at: now(), reason: String(defect) })
       state = after
       for (const command of commands) if (command._tag === "Emit") events.emit(envelope(command))

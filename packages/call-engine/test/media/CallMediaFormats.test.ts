@@ -26,7 +26,7 @@ describe("CallMedia, the caller's audio", () => {
     expect(b.heard.flatMap((f) => [...f])).toEqual(Array.from({ length: 5 * frame }, (_, i) => i + 1))
   })
 
-  it("calls onVoice once when the detector reports speech", () => {
+  it("calls onVoiceActivity once when the detector reports speech", () => {
     const b = new MediaBench()
     b.speech = true
     b.media.receive(bytes(1, 3 * frame))
@@ -88,7 +88,7 @@ describe("CallMedia, each audio format", () => {
       detector: { push: () => "silence" },
       listener: {
         onFrame: (pcm) => heard.push(pcm.slice()),
-        onVoice: () => {},
+        onVoiceActivity: () => {},
         onStarted: () => {},
         onPlayed: () => {}
       }
@@ -116,7 +116,7 @@ describe("CallMedia, each audio format", () => {
       now: () => 0,
       send: (bytes) => sent.push(bytes.slice()),
       detector: { push: () => "silence" },
-      listener: { onFrame: () => {}, onVoice: () => {}, onStarted: () => {}, onPlayed: () => {} }
+      listener: { onFrame: () => {}, onVoiceActivity: () => {}, onStarted: () => {}, onPlayed: () => {} }
     })
     const silence = new Uint8Array(1)
     encode(new Int16Array(1), 0, 1, silence, 0)

@@ -31,7 +31,7 @@ export class MediaBench {
           this.heard.push(pcm.slice())
           this.onFrame()
         },
-        onVoice: (on) => this.log.push(on ? "voice" : "quiet"),
+        onVoiceActivity: (on) => this.log.push(on ? "voice" : "quiet"),
         onStarted: (id) => this.log.push(`started ${id}`),
         onPlayed: (id) => {
           this.log.push(`played ${id}`)

@@ -42,9 +42,9 @@ const project = agentOnNumber(() => configuration({ otherwise: "Ok." }, { first_
 
 const ids = (page: { readonly calls: ReadonlyArray<{ readonly call_id: string }> }) => page.calls.map((c) => c.call_id)
 
-describe.concurrent("through the API", () => {
+describe.concurrent("/v1/calls", () => {
   layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("calls", (it) => {
-    it.scoped("are listed newest first, those of one project", () =>
+    it.scoped("lists the calls of one project, newest first", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const [mine, other] = [yield* project, yield* project]
@@ -61,7 +61,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("are filtered by status, disposition and agent", () =>
+    it.scoped("filters by status, disposition and agent_id", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const sql = yield* SqlClient.SqlClient
@@ -88,7 +88,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("are filtered by how they ended, max-duration being another word for timeout", () =>
+    it.scoped("filters by ended_reason, where max-duration is an alias of timeout", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const { project: p } = yield* project
@@ -104,7 +104,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("are filtered by days of UTC, both inclusive", () =>
+    it.scoped("filters by from_date and to_date, inclusive days in UTC", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const { project: p } = yield* project
@@ -127,7 +127,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("come in pages that neither skip nor repeat, whatever is added meanwhile", () =>
+    it.scoped("pages without skipping or repeating calls while new ones are added", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const { project: p } = yield* project
@@ -154,7 +154,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("page on from a public or a numeric id, and from no other project's", () =>
+    it.scoped("pages with `after` from a public or a numeric id of the same project only", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const sql = yield* SqlClient.SqlClient
@@ -174,7 +174,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("are found by public and numeric id, and not by others", () =>
+    it.scoped("finds calls by public and numeric id, within their project only", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const sql = yield* SqlClient.SqlClient
@@ -214,7 +214,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("that are over, or live on no node any more, cannot be ended, nor asked for digits", () =>
+    it.scoped("refuses to end or gather in a call that has ended or that no node controls", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const sql = yield* SqlClient.SqlClient
@@ -234,7 +234,7 @@ describe.concurrent("through the API", () => {
       })
     )
 
-    it.scoped("that are live show their transcript and duration so far", () =>
+    it.scoped("shows transcript and duration of a live call until now", () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const { number, project: p } = yield* project

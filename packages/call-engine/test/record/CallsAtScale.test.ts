@@ -6,12 +6,12 @@ import { UsageRepo } from "@svc/billing/UsageRepo"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { readingOf } from "@svc/database/TestPlans"
 import { Effect, Layer } from "effect"
-import { CallsRepo } from "../../src/record/CallsRepo.ts"
+import { CallQueriesRepo } from "../../src/record/CallQueriesRepo.ts"
 import { seedCalls } from "../../src/testing/SeedCalls.ts"
 
 const Test = Usage.layer.pipe(
   Layer.provide(UsageRepo.layer),
-  Layer.provideMerge(CallsRepo.layer),
+  Layer.provideMerge(CallQueriesRepo.layer),
   Layer.provideMerge(TestDatabase.layer)
 )
 
@@ -34,7 +34,7 @@ layer(Test, { timeout: "120 seconds" })("with a very large number of calls", (it
   it.effect("pages and sums use indexes and never scan a whole table", () =>
     Effect.gen(function* () {
       yield* seeded
-      const repo = yield* CallsRepo
+      const repo = yield* CallQueriesRepo
       const usage = yield* Usage
       const sql = yield* SqlClient.SqlClient
       const [middle] = yield* sql<{ readonly id: number }>`

@@ -56,7 +56,7 @@ const mediaOf = (recording: CallRecording) =>
       now,
       send: () => {},
       detector: { push: () => "silence" },
-      listener: { onFrame: () => {}, onVoice: () => {}, onStarted: () => {}, onPlayed: () => {} }
+      listener: { onFrame: () => {}, onVoiceActivity: () => {}, onStarted: () => {}, onPlayed: () => {} }
     })
     media.record(recording)
     return media

@@ -48,7 +48,7 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
       detector: { push: () => "silence" },
       listener: {
         onFrame: () => {},
-        onVoice: () => {},
+        onVoiceActivity: () => {},
         onStarted: (id) => log.push(`started ${id}`),
         onPlayed: (id) => log.push(`played ${id}`)
       }
