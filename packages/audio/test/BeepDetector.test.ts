@@ -6,7 +6,7 @@ const rate = 8000
 /** Frames of sounds after one another: frequencies and their length in ms. */
 const heard = (...sounds: ReadonlyArray<readonly [frequencies: ReadonlyArray<number>, ms: number, level?: number]>) => {
   const beep = new BeepDetector(rate)
-  const told: Array<number> = []
+  const detected: Array<number> = []
   let at = 0
   for (const [frequencies, ms, level = 6000] of sounds) {
     for (let frame = 0; frame < ms / 20; frame++) {
@@ -15,11 +15,11 @@ const heard = (...sounds: ReadonlyArray<readonly [frequencies: ReadonlyArray<num
           frequencies.reduce((sum, hz) => sum + level * Math.sin((2 * Math.PI * hz * (at * 160 + n)) / rate), 0)
         )
       )
-      if (beep.push(samples)) told.push(at * 20)
+      if (beep.push(samples)) detected.push(at * 20)
       at++
     }
   }
-  return told
+  return detected
 }
 
 const silence = [[], 200] as const

@@ -149,7 +149,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
   )
 }
 
-/** Retries until the database takes it: a fault of a moment must not leave the record of a finished call open. */
+/** Retries until the database accepts it: a transient fault must not leave the record of an ended call open. */
 const persistently = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
   Effect.sandbox(effect).pipe(
     Effect.tapError((cause) => Effect.logWarning("A call could not be settled; trying again", cause)),
