@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
+import { citations } from "./src/architecture/Citations.ts"
 import { fileCycles, packageCycles } from "./src/architecture/Cycles.ts"
 import { declaredDependencies, exactVersions, usedDependencies } from "./src/architecture/Dependencies.ts"
 import { barrels, fileLengths, fileNames, syntax } from "./src/architecture/Files.ts"
@@ -30,6 +31,10 @@ describe("The repository", () => {
 
   it("shows the import table in docs/architecture.md", () => {
     expect(report(importTablePage(repository))).toEqual([])
+  })
+
+  it("cites only documents, files and headings that exist in the repository", () => {
+    expect(report(citations(repository))).toEqual([])
   })
 
   it("has no cycles between packages, nor between files that load each other", () => {

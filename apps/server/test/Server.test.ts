@@ -61,7 +61,7 @@ describe("the server", () => {
     })
   )
 
-  it.scopedLive("tells what is wrong in the words of the specification", () =>
+  it.scopedLive("answers invalid fields with the documented messages", () =>
     Effect.gen(function* () {
       const port = yield* start
       const details = (body: unknown) =>

@@ -3,7 +3,7 @@ import { type EventData, eventData, misfitOf } from "../src/events/Event.ts"
 import { eventSamples } from "../src/events/EventSamples.ts"
 import { webhookEvents } from "../src/events/WebhookEvents.ts"
 
-/** The fields of each event, as the specification's section 6.3 lists them. */
+/** The fields of each event, as docs/reference/events.md lists them. */
 const inSpec: Readonly<Record<string, string>> = {
   "call.ringing": "call_id, agent_id, from, to",
   "call.started": "call_id, agent_id, from, to",
@@ -41,7 +41,7 @@ const inSpec: Readonly<Record<string, string>> = {
   "booking_customer.restored": "customer_id, customer"
 }
 
-/** Fields that may be null, as the specification says, and those of a call whose agent is gone. */
+/** Fields that may be null, and those of a call whose agent is gone. */
 const nullable: Readonly<Record<string, string>> = {
   "call.failed": "from, to, ended_reason, agent_id",
   "call.gather.completed": "input",
@@ -74,7 +74,7 @@ describe("events", () => {
   for (const [event, data] of samples) {
     const fields = fieldsOf(inSpec[event] ?? "")
 
-    it(`${event} has a sample with the fields of the specification, which fits its schema`, () => {
+    it(`${event} has a sample with the documented fields, which fits its schema`, () => {
       expect(Object.keys(data).toSorted()).toEqual(fields)
       expect(misfitOf({ event, data })).toBeUndefined()
       expect(JSON.parse(JSON.stringify(data))).toEqual(data)

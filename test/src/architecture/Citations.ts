@@ -14,7 +14,7 @@ const outside = [
   /\b(?:spec|specification|decisions?|architecture|performance|style)(?:\.md)? ?§/i,
   /\bdecisions? \d+\.\d+/i,
   /(?<!\bRFC \d{3,5},? )§ ?\d/,
-  /\bthe spec\b/i
+  /\bthe spec(?:ification)?\b/i
 ]
 
 /** A page of the documentation as text cites it: from the root of the repository, with an optional heading. */

@@ -145,7 +145,7 @@ layer(Whole, { timeout: "60 seconds", excludeTestServices: true })("/v1/agents",
     })
   )
 
-  it.effect("says what is wrong with a body, on its field and in the words of the specification", () =>
+  it.effect("POST and PATCH /v1/agents answer invalid fields with the documented messages", () =>
     Effect.gen(function* () {
       const mine = yield* customer
       const { send } = mine

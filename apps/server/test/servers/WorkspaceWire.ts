@@ -43,7 +43,7 @@ const Envelope = Schema.Struct({
 })
 export type Envelope = typeof Envelope.Type
 
-/** Status and possible types of each code. The specification gives 401 no type of its own. */
+/** Status and possible types of each code. */
 const codes: { readonly [code: string]: readonly [status: number, ...types: ReadonlyArray<string>] } = {
   INVALID_API_KEY: [401, "invalid_request_error", "permission_denied"],
   AUTH_RATE_LIMITED: [429, "rate_limit_error"],

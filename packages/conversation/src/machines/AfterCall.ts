@@ -10,7 +10,7 @@ import type { Conversation } from "../State.ts"
 
 /**
  * What is owed when nobody is on the line any more: the values of the extraction schema, then the message after the call
- * (spec 6.6). Nothing of it can change how the call ended, nor hold up its record for long.
+ *. Nothing of it can change how the call ended, nor hold up its record for long.
  *
  * | stage | on | then |
  * |---|---|---|

@@ -22,7 +22,7 @@ import * as Speech from "./Speech.ts"
  * | any | another key | menu: over: invalid, or again from waiting; others take no notice |
  *
  * Only the menu of a `pre_gather` is asked again, `retries` times. The caller's words cut no prompt, and the model is
- * not asked while a gather is under way (decisions §4.16, spec 2.8, 4.3, 6.6).
+ * not asked while a gather is under way.
  */
 
 const timer = "gather"

@@ -3,7 +3,7 @@ import type { InputOf } from "../Input.ts"
 import type { Conversation } from "../State.ts"
 
 /**
- * A call that we place (decisions §4.18): it rings until it is answered, refused, or its time is over; then the agent's
+ * A call that we place: it rings until it is answered, refused, or its time is over; then the agent's
  * server is asked, and the conversation is as any other.
  *
  * | phase | on | then |
@@ -15,7 +15,7 @@ import type { Conversation } from "../State.ts"
  * | connected | no usable configuration | over: failed |
  */
 
-/** A call that was not answered (decisions §4.1, 4.2, 4.15, 4.18). A declined one is `failed`; its reason is in the timeline. */
+/** A call that was not answered. A declined one is `failed`; its reason is in the timeline. */
 export const outcomeOf = (failed: InputOf<"DialFailed">["outcome"]): Outcome => {
   switch (failed) {
     case "busy":

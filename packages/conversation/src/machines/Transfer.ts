@@ -10,7 +10,7 @@ import * as Tools from "./Tools.ts"
 import * as Turn from "./Turn.ts"
 
 /**
- * Blind transfer of the caller, by the created tool `transfer_call` or through the API (spec 4.3, 6.4, 6.6).
+ * Blind transfer of the caller, by the created tool `transfer_call` or through the API.
  *
  * | a transfer is | on | then |
  * |---|---|---|
@@ -35,7 +35,7 @@ export const longestMs = 4 * 3_600_000
 
 const timer = "transfer"
 
-/** How a transferred call ends (decisions §4.1). */
+/** How a transferred call ends. */
 export const outcome: Outcome = { status: "completed", disposition: "transferred", ended_reason: "transfer" }
 
 /** The API asks for it. Without effect unless the agent is talking with the caller, or when another is under way. */
