@@ -25,7 +25,7 @@ Ids are public (\`agent_…\`) or numeric, and either is taken in paths. Lists h
 
 Each organization has a number of requests per minute by its tier. The \`X-RateLimit-…\` headers of each answer tell what is left.`
 
-/** The voice API, `{base_url}/v1` (spec part A). */
+/** The voice API, `{base_url}/v1`. */
 export const VoiceApi = HttpApi.make("voice")
   .add(OrganizationApi)
   .add(OrgProjectsApi)

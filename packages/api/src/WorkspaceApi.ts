@@ -11,7 +11,7 @@ A POST, PATCH or DELETE with an \`Idempotency-Key\` (1 to 128 characters) takes 
 
 Times are ISO 8601 in UTC. Fields and query parameters that are not known are ignored. \`INTERNAL\` comes with status 503 in place of 500 while the server stops or its database is away: try again then.`
 
-/** The workspace API, `{workspace_url}/api/workspace/v1` (spec part B). Paths of its endpoints begin after that. */
+/** The workspace API, `{workspace_url}/api/workspace/v1`. Paths of its endpoints begin after that. */
 export const WorkspaceApi = HttpApi.make("workspace")
   .add(BookingCustomersApi)
   .addError(Internal.wire)

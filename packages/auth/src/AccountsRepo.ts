@@ -46,7 +46,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const organization = sql.literal("id, public_id, name, tier, balance_eur, created_at, updated_at")
-      const project = sql.literal("id, public_id, org_id, name, description, created_at, updated_at")
+      const project = sql.literal(Object.keys(Project.fields).join(", "))
 
       const insertOrganization = SqlSchema.single({
         Request: Schema.Struct({

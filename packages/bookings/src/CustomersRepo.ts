@@ -1,5 +1,5 @@
 import { SqlClient, type Statement } from "@effect/sql"
-import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
+import { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import type { Deleted } from "@svc/api/bookings/BookingCustomersApi"
 import { BookingCustomerId, newBookingCustomerId } from "@svc/api/Ids"
 import { Context, Effect, Layer, Option, Schema } from "effect"
@@ -8,21 +8,9 @@ import { searchColumns } from "./CustomerSearch.ts"
 
 /** A row of `booking_customers`, without the search columns. */
 const CustomerRow = Schema.Struct({
+  ...BookingCustomer.fields,
   id: Schema.Int,
   public_id: BookingCustomerId,
-  name: Schema.String,
-  email: Schema.NullOr(Schema.String),
-  phone: Schema.NullOr(Schema.String),
-  address: Schema.NullOr(Schema.String),
-  postcode: Schema.NullOr(Schema.String),
-  city: Schema.NullOr(Schema.String),
-  country: Schema.String,
-  language: Schema.String,
-  birthdate: Schema.NullOr(Schema.String),
-  marketing_opt_in: Schema.Boolean,
-  notes: Schema.NullOr(Schema.String),
-  total_bookings: Schema.Int,
-  is_anonymized: Schema.Boolean,
   created_at: Schema.DateFromSelf,
   updated_at: Schema.DateFromSelf,
   deleted_at: Schema.NullOr(Schema.DateFromSelf)

@@ -1,27 +1,20 @@
 import { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
-import { type PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "@svc/api/numbers/PhoneNumber"
+import { pick } from "@svc/api/EntityFields"
+import { PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "@svc/api/numbers/PhoneNumber"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { ValidationError } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Struct } from "effect"
 import { candidatesOf, factsOf } from "./NumberPlan.ts"
 import type { NumberRoute } from "./NumberRoute.ts"
 import type { OwnNumber } from "./OwnNumber.ts"
 import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
-const toPhoneNumber = (row: NumberRow): PhoneNumber => ({
-  id: row.id,
-  number: row.number,
-  country: row.country,
-  type: row.type,
-  agent_id: row.agent_public_id,
-  address_id: null,
-  monthly_cost_eur: row.monthly_cost_eur,
-  telephony: row.telephony,
-  status: row.status,
-  purchased_at: row.purchased_at.toISOString()
-})
+const wireKeys = Struct.keys(PhoneNumber.fields)
+
+const toPhoneNumber = ({ agent_public_id, ...row }: NumberRow): PhoneNumber =>
+  pick({ ...row, agent_id: agent_public_id, address_id: null, purchased_at: row.purchased_at.toISOString() }, wireKeys)
 
 /** Numbers have numeric ids only. */
 const parseNumberId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)

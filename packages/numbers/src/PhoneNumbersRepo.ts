@@ -1,33 +1,24 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { AgentId } from "@svc/api/Ids"
 import { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import { NumberRoute } from "./NumberRoute.ts"
 import type { OwnNumber } from "./OwnNumber.ts"
 
 /** A row of `phone_numbers`, as far as it is shown. */
 export const NumberRow = Schema.Struct({
-  id: Schema.Number,
-  number: Schema.String,
-  country: Schema.String,
-  type: PhoneNumber.fields.type,
+  ...Struct.omit(PhoneNumber.fields, "agent_id", "address_id"),
   agent_public_id: Schema.NullOr(AgentId),
   /** EUR; `numeric` arrives as text. */
   monthly_cost_eur: Schema.NumberFromString,
-  telephony: Schema.String,
-  status: PhoneNumber.fields.status,
   purchased_at: Schema.DateFromSelf
 })
 export type NumberRow = typeof NumberRow.Type
 
 const NewNumberRow = Schema.Struct({
-  org_id: Schema.Number,
-  project_id: Schema.Number,
-  number: Schema.String,
-  country: Schema.String,
-  type: PhoneNumber.fields.type,
-  monthly_cost_eur: Schema.Number,
-  telephony: Schema.String
+  ...Struct.pick(PhoneNumber.fields, "number", "country", "type", "monthly_cost_eur", "telephony"),
+  org_id: Schema.Int,
+  project_id: Schema.Int
 })
 
 const OwnRow = Schema.Struct({

@@ -1,26 +1,17 @@
-import type { ProjectWebhook, Webhook } from "@svc/api/webhooks/Webhook"
+import { pick } from "@svc/api/EntityFields"
+import { type ProjectWebhook, Webhook } from "@svc/api/webhooks/Webhook"
+import { Struct } from "effect"
 import { hintOf } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
 
+const wireKeys = Struct.keys(Webhook.fields)
+
 /** The wire form of a webhook: all fields but its secret. */
-export const toWebhook = (row: Subscription): Webhook => ({
-  id: row.id,
-  url: row.url,
-  events: row.events,
-  filters: row.filters,
-  is_active: row.is_active,
-  agent_id: row.agent_id,
-  project_id: row.project_id,
-  is_agent_managed: row.is_agent_managed,
-  is_project_managed: row.is_project_managed,
-  failure_count: row.failure_count,
-  consecutive_failures: row.consecutive_failures,
-  disabled_reason: row.disabled_reason,
-  last_failure_at: row.last_failure_at?.toISOString() ?? null,
-  api_version: row.api_version,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString()
-})
+export const toWebhook = (row: Subscription): Webhook => {
+  const last_failure_at = row.last_failure_at?.toISOString() ?? null
+  const [created_at, updated_at] = [row.created_at.toISOString(), row.updated_at.toISOString()]
+  return pick({ ...row, last_failure_at, created_at, updated_at }, wireKeys)
+}
 
 /** The fields of a project that describe its own webhook. `webhook_events` is null while it is disabled. */
 export const toProjectWebhook = (row: Subscription | undefined): ProjectWebhook => ({
