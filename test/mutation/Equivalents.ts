@@ -46,6 +46,31 @@ export const equivalents: ReadonlyArray<Equivalent> = [
   },
   {
     file: "packages/webhooks/src/delivery/InFlight.ts",
+    change: "load.attempts < maxAttempts → true",
+    reason: "an attempt has just ended, so there are fewer"
+  },
+  {
+    file: "packages/webhooks/src/delivery/InFlight.ts",
+    change: "load.attempts < maxAttempts → load.attempts <= maxAttempts",
+    reason: "an attempt has just ended, so there are fewer"
+  },
+  {
+    file: "packages/webhooks/src/delivery/InFlight.ts",
+    change: "key !== undefined && sequence?.current === delivery.id → sequence?.current === delivery.id",
+    reason: "without a key there is no sequence"
+  },
+  {
+    file: "packages/webhooks/src/delivery/PendingDeliveries.ts",
+    change: "newest > (this.#newestIds.get(webhookId) ?? 0) → newest >= (this.#newestIds.get(webhookId) ?? 0)",
+    reason: "sets the value that is there"
+  },
+  {
+    file: "packages/webhooks/src/delivery/PendingDeliveries.ts",
+    change: "at < first → at <= first",
+    reason: "sets the value that is there"
+  },
+  {
+    file: "packages/webhooks/src/delivery/InFlight.ts",
     change: "key === undefined → false",
     reason: "no sequence has an undefined key"
   },

@@ -4,11 +4,11 @@ import type { ClaimedDelivery } from "../src/delivery/QueueRepo.ts"
 import { type AttemptResult, timedOut } from "../src/delivery/ReceiverClient.ts"
 
 let ids = 0
-const delivery = (webhook_id: number, call_id: string | null = null): ClaimedDelivery => ({
+const delivery = (webhook_id: number, call_id: string | null = null, attempts = 0): ClaimedDelivery => ({
   id: ++ids,
   webhook_id,
   call_id,
-  attempts: 0,
+  attempts,
   is_replay: false,
   is_resend: false,
   is_active: true,
@@ -50,7 +50,7 @@ const setUp = (now = 0) => {
   const answerAll = () => {
     for (const done of answers.splice(0)) done({ status_code: 200, error: null })
   }
-  return { inFlight, clock, sent, completed, answerAll, cancels: () => cancels }
+  return { inFlight, clock, sent, completed, answers, answerAll, cancels: () => cancels }
 }
 
 describe("InFlight limits", () => {
@@ -132,5 +132,65 @@ describe("InFlight limits", () => {
     clock.now = 50_100
     inFlight.tick()
     expect([cancels(), sent.length]).toEqual([0, 2])
+  })
+
+  it("an answered attempt is not cancelled at its timeout, also one answered before it could be cancelled", () => {
+    const { answerAll, cancels, clock, completed, inFlight } = setUp()
+    inFlight.start([delivery(1)])
+    answerAll()
+    clock.now = 10_000
+    inFlight.tick()
+    expect([cancels(), completed.length]).toEqual([0, 1])
+    let late = 0
+    const immediate = new InFlight({
+      now: () => clock.now,
+      post: (_, done) => {
+        done({ status_code: 200, error: null })
+        return () => void late++
+      },
+      onCompleted: () => undefined,
+      onRoom: () => undefined
+    })
+    immediate.start([delivery(1)])
+    clock.now = 20_000
+    immediate.tick()
+    expect([late, immediate.size]).toEqual([0, 0])
+  })
+
+  it("a late answer to an attempt that its call has passed does not start the one after the next", () => {
+    const { answers, clock, inFlight, sent } = setUp()
+    const [a, b, c] = [delivery(1, "call"), delivery(1, "call"), delivery(1, "call")]
+    inFlight.start([a, b, c])
+    clock.now = 100
+    inFlight.tick()
+    expect(sent).toEqual([a.event_id, b.event_id])
+    answers.shift()?.({ status_code: 200, error: null })
+    expect(sent).toEqual([a.event_id, b.event_id])
+    answers.shift()?.({ status_code: 200, error: null })
+    expect(sent).toEqual([a.event_id, b.event_id, c.event_id])
+  })
+
+  it("a call that waits for its webhook keeps its order: the next one waits until the first has started", () => {
+    const { answers, clock, inFlight, sent } = setUp()
+    const [a, b, c] = [delivery(1, "call"), delivery(1, "call"), delivery(1, "call")]
+    inFlight.start([a, b, c, ...deliveries(31, 1)])
+    clock.now = 100
+    inFlight.tick()
+    clock.now = 200
+    inFlight.tick()
+    expect(sent).toHaveLength(32)
+    for (const done of answers.splice(1, 2)) done({ status_code: 200, error: null })
+    expect(sent.slice(32)).toEqual([b.event_id])
+  })
+
+  it("a call without held deliveries starts its next one at once, and retries start without an order", () => {
+    const { answerAll, inFlight, sent } = setUp()
+    inFlight.start([delivery(1, "call")])
+    answerAll()
+    const next = delivery(1, "call")
+    inFlight.start([next])
+    expect(sent.at(-1)).toBe(next.event_id)
+    inFlight.start([delivery(1, "retried", 1), delivery(1, "retried", 1)])
+    expect(sent).toHaveLength(4)
   })
 })

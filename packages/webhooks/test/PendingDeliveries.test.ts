@@ -200,4 +200,48 @@ describe("PendingDeliveries", () => {
     expect(waitMs()).toBe(never)
     expect(pending.lowestIdOf(2)).toBeLessThan(1)
   })
+
+  it("searches for deliveries of an open transaction after 2 ms, and again after 3, 5 and 10 ms", () => {
+    const { addUncommitted, pending, wait } = setUp()
+    addUncommitted([1, 1])
+    const waits = [wait()]
+    for (let i = 0; i < 3; i++) {
+      pending.found(1, 0, 0, 64)
+      waits.push(wait())
+    }
+    expect(waits).toEqual([2, 3, 5, 10])
+  })
+
+  it("waitMs is that of the first webhook to become due, in any order", () => {
+    const { add, addUncommitted, waitMs } = setUp()
+    add([1, 1])
+    addUncommitted([2, 1])
+    expect(waitMs()).toBe(0)
+    const other = setUp()
+    other.addUncommitted([1, 1])
+    other.add([2, 1])
+    expect(other.waitMs()).toBe(0)
+  })
+
+  it("a webhook with room for one delivery is due", () => {
+    const { add, due, waitMs } = setUp(1)
+    add([1, 1])
+    expect([due(), waitMs()]).toEqual([[[1, 1]], 0])
+  })
+
+  it("lowestIdOf is 10000 below the newest id found, or below 0", () => {
+    const { pending } = setUp()
+    expect(pending.lowestIdOf(1)).toBe(-10_000)
+    pending.found(1, 1, 1, 64)
+    expect(pending.lowestIdOf(1)).toBe(-9_999)
+    pending.found(1, 1, 50_000, 64)
+    pending.found(1, 1, 40_000, 64)
+    expect(pending.lowestIdOf(1)).toBe(40_000)
+  })
+
+  it("a webhook that was not announced and has none is not searched again", () => {
+    const { pending, waitMs } = setUp()
+    pending.found(5, 0, 0, 64)
+    expect(waitMs()).toBe(never)
+  })
 })
