@@ -28,7 +28,7 @@ const start = Effect.gen(function* () {
 }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
 
 describe("the server", () => {
-  it.scopedLive("serves the voice API from its first start on", () =>
+  it.scopedLive("serves the voice API after its first start", () =>
     Effect.gen(function* () {
       const port = yield* start
       const health = json(yield* ask(port, { path: "/v1/health", key }))

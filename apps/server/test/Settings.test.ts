@@ -34,7 +34,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("that are wrong are named, with what is accepted", () =>
+  it.effect("that are invalid are named, with what is accepted", () =>
     Effect.gen(function* () {
       const port = "SVC_PORT must be a port number from 0 to 65535 (0: any free port)"
       for (const wrong of ["abc", "-1", "65536", "80.5", "1e3"]) expect(yield* problem({ SVC_PORT: wrong })).toBe(port)
@@ -48,7 +48,7 @@ describe("settings", () => {
     })
   )
 
-  it.effect("of the development mode hold where the environment says nothing", () =>
+  it.effect("of the development mode apply where a variable is not set", () =>
     Effect.gen(function* () {
       const read = (development: boolean, config: Config.Config<string>) =>
         Effect.either(provider(development).load(config))

@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { AccountsServer, customer, request } from "../servers/AccountsServer.ts"
 
-/** What the accounts' part of the API answers when all is well, and who may ask for what. */
+/** The accounts endpoints: successful requests, and access. */
 
 const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
 const projectId = expect.stringMatching(/^proj_[0-9a-z]{24}$/)
@@ -105,7 +105,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts", (it) => {
       })
   )
 
-  it.effect("keys of the organization are made, listed and revoked; the one that asks cannot be", () =>
+  it.effect("org keys are created, listed and revoked; the key of the request cannot revoke itself", () =>
     Effect.gen(function* () {
       const { orgKey: key, orgKeyId } = yield* customer()
       const path = "/v1/org/api-keys"
@@ -123,7 +123,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts", (it) => {
     })
   )
 
-  it.effect("keys of the workspace are made with scopes and expiry, listed and revoked", () =>
+  it.effect("workspace keys are created with scopes and expires_at, listed and revoked", () =>
     Effect.gen(function* () {
       const { orgKey: key } = yield* customer()
       const path = "/v1/org/workspace-keys"
@@ -156,7 +156,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts", (it) => {
     })
   )
 
-  it.effect("a project key sees and changes its project, without the numeric id", () =>
+  it.effect("a project key reads and updates its project, whose numeric id is not shown", () =>
     Effect.gen(function* () {
       const { fullKey: key, fullKeyId, org, orgKey, project, readKey } = yield* customer()
       const own = { id: project.public_id, name: "Default", description: null, created_at: time, updated_at: time }
@@ -186,7 +186,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts", (it) => {
     })
   )
 
-  it.effect("what is another organization's is not found, and stays as it is", () =>
+  it.effect("resources of another organization are not found and not changed", () =>
     Effect.gen(function* () {
       const mine = yield* customer()
       const other = yield* customer()
@@ -229,7 +229,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts", (it) => {
     })
   )
 
-  it.effect("a deleted project's key is refused; a write that a failure undoes leaves all as it was", () =>
+  it.effect("the key of a deleted project is refused; a failed deletion changes nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { fullKey, orgKey: key, project } = yield* customer()
@@ -249,7 +249,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts", (it) => {
     })
   )
 
-  it.effect("an account without credits reads and revokes, and writes nothing else", () =>
+  it.effect("an account without credits can read and revoke keys, and makes no other writes", () =>
     Effect.gen(function* () {
       const { fullKey, orgKey: key, project } = yield* customer({ tier: "payg", balance: 0 })
       const { fullKey: solvent } = yield* customer({ tier: "payg", balance: 0.01 })

@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { AccountsServer, customer, request } from "../servers/AccountsServer.ts"
 
-/** What the accounts' part of the API says to every kind of bad input. */
+/** The accounts endpoints: every kind of invalid input. */
 
 const invalid = (details: { readonly [field: string]: string }) => {
   const [first, ...others] = Object.values(details)
@@ -215,7 +215,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts refuse", (it) => 
     })
   )
 
-  it.effect("project keys at all that is the organization's", () =>
+  it.effect("project keys at every endpoint of the organization", () =>
     Effect.gen(function* () {
       const { fullKey, project, readKey } = yield* customer()
       for (const route of orgOnly) {
@@ -230,7 +230,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts refuse", (it) => 
     })
   )
 
-  it.effect("org keys that name no project, or one that is not theirs, where one is needed", () =>
+  it.effect("org keys without X-Project-Id, or with a foreign project, where a project is needed", () =>
     Effect.gen(function* () {
       const { orgKey: key } = yield* customer()
       const other = yield* customer()
@@ -247,7 +247,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts refuse", (it) => 
     })
   )
 
-  it.effect("requests without a key, with a bad one, with two that differ, and writes with a read key", () =>
+  it.effect("requests with a missing, invalid or ambiguous key, and writes with a read key", () =>
     Effect.gen(function* () {
       const { fullKey, orgKey, project, readKey } = yield* customer()
       for (const route of [...orgOnly, ...onProject]) {
@@ -269,7 +269,7 @@ layer(AccountsServer, { excludeTestServices: true })("accounts refuse", (it) => 
     })
   )
 
-  it.effect("an update that changes nothing, methods that are not there, and ids of any wrong form", () =>
+  it.effect("an update without fields, unsupported methods, and malformed ids", () =>
     Effect.gen(function* () {
       const { fullKey, orgKey } = yield* customer()
       for (const body of [{}, { unknown: 1 }, { internal_id: 5 }]) {

@@ -29,7 +29,7 @@ import { HttpServer, layerOf } from "../../src/http/listening/HttpServer.ts"
 import { PluginSockets } from "../../src/http/plugins/PluginSockets.ts"
 import { ask, json } from "../servers/Client.ts"
 
-/** A server of what is asked about money: all of it real, but that nobody is limited and there are no calls. */
+/** A server of credits and usage: everything is real except rate limits and calls. */
 
 const MoneyApi = HttpApi.make("money").add(CallsApi).add(UsageApi).add(CreditsApi)
 
@@ -132,7 +132,7 @@ const used = (org_id: number, project_id: number) =>
   })
 
 layer(MoneyServer, { timeout: "30 seconds" })("Over HTTP", (it) => {
-  it.effect("credits are told to keys of both kinds, with and without a project", () =>
+  it.effect("GET /v1/credits accepts project and org keys, with and without X-Project-Id", () =>
     Effect.gen(function* () {
       const { key, orgKey, project } = yield* customer("payg", "12.3456")
       const body = { balance_eur: 12.3456, tier: "payg", concurrent_call_limit: 10, is_paused: false }

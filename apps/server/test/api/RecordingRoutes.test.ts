@@ -57,8 +57,8 @@ const get = (file: string, headers: Readonly<Record<string, string>> = {}, metho
 
 layer(tinyLayer({ plain: Layer.provide(RecordingHttp, Fake) }), {
   excludeTestServices: true
-})("The recording of a link", (it) => {
-  it.effect("is an MP3 without a key, which nobody keeps", () =>
+})("GET /v1/recordings/<call_id>.mp3", (it) => {
+  it.effect("serves an uncacheable MP3 without a key", () =>
     Effect.gen(function* () {
       const answer = yield* get("call.mp3?signature=good")
       expect([answer.status, answer.text]).toEqual([200, body])
@@ -74,7 +74,7 @@ layer(tinyLayer({ plain: Layer.provide(RecordingHttp, Fake) }), {
     })
   )
 
-  it.effect("is sent in part, and its head alone", () =>
+  it.effect("serves a byte range, and the headers only to HEAD", () =>
     Effect.gen(function* () {
       const part = yield* get("call.mp3?signature=good", { range: "bytes=5-7" })
       expect([part.status, part.text, part.headers["content-range"]]).toEqual([206, "and", `bytes 5-7/${body.length}`])
@@ -87,7 +87,7 @@ layer(tinyLayer({ plain: Layer.provide(RecordingHttp, Fake) }), {
     })
   )
 
-  it.effect("is an error of the API when the link is wrong or the recording is gone", () =>
+  it.effect("answers an API error when the link is invalid or the recording is gone", () =>
     Effect.gen(function* () {
       const errors = yield* Effect.forEach(["call.mp3", "gone.mp3?signature=good", "bug.mp3?signature=good"], (file) =>
         Effect.map(get(file), (answer) => {
@@ -105,7 +105,7 @@ layer(tinyLayer({ plain: Layer.provide(RecordingHttp, Fake) }), {
     })
   )
 
-  it.effect("that cannot be read to its end is cut off, and not passed off as whole", () =>
+  it.effect("cuts the connection when the recording cannot be read to its end", () =>
     Effect.gen(function* () {
       const { port } = yield* HttpServer
       const request = "GET /v1/recordings/torn.mp3?signature=good HTTP/1.1\r\nHost: svc\r\n\r\n"
@@ -115,7 +115,7 @@ layer(tinyLayer({ plain: Layer.provide(RecordingHttp, Fake) }), {
     })
   )
 
-  it.effect("is read no further when its hearer has gone, and no faster than it is taken", () =>
+  it.effect("stops reading when the client disconnects, and reads no faster than the client", () =>
     Effect.gen(function* () {
       const client = yield* Effect.fork(get("endless.mp3?signature=good"))
       yield* Deferred.await(begun)

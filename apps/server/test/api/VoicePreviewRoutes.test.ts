@@ -38,8 +38,8 @@ const get = (path: string, headers: Readonly<Record<string, string>> = {}, metho
 
 const sarah = previewPath("Sarah", "en-US")
 
-layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("The preview of a voice", (it) => {
-  it.effect("is audio without a key, which pages of any origin may keep and play", () =>
+layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("GET /v1/voices/<name>/preview", (it) => {
+  it.effect("serves cacheable WAV audio without a key to pages of any origin", () =>
     Effect.gen(function* () {
       const answer = yield* get(sarah)
       expect([answer.status, answer.text]).toEqual([200, body])
@@ -56,14 +56,14 @@ layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("The preview 
       expect(answer.headers["x-request-id"]).toMatch(/./)
     })
   )
-  it.effect("has its head alone", () =>
+  it.effect("answers HEAD with the headers only", () =>
     Effect.gen(function* () {
       const answer = yield* get(sarah, { range: "bytes=0-3" }, "HEAD")
       expect([answer.status, answer.text]).toEqual([200, ""])
       expect(answer.headers).toMatchObject({ "content-length": String(body.length), etag })
     })
   )
-  it.effect("is sent in part, as browsers ask for it", () =>
+  it.effect("serves a single byte range", () =>
     Effect.gen(function* () {
       const size = body.length
       const part = yield* get(sarah, { range: "bytes=4-7" })
@@ -77,14 +77,14 @@ layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("The preview 
       expect([several.status, several.text]).toEqual([200, body])
     })
   )
-  it.effect("is sent whole when the client has part of another one", () =>
+  it.effect("serves the whole file when If-Range does not match", () =>
     Effect.gen(function* () {
       expect((yield* get(sarah, { range: "bytes=4-7", "if-range": '"other"' })).status).toBe(200)
       expect((yield* get(sarah, { range: "bytes=4-7", "if-range": `W/${etag}` })).status).toBe(200)
       expect((yield* get(sarah, { range: "bytes=4-7", "if-range": etag })).status).toBe(206)
     })
   )
-  it.effect("is not sent to whom has it", () =>
+  it.effect("answers 304 when If-None-Match has the entity tag", () =>
     Effect.gen(function* () {
       for (const tags of [etag, `W/${etag}`, `"a", ${etag}`, "*"]) {
         const answer = yield* get(sarah, { "if-none-match": tags, range: "bytes=0-" })
@@ -93,7 +93,7 @@ layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("The preview 
       expect((yield* get(sarah, { "if-none-match": '"a"' })).status).toBe(200)
     })
   )
-  it.effect("is of the voice and language that are asked for, whatever the name has in it", () =>
+  it.effect("passes the voice's name, with any characters, and the language on", () =>
     Effect.gen(function* () {
       asked.length = 0
       const names = ["Sarah", "Zoë", "a/b", "a b", "50%", "?x=1", "../Sarah", "#"]
@@ -102,7 +102,7 @@ layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("The preview 
       expect(asked).toEqual([...names.map((name) => [name, "fi-FI"]), ["Sarah", undefined]])
     })
   )
-  it.effect("is refused in a language that is none of the platform's", () =>
+  it.effect("refuses an unsupported language", () =>
     Effect.gen(function* () {
       asked.length = 0
       for (const query of ["language=", "language=xx", "language=en-us", "language=en-US&language=de-DE", "language"]) {
@@ -113,7 +113,7 @@ layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("The preview 
       expect(asked).toEqual([])
     })
   )
-  it.effect("is an error of the API, which nobody keeps, when there is none", () =>
+  it.effect("answers a failure with an uncacheable API error", () =>
     Effect.gen(function* () {
       const errors = yield* Effect.forEach(["Nobody", "Dutch", "Ill", "Bug", "Stopping"], (name) =>
         Effect.map(get(previewPath(name, "en-US")), (answer) => {
@@ -132,7 +132,7 @@ layer(tinyLayer({ plain: Layer.provide(previewRoute, Previews) }))("The preview 
       ])
     })
   )
-  it.effect("is only to be got", () =>
+  it.effect("answers 405 to other methods than GET and HEAD", () =>
     Effect.gen(function* () {
       const answer = yield* get(sarah, {}, "DELETE")
       expect([answer.status, answer.headers.allow]).toEqual([405, "GET, HEAD"])

@@ -44,7 +44,7 @@ const list = (query = "") =>
   Effect.flatMap(get(`/v1/voices${query}`, key), (answer) => Schema.decodeUnknown(List)(json(answer)))
 
 layer(WholeServer, { timeout: "60 seconds", excludeTestServices: true })("GET /v1/voices", (it) => {
-  it.effect("lists what the plugins can sound like, once for each language, with where to hear it", () =>
+  it.effect("lists each voice of the plugins once per language, with its preview_url", () =>
     Effect.gen(function* () {
       const { voices } = yield* list()
       expect(voices.filter(({ name }) => name === "Sarah").map(({ language }) => language)).toEqual(languages)
@@ -56,7 +56,7 @@ layer(WholeServer, { timeout: "60 seconds", excludeTestServices: true })("GET /v
       })
     })
   )
-  it.effect("gives those of one language", () =>
+  it.effect("filters by language", () =>
     Effect.gen(function* () {
       const { voices } = yield* list("?language=nl-NL")
       expect(voices.map(({ language, name }) => [name, language])).toEqual([
@@ -75,13 +75,13 @@ layer(WholeServer, { timeout: "60 seconds", excludeTestServices: true })("GET /v
       }
     })
   )
-  it.effect("takes an organization key that names no project, and no stranger", () =>
+  it.effect("accepts an org key without X-Project-Id, and refuses a request without a key", () =>
     Effect.gen(function* () {
       expect((yield* get("/v1/voices", orgKey)).status).toBe(200)
       expect((yield* get("/v1/voices")).status).toBe(401)
     })
   )
-  it.effect("each voice can be heard in each of its languages, without a key", () =>
+  it.effect("has a preview_url that plays without a key, for each voice and language", () =>
     Effect.gen(function* () {
       const { port } = yield* HttpServer
       const { voices } = yield* list()
@@ -107,7 +107,7 @@ layer(WholeServer, { timeout: "60 seconds", excludeTestServices: true })("GET /v
       }
     })
   )
-  it.effect("agents may have the voices that are listed", () =>
+  it.effect("lists only voices that agents may have", () =>
     Effect.gen(function* () {
       const { voices } = yield* list("?language=pl-PL")
       expect(voices.map(({ name }) => name)).toContain("Zofia")

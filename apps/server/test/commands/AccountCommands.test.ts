@@ -24,7 +24,7 @@ const session = Effect.gen(function* () {
 const json = { json: true }
 const none = { project: Option.none(), name: Option.none(), scope: Option.none(), scopes: Option.none() }
 
-it.scopedLive("organizations are made, listed, and moved to another tier", () =>
+it.scopedLive("svc org creates and lists organizations, and sets their tier", () =>
   Effect.gen(function* () {
     const run = yield* session
     expect(yield* run(Org.list({ json: false }))).toBe("none")
@@ -37,7 +37,7 @@ it.scopedLive("organizations are made, listed, and moved to another tier", () =>
   })
 )
 
-it.scopedLive("bad input is told and changes nothing", () =>
+it.scopedLive("invalid input is reported and changes nothing", () =>
   Effect.gen(function* () {
     const run = yield* session
     for (const credits of ["x", "-1", "1.23456", "1e3", ""]) {
@@ -51,7 +51,7 @@ it.scopedLive("bad input is told and changes nothing", () =>
   })
 )
 
-it.scopedLive("keys of all kinds are made, listed by their hints, and revoked", () =>
+it.scopedLive("svc keys creates all kinds of keys, lists them by their hints, and revokes them", () =>
   Effect.gen(function* () {
     const run = yield* session
     const { organization } = JSON.parse(yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", ...json })))
@@ -76,7 +76,7 @@ it.scopedLive("keys of all kinds are made, listed by their hints, and revoked", 
   })
 )
 
-it.scopedLive("credits are topped up, and a paused account goes on", () =>
+it.scopedLive("svc credits adds credits and resumes a paused account", () =>
   Effect.gen(function* () {
     const run = yield* session
     const { organization } = JSON.parse(yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", ...json })))

@@ -86,7 +86,7 @@ const helpers = (pid = Number.NaN) => {
 }
 
 describe("svc", () => {
-  it.scopedLive("tells its version and its commands, and refuses another", () =>
+  it.scopedLive("prints its version and its commands, and refuses an unknown command", () =>
     Effect.gen(function* () {
       const [version, help, unknown] = yield* Effect.all(
         [run(["--version"]), run(["serve", "--help"]), run(["dance"])],
@@ -99,7 +99,7 @@ describe("svc", () => {
     })
   )
 
-  it.scopedLive("the first start prints keys that work, once; a signal ends the server in good order", () =>
+  it.scopedLive("serve prints working keys on the first start only, and shuts down on a signal", () =>
     Effect.gen(function* () {
       const env = yield* database
       const first = yield* svc(["serve", "--dev"], env)
@@ -120,7 +120,7 @@ describe("svc", () => {
     })
   )
 
-  it.scopedLive("doctor says what is well and what is not, also for machines", () =>
+  it.scopedLive("doctor reports what works and what does not, as text and as JSON", () =>
     Effect.gen(function* () {
       const env = yield* database
       const [well, ill] = yield* Effect.all(

@@ -22,16 +22,16 @@ import { HttpServer, layerOf } from "../../src/http/listening/HttpServer.ts"
 import { PluginSockets } from "../../src/http/plugins/PluginSockets.ts"
 import { type Answer, type Ask, ask } from "./Client.ts"
 
-/** A server of the accounts' part of the API: all of it real, but that nobody is limited and balances are given. */
+/** A server of the accounts endpoints: everything is real except rate limits and balances. */
 
 const AccountsApi = HttpApi.make("accounts").add(OrganizationApi).add(OrgProjectsApi).add(ProjectsApi).add(ProjectApi)
 
 const balances = new Map<number, number>()
 
-const GivenBalances = Layer.succeed(Balance, {
+const FixedBalances = Layer.succeed(Balance, {
   of: (orgId) => Effect.sync(() => BigDecimal.unsafeFromNumber(balances.get(orgId) ?? 0))
 })
-const GivenCredits = Layer.effect(
+const FixedCredits = Layer.effect(
   Credits,
   Effect.map(Organizations, (organizations) => ({
     mayWrite: (orgId) => Effect.orDie(Effect.map(organizations.info(orgId), (info) => !info.is_paused))
@@ -58,11 +58,11 @@ const NoPlugins = {
   voiceActivity: undefined
 }
 
-const Services = AuthSlice.services.pipe(Layer.provideMerge(GivenBalances))
+const Services = AuthSlice.services.pipe(Layer.provideMerge(FixedBalances))
 
 export const AccountsServer = layerOf(AccountsApi).pipe(
   Layer.provideMerge(AuthSlice.handlers),
-  Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(GivenCredits, Unlimited)))),
+  Layer.provide(Security.layer.pipe(Layer.provide(Layer.mergeAll(FixedCredits, Unlimited)))),
   Layer.provideMerge(Services),
   Layer.provide(ClientAddress.layer),
   Layer.provide(Layer.succeed(Providers, NoPlugins)),

@@ -26,7 +26,7 @@ import { HttpServer, layerOf } from "../../src/http/listening/HttpServer.ts"
 import { PluginRoutes } from "../../src/http/plugins/PluginRoutes.ts"
 import { PluginSockets } from "../../src/http/plugins/PluginSockets.ts"
 
-/** A small contract whose handlers misbehave in every way that ours must never. */
+/** A small contract with handlers that fail in every way. */
 
 export class Teapot extends define("Teapot", "TEAPOT", 418, "short and stout") {}
 

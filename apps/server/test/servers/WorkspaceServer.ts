@@ -30,9 +30,9 @@ import * as WorkspacePipeline from "../../src/http/workspace/WorkspacePipeline.t
 import { ask } from "./Client.ts"
 import { type EnvelopeAnswer, envelopeOf } from "./WorkspaceWire.ts"
 
-/** A server of the workspace API on a database of its own: all of it is real, but that limits are out of the way unless set. */
+/** A server of the workspace API on a database of its own: everything is real, and limits are high unless a test sets them. */
 
-const ample = {
+const highLimits = {
   SVC_PORT: "0",
   SVC_STRICT_RESPONSES: "true",
   SVC_LIMIT_AUTH_FAILURES: "100000",
@@ -50,7 +50,7 @@ const NoPlugins = Layer.succeed(Providers, {
 })
 
 /** There is no other node. */
-const Alone = Layer.mergeAll(
+const SingleNode = Layer.mergeAll(
   Layer.succeed(AuthFailuresRepo, {
     write: () => Effect.void,
     ofOthers: () => Effect.succeed([]),
@@ -60,7 +60,7 @@ const Alone = Layer.mergeAll(
   Layer.mock(NodeLease, { others: Effect.succeed(0) })
 )
 
-/** What a test may put in the place of the server's own parts. */
+/** The parts of the server that a test may replace. */
 export interface Parts {
   /** Variables, such as limits. */
   readonly settings?: { readonly [variable: string]: string }
@@ -80,7 +80,7 @@ export const workspaceServer = ({ clock, customers, database, pipeline, settings
       customers === undefined ? BookingsSlice.services : Layer.provideMerge(customers, BookingsSlice.services)
     ),
     Layer.provide(Layer.mergeAll(AuthFailures.layer, RateLimits.layer, WorkspaceLimits.layer)),
-    Layer.provide(Alone),
+    Layer.provide(SingleNode),
     Layer.provideMerge(AuthSlice.services),
     Layer.provide(Layer.merge(BillingSlice.balance, Outbox.layerWithoutDeliveries)),
     Layer.provide(
@@ -92,7 +92,7 @@ export const workspaceServer = ({ clock, customers, database, pipeline, settings
     Layer.provide(clock ?? Layer.empty),
     Layer.provide(
       Layer.setConfigProvider(
-        ConfigProvider.orElse(ConfigProvider.fromMap(new Map(Object.entries({ ...ample, ...settings }))), () =>
+        ConfigProvider.orElse(ConfigProvider.fromMap(new Map(Object.entries({ ...highLimits, ...settings }))), () =>
           ConfigProvider.fromEnv()
         )
       )
@@ -165,8 +165,8 @@ export const made = (key: string, fields: { readonly [field: string]: unknown } 
     }
   )
 
-/** What is left of a body when it is told from that of another request: all but the request's id. */
-export const told = ({ body: { meta, ...rest }, status }: EnvelopeAnswer) => {
+/** A response without the parts that differ between two requests: the request's id. */
+export const withoutRequestId = ({ body: { meta, ...rest }, status }: EnvelopeAnswer) => {
   const { request_id: _, ...others } = meta
   return { status, ...rest, meta: others }
 }

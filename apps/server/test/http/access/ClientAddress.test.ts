@@ -35,7 +35,7 @@ describe("the address of a client", () => {
   for (const [what, trusted, peer, forwarded, expected] of [
     ["is the peer's without proxies, whatever the header says", undefined, "203.0.113.9", "1.1.1.1", "203.0.113.9"],
     ["is the peer's when that is no trusted proxy", proxies, "203.0.113.9", "1.1.1.1", "203.0.113.9"],
-    ["is the proxy's own when it names nobody", proxies, "10.0.0.1", undefined, "10.0.0.1"],
+    ["is the proxy's own when it names no client", proxies, "10.0.0.1", undefined, "10.0.0.1"],
     ["is what a trusted proxy names", proxies, "10.0.0.1", "198.51.100.1", "198.51.100.1"],
     [
       "is the last hop that is not trusted, not what the client claims",
@@ -74,7 +74,7 @@ describe("the address of a client", () => {
     )
   }
 
-  it.effect("has one form, and IPv6 clients are counted by their /64", () =>
+  it.effect("is normalized, and IPv6 clients are counted by their /64 network", () =>
     Effect.sync(() => {
       expect(normalize("::FFFF:192.0.2.1")).toBe("192.0.2.1")
       expect(normalize("fe80::1%eth0")).toBe("fe80::1")

@@ -44,8 +44,8 @@ const groups = [
 
 const start = (settings: { readonly [variable: string]: string } = {}) => startTiny({ api, groups, settings })
 
-describe("the limits", () => {
-  it.scopedLive("are told with every answer to somebody known, whatever it is", () =>
+describe("X-RateLimit headers", () => {
+  it.scopedLive("are on every authenticated response, errors included", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const key = "poor"
@@ -69,7 +69,7 @@ describe("the limits", () => {
     }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
   )
 
-  it.scopedLive("are told with a bad body too, of an enterprise without limit and rest", () =>
+  it.scopedLive("of the enterprise tier have no limit and no remaining count, also when the body is invalid", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       for (const [body, status] of [
@@ -91,7 +91,7 @@ describe("the limits", () => {
     })
   )
 
-  it.scopedLive("are not told to strangers, nor where there is nothing", () =>
+  it.scopedLive("are absent from unauthenticated responses and from unknown routes", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       for (const [status, request] of [
@@ -107,7 +107,7 @@ describe("the limits", () => {
     })
   )
 
-  it.scopedLive("that are reached are a 429 which says when to come again", () =>
+  it.scopedLive("are on a 429, whose Retry-After says when the limit resets", () =>
     Effect.gen(function* () {
       const { port } = yield* start({ SVC_LIMIT_REQUESTS_PER_MINUTE_PAYG: "1", SVC_LIMIT_AUTH_FAILURES: "2" })
       // The minute may turn between two of them, but not between three.
@@ -131,7 +131,7 @@ describe("the limits", () => {
     })
   )
 
-  it.scopedLive("of failed authentications are the client's, behind a proxy that is trusted and only there", () =>
+  it.scopedLive("of failed authentications use the client's address behind a trusted proxy, else the peer's", () =>
     Effect.gen(function* () {
       const settings = { SVC_LIMIT_AUTH_FAILURES: "2" }
       const trusting = yield* start({ ...settings, SVC_TRUSTED_PROXIES: "127.0.0.0/8" })

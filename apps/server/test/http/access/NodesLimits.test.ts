@@ -34,7 +34,7 @@ const health = (port: number, client: string, raw = key) =>
   ask(port, { path: "/v1/health", key: raw, headers: { "x-forwarded-for": client } })
 
 describe("two servers on one database", () => {
-  it.scopedLive("lock out on both an address that failed on one, and nobody else", () =>
+  it.scopedLive("both lock out an address that failed on one of them, and no other address", () =>
     Effect.gen(function* () {
       const [one, two] = yield* start
       const wrong = `svc_live_${"0".repeat(48)}`

@@ -156,7 +156,7 @@ describe("the order of the checks", () => {
     )
   }
 
-  it.effect("without a fault, a write is let in", () =>
+  it.effect("a write that passes every check is authorized", () =>
     Effect.gen(function* () {
       const { layer } = yield* fixture()
       expect(yield* Effect.zipRight(exhaust, codeOf(requestWith())).pipe(Effect.provide(layer))).toBe("let in")
@@ -165,7 +165,7 @@ describe("the order of the checks", () => {
 })
 
 describe("a paused account", () => {
-  it.effect("reads, and makes the writes that are exempt; enterprise makes all", () =>
+  it.effect("can read and make exempt writes; the enterprise tier can make all writes", () =>
     Effect.gen(function* () {
       const none: ReadonlyArray<readonly [string, string]> = []
       const paused = yield* fixture("payg", none)
@@ -184,7 +184,7 @@ describe("a paused account", () => {
 })
 
 describe("the rate limit", () => {
-  it.effect("counts only what comes to it and is let through by it", () =>
+  it.effect("counts only requests that reach it and pass it", () =>
     Effect.gen(function* () {
       const { layer } = yield* fixture("payg", [["SVC_LIMIT_REQUESTS_PER_MINUTE_PAYG", "3"]])
       yield* Effect.gen(function* () {
@@ -222,7 +222,7 @@ describe("the rate limit", () => {
     })
   )
 
-  it.effect("is not there for enterprise, whose answers tell no limit and nothing that is left", () =>
+  it.effect("does not apply to the enterprise tier, which has no X-RateLimit-Limit and X-RateLimit-Remaining", () =>
     Effect.gen(function* () {
       const { layer } = yield* fixture("enterprise", [])
       yield* Effect.gen(function* () {
@@ -238,8 +238,8 @@ describe("the rate limit", () => {
   )
 })
 
-describe("a database that is away", () => {
-  it.effect("is a fault of ours, with the limits in its answer", () =>
+describe("an unreachable database", () => {
+  it.effect("is a defect, and its response still has the limit headers", () =>
     Effect.gen(function* () {
       const { layer } = yield* fixture("payg", [])
       yield* Effect.gen(function* () {
@@ -257,7 +257,7 @@ describe("a database that is away", () => {
 })
 
 describe("failed authentications", () => {
-  it.effect("lock out the address after a hundred wrong keys, with a good key too, and nobody else", () =>
+  it.effect("lock out the address after 100 wrong keys, also with a valid key, and no other address", () =>
     Effect.gen(function* () {
       const { asked, layer } = yield* fixture("payg", [])
       yield* Effect.gen(function* () {
@@ -272,13 +272,13 @@ describe("failed authentications", () => {
         })
         expect(yield* codeOf({})).toBe("AUTH_RATE_LIMITED")
         expect(yield* codeOf({ key: "project-full-1", address: "192.0.2.2" })).toBe("let in")
-        // Of ten thousand, nobody looked further than at the first hundred.
+        // Of ten thousand requests, only the keys of the first hundred were looked up.
         expect(yield* Ref.get(asked)).toBe(101)
       }).pipe(Effect.provide(layer))
     })
   )
 
-  it.effect("count IPv6 clients by their network; a key that is missing and a key that is good count nothing", () =>
+  it.effect("count IPv6 clients by their network; missing and valid keys do not count", () =>
     Effect.gen(function* () {
       const { layer } = yield* fixture("enterprise", [["SVC_LIMIT_AUTH_FAILURES", "3"]])
       yield* Effect.gen(function* () {
@@ -297,7 +297,7 @@ describe("failed authentications", () => {
 })
 
 describe("a change of tier", () => {
-  it.scoped("that another node made holds within two seconds", () =>
+  it.scoped("on another node takes effect within two seconds", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
       const repo = yield* AccountsRepo

@@ -13,7 +13,7 @@ import { DebugRoutes } from "../../../src/http/debug-page/DebugRoutes.ts"
 import { ask } from "../../servers/Client.ts"
 import { startTiny } from "../../servers/TinyServer.ts"
 
-const nasty = `<script>alert("x")</script>`
+const untrusted = `<script>alert("x")</script>`
 
 const call = (change: Partial<Call> = {}): Call => ({
   call_id: Schema.decodeSync(CallId)(`call_${"c".repeat(24)}`),
@@ -37,13 +37,13 @@ const call = (change: Partial<Call> = {}): Call => ({
   recording_enabled: false,
   turn_count: 1,
   tool_call_count: 0,
-  tools_called: [nasty],
+  tools_called: [untrusted],
   metadata: {},
   ws_unavailable: false,
   extracted_data: {},
   started_at: "2026-11-01T09:30:00.000Z",
   ended_at: null,
-  transcript: [{ role: "user", content: nasty, timestamp: 1.5 }],
+  transcript: [{ role: "user", content: untrusted, timestamp: 1.5 }],
   latency_data: {
     turns: [
       {
@@ -62,10 +62,10 @@ const call = (change: Partial<Call> = {}): Call => ({
 })
 
 const story: CallStory = {
-  lines: [{ at: 62_345, actor: "tool", what: nasty, detail: { x: nasty } }],
+  lines: [{ at: 62_345, actor: "tool", what: untrusted, detail: { x: untrusted } }],
   transcript: [],
   latencies: [],
-  warnings: [{ field: nasty, reason: "it is none" }],
+  warnings: [{ field: untrusted, reason: "it is none" }],
   isOfOtherVersion: false
 }
 
@@ -77,7 +77,7 @@ const serverRequests: ReadonlyArray<ServerRequest> = [
     status: 502,
     error: "status 502",
     request: `{"name":"look_up"}`,
-    response: nasty
+    response: untrusted
   }
 ]
 
@@ -122,7 +122,7 @@ const serverOf = (now: () => Call) =>
     )
   })
 
-it.scopedLive("the debug page shows a call without a key, and text of others as text only", () =>
+it.scopedLive("the debug page shows a call without a key, and escapes text from outside", () =>
   Effect.gen(function* () {
     const { port } = yield* serverOf(() => call())
     const { headers, status, text } = yield* ask(port, { path: "/debug/calls/known" })
@@ -133,7 +133,7 @@ it.scopedLive("the debug page shows a call without a key, and text of others as 
     expect(text).toContain("+31612345678")
     expect(text).toContain("1:02.345")
     expect(text).toContain("model&#39;s first token 120 ms")
-    expect(text).not.toContain(nasty)
+    expect(text).not.toContain(untrusted)
     expect(text).toContain("0:07.250")
     expect(text).toContain("status 502")
     expect(text).toContain("call.started to example.com/events, attempt 2: ")
@@ -145,7 +145,7 @@ it.scopedLive("the debug page shows a call without a key, and text of others as 
   })
 )
 
-it.scopedLive("the recording is played from the page, whole or in part, once it is there", () =>
+it.scopedLive("the debug page serves the recording, whole or in part, once it exists", () =>
   Effect.gen(function* () {
     let now = call({ ended_at: "2026-11-01T09:31:00.000Z", recording_enabled: true })
     const { port } = yield* serverOf(() => now)
@@ -161,7 +161,7 @@ it.scopedLive("the recording is played from the page, whole or in part, once it 
   })
 )
 
-it.scopedLive("a token that no call has is not found, on the page, its stream and its recording", () =>
+it.scopedLive("an unknown debug token is a 404 for the page, its stream and its recording", () =>
   Effect.gen(function* () {
     const { port } = yield* serverOf(() => call())
     for (const path of ["/debug/calls/other", "/debug/calls/other/live", "/debug/calls/other/recording.mp3"]) {
@@ -171,7 +171,7 @@ it.scopedLive("a token that no call has is not found, on the page, its stream an
   })
 )
 
-it.scopedLive("the stream sends the call as it goes on, and ends with it", () =>
+it.scopedLive("the debug stream sends each change of a call, and ends with the call", () =>
   Effect.gen(function* () {
     let now = call()
     const { port } = yield* serverOf(() => now)
@@ -202,7 +202,7 @@ it.scopedLive("the stream sends the call as it goes on, and ends with it", () =>
   })
 )
 
-it.scopedLive("nothing piles up for a client that does not read the stream", () =>
+it.scopedLive("the debug stream buffers nothing for a client that does not read", () =>
   Effect.gen(function* () {
     let looks = 0
     let over = false

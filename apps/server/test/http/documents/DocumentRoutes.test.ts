@@ -88,7 +88,7 @@ describe("the OpenAPI document", () => {
     expect(seen).toBeGreaterThan(endpoints.length * 4)
   })
 
-  it("has the errors of the server's own checks where they apply, and nowhere else", () => {
+  it("has the errors of the server's own checks exactly where they apply", () => {
     const codes = (method: string, path: string) => codesOf(operationOf({ method, path }))
     const everywhere = [
       "MISSING_API_KEY",
@@ -123,7 +123,7 @@ describe("the OpenAPI document", () => {
     expect(path).toMatchObject({ name: "agentId", in: "path", required: true, schema: { type: "string" } })
   })
 
-  it("asks for a key in either way, and tells the headers", () => {
+  it("declares both security schemes and the response headers", () => {
     expect(contract.components.securitySchemes).toEqual({
       bearer: { type: "http", scheme: "bearer" },
       apiKey: { type: "apiKey", name: "X-Api-Key", in: "header" }
@@ -140,7 +140,7 @@ describe("the OpenAPI document", () => {
     expect(contract.servers).toEqual([{ url: "https://voice.example.com" }])
   })
 
-  it("shows bodies that the API really takes and gives", () => {
+  it("has example bodies that match their schemas", () => {
     for (const endpoint of endpoints) {
       const operation = operationOf(endpoint)
       const body = operation?.requestBody?.content["application/json"].example
@@ -152,7 +152,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("tells nothing of what the server is made of", () => {
+  it("does not name internal types", () => {
     const text = JSON.stringify(contract)
     expect(text).not.toMatch(/HttpApi|Schema(?!s)[A-Z]|@svc|@effect|NonEmpty|\bEffect\b|"(an?|a) [a-z]/)
     expect(text).not.toMatch(/"title":"(int|minLength|maxLength|pattern|between)/)
@@ -163,7 +163,7 @@ describe("the OpenAPI document", () => {
 describe("the workspace API's document", () => {
   const made = describeContract(WorkspaceApi, "https://voice.example.com/api/workspace/v1", workspace)
 
-  it("says where the API is, and how to authenticate", () => {
+  it("has the API's address and its security scheme", () => {
     expect(made.info.title).toBe("Svc workspace API")
     expect(made.info.description).toContain("Idempotency-Key")
     expect(made.servers).toEqual([{ url: "https://voice.example.com/api/workspace/v1" }])
@@ -173,7 +173,7 @@ describe("the workspace API's document", () => {
     })
   })
 
-  it("has every endpoint with the scope that it asks of a key", () => {
+  it("has every endpoint with the scope that it requires", () => {
     const scopes = Object.entries(made.paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, { description, summary }]) => {
         expect(summary).toBeTruthy()
@@ -192,7 +192,7 @@ describe("the workspace API's document", () => {
     ])
   })
 
-  it("lists the codes that each request may be answered with, each with an example of its body", () => {
+  it("lists the error codes of each endpoint, each with an example body", () => {
     const create = made.paths["/bookings/customers"]?.["post"]
     expect([...codesOf(create)].sort()).toEqual([
       "AUTH_RATE_LIMITED",
@@ -215,7 +215,7 @@ describe("the workspace API's document", () => {
     expect(create?.parameters.map(({ name }) => name)).toEqual(["Idempotency-Key", "X-Request-Id"])
   })
 
-  it("has the body of errors with every code", () => {
+  it("has the schema of error bodies with every code", () => {
     const { properties, required } = made.components.schemas["Error"] ?? {}
     expect(required).toEqual(["error", "meta"])
     expect(properties?.["error"]?.required).toEqual(["type", "code", "message"])
@@ -238,7 +238,7 @@ describe("the workspace API's document", () => {
 })
 
 describe("the reference page", () => {
-  it("has every endpoint and every error code, and refers to no other place", () => {
+  it("has every endpoint and every error code, and loads nothing from other hosts", () => {
     const page = render(describeContract(VoiceApi, "/", voice), [["Other", "other"]])
     for (const { name, path } of endpoints) {
       expect(page).toContain(`id="${name}"`)
@@ -251,14 +251,16 @@ describe("the reference page", () => {
     expect(`${script}${style}`).not.toMatch(/https?:|\/\/|url\(|@import|fetch|import\(/)
   })
 
-  it("shows text of the contract as text", () => {
-    const nasty = `<script>alert("x")</script>`
-    const page = render({ ...contract, info: { ...contract.info, title: nasty, description: nasty } }, [[nasty, nasty]])
-    expect(page).not.toContain(nasty)
+  it("escapes the text of the contract", () => {
+    const untrusted = `<script>alert("x")</script>`
+    const page = render({ ...contract, info: { ...contract.info, title: untrusted, description: untrusted } }, [
+      [untrusted, untrusted]
+    ])
+    expect(page).not.toContain(untrusted)
     expect(page.match(/<script>/g)).toHaveLength(1)
   })
 
-  it.effect("names the only style and script that may run by what they are", () =>
+  it.effect("allows only its own style and script, by their hashes", () =>
     Effect.gen(function* () {
       const page = render(contract, [])
       const hashes = ["style", "script"].map((tag) => {
@@ -277,7 +279,7 @@ describe("the reference page", () => {
 })
 
 describe("the documents", () => {
-  it.scoped("need no key, and are not sent again to a client that has them", () =>
+  it.scoped("need no key, and are a 304 for a client that has them", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       for (const path of ["/openapi.json", "/openapi.workspace.json", "/docs", "/docs/workspace"]) {

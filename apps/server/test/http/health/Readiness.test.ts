@@ -15,7 +15,7 @@ describe("health and readiness", () => {
     })
   )
 
-  it.scopedLive("a part that fails is named, and the process still counts as up", () =>
+  it.scopedLive("/readyz names a failing part, while /healthz still answers 200", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny({
         readiness: {

@@ -25,7 +25,7 @@ const refused = (port: number) =>
   }).pipe(Effect.repeat({ until: (is) => is }))
 
 describe("shutdown", () => {
-  it.scopedLive("finishes a slow request, says that the connection closes, and accepts nothing new", () =>
+  it.scopedLive("finishes a slow request, sends Connection: close, and accepts no new connection", () =>
     Effect.gen(function* () {
       const { port, s, stop } = yield* stoppable
       const slow = yield* Effect.fork(ask(port, { path: "/v1/slow", method: "POST", key: "full" }))
@@ -39,7 +39,7 @@ describe("shutdown", () => {
     })
   )
 
-  it.scopedLive("answers a request that comes on an open connection with 503", () =>
+  it.scopedLive("answers a request on an open connection with 503", () =>
     Effect.gen(function* () {
       const { port, s, stop } = yield* stoppable
       const received = yield* Deferred.make<string>()
@@ -76,7 +76,7 @@ describe("shutdown", () => {
     })
   )
 
-  it.scoped("does not wait for ever: after 10 s connections are cut and handlers interrupted", () =>
+  it.scoped("cuts connections and interrupts handlers after 10 seconds", () =>
     Effect.gen(function* () {
       const { port, s, stop } = yield* stoppable
       const hung = yield* Effect.fork(Effect.either(ask(port, { path: "/v1/hangs", key: "full" })))

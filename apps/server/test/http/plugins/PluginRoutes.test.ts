@@ -74,7 +74,7 @@ describe("HTTP routes of plugins", () => {
     })
   )
 
-  it.scopedLive("get the carrier's address, not that of our proxy", () =>
+  it.scopedLive("get the carrier's address, not that of a trusted proxy", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny({
         settings: { SVC_TRUSTED_PROXIES: "127.0.0.1" },
@@ -86,7 +86,7 @@ describe("HTTP routes of plugins", () => {
     })
   )
 
-  it.scopedLive("need no key, know their methods, and take no more than 1 MB", () =>
+  it.scopedLive("need no key, answer 405 to other methods, and refuse a body over 1 MB", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny({ routes: [http("POST", "/voice", () => Effect.succeed({ status: 204 }))] })
       expect((yield* ask(port, { path: "/telephony/tin/voice", method: "POST" })).status).toBe(204)
@@ -97,7 +97,7 @@ describe("HTTP routes of plugins", () => {
     })
   )
 
-  it.scopedLive("that die or throw end the request, not the server", () =>
+  it.scopedLive("that fail or throw end only the request", () =>
     Effect.gen(function* () {
       const { port } = yield* quiet(
         startTiny({
@@ -120,7 +120,7 @@ describe("HTTP routes of plugins", () => {
 })
 
 describe("WebSocket routes of plugins", () => {
-  it.scopedLive("carry text and bytes both ways, and tell their end", () =>
+  it.scopedLive("carry text and bytes both ways, and report their close", () =>
     Effect.gen(function* () {
       const ended = yield* Deferred.make<void>()
       const { port, sockets } = yield* startTiny({
@@ -142,7 +142,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.scopedLive("know the request that they came with", () =>
+  it.scopedLive("get the request that opened them", () =>
     Effect.gen(function* () {
       const seen = yield* Deferred.make<RouteRequest>()
       const { port } = yield* startTiny({
@@ -154,7 +154,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.scopedLive("get the messages that came before they listened, in order", () =>
+  it.scopedLive("get the messages that arrived before they listened, in order", () =>
     Effect.gen(function* () {
       const accepted = yield* Deferred.make<RouteSocket>()
       const { port } = yield* startTiny({
@@ -175,7 +175,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.scopedLive("do nothing with what is sent after the end, and tell the end to a late listener", () =>
+  it.scopedLive("ignore what is sent after the close, and report the close to a late listener", () =>
     Effect.gen(function* () {
       const accepted = yield* Deferred.make<RouteSocket>()
       const { port } = yield* startTiny({
@@ -191,7 +191,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.scopedLive("whose handler throws close that socket and no more", () =>
+  it.scopedLive("whose handler throws close only that socket", () =>
     Effect.gen(function* () {
       const { port } = yield* quiet(
         startTiny({
@@ -220,7 +220,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.scopedLive("refuse an unknown path, a plain request and another protocol like any request", () =>
+  it.scopedLive("refuse an unknown path, a request without upgrade and another protocol", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny({ routes: [echo] })
       const upgrade = (path: string, protocol: string) =>
@@ -242,7 +242,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.scoped("whose peer is dead are ended after two pings without an answer, live ones stay", () =>
+  it.scoped("are closed after two unanswered pings, while live ones stay open", () =>
     Effect.gen(function* () {
       const { port, sockets } = yield* startTiny({ routes: [echo] })
       const dead = yield* connect(port, "/telephony/tin", { autoPong: false })
@@ -266,7 +266,7 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
-  it.live("are told when the server stops", () =>
+  it.live("get a close frame when the server stops", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { port } = yield* Scope.extend(startTiny({ routes: [echo] }), scope)
@@ -277,7 +277,7 @@ describe("WebSocket routes of plugins", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that ignore the goodbye do not hold up the end", () =>
+  it.live("that do not answer the close frame do not delay the shutdown", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { port } = yield* Scope.extend(startTiny({ routes: [echo] }), scope)

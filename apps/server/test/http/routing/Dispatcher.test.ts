@@ -42,7 +42,7 @@ describe("routing", () => {
     })
   )
 
-  it.scopedLive("a URL that does not decode, or that is too long, is refused in our words", () =>
+  it.scopedLive("a URL that does not decode gets a JSON 400, one that is too long a JSON 414", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const bad = yield* ask(port, { path: "/v1/items/%zz", key })
@@ -56,7 +56,7 @@ describe("routing", () => {
     })
   )
 
-  it.scopedLive("path parameters are decoded, a slash at the end is forgiven", () =>
+  it.scopedLive("path parameters are decoded, and a trailing slash is accepted", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       expect(json(yield* ask(port, { path: "/v1/items/a%2Fb%20c", key }))).toEqual({ item: "a/b c" })
@@ -72,7 +72,7 @@ describe("routing", () => {
     })
   )
 
-  it.scopedLive("every answer carries a request id; a client's valid one is kept, another is replaced", () =>
+  it.scopedLive("every response has X-Request-Id: the client's if it is valid, else a new one", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       for (const path of ["/v1/items/x", "/nothing", "/v1/teapot", "/healthz", "/v1/items/%zz"]) {
@@ -90,7 +90,7 @@ describe("routing", () => {
     })
   )
 
-  it.scopedLive("100 requests at once on kept connections are each answered with their own", () =>
+  it.scopedLive("100 concurrent requests on keep-alive connections each get their own response", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const agent = new Http.Agent({ keepAlive: true, maxSockets: 10 })
@@ -108,7 +108,7 @@ describe("bodies", () => {
   const post = (port: number, body: string, headers: Record<string, string> = { "content-type": "application/json" }) =>
     ask(port, { path: "/v1/items", key, body, headers })
 
-  it.scopedLive("a good body arrives; unknown fields are ignored", () =>
+  it.scopedLive("a valid body reaches the handler without its unknown fields", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const answer = yield* post(port, '{"name":"é","more":1}')
@@ -116,7 +116,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("malformed JSON, text that is no UTF-8, another content type and an encoding are told apart", () =>
+  it.scopedLive("malformed JSON, invalid UTF-8, another Content-Type and a Content-Encoding get different errors", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const codeOf = (answer: { readonly status: number; readonly text: string }) => [
@@ -138,7 +138,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("no body counts as an empty object, so the missing field is named", () =>
+  it.scopedLive("an empty body counts as an empty object, so the missing field is named", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const answer = yield* ask(port, { path: "/v1/items", method: "POST", key })
@@ -154,7 +154,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("every wrong field is told, by its path and in plain words", () =>
+  it.scopedLive("details has a message for every invalid field, by its path", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const answer = yield* post(port, '{"name":"","size":1.5,"tags":["a",2]}')
@@ -170,7 +170,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("a query parameter that is no integer, or out of range, is told", () =>
+  it.scopedLive("details names a query parameter that is not an integer or is out of range", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const messageOf = (query: string) =>
@@ -192,7 +192,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("a longer one is refused while it is sent, with and without a declared length", () =>
+  it.scopedLive("a body over 1 MB is refused while it is sent, with and without Content-Length", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const big = "x".repeat(3 * mb)
@@ -208,7 +208,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("the refusal comes at once, before the body that was announced", () =>
+  it.scopedLive("a body whose Content-Length is over 1 MB is refused before it is sent", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const head = `POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\nContent-Length: ${50 * mb}\r\n\r\n`
@@ -219,7 +219,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("a client that would send for ever is cut off", () =>
+  it.scopedLive("the connection of a client that sends without end is cut", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const head =
@@ -232,7 +232,7 @@ describe("bodies", () => {
     })
   )
 
-  it.scopedLive("a client that waits for permission to send gets it only with a good key", () =>
+  it.scopedLive("100 Continue is sent only to requests with a valid key", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const head = (bearer: string) =>
@@ -245,11 +245,11 @@ describe("bodies", () => {
   )
 })
 
-describe("who is let in", () => {
+describe("authentication and authorization", () => {
   const read = (port: number, headers: Record<string, string>, path = "/v1/items/x") =>
     Effect.map(ask(port, { path, headers }), (answer) => [answer.status, json(answer)["code"]])
 
-  it.scopedLive("a key comes by either header, or by both when they are equal", () =>
+  it.scopedLive("a key is accepted in Authorization, in X-Api-Key, or equal in both", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       expect(yield* read(port, { authorization: "Bearer full" })).toEqual([200, undefined])
@@ -260,7 +260,7 @@ describe("who is let in", () => {
     })
   )
 
-  it.scopedLive("no key, a wrong one and another scheme are refused", () =>
+  it.scopedLive("a missing key, a wrong key and another scheme are refused", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       expect(yield* read(port, {})).toEqual([401, "MISSING_API_KEY"])
@@ -271,23 +271,25 @@ describe("who is let in", () => {
     })
   )
 
-  it.scopedLive("an org key needs a project where there is one, and finds only its own", () =>
-    Effect.gen(function* () {
-      const { port } = yield* startTiny()
-      const org = { authorization: "Bearer org" }
-      expect(yield* read(port, org)).toEqual([400, "PROJECT_ID_REQUIRED"])
-      expect(yield* read(port, { ...org, "x-project-id": "7" })).toEqual([200, undefined])
-      expect(yield* read(port, { ...org, "x-project-id": project.public_id })).toEqual([200, undefined])
-      expect(yield* read(port, { ...org, "x-project-id": "8" })).toEqual([404, "PROJECT_NOT_FOUND"])
-      expect(yield* read(port, org, "/v1/org")).toEqual([200, undefined])
-      expect(json(yield* ask(port, { path: "/v1/whoami", headers: org }))).toEqual({ project: null })
-      expect(json(yield* ask(port, { path: "/v1/whoami", headers: { ...org, "x-project-id": "7" } }))).toEqual({
-        project: 7
+  it.scopedLive(
+    "an org key needs X-Project-Id where the endpoint needs a project, and only its own projects are found",
+    () =>
+      Effect.gen(function* () {
+        const { port } = yield* startTiny()
+        const org = { authorization: "Bearer org" }
+        expect(yield* read(port, org)).toEqual([400, "PROJECT_ID_REQUIRED"])
+        expect(yield* read(port, { ...org, "x-project-id": "7" })).toEqual([200, undefined])
+        expect(yield* read(port, { ...org, "x-project-id": project.public_id })).toEqual([200, undefined])
+        expect(yield* read(port, { ...org, "x-project-id": "8" })).toEqual([404, "PROJECT_NOT_FOUND"])
+        expect(yield* read(port, org, "/v1/org")).toEqual([200, undefined])
+        expect(json(yield* ask(port, { path: "/v1/whoami", headers: org }))).toEqual({ project: null })
+        expect(json(yield* ask(port, { path: "/v1/whoami", headers: { ...org, "x-project-id": "7" } }))).toEqual({
+          project: 7
+        })
       })
-    })
   )
 
-  it.scopedLive("a project key reaches no org endpoint and no other project", () =>
+  it.scopedLive("a project key cannot use org endpoints or another project", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const full = { authorization: "Bearer full" }
@@ -297,7 +299,7 @@ describe("who is let in", () => {
     })
   )
 
-  it.scopedLive("a read-only key reads, and is refused before its body is looked at", () =>
+  it.scopedLive("a read-only key can read, and its writes are refused before the body is read", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       expect(yield* read(port, { authorization: "Bearer read" })).toEqual([200, undefined])
@@ -310,8 +312,8 @@ describe("who is let in", () => {
   )
 })
 
-describe("handlers that misbehave", () => {
-  it.scopedLive("an error of the API is sent as it is", () =>
+describe("handlers that fail", () => {
+  it.scopedLive("an API error is sent unchanged", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       const answer = yield* ask(port, { path: "/v1/teapot", key })
@@ -323,7 +325,7 @@ describe("handlers that misbehave", () => {
   )
 
   it.scopedLive(
-    "one that dies, throws or returns what has no JSON is a 500 that tells nothing, and is logged with the request's id",
+    "a defect, an exception and a value without JSON are a 500 without details, logged with the request's id",
     () =>
       Effect.gen(function* () {
         const logged: Array<string> = []
@@ -343,7 +345,7 @@ describe("handlers that misbehave", () => {
       })
   )
 
-  it.scopedLive("a read is interrupted when its client goes away", () =>
+  it.scopedLive("a read is interrupted when the client disconnects", () =>
     Effect.gen(function* () {
       const s = yield* signals
       const { port } = yield* startTiny({ signals: s })
@@ -354,7 +356,7 @@ describe("handlers that misbehave", () => {
     })
   )
 
-  it.scopedLive("a write that has begun is carried through when its client goes away", () =>
+  it.scopedLive("a write that has begun completes when the client disconnects", () =>
     Effect.gen(function* () {
       const s = yield* signals
       const { port } = yield* startTiny({ signals: s })
@@ -366,7 +368,7 @@ describe("handlers that misbehave", () => {
     })
   )
 
-  it.scopedLive("in strict mode a response that is not what the contract says is a 500", () =>
+  it.scopedLive("with SVC_STRICT_RESPONSES a response that does not match its schema is a 500", () =>
     Effect.gen(function* () {
       const { port } = yield* quiet(startTiny({ strict: true }))
       const answer = yield* ask(port, { path: "/v1/lies", key })
@@ -375,7 +377,7 @@ describe("handlers that misbehave", () => {
     })
   )
 
-  it.scopedLive("otherwise it is trusted", () =>
+  it.scopedLive("without SVC_STRICT_RESPONSES a response is not checked", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
       expect((yield* ask(port, { path: "/v1/lies", key })).status).toBe(200)
@@ -383,13 +385,13 @@ describe("handlers that misbehave", () => {
   )
 })
 
-describe("a contract and handlers that do not fit", () => {
+describe("a contract that does not match its handlers", () => {
   const failure = (options: Parameters<typeof tinyLayer>[0]) =>
     Effect.map(Effect.flip(Effect.scoped(Layer.build(tinyLayer(options)))), (error) =>
       "message" in error ? error.message : String(error)
     )
 
-  it.live("stop the start with every fault in one line", () =>
+  it.live("stops the start with one line that names every problem", () =>
     Effect.gen(function* () {
       const { handlers } = handlersOf(yield* signals)
       const { item: _, ...rest } = handlers
@@ -405,7 +407,7 @@ describe("a contract and handlers that do not fit", () => {
     })
   )
 
-  it.live("so does what the dispatcher cannot serve, and a route that is there twice", () =>
+  it.live("stops the start when the dispatcher cannot serve an endpoint, or a route exists twice", () =>
     Effect.gen(function* () {
       const group = HttpApiGroup.make("odd")
       const twice = HttpApi.make("odd").add(

@@ -16,7 +16,7 @@ import {
   write
 } from "../../servers/WorkspaceServer.ts"
 
-/** Who may ask for what of the workspace API, and what is true of every answer. */
+/** Access to the workspace API, and what every response has. */
 
 const unknown = `bcus_${"0".repeat(24)}`
 const scopes = [read, write, remove]
@@ -34,7 +34,7 @@ const endpoints = [
 ]
 
 layer(workspaceServer(), { excludeTestServices: true })("access to the workspace API", (it) => {
-  it.effect("each endpoint opens to its own scope alone, and to no other or all others", () =>
+  it.effect("each endpoint requires exactly its own scope", () =>
     Effect.gen(function* () {
       const { key: all, keyWith } = yield* organization()
       for (const { body, method, path, scope, status } of endpoints) {
@@ -52,7 +52,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("a scope is asked before the body is looked at or the customer looked for", () =>
+  it.effect("the scope is checked before the body is read and the customer is looked up", () =>
     Effect.gen(function* () {
       const { keyWith } = yield* organization()
       const { key } = yield* keyWith([read])
@@ -61,7 +61,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("without a key, or with one that is wrong in any way, the answer is the same 401", () =>
+  it.effect("a missing key and every kind of invalid key get the same 401", () =>
     Effect.gen(function* () {
       const { key, keyWith, org } = yield* organization()
       const keys = yield* Keys
@@ -93,7 +93,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("a key that is about to expire works until then", () =>
+  it.effect("a key works until its expires_at", () =>
     Effect.gen(function* () {
       const { keyWith } = yield* organization()
       const sql = yield* SqlClient.SqlClient
@@ -106,7 +106,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("a valid request id of the client comes back on successes and errors; an invalid one is replaced", () =>
+  it.effect("a valid X-Request-Id of the client is returned on successes and errors; an invalid one is replaced", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       for (const path of ["", `/${unknown}`, "?limit=0", "/a/b/c"]) {
@@ -121,7 +121,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("what is not there is a 404 in the envelope, wherever below the API's path", () =>
+  it.effect("an unknown path below the API's is a 404 in the envelope", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const paths = ["", "/", "/bookings", "/bookings/customer", "/contacts", "/bookings/customers/a/b", "?x=1"]
@@ -134,7 +134,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("a method that a path does not have is a 405 that names those that it has", () =>
+  it.effect("an unsupported method is a 405 whose Allow names the supported ones", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const cases = [
@@ -156,7 +156,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("a body of 1 MB is taken, and one that is larger is not, whether its size was declared or not", () =>
+  it.effect("a body of 1 MB is accepted and a larger one refused, with and without Content-Length", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const bodyOf = (bytes: number) => {
@@ -177,7 +177,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("a body that is no JSON, or no object, is a validation error", () =>
+  it.effect("a body that is not JSON, or not an object, is a validation error", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -210,7 +210,7 @@ layer(workspaceServer(), { excludeTestServices: true })("access to the workspace
     })
   )
 
-  it.effect("HEAD gets the head of what GET gets", () =>
+  it.effect("HEAD gets the headers of GET", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { port } = yield* HttpServer

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { made, organization, request, told, workspaceServer } from "../../servers/WorkspaceServer.ts"
+import { made, organization, request, withoutRequestId, workspaceServer } from "../../servers/WorkspaceServer.ts"
 
 /** The recycle bin, bulk deletion and erasure of booking customers. */
 
@@ -33,7 +33,7 @@ const ageBin = (id: string, age: string) =>
   )
 
 layer(workspaceServer(), { excludeTestServices: true })("deleting booking customers", (it) => {
-  it.effect("a deleted customer is out of sight with its personal data intact, until it is restored", () =>
+  it.effect("a deleted customer is not listed but keeps its personal data, until it is restored", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const before = yield* made(key, {
@@ -62,7 +62,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("what is not in the recycle bin cannot be restored", () =>
+  it.effect("a customer that is not in the recycle bin cannot be restored", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -70,7 +70,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("it can be restored within 30 days; after that it is gone, whether or not it was purged", () =>
+  it.effect("a customer can be restored for 30 days; then it is not found, purged or not", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -88,7 +88,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("of many deletions at once one happens, and of many restorations", () =>
+  it.effect("one of many concurrent deletions succeeds, and one of many restorations", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -105,7 +105,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("a deletion is not lost to a change of the same customer at the same moment", () =>
+  it.effect("a deletion is not lost when the customer is changed concurrently", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       for (let round = 0; round < 15; round++) {
@@ -120,7 +120,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("bulk deletion takes those that there are once each, and tells which there are not", () =>
+  it.effect("bulk deletion deletes each existing customer once, and returns the ids that were not found", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const other = yield* organization()
@@ -138,7 +138,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("bulk deletion takes 1 to 100 ids, which are texts", () =>
+  it.effect("bulk deletion takes 1 to 100 ids, which are strings", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const hundred = yield* Effect.forEach(Array.from({ length: 100 }), () => made(key))
@@ -158,7 +158,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("half a million faults in one body are not answered one by one", () =>
+  it.effect("half a million problems in one body are reported as one", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const body = `{"ids":[${"1,".repeat(500_000)}1]}`
@@ -168,7 +168,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("an id with a NUL character is one that no customer has, at every endpoint", () =>
+  it.effect("an id with a NUL character is not found, at every endpoint", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const statuses: Record<string, number> = {}
@@ -193,7 +193,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("an id with half of a surrogate pair is one that no customer has, also when it is asked for again", () =>
+  it.effect("an id with a lone surrogate is not found, also when the request is repeated", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const body = { ids: ["\ud800"] }
@@ -204,7 +204,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("overlapping bulk deletions at once end, and each customer is deleted by one of them", () =>
+  it.effect("concurrent overlapping bulk deletions complete, and each customer is deleted by one of them", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const ids = (yield* Effect.forEach(Array.from({ length: 40 }), () => made(key))).map(({ id }) => id)
@@ -215,7 +215,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("anonymizing erases all personal data for good, of a customer that is deleted or not", () =>
+  it.effect("anonymizing erases all personal data, whether or not the customer is deleted", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const personal = {
@@ -263,7 +263,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("anonymizing reaches the answers that idempotency keys stand for", () =>
+  it.effect("anonymizing also erases the responses kept for Idempotency-Keys", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const body = { name: "Qwertina", email: "q@example.com" }
@@ -298,7 +298,7 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
     })
   )
 
-  it.effect("unknown, foreign and malformed ids get the same answer at every endpoint that takes one", () =>
+  it.effect("unknown, foreign and malformed ids get the same 404 at every endpoint that takes one", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const other = yield* organization()
@@ -315,11 +315,11 @@ layer(workspaceServer(), { excludeTestServices: true })("deleting booking custom
         ["POST", "/anonymize"]
       ] as const
       for (const [method, rest, body] of endpoints) {
-        const expected = told(yield* request(method, `/${unknown}${rest}`, { key, body }))
+        const expected = withoutRequestId(yield* request(method, `/${unknown}${rest}`, { key, body }))
         expect(expected.error?.code).toBe("RESOURCE_NOT_FOUND")
         for (const id of [foreign.id, binned.id, ...malformed]) {
           const answer = yield* request(method, `/${id}${rest}`, { key, body })
-          expect([method, rest, id, told(answer)]).toEqual([method, rest, id, expected])
+          expect([method, rest, id, withoutRequestId(answer)]).toEqual([method, rest, id, expected])
         }
       }
       expect((yield* request("GET", `/${foreign.id}`, { key: other.key })).customer).toEqual(foreign)

@@ -38,7 +38,7 @@ layer(
     excludeTestServices: true
   }
 )("events of booking customers", (it) => {
-  it.effect("each change writes one event, with the customer as the API answered it", () =>
+  it.effect("each change writes one event with the customer as the response has it", () =>
     Effect.gen(function* () {
       const { key, org } = yield* organization()
       const news = feed(org.id)
@@ -77,7 +77,7 @@ layer(
     })
   )
 
-  it.effect("bulk deletion writes one event for each that it deleted, and none for the rest", () =>
+  it.effect("bulk deletion writes one event for each customer that it deleted, and none for the others", () =>
     Effect.gen(function* () {
       const { key, org } = yield* organization()
       const news = feed(org.id)
@@ -97,7 +97,7 @@ layer(
     })
   )
 
-  it.effect("anonymizing tells of it once, without the personal data, which no earlier event holds any more", () =>
+  it.effect("anonymizing writes one event without personal data, and removes that data from earlier events", () =>
     Effect.gen(function* () {
       const { key, org } = yield* organization()
       const news = feed(org.id)
@@ -117,7 +117,7 @@ layer(
     })
   )
 
-  it.effect("a change that fails writes none, and neither does one that changes nothing", () =>
+  it.effect("a change that fails or changes nothing writes no event", () =>
     Effect.gen(function* () {
       const { key, keyWith, org } = yield* organization("payg")
       const news = feed(org.id)
@@ -152,7 +152,7 @@ layer(
     })
   )
 
-  it.effect("an answer that is replayed writes none, and neither does a request over the quota", () =>
+  it.effect("a replayed response and a request over the quota write no event", () =>
     Effect.gen(function* () {
       const { key, org } = yield* organization()
       const news = feed(org.id)
@@ -178,7 +178,7 @@ layer(
     })
   )
 
-  it.effect("of many changes at once each has its event, in the order in which they took effect", () =>
+  it.effect("concurrent changes each write an event, in the order in which they took effect", () =>
     Effect.gen(function* () {
       const { key, org } = yield* organization()
       const news = feed(org.id)
@@ -196,7 +196,7 @@ layer(
     })
   )
 
-  it.effect("of many changes at once none is dated before the one that it came after", () =>
+  it.effect("the timestamps of concurrent changes are in the order of their events", () =>
     Effect.gen(function* () {
       const { key, org } = yield* organization()
       const news = feed(org.id)

@@ -30,7 +30,7 @@ for (const [name, steps] of wrongOrders) {
   layer(workspaceServer({ pipeline: WorkspacePipeline.layerOf(WorkspaceApi, steps) }), { excludeTestServices: true })(
     `middleware in a wrong order: ${name}`,
     (it) => {
-      it.effect("is a fault of the server that does nothing", () =>
+      it.effect("answers MIDDLEWARE_ORDER and runs no handler", () =>
         Effect.gen(function* () {
           const { key } = yield* organization()
           const answer = yield* request("POST", "", { key, body: bo, once: "k" })
@@ -65,8 +65,8 @@ const Dying = Layer.effect(
   })
 ).pipe(Layer.provide(Customers.layer))
 
-layer(workspaceServer({ customers: Dying }), { excludeTestServices: true })("a handler that dies", (it) => {
-  it.effect("is INTERNAL, and undoes what was done; nothing is kept under the request's key", () =>
+layer(workspaceServer({ customers: Dying }), { excludeTestServices: true })("a handler with a defect", (it) => {
+  it.effect("answers INTERNAL, rolls back, and keeps nothing under the Idempotency-Key", () =>
     Effect.gen(function* () {
       const { key, org } = yield* organization()
       const first = yield* request("POST", "", { key, body: bo, once: "k" })
@@ -81,7 +81,7 @@ layer(workspaceServer({ customers: Dying }), { excludeTestServices: true })("a h
     })
   )
 
-  it.effect("or throws, is INTERNAL and tells nothing of its inside", () =>
+  it.effect("or an exception answers INTERNAL without details", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -91,7 +91,7 @@ layer(workspaceServer({ customers: Dying }), { excludeTestServices: true })("a h
     })
   )
 
-  it.effect("leaves the server serving others", () =>
+  it.effect("does not affect other requests", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const all = Array.from({ length: 20 }, () => request("GET", `/bcus_${"0".repeat(24)}`, { key }))

@@ -2,7 +2,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { made, organization, request, workspaceServer } from "../../servers/WorkspaceServer.ts"
 
-/** What may be said of a booking customer, and what becomes of it. */
+/** The fields of a booking customer: validation, normalization, defaults. */
 
 const emoji = "\u{1f600}"
 
@@ -109,7 +109,7 @@ const invalid: ReadonlyArray<readonly [field: string, value: unknown]> = [
 const shown = (value: unknown) => JSON.stringify(value).slice(0, 60)
 
 layer(workspaceServer(), { excludeTestServices: true })("fields of a booking customer", (it) => {
-  it.effect("with only what is required all the rest has its default", () =>
+  it.effect("have their defaults when only the required ones are sent", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const answer = yield* request("POST", "", { key, body: { name: "Bo", email: "bo@example.com" } })
@@ -136,7 +136,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("valid values are taken and kept in their one form, on POST and on PATCH, and read back", () =>
+  it.effect("valid values are normalized and stored on POST and PATCH, and returned by GET", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -154,7 +154,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("invalid values are refused by the name of their field, on POST and on PATCH, and change nothing", () =>
+  it.effect("invalid values are refused with the name of their field on POST and PATCH, and change nothing", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const before = yield* made(key)
@@ -207,7 +207,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("a customer who loses the last way to be reached keeps it; the other may go", () =>
+  it.effect("email and phone cannot both be removed, but either one can", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key, { phone: "0612345678" })
@@ -220,7 +220,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("of two changes at once that would each take one way to be reached, one is refused", () =>
+  it.effect("one of two concurrent changes that remove email and phone is refused", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       for (let round = 0; round < 10; round++) {
@@ -234,7 +234,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("fifty changes of different fields at once are all in the end result", () =>
+  it.effect("fifty concurrent changes of different fields are all kept", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -250,7 +250,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("a change of what was named leaves the rest, and shows in updated_at", () =>
+  it.effect("PATCH changes only the fields that are sent, and updated_at", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const before = yield* made(key, {
@@ -289,7 +289,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("several faults are told at once, each by its field", () =>
+  it.effect("issues lists every invalid field", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const body = { email: "nobody", country: "XX", birthdate: "x", marketing_opt_in: "yes", notes: "x".repeat(5001) }
@@ -303,7 +303,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("a postcode is held against the Dutch form in the Netherlands only, also when the country changes", () =>
+  it.effect("postcode has the Dutch format in the Netherlands only, also when the country changes", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const belgian = yield* made(key, { country: "BE", postcode: "B-1000" })
@@ -334,7 +334,7 @@ layer(workspaceServer(), { excludeTestServices: true })("fields of a booking cus
     })
   )
 
-  it.effect("half of a surrogate pair, which JSON allows, is no fault of the server", () =>
+  it.effect("a lone surrogate, which JSON allows, does not cause a 500", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const body = '{"name":"A\\ud800","email":"a@example.com","notes":"\\udc00","\\ud800":"\\ud800"}'

@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Layer } from "effect"
-import { made, organization, request, told, workspaceServer } from "../../servers/WorkspaceServer.ts"
+import { made, organization, request, withoutRequestId, workspaceServer } from "../../servers/WorkspaceServer.ts"
 import type { EnvelopeAnswer } from "../../servers/WorkspaceWire.ts"
 
 /** One effect and one answer for each `Idempotency-Key`. */
@@ -24,8 +24,8 @@ const age = (by: string) =>
     (sql) => sql`update idempotency_keys set created_at = created_at - ${by}::interval`
   )
 
-layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it) => {
-  it.effect("fifty requests at once with one key make one customer and get one answer", () =>
+layer(workspaceServer(), { excludeTestServices: true })("Idempotency-Key", (it) => {
+  it.effect("fifty concurrent requests with one key create one customer and get one response", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const answers = yield* Effect.all(
@@ -44,7 +44,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("of fifty different requests at once with one key one takes effect and the others conflict", () =>
+  it.effect("of fifty concurrent different requests with one key, one takes effect and the others conflict", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const answers = yield* Effect.all(
@@ -59,7 +59,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("the same request, however its JSON is laid out, gets the first answer; a different one conflicts", () =>
+  it.effect("the same request, in any JSON layout, gets the first response; a different one conflicts", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const first = yield* request("POST", "", { key, body: bo, once: "k" })
@@ -67,7 +67,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
       for (const body of [bo, JSON.stringify(bo, null, 2)]) {
         const again = yield* request("POST", "", { key, body, once: "k", headers: { "x-request-id": "mine" } })
         expect([isReplay(again), again.body.meta.request_id]).toEqual([true, "mine"])
-        expect(told(again)).toEqual(told(first))
+        expect(withoutRequestId(again)).toEqual(withoutRequestId(first))
       }
       const others = [{ ...bo, name: "B" }, { ...bo, notes: null }, { name: "Bo" }, { ...bo, extra: 1 }, [], {}]
       for (const body of others) {
@@ -97,7 +97,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("changes, deletions, restorations and erasures are answered again, whatever happened since", () =>
+  it.effect("responses of PATCH, DELETE, restore and anonymize are replayed, whatever happened since", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -118,13 +118,13 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
       for (const [i, [method, at, body]] of steps.entries()) {
         const again = yield* request(method, at, { key, body, once: `step ${i}` })
         expect(isReplay(again)).toBe(true)
-        expect(told(again)).toEqual(told(firsts[i] ?? again))
+        expect(withoutRequestId(again)).toEqual(withoutRequestId(firsts[i] ?? again))
       }
       expect((yield* request("GET", path, { key })).customer).toEqual(now)
     })
   )
 
-  it.effect("errors of the request are answered again, although it would succeed now", () =>
+  it.effect("errors of the request are replayed, even if it would succeed now", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -146,12 +146,12 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
       for (const [i, [method, path, body]] of failures.entries()) {
         const again = yield* request(method, path, { key, body, once: `failure ${i}` })
         expect(isReplay(again)).toBe(true)
-        expect(told(again)).toEqual(told(firsts[i] ?? again))
+        expect(withoutRequestId(again)).toEqual(withoutRequestId(firsts[i] ?? again))
       }
     })
   )
 
-  it.effect("who has not the scope any more gets no answer again", () =>
+  it.effect("nothing is replayed to a key that has lost the scope", () =>
     Effect.gen(function* () {
       const { key, keyId } = yield* organization()
       yield* request("POST", "", { key, body: bo, once: "k" })
@@ -165,7 +165,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("a key of 128 characters is taken, one of 129 is not, whatever the method that writes", () =>
+  it.effect("a key of 128 characters is accepted and one of 129 refused, for every writing method", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -189,7 +189,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("reads take no notice of the header", () =>
+  it.effect("GET ignores the header", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const { id } = yield* made(key)
@@ -200,7 +200,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("two API keys may use the same word, of one organization and of two", () =>
+  it.effect("two API keys may use the same value, in one organization or in two", () =>
     Effect.gen(function* () {
       const { key, keyWith } = yield* organization()
       const second = yield* keyWith(["bookings.customers.write"])
@@ -218,7 +218,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
     })
   )
 
-  it.effect("an answer is kept for 24 hours; then the key is free, for one of many at once", () =>
+  it.effect("a response is kept for 24 hours; then one of many concurrent requests takes effect", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const first = yield* request("POST", "", { key, body: bo, once: "day" })
@@ -261,7 +261,7 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
       })
   )
 
-  it.scoped("answers survive a restart of the server", () =>
+  it.scoped("kept responses survive a restart of the server", () =>
     Effect.gen(function* () {
       const database = Layer.succeedContext(yield* Layer.build(TestDatabase.layer))
       const onServer = <A, E>(work: Effect.Effect<A, E, Layer.Layer.Success<ReturnType<typeof workspaceServer>>>) =>
@@ -278,11 +278,11 @@ layer(workspaceServer(), { excludeTestServices: true })("idempotency keys", (it)
       )
       const again = yield* onServer(request("POST", "", { key, body: bo, once: "restart" }))
       expect(isReplay(again)).toBe(true)
-      expect(told(again)).toEqual(told(first))
+      expect(withoutRequestId(again)).toEqual(withoutRequestId(first))
     })
   )
 
-  it.scoped("two nodes together make one customer of a request that both get at once", () =>
+  it.scoped("two nodes that get the same request at once create one customer", () =>
     Effect.gen(function* () {
       const database = Layer.succeedContext(yield* Layer.build(TestDatabase.layer))
       const node = Layer.build(Layer.fresh(workspaceServer({ database })))

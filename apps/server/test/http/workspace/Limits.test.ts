@@ -60,7 +60,7 @@ const Rates = workspaceServer({
 })
 
 layer(Rates, { excludeTestServices: true })("request rates of the workspace API", (it) => {
-  it.effect("a key has its requests per minute, then 429 until the minute ends", () =>
+  it.effect("a key has its requests per minute, then gets 429 until the minute ends", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       yield* rateClock.set(600_000 + 15_000)
@@ -76,7 +76,7 @@ layer(Rates, { excludeTestServices: true })("request rates of the workspace API"
     })
   )
 
-  it.effect("an organization has its requests per minute, of all its keys; refused ones do not count", () =>
+  it.effect("all keys of an organization share its requests per minute; refused requests do not count", () =>
     Effect.gen(function* () {
       const { key, keyWith } = yield* organization()
       const second = yield* keyWith([read])
@@ -90,7 +90,7 @@ layer(Rates, { excludeTestServices: true })("request rates of the workspace API"
     })
   )
 
-  it.effect("the limits hold for requests at once", () =>
+  it.effect("the limits hold for concurrent requests", () =>
     Effect.gen(function* () {
       const { key, keyWith } = yield* organization()
       const second = yield* keyWith([read])
@@ -99,7 +99,7 @@ layer(Rates, { excludeTestServices: true })("request rates of the workspace API"
     })
   )
 
-  it.effect("a request without a valid key counts for nobody", () =>
+  it.effect("a request without a valid key does not count", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       yield* times(10, request("GET", "", { key: `${key}x` }))
@@ -107,7 +107,7 @@ layer(Rates, { excludeTestServices: true })("request rates of the workspace API"
     })
   )
 
-  it.effect("a request that is refused does nothing, and takes no idempotency key", () =>
+  it.effect("a refused request has no effect and uses no Idempotency-Key", () =>
     Effect.gen(function* () {
       const { key, keyWith } = yield* organization()
       const writer = yield* keyWith([write])
@@ -126,7 +126,7 @@ const failuresClock = stoppedClock()
 const Failures = workspaceServer({ clock: failuresClock.layer, settings: { SVC_LIMIT_AUTH_FAILURES: "3" } })
 
 layer(Failures, { excludeTestServices: true })("failed authentications", (it) => {
-  it.effect("after too many of an address nothing is let in for 15 minutes, whatever key it has", () =>
+  it.effect("an address with too many is refused for 15 minutes, also with a valid key", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const get = request("GET", "", { key })
@@ -152,7 +152,7 @@ const Quotas = workspaceServer({
 layer(Quotas, { excludeTestServices: true })("quotas of the workspace API", (it) => {
   const post = (key: string, once: string) => request("POST", "", { key, body: bo, once })
 
-  it.effect("a key has so many distinct idempotency keys a day; repeating those that it has costs nothing", () =>
+  it.effect("an API key has a daily quota of distinct Idempotency-Keys; repeating one does not count", () =>
     Effect.gen(function* () {
       const { key, keyWith } = yield* organization()
       for (const once of ["a", "b", "a", "c", "b"]) expect((yield* post(key, once)).status).toBe(201)
@@ -167,7 +167,7 @@ layer(Quotas, { excludeTestServices: true })("quotas of the workspace API", (it)
     })
   )
 
-  it.effect("the quota is new the next day, for keys that were refused too", () =>
+  it.effect("the quota of Idempotency-Keys starts again the next day, also for refused ones", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       for (const once of ["a", "b", "c"]) yield* post(key, once)
@@ -179,7 +179,7 @@ layer(Quotas, { excludeTestServices: true })("quotas of the workspace API", (it)
     })
   )
 
-  it.effect("of many distinct keys at once no more than the quota take effect", () =>
+  it.effect("of many concurrent distinct Idempotency-Keys no more than the quota take effect", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const answers = yield* atOnce(20, (i) => post(key, `k${i}`))
@@ -188,7 +188,7 @@ layer(Quotas, { excludeTestServices: true })("quotas of the workspace API", (it)
     })
   )
 
-  it.effect("the free plan has room for so many customers, deleted ones not counted", () =>
+  it.effect("the payg tier has a limit of customers, which deleted ones do not count against", () =>
     Effect.gen(function* () {
       const { key } = yield* organization("payg")
       const [first, second] = yield* Effect.all([made(key), made(key), made(key)])
@@ -205,7 +205,7 @@ layer(Quotas, { excludeTestServices: true })("quotas of the workspace API", (it)
     })
   )
 
-  it.effect("of many made and restored at once no more than there is room for", () =>
+  it.effect("concurrent creations and restorations do not exceed the limit of customers", () =>
     Effect.gen(function* () {
       const { key } = yield* organization("payg")
       const gone = yield* made(key)
@@ -219,7 +219,7 @@ layer(Quotas, { excludeTestServices: true })("quotas of the workspace API", (it)
     })
   )
 
-  it.effect("other plans have room for more; each organization has its own", () =>
+  it.effect("other tiers have no such limit; each organization is counted separately", () =>
     Effect.gen(function* () {
       const [payg, starter] = yield* Effect.all([organization("payg"), organization("starter")])
       yield* times(5, made(starter.key))

@@ -44,7 +44,7 @@ const pages = (
   })
 
 layer(workspaceServer(), { excludeTestServices: true })("the list of booking customers", (it) => {
-  it.effect("nobody yet is an empty page, the last one", () =>
+  it.effect("is one empty page when there are no customers", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const answer = yield* list(key)
@@ -53,7 +53,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("pages go newest first to the end, with 50 by default and as many as asked up to 100", () =>
+  it.effect("pages are newest first, with 50 customers by default and limit up to 100", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const all = yield* Effect.forEach(Array.from({ length: 105 }), (_, i) => made(key, { name: `N${i}` }))
@@ -68,7 +68,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("paging meets each customer once, whoever is added, changed or deleted meanwhile", () =>
+  it.effect("paging returns each customer once, whatever is added, changed or deleted meanwhile", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const before = yield* Effect.forEach(Array.from({ length: 30 }), (_, i) => made(key, { name: `N${i}` }))
@@ -85,7 +85,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("a cursor keeps its place when its customer was deleted since", () =>
+  it.effect("a cursor stays valid when its customer is deleted", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const all = yield* Effect.forEach(["A", "B", "C"], (name) => made(key, { name }))
@@ -97,7 +97,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("limits and values that are none are told by their parameter", () =>
+  it.effect("an invalid query parameter is refused by its name", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const cases = [
@@ -121,7 +121,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("a cursor that is unknown, foreign or malformed is a fault of `after`, the same each time", () =>
+  it.effect("an unknown, foreign or malformed cursor is the same validation error of `after`", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const other = yield* organization()
@@ -157,7 +157,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("`q` finds a part of the name, the email or the phone number in any case, and those very characters", () =>
+  it.effect("`q` finds a part of the name, email or phone number, case-insensitively and without wildcards", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const anna = { name: "Anna", email: "vries@Example.com", phone: "0612345678" }
@@ -192,7 +192,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("`q` of zeros alone finds who has such zeros, not everyone with a phone number", () =>
+  it.effect("`q` of zeros alone finds numbers with these zeros, not every phone number", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       yield* made(key, { name: "None", phone: "0612345678" })
@@ -210,7 +210,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("`email` and `phone` find who has exactly these, in any case and however the number is written", () =>
+  it.effect("`email` and `phone` match exactly, in any case and any format of the number", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       yield* made(key, { name: "A", email: "Anna@Example.com", phone: "0612345678" })
@@ -229,7 +229,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("`deleted` leaves the recycle bin out, looks into it too, or only there; searches heed it", () =>
+  it.effect("`deleted` excludes the recycle bin, includes it, or selects only it, also in searches", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       yield* made(key, { name: "Here" })
@@ -246,7 +246,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("searches have pages too", () =>
+  it.effect("searches have pages", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       for (let i = 0; i < 12; i++) yield* made(key, { name: i % 2 === 0 ? `Even ${i}` : `Odd ${i}` })
@@ -259,7 +259,7 @@ layer(workspaceServer(), { excludeTestServices: true })("the list of booking cus
     })
   )
 
-  it.effect("nothing shows another organization's customers", () =>
+  it.effect("never contains another organization's customers", () =>
     Effect.gen(function* () {
       const { key } = yield* organization()
       const other = yield* organization()
