@@ -1,7 +1,7 @@
 import { command, type Draft, patch, providerField } from "../Draft.ts"
 import { may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
-import { apology } from "../phrases/Apology.ts"
+import { phrasesIn } from "../phrases/Phrases.ts"
 import { languageOf } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
@@ -73,7 +73,7 @@ export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
     return
   }
   if (!next) {
-    Speech.announce(d, apology(languageOf(d.state)))
+    Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
     return
   }
   excuseDelay(d)
@@ -119,7 +119,7 @@ export const onRecognizer = (d: Draft, wordsLost = d.state.caller.speaking): voi
   }
   fallBack(d, "recognizer")
   listen(d)
-  if (wordsLost && may(d.state, "apologize")) Speech.announce(d, apology(languageOf(d.state)))
+  if (wordsLost && may(d.state, "apologize")) Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
 }
 
 /** The caller has been silent for long enough: the end of a turn, or of speech of which nothing was understood. */

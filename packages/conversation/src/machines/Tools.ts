@@ -3,9 +3,9 @@ import { Either } from "effect"
 import { dispositionOf, endCall, sendSms, smsOf } from "../answers/PlatformTools.ts"
 import { command, type Draft, emit, ensureAgent, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
-import * as WaitingWords from "../phrases/WaitingWords.ts"
 import { type AgentEntry, isTransferring, type ToolUse } from "../State.ts"
 import { toolTimer } from "../Timer.ts"
+import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 
@@ -141,7 +141,7 @@ export const run = (d: Draft, id: string, gathered: { readonly [name: string]: s
   if (sms !== undefined && Either.isRight(sms)) command(d, { _tag: "SendSms", id, ...sms.right })
   else command(d, { _tag: "InvokeTool", id, name: use.name, arguments: { ...use.arguments, ...gathered } })
   startTimer(d, toolTimer(id), use.timeout_seconds * 1000)
-  WaitingWords.onToolStarted(d)
+  Filler.onToolStarted(d)
 }
 
 const names = (d: Draft, use: { readonly id: string; readonly name: string }) => ({

@@ -1,7 +1,7 @@
 import type { Outcome } from "../Command.ts"
 import { type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
-import { soundsLikeVoicemail } from "../phrases/VoicemailWords.ts"
+import { soundsLikeVoicemail } from "../phrases/VoicemailGreetings.ts"
 import { isRunning } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Tools from "./Tools.ts"

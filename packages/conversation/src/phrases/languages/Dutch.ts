@@ -1,0 +1,14 @@
+import type { Phrases } from "../Phrases.ts"
+
+export const dutch: Phrases = {
+  wait: "Een ogenblik, alstublieft.",
+  waitWithApology: "Sorry, een ogenblik, alstublieft.",
+  modelApology: "Sorry, er ging iets mis. Kunt u dat nog een keer zeggen?",
+  backchannels:
+    "uh-huh, aha, mm, mmm, mhm, hm, hmm, uh, eh, ah, oh, ja, jaja, jawel, oké, ok, okay, juist, precies, goed, prima, dat klopt, ik snap het, snap ik, ik begrijp het",
+  voicemailGreetings: [
+    "na de (?:piep|toon|pieptoon)",
+    "spreek (?:uw|je|een) (?:bericht|boodschap)",
+    "laat (?:een|uw|je) (?:bericht|boodschap)"
+  ]
+}

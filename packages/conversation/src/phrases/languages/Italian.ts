@@ -1,0 +1,10 @@
+import type { Phrases } from "../Phrases.ts"
+
+export const italian: Phrases = {
+  wait: "Un momento, per favore.",
+  waitWithApology: "Mi scusi, un momento, per favore.",
+  modelApology: "Mi dispiace, qualcosa è andato storto. Può ripetere, per favore?",
+  backchannels:
+    "mm, mmm, mhm, hm, eh, ehm, ah, oh, aha, sì, già, ok, okay, va bene, bene, certo, giusto, esatto, capisco, ho capito, d'accordo, d accordo",
+  voicemailGreetings: ["segreteria telefonica", "dopo il (?:bip|segnale)"]
+}

@@ -1,0 +1,10 @@
+import type { Phrases } from "../Phrases.ts"
+
+export const polish: Phrases = {
+  wait: "Chwileczkę, proszę.",
+  waitWithApology: "Przepraszam, chwileczkę.",
+  modelApology: "Przepraszam, coś poszło nie tak. Czy może Pan lub Pani powtórzyć?",
+  backchannels:
+    "mm, mmm, mhm, yhm, hm, hmm, aha, ah, ach, och, eee, no, no tak, tak, ok, okej, okay, dobrze, dobra, jasne, rozumiem, racja, zgadza się, właśnie",
+  voicemailGreetings: ["poczt[aęy] głosow", "po sygnale", "zostaw(?:ić)? wiadomość"]
+}

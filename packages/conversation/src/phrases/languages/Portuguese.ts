@@ -1,0 +1,15 @@
+import type { Phrases } from "../Phrases.ts"
+
+export const portuguese: Phrases = {
+  wait: "Um momento, por favor.",
+  waitWithApology: "Desculpe, um momento, por favor.",
+  modelApology: "Desculpe, algo correu mal. Pode repetir, por favor?",
+  backchannels:
+    "mm, mmm, mhm, hm, ah, oh, aham, hã, sim, pois, pois é, ok, okay, está, está bem, tá, tá bem, certo, claro, exato, bem, entendo, percebo, de acordo",
+  voicemailGreetings: [
+    "caixa postal",
+    "correio de voz",
+    "(?:ap[oó]s|depois d?o) (?:o )?(?:sinal|bipe)",
+    "deixe (?:a sua|sua|uma) mensagem"
+  ]
+}
