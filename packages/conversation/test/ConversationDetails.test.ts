@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { isGender, menuOf } from "../src/answers/GatherAnswer.ts"
 import { destinationsOf } from "../src/answers/TransferAnswer.ts"
 import { blankRecord } from "../src/CallRecord.ts"
-import { storyOf } from "../src/CallStory.ts"
+import { timelineOf } from "../src/CallTimeline.ts"
 import type { Command } from "../src/Command.ts"
 import { longestMs } from "../src/machines/Transfer.ts"
 import { greetingMs, patienceMs } from "../src/machines/Voicemail.ts"
@@ -266,7 +266,7 @@ describe("the story of a call", () => {
     const s = Script.greeted()
     s.input(input)
     const rows = [facts, ...s.inputs].map((one, seq) => ({ seq, input: one, commands: "" }))
-    return storyOf(rows)?.lines ?? []
+    return timelineOf(rows)?.lines ?? []
   }
 
   it("says whether the end was requested through the API or by the server", () => {

@@ -1,6 +1,6 @@
 import { type Call, type CallNotFound, DebugTokenNotFound } from "@svc/api/calls/Call"
 import type { PrincipalProject } from "@svc/api/Principal"
-import { type CallStory, storyOf } from "@svc/conversation/CallStory"
+import { type CallTimeline, timelineOf } from "@svc/conversation/CallTimeline"
 import { type ConfigError, Context, Effect, Layer, Option } from "effect"
 import type { ServerRequest } from "../agent-server/ServerRequest.ts"
 import { retention } from "../recording/RetentionWorker.ts"
@@ -12,7 +12,7 @@ import { ServerRequestsRepo } from "./ServerRequestsRepo.ts"
 /** The content of a debug page. `story` is undefined for a call that never reached its agent. */
 export interface DebugView {
   readonly call: Call
-  readonly story: CallStory | undefined
+  readonly story: CallTimeline | undefined
   /** Oldest first. */
   readonly serverRequests: ReadonlyArray<ServerRequest>
 }
@@ -56,7 +56,7 @@ export class DebugLinks extends Context.Tag("@svc/call-engine/DebugLinks")<
           const owner = yield* Effect.mapError(yield* tokens.callOf(token, kept), missing)
           const call = yield* Effect.mapError(calls.get({ id: owner.project_id }, owner.public_id), missing)
           const [rows, requests] = yield* Effect.all([journal.ofCall(owner.id), serverRequests.ofCall(owner.id)])
-          return { call, story: storyOf(rows), serverRequests: requests }
+          return { call, story: timelineOf(rows), serverRequests: requests }
         })
       }
     })

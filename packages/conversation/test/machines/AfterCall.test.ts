@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { CallConfig } from "../../src/answers/CallConfig.ts"
 import { recordOf } from "../../src/CallRecord.ts"
-import { storyOf } from "../../src/CallStory.ts"
+import { timelineOf } from "../../src/CallTimeline.ts"
 import { start, step } from "../../src/Conversation.ts"
 import { digest, type RecordedInput, replay } from "../../src/Replay.ts"
 import { facts, Script } from "../../src/testing/Script.ts"
@@ -81,7 +81,7 @@ describe("a call that is over", () => {
     expect(s.commands.some((c) => c._tag === "SendSms")).toBe(true)
     s.input({ _tag: "PostCallSmsDone", failed: "refused" })
     expect(s.state.phase).toBe("over")
-    expect(storyOf(rowsOf(s))?.lines.map(({ what }) => what)).toContain("message after the call failed: refused")
+    expect(timelineOf(rowsOf(s))?.lines.map(({ what }) => what)).toContain("message after the call failed: refused")
   })
 
   it("takes neither values nor a message's fate that come too late", () => {
@@ -151,7 +151,7 @@ describe("a call that is over", () => {
   it("of an unknown caller, or with too long a message, sends none and says so", () => {
     const unknown = ended({ post_call_sms }, { from: null })
     expect(unknown.commands.some((c) => c._tag === "SendSms")).toBe(false)
-    expect(storyOf(rowsOf(unknown))?.lines.map(({ what }) => what)).toContain(
+    expect(timelineOf(rowsOf(unknown))?.lines.map(({ what }) => what)).toContain(
       "the message after the call was not sent: the caller's number is not known"
     )
     const long = ended({ post_call_sms: { ...post_call_sms, message: `{{duration_seconds}}${"x".repeat(159)}` } })

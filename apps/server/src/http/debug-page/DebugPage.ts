@@ -2,7 +2,7 @@ import type { Call, TurnLatency } from "@svc/api/calls/Call"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import type { ServerRequest } from "@svc/call-engine/agent-server/ServerRequest"
 import type { DebugView } from "@svc/call-engine/record/DebugLinks"
-import type { CallStory, StoryLine } from "@svc/conversation/CallStory"
+import type { CallTimeline, TimelineEntry } from "@svc/conversation/CallTimeline"
 import { html } from "../documents/Html.ts"
 import { script, style } from "./DebugPageStyle.ts"
 
@@ -35,7 +35,7 @@ const factsOf = (call: Call): string =>
     fact("tools", call.tools_called.join(", "))
   ].join("")}</dl>`
 
-const warningsOf = ({ isOfOtherVersion, warnings }: CallStory): string => {
+const warningsOf = ({ isOfOtherVersion, warnings }: CallTimeline): string => {
   const lines = [
     ...(isOfOtherVersion
       ? ["This call was held by another version of Svc; the timeline is how this one reads it."]
@@ -99,7 +99,7 @@ const transcriptOf = (call: Call): string =>
         )
         .join("")}</ol>`
 
-const storyLine = ({ actor, at, detail, what }: StoryLine, index: number): string => {
+const storyLine = ({ actor, at, detail, what }: TimelineEntry, index: number): string => {
   const text =
     detail === undefined
       ? html(what)

@@ -6,7 +6,7 @@ import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import type { ServerRequest } from "@svc/call-engine/agent-server/ServerRequest"
 import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
-import type { CallStory } from "@svc/conversation/CallStory"
+import type { CallTimeline } from "@svc/conversation/CallTimeline"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Deferred, Effect, Layer, Schema, Stream } from "effect"
 import { DebugRoutes } from "../../../src/http/debug-page/DebugRoutes.ts"
@@ -61,7 +61,7 @@ const call = (change: Partial<Call> = {}): Call => ({
   ...change
 })
 
-const story: CallStory = {
+const story: CallTimeline = {
   lines: [{ at: 62_345, actor: "tool", what: untrusted, detail: { x: untrusted } }],
   transcript: [],
   latencies: [],

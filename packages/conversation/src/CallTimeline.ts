@@ -7,7 +7,7 @@ import { type RecordedInput, replay } from "./Replay.ts"
 export type Actor = "call" | "caller" | "agent" | "model" | "tool" | "server" | "event"
 
 /** One thing that happened in a call. */
-export interface StoryLine {
+export interface TimelineEntry {
   /** Milliseconds since the call's start. */
   readonly at: number
   readonly actor: Actor
@@ -17,8 +17,8 @@ export interface StoryLine {
 }
 
 /** A call as its journal tells it. */
-export interface CallStory {
-  readonly lines: ReadonlyArray<StoryLine>
+export interface CallTimeline {
+  readonly lines: ReadonlyArray<TimelineEntry>
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latencies: ReadonlyArray<TurnLatency>
   /** Fields of the agent's configuration that were left out, and why. */
@@ -27,7 +27,7 @@ export interface CallStory {
   readonly isOfOtherVersion: boolean
 }
 
-type Told = Omit<StoryLine, "at"> | undefined
+type Told = Omit<TimelineEntry, "at"> | undefined
 
 const line = (actor: Actor, what: string, detail?: unknown): Told =>
   detail === undefined ? { actor, what } : { actor, what, detail }
@@ -130,7 +130,7 @@ const ofCommand = (command: Command): Told => {
 const timeOf = (input: Facts | Input): number => (input._tag === "Facts" ? 0 : input.at)
 
 /** What a journal tells; undefined when it does not begin with the call's facts. */
-export const storyOf = (rows: ReadonlyArray<RecordedInput>): CallStory | undefined => {
+export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | undefined => {
   const replayed = replay(rows)
   if (replayed === undefined) return undefined
   const { differing, state, steps } = replayed

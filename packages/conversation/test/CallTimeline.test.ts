@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { storyOf } from "../src/CallStory.ts"
+import { timelineOf } from "../src/CallTimeline.ts"
 import { start, step } from "../src/Conversation.ts"
 import { digest, type RecordedInput } from "../src/Replay.ts"
 import { config, facts, Script } from "../src/testing/Script.ts"
@@ -27,7 +27,7 @@ const journalOf = (s: Script): ReadonlyArray<RecordedInput> => {
 }
 
 describe("the story of a call", () => {
-  const story = storyOf(journal())
+  const story = timelineOf(journal())
   const told = (actor: string) => story?.lines.filter((line) => line.actor === actor).map(({ what }) => what)
 
   it("tells who did what, in order of time", () => {
@@ -54,7 +54,7 @@ describe("the story of a call", () => {
     const s = new Script().input({ _tag: "MenuAnswered", menu: { rules, max_retries: 0 }, warnings })
     s.input({ _tag: "Answered" }).input({ _tag: "Dtmf", digit: "2" }).input({ _tag: "ConfigAnswered", config })
     s.input({ _tag: "GatherRequested", rules }).input({ _tag: "CallerHungUp" })
-    const { lines, warnings: left } = storyOf(journalOf(s)) ?? { lines: [], warnings: [] }
+    const { lines, warnings: left } = timelineOf(journalOf(s)) ?? { lines: [], warnings: [] }
     const whats = lines.map(({ what }) => what)
     expect(whats).toEqual(
       expect.arrayContaining([
@@ -72,11 +72,11 @@ describe("the story of a call", () => {
   it("says so when another version held the call", () => {
     const [first, second, ...rest] = journal()
     if (first === undefined || second === undefined) throw new Error("a journal has rows")
-    expect(storyOf([first, { ...second, commands: "other" }, ...rest])?.isOfOtherVersion).toBe(true)
+    expect(timelineOf([first, { ...second, commands: "other" }, ...rest])?.isOfOtherVersion).toBe(true)
   })
 
   it("is none without the facts of a call", () => {
-    expect(storyOf([])).toBeUndefined()
-    expect(storyOf(journal().slice(1))).toBeUndefined()
+    expect(timelineOf([])).toBeUndefined()
+    expect(timelineOf(journal().slice(1))).toBeUndefined()
   })
 })
