@@ -71,6 +71,16 @@ export const equivalents: ReadonlyArray<Equivalent> = [
   },
   {
     file: "packages/webhooks/src/delivery/InFlight.ts",
+    change: "this.#held.size === 0 && this.#loads.size === 0 → this.#loads.size === 0",
+    reason: "a held delivery has a load"
+  },
+  {
+    file: "packages/webhooks/src/delivery/InFlight.ts",
+    change: "key !== undefined → true",
+    reason: "a sequence with an undefined key is never looked up"
+  },
+  {
+    file: "packages/webhooks/src/delivery/InFlight.ts",
     change: "key === undefined → false",
     reason: "no sequence has an undefined key"
   },
