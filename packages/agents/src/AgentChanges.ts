@@ -55,7 +55,7 @@ const revealed = (state: AgentState): NewAgent => ({
 /**
  * What changes agents. Each change is one transaction with its entry in the audit log. Whoever changes an agent that is
  * there locks its row first; whoever also locks the project (by an insert) does that before, as the project's deletion
- * does. So nobody waits crosswise.
+ * does. This order prevents deadlocks.
  */
 export const agentChanges = (
   hooks: AgentHooks

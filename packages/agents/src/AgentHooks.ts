@@ -13,7 +13,7 @@ const registry = <H>() => {
   }
 }
 
-/** What other slices do when an agent is deleted, and how they tell that it is in use. */
+/** Hooks of other slices: what to do when an agent is deleted, and whether it is in use. */
 export const agentHooks = () => {
   const deletion = registry<(agentId: number) => Effect.Effect<void>>()
   const activity = registry<(agentId: number) => Effect.Effect<boolean>>()
@@ -23,7 +23,7 @@ export const agentHooks = () => {
     /** Runs what is to happen in the transaction of a deletion. */
     deleting: (agentId: number) =>
       Effect.suspend(() => Effect.forEach(deletion.all(), (hook) => hook(agentId), { discard: true })),
-    /** Whether anybody says that the agent has live calls. */
+    /** Whether any hook reports live calls of the agent. */
     isActive: (agentId: number) => Effect.suspend(() => Effect.exists(activity.all(), (look) => look(agentId)))
   }
 }

@@ -70,7 +70,7 @@ export const toAudit = (state: AgentState): AgentAudit => {
   return pick({ ...agent, server_secret, webhook_secret }, auditKeys)
 }
 
-/** Where two sets of values differ; a field that one of them lacks is null there, and told only by the other. */
+/** Where two sets of values differ. A field that one set lacks counts as null there and appears only in the other. */
 export const difference = (
   before: { readonly [field: string]: unknown },
   after: { readonly [field: string]: unknown }

@@ -55,7 +55,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
     readonly create: (owner: ProjectPrincipal, body: AgentCreate) => Effect.Effect<NewAgent, ValidationError>
     /**
      * Changes what is given. What changes nothing writes nothing. The voice is checked against the language as they are
-     * together after the change. WebhookChange tells what happens to the webhook.
+     * together after the change. `managedWebhookChange` decides about the webhook.
      */
     readonly update: (
       owner: ProjectPrincipal,
@@ -70,7 +70,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
     /**
      * A new agent with the source's configuration, knowledge bases and webhook, and its own secrets. The
      * name, when none is given, is `Copy of ` and the source's, cut to 200 characters. Its log begins with `cloned`,
-     * with the source's public id as `cloned_from`; the source's log does not tell of it.
+     * with the source's public id as `cloned_from`; the source's log gets no entry.
      */
     readonly clone: (
       owner: ProjectPrincipal,
@@ -108,7 +108,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
     readonly pin: (agentId: number) => Effect.Effect<boolean>
     /**
      * Runs inside the transaction of every deletion of an agent (not of its project), until the scope closes. Whatever it
-     * fails with undoes the deletion. It may write to the database and must not call anybody else.
+     * fails with undoes the deletion. It may write to the database and must not make remote calls.
      */
     readonly onDelete: (
       name: string,

@@ -38,7 +38,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     readonly change: (id: number, to: AgentChange) => Effect.Effect<AgentRow>
     readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     readonly findById: (id: number) => Effect.Effect<Option.Option<AgentRow>>
-    /** Inside a transaction: as `find`, and until it ends nobody else changes or deletes the agent. Calls may start. */
+    /** Inside a transaction: as `find`, and until it ends no other transaction changes or deletes the agent. Calls may start. */
     readonly lock: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     /** As `lock`, and no call of the agent starts either: see `pin`. */
     readonly lockForDeletion: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
@@ -153,7 +153,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           sql`
             update agents set deleted_at = now(), updated_at = now()
             where project_id = ${projectId} and deleted_at is null`.pipe(
-            // Now nobody holds a lock on one of them any more, so no links are added behind our back.
+            // No transaction holds a lock on these agents any more, so none can add links.
             Effect.zipRight(sql`
               delete from agent_knowledge_bases link using agents
               where link.agent_id = agents.id and agents.project_id = ${projectId}`),

@@ -26,7 +26,7 @@ const Entry = Schema.Struct({
 export class AuditLogRepo extends Context.Tag("@svc/agents/AuditLogRepo")<
   AuditLogRepo,
   {
-    /** Part of the transaction of the change that it tells of. */
+    /** Runs in the transaction of the change that it records. */
     readonly insert: (entry: NewEntry) => Effect.Effect<void>
     /** Newest first. Both days are UTC days, included. */
     readonly page: (agentId: number, query: AuditLogQuery) => Effect.Effect<AuditLogPage>

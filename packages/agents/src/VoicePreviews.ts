@@ -6,9 +6,9 @@ import { Providers } from "@svc/providers/Providers"
 import type { TextToSpeech } from "@svc/providers/TextToSpeech"
 import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer } from "effect"
 import { Budget } from "./VoicePreviews/Budget.ts"
+import { PreviewCache } from "./VoicePreviews/PreviewCache.ts"
 import { record } from "./VoicePreviews/Recording.ts"
 import { sentences } from "./VoicePreviews/Sentence.ts"
-import { Shelf } from "./VoicePreviews/Shelf.ts"
 import { wavOf } from "./VoicePreviews/Wav.ts"
 import { Voices } from "./Voices.ts"
 
@@ -18,14 +18,14 @@ export interface VoicePreview {
   readonly etag: string
 }
 
-/** Previews that are made at the same time, and those that are made or wait for it. */
-const atOnce = 2
-const inLine = 32
+/** Syntheses at the same time, and previews that are in progress or waiting. */
+const concurrency = 2
+const maxPending = 32
 /** Longest wait for a preview, its turn included. */
 const deadline = Duration.seconds(30)
 /** Bytes of finished previews that are kept: some 150 at the best quality. */
 const room = 32 * 1024 * 1024
-/** Milliseconds in which there are so many syntheses, and so many failures of one plugin before it is left alone. */
+/** Limits per minute (in ms): syntheses, and failures of one plugin before it is paused. */
 const minute = 60_000
 const startsPerMinute = 60
 const failuresPerMinute = 3
@@ -49,7 +49,7 @@ const finish = (samples: Int16Array, sampleRate: number): VoicePreview => {
 }
 
 /**
- * Samples of the voices, for anybody to hear. As no key is needed, a stranger must not be able to keep the
+ * Samples of the voices, served without a key. An anonymous client must not be able to keep the
  * plugins busy or to spend money: there is one fixed sentence per voice and language, each is made at most once at a time
  * and then kept, two are made at once, 60 in a minute, and a plugin that failed three times within a minute is not asked
  * for the rest of it, so that previews alone hardly open its circuit breaker. Failures are not kept.
@@ -73,9 +73,9 @@ export class VoicePreviews extends Context.Tag("@svc/agents/VoicePreviews")<
       const voices = yield* Voices
       const { textToSpeech } = yield* Providers
       const scope = yield* Effect.scope
-      const turns = yield* Effect.makeSemaphore(atOnce)
-      const shelf = new Shelf<VoicePreview>(room)
-      const underway = new Map<string, Deferred.Deferred<VoicePreview, Unavailable>>()
+      const turns = yield* Effect.makeSemaphore(concurrency)
+      const cache = new PreviewCache<VoicePreview>(room)
+      const pending = new Map<string, Deferred.Deferred<VoicePreview, Unavailable>>()
       const starts = new Budget(startsPerMinute, minute)
       const failures = new Map(textToSpeech.map((speech) => [speech, new Budget(failuresPerMinute, minute)]))
 
@@ -108,10 +108,10 @@ export class VoicePreviews extends Context.Tag("@svc/agents/VoicePreviews")<
         return finish(samples, sampleRate)
       })
 
-      /** Starts to make a preview, apart from whoever asks for it. Only to be called where nothing interrupts. */
+      /** Starts a preview in the background. Call it only in an uninterruptible region. */
       const begin = (key: string, speech: Service, voice: string, language: Language) => {
         const made = Deferred.unsafeMake<VoicePreview, Unavailable>(FiberId.none)
-        underway.set(key, made)
+        pending.set(key, made)
         const work = make(speech, voice, language).pipe(
           turns.withPermits(1),
           Effect.timeoutFail({
@@ -120,8 +120,8 @@ export class VoicePreviews extends Context.Tag("@svc/agents/VoicePreviews")<
           }),
           Effect.interruptible,
           Effect.onExit((exit) => {
-            underway.delete(key)
-            if (exit._tag === "Success") shelf.put(key, exit.value)
+            pending.delete(key)
+            if (exit._tag === "Success") cache.put(key, exit.value)
             return Deferred.done(made, exit)
           })
         )
@@ -139,15 +139,15 @@ export class VoicePreviews extends Context.Tag("@svc/agents/VoicePreviews")<
                 return Effect.fail(ValidationError.field("language", "voice not available for the selected language"))
               }
               const key = `${wanted} ${voice}`
-              const kept = shelf.get(key)
+              const kept = cache.get(key)
               if (kept !== undefined) return Effect.succeed(kept)
-              const already = underway.get(key)
+              const already = pending.get(key)
               if (already !== undefined) return restore(Deferred.await(already))
               const speech = speakerOf(voice, wanted)
               if (speech === undefined) {
                 return Effect.fail(new Unavailable({ message: "No text-to-speech plugin is loaded" }))
               }
-              if (underway.size >= inLine) {
+              if (pending.size >= maxPending) {
                 return Effect.fail(later("Too many previews were asked for; try again later", 1000))
               }
               return Effect.flatMap(begin(key, speech, voice, wanted), (made) => restore(Deferred.await(made)))

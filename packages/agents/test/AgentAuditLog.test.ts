@@ -33,7 +33,7 @@ describe("the query of GET /v1/agents/<id>/audit-log", () => {
 })
 
 layer(Test)("the audit log", (it) => {
-  it.effect("tells of each kind of change who made it, what it was and what it is", () =>
+  it.effect("records for each action the api_key_id, old_values and new_values", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -112,7 +112,7 @@ layer(Test)("the audit log", (it) => {
     })
   )
 
-  it.effect("is read in parts, with what there is in all", () =>
+  it.effect("is read in pages, with the total", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -163,7 +163,7 @@ layer(Test)("the audit log", (it) => {
     })
   )
 
-  it.effect("and the change it tells of exist together or not at all", () =>
+  it.effect("and the change it records are committed together or not at all", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient

@@ -112,7 +112,7 @@ layer(Test)("a clone", (it) => {
     })
   )
 
-  it.effect("made while the source changes is of one moment", () =>
+  it.effect("made while the source changes copies one consistent state", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner

@@ -42,19 +42,19 @@ layer(Test)("an agent that is deleted", (it) => {
     })
   )
 
-  it.scoped("tells other slices in its transaction, which they can undo", () =>
+  it.scoped("runs the hooks of other slices in its transaction, which they can undo", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
       const by = yield* owner
       const { agent } = yield* create(by, { webhook_url })
-      const told = yield* Ref.make<ReadonlyArray<number>>([])
+      const notified = yield* Ref.make<ReadonlyArray<number>>([])
       const failing = yield* Ref.make(true)
       yield* Effect.orDie(sql`create table hooked (agent_id bigint)`)
       yield* agents.onDelete("test", (id) =>
         sql`insert into hooked values (${id})`.pipe(
           Effect.orDie,
-          Effect.zipRight(Ref.update(told, (ids) => [...ids, id])),
+          Effect.zipRight(Ref.update(notified, (ids) => [...ids, id])),
           Effect.zipRight(Effect.flatMap(Ref.get(failing), (fails) => (fails ? Effect.die("no") : Effect.void)))
         )
       )
@@ -64,7 +64,7 @@ layer(Test)("an agent that is deleted", (it) => {
       yield* Ref.set(failing, false)
       yield* agents.remove(by, agent.public_id)
       expect(yield* sql`select * from hooked`).toEqual([{ agent_id: agent.id }])
-      expect(yield* Ref.get(told)).toEqual([agent.id, agent.id])
+      expect(yield* Ref.get(notified)).toEqual([agent.id, agent.id])
     })
   )
 
@@ -89,7 +89,7 @@ layer(Test)("an agent that is deleted", (it) => {
     })
   )
 
-  it.effect("waits for who has pinned it; who comes later is told that it is gone", () =>
+  it.effect("waits for a transaction that has pinned the agent; a later one finds it deleted", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient

@@ -155,7 +155,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("of one agent by 50 at once loses none of the changes, and tells each in the log", () =>
+  it.effect("of one agent by 50 at once loses none of the changes, and logs each", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -196,7 +196,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("tells the mistakes of several fields together, and changes nothing then", () =>
+  it.effect("reports the errors of several fields together, and then changes nothing", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner

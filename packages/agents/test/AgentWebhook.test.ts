@@ -19,7 +19,7 @@ describe("webhook_events of a body", () => {
   })
 
   it.each([[["call.ended", "call.exploded"]], [["call.exploded", "", "CALL.ENDED"]], [[5, 6]], [[null]]])(
-    "of %j tells one mistake, with the names that are valid",
+    "of %j reports one error, with the valid names",
     (value) => {
       const [message, ...more] = messages(value)
       expect(more).toEqual([])
@@ -46,7 +46,7 @@ const rowOf = (agentId: number) =>
   )
 
 layer(Test)("an agent's webhook", (it) => {
-  it.effect("has a secret that its creation tells, and all events", () =>
+  it.effect("has a webhook_secret, returned at creation, and all events", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -76,7 +76,7 @@ layer(Test)("an agent's webhook", (it) => {
     })
   )
 
-  it.effect("is not there without a URL, and nothing is told of a secret", () =>
+  it.effect("does not exist without webhook_url, and no webhook_secret is returned", () =>
     Effect.gen(function* () {
       const by = yield* owner
       for (const none of [{}, { webhook_url: null }, { webhook_url: "" }]) {
@@ -99,7 +99,7 @@ layer(Test)("an agent's webhook", (it) => {
     })
   )
 
-  it.effect("set later gets a secret that is only told by rotating it", () =>
+  it.effect("set later gets a webhook_secret that only a rotation returns", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner

@@ -97,7 +97,7 @@ layer(Test)("Agents", (it) => {
       expect((yield* agents.list(principal.project, { limit: 1 })).agents).toEqual([])
     })
   )
-  it.effect("several bad fields are told together", () =>
+  it.effect("several bad fields are reported together", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(
         create(yield* owner, { server_url: "https://10.0.0.1", voice: "Nobody", webhook_url: "http://x.example.com" })

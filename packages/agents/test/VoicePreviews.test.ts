@@ -74,7 +74,7 @@ const settled = TestClock.adjust(Duration.millis(1))
 const failing = (reason: string, retryable = true) => Effect.fail(new TextToSpeechError({ reason, retryable }))
 
 describe("A voice's preview", () => {
-  it.effect("is a WAV file of what the plugin says, at the best rate that is of use", () => {
+  it.effect("is a WAV file of the plugin's speech, at the best useful sample rate", () => {
     const { asked, synthesize } = counting()
     return Effect.gen(function* () {
       const { bytes, etag } = yield* get("Sarah", "nl-NL")
@@ -255,7 +255,7 @@ describe("A voice's preview", () => {
   it.effect.each([
     ["hangs", Effect.never],
     ["hangs and cannot be interrupted", Effect.uninterruptible(Effect.never)]
-  ] as const)("of a plugin that %s is unavailable after 15 s, and holds nobody else up", ([, hang]) => {
+  ] as const)("of a plugin that %s is unavailable after 15 s, and does not delay other previews", ([, hang]) => {
     let broken = true
     const synthesize: Synthesize = (request) => (broken ? hang : Effect.sync(() => sound(request)))
     return Effect.gen(function* () {
@@ -284,7 +284,7 @@ describe("A voice's preview", () => {
   )
 })
 
-describe("A stranger who asks for all previews", () => {
+describe("An anonymous client that requests all previews", () => {
   const five = everywhere("Sarah", "Ada", "Bea", "Cas", "Dan")
   const all = five.flatMap(({ name }) => languages.map((language) => [name, language] as const))
 
@@ -307,7 +307,7 @@ describe("A stranger who asks for all previews", () => {
     })
   )
 
-  it.effect("has 60 made in a minute, and is told when to come back; what is there is still given", () => {
+  it.effect("gets 60 new previews a minute, then a retry time; cached previews are still served", () => {
     const { asked, synthesize } = counting()
     return Effect.gen(function* () {
       const codes = yield* Effect.forEach(all, ([voice, language]) => codeOf(voice, language))

@@ -9,7 +9,7 @@ export const byteRange = (header: string | undefined, size: number): ByteRange =
   const [matched, first = "", last = ""] = /^bytes\s*=\s*(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? "") ?? []
   if (matched === undefined || (first === "" && last === "")) return undefined
   if (first === "") {
-    // The last so many bytes.
+    // A suffix range: the last bytes.
     return last === "0" || size === 0 ? "unsatisfiable" : { start: Math.max(0, size - Number(last)), end: size }
   }
   const start = Number(first)

@@ -78,7 +78,7 @@ export const newOrgId: Effect.Effect<OrgId> = generate(OrgId, "org")
 export const newBookingCustomerId: Effect.Effect<BookingCustomerId> = generate(BookingCustomerId, "bcus")
 export const newEventId: Effect.Effect<EventId> = generate(EventId, "whe")
 
-/** A path parameter that names a row by its public or its numeric id. Services tell which it is. */
+/** A path parameter that names a row by its public or its numeric id. The service finds out which. */
 export const AnyId = Schema.String.annotations({ description: "Public id or numeric id" })
 
 /** Reads a path or query id: the numeric id, the public id, or neither (which no row has). */

@@ -4,7 +4,7 @@ import metadata from "libphonenumber-js/max/metadata"
 
 /** What the world's numbering plans say of a number. */
 export interface NumberFacts {
-  /** ISO 3166-1 alpha-2; `ZZ` (unknown) where the number is of no country. */
+  /** ISO 3166-1 alpha-2; `ZZ` (unknown) where the number belongs to no country. */
   readonly country: string
   readonly type: PhoneNumber["type"]
 }

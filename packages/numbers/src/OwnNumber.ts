@@ -1,6 +1,6 @@
 import type { AgentId } from "@svc/api/Ids"
 
-/** A number of ours that can be used to reach somebody. */
+/** An active number of the project, from which calls and messages can be sent. */
 export interface OwnNumber {
   /** E.164. */
   readonly number: string

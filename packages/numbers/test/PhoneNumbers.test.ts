@@ -127,7 +127,7 @@ layer(Test)("PhoneNumbers", (it) => {
         expect(error.details).toEqual({ telephony: "telephony must be one of: simulated, sip" })
       })
   )
-  it.effect("a number is active once, whoever asks and however often", () =>
+  it.effect("a number is active once in the system, however many imports ask for it", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const sql = yield* SqlClient.SqlClient

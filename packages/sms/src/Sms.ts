@@ -33,7 +33,7 @@ import { type NewSms, type SmsOutcome, SmsRepo, type SmsRow } from "./SmsRepo.ts
 import { segmentsOf } from "./SmsSegments.ts"
 import { senderOf } from "./SmsSender.ts"
 
-/** A message was not sent, or nobody knows whether it was; `reason` is one plain sentence. */
+/** A message was not sent, or it is unknown whether it was; `reason` is one plain sentence. */
 export class SmsUnsent extends Data.TaggedError("SmsUnsent")<{ readonly reason: string }> {}
 
 /** A message of a call. Its text and its sender's name are within the limits of `SmsLimits`. */
@@ -63,7 +63,7 @@ const graceMs = 5_000
 /**
  * Text messages. Each is written down before it is sent and never sent again: should the
  * process die in between, it is not known whether it was. Its cost, its use and `sms.sent` come with the answer of the
- * network, in one transaction. A message that is under way goes on when whoever asked for it does not wait any more.
+ * network, in one transaction. An in-flight message is completed even when its caller is interrupted.
  */
 export class Sms extends Context.Tag("@svc/sms/Sms")<
   Sms,
@@ -175,10 +175,10 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           })
           const booking = yield* FiberSet.run(sending, conclude(sms, from, outcome, cost))
           yield* Effect.timeoutOption(Fiber.join(booking), booksMs)
-          return yield* told({ ...sms, ...outcome, cost_eur: numberOf(outcome.cost_eur) })
+          return yield* outcomeOf({ ...sms, ...outcome, cost_eur: numberOf(outcome.cost_eur) })
         })
 
-      /** Sends a message, or tells how one of the same reference went. */
+      /** Sends a message, or returns the outcome of the one with the same reference. */
       const post = (sms: NewSms, from: string | null): Effect.Effect<SmsMessage, SmsUnsent> =>
         Effect.suspend(() => {
           const twin = underWay.get(sms.reference)
@@ -190,7 +190,7 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
             const cost = yield* costOf(sms)
             if (yield* repo.begin(sms)) return yield* deliver(sms, from, cost)
             const before = yield* repo.find(sms.reference)
-            return yield* Option.match(before, { onNone: () => unknown, onSome: told })
+            return yield* Option.match(before, { onNone: () => unknown, onSome: outcomeOf })
           }).pipe(
             Effect.onExit((exit) => {
               underWay.delete(sms.reference)
@@ -260,8 +260,8 @@ const numberOf = (cost: string | null): number | null => (cost === null ? null :
 
 const unknown = Effect.fail(new SmsUnsent({ reason: "it is not known whether the message was sent" }))
 
-/** How a message went, as it is told to whoever asked for it. */
-const told = (row: SmsRow): Effect.Effect<SmsMessage, SmsUnsent> => {
+/** The outcome of a stored message, as the caller gets it. */
+const outcomeOf = (row: SmsRow): Effect.Effect<SmsMessage, SmsUnsent> => {
   if (row.status === "sending") return unknown
   if (row.status === "failed") return Effect.fail(new SmsUnsent({ reason: row.error ?? "the message was refused" }))
   return Effect.succeed({

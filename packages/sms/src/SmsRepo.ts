@@ -34,7 +34,7 @@ export interface SmsOutcome {
 
 const { message_id, status, to, ...same } = SmsMessage.fields
 
-/** A row of `sms_messages`, as far as anybody asks for it. */
+/** A row of `sms_messages`, the columns that are read. */
 const SmsRow = Schema.Struct({
   ...same,
   public_id: message_id,

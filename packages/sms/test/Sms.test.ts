@@ -26,7 +26,7 @@ const inCall = (line: Effect.Effect.Success<ReturnType<typeof project>>, more: P
   )
 
 layer(Test)("A text message", (it) => {
-  it.effect("of the API is sent, charged, counted and told", () =>
+  it.effect("of the API is sent, charged and counted, and emits sms.sent", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const { agent, number, owner } = yield* project("payg")
@@ -48,9 +48,9 @@ layer(Test)("A text message", (it) => {
         sender_type: "number",
         message: "€".repeat(100)
       })
-      const { message_id: _, ...told } = sent
+      const { message_id: _, ...outcome } = sent
       expect(yield* books(owner.org.id)).toEqual({
-        events: [{ ...told, call_id: null, agent_id: agent.public_id, from: null, message: "€".repeat(100) }],
+        events: [{ ...outcome, call_id: null, agent_id: agent.public_id, from: null, message: "€".repeat(100) }],
         charged: [-0.18],
         used: [[1, 0.18]]
       })
@@ -78,7 +78,7 @@ layer(Test)("A text message", (it) => {
     })
   )
 
-  it.effect("that the network refuses costs nothing, and is told as failed", () =>
+  it.effect("that the network refuses costs nothing, and emits sms.sent with status failed", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const { number, owner } = yield* project()
@@ -153,7 +153,7 @@ layer(Test)("A text message", (it) => {
     })
   )
 
-  it.effect("is booked though nobody waits for it any more", () =>
+  it.effect("is charged although its caller was interrupted", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const line = yield* project()
@@ -172,7 +172,7 @@ layer(Test)("A text message", (it) => {
     })
   )
 
-  it.effect("of which a process that died did not tell whether it was sent, is not sent again", () =>
+  it.effect("whose process died before the outcome was stored is not sent again", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const sql = yield* SqlClient.SqlClient

@@ -1,12 +1,12 @@
 import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { Cause, type Context, Deferred, Duration, Effect, FiberId } from "effect"
 
-/** Longest time that a synthesizer has for one recording. */
-export const patience = Duration.seconds(15)
+/** Timeout of one synthesis. */
+export const synthesisTimeout = Duration.seconds(15)
 /** Longest recording, in seconds of sound. */
 export const longest = 15
 
-/** Peak below which nobody hears anything, of 32767. */
+/** Samples below this peak (of 32767) cannot be heard. */
 const inaudible = 64
 
 const failed = (reason: string) => new TextToSpeechError({ reason, retryable: true })
@@ -22,7 +22,7 @@ const joined = (chunks: ReadonlyArray<Int16Array>, length: number): Int16Array =
 }
 
 /**
- * What a synthesizer says, as PCM16 samples. One that takes longer than {@link patience}, speaks for longer than
+ * What a synthesizer says, as PCM16 samples. One that takes longer than {@link synthesisTimeout}, speaks for longer than
  * {@link longest} seconds, or gives nothing that can be heard fails; it is not waited for when it does not stop.
  */
 export const record = (
@@ -67,8 +67,8 @@ export const record = (
       Effect.raceFirst(Deferred.await(overflow)),
       Effect.disconnect,
       Effect.timeoutFail({
-        duration: patience,
-        onTimeout: () => failed(`was not done within ${Duration.format(patience)}`)
+        duration: synthesisTimeout,
+        onTimeout: () => failed(`was not done within ${Duration.format(synthesisTimeout)}`)
       }),
       Effect.ensuring(
         Effect.sync(() => {

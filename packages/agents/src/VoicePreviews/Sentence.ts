@@ -1,6 +1,6 @@
 import type { Language } from "@svc/api/agents/Language"
 
-/** What a voice says in its preview: always the same, so that nobody chooses what is spoken. */
+/** What a voice says in its preview: a fixed text, so that clients cannot choose it. */
 export const sentences: { readonly [L in Language]: string } = {
   "en-US": "Hello! This is how I sound on the phone. How can I help you today?",
   "en-GB": "Hello! This is how I sound on the phone. How may I help you today?",

@@ -29,7 +29,7 @@ const settingWithDefault = <Value extends Schema.Schema.Any, Body extends Schema
   initial: () => Schema.Schema.Type<Body>
 ) => Field({ ...setting(value, body).schemas, create: Schema.optionalWith(body, { default: initial }) })
 
-/** A column that the service fills, and nobody else sees. */
+/** A column that the service fills and responses do not show. */
 const internal = <Value extends Schema.Schema.Any>(value: Value) => Field({ row: value, insert: value, change: value })
 
 /** Seconds, 60 to 7200. A whole number beyond these limits is moved to the nearer one. */

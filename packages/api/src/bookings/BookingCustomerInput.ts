@@ -21,7 +21,7 @@ const flaw = (field: string, max: number, text: string): string | undefined => {
 }
 
 interface TextRule {
-  /** At most so many characters. */
+  /** The maximum number of characters. */
   readonly max: number
   /** What else is wrong with it, or undefined. */
   readonly check?: (text: string) => string | undefined

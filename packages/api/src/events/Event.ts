@@ -26,7 +26,7 @@ export const eventData = {
 export type EventData = { readonly [N in keyof typeof eventData]: (typeof eventData)[N]["Type"] }
 export type EventName = keyof EventData
 
-/** An event about to be appended to the outbox: a name with exactly its data, and whose it is. */
+/** An event about to be appended to the outbox: its name, its data and its owner. */
 export type EventDraft = {
   readonly [N in EventName]: {
     readonly event: N

@@ -47,7 +47,7 @@ const unknown = (field: string, names: ReadonlyArray<string>) => () => ({
 
 /**
  * Names of events in the body field `field`: at least one; one that is unknown is answered with all valid ones. Of several
- * wrong ones the first is told, so that the message of the error is the one that lists the names.
+ * unknown names only the first is reported, so that the message of the error is the one that lists the names.
  */
 const eventNames = <const Names extends readonly [string, ...Array<string>]>(
   field: string,

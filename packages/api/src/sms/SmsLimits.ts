@@ -26,7 +26,7 @@ export const SmsText = Schema.String.pipe(
   })
 )
 
-/** A name in place of a number; it counts in the EU, the UK and Australia, elsewhere the number is shown. */
+/** A name in place of a number; it is shown in the EU, the UK and Australia; other countries show the number. */
 export const SenderName = Schema.String.pipe(
   Schema.filter((name) => charactersIn(name) <= senderNameCharacters, {
     message: () => `sender_name must not exceed ${senderNameCharacters} characters`,

@@ -29,5 +29,5 @@ export const SmsMessage = Schema.Struct({
 }).annotations({ identifier: "SmsMessage" })
 export type SmsMessage = typeof SmsMessage.Type
 
-/** The network refused the message, or nobody can carry it; `message` says why. */
+/** The network refused the message, or no plugin can send it; `message` says why. */
 export class SmsNotSent extends define("SmsNotSent", "SMS_FAILED", 422, "the message could not be sent") {}

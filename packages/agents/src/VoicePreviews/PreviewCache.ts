@@ -1,5 +1,5 @@
-/** Keeps what was made, up to so many bytes; what was not asked for the longest goes first. */
-export class Shelf<A extends { readonly bytes: Uint8Array }> {
+/** A cache of items, limited by their bytes. It evicts the least recently used item first. */
+export class PreviewCache<A extends { readonly bytes: Uint8Array }> {
   readonly #room: number
   readonly #items = new Map<string, A>()
   #used = 0
