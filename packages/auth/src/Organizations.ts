@@ -45,7 +45,7 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
         const found = (row: Option.Option<Organization>): Effect.Effect<Organization, OrganizationNotFound> =>
           Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new OrganizationNotFound())
 
-        const told = (org: Organization): Effect.Effect<OrganizationInfo> =>
+        const withBalance = (org: Organization): Effect.Effect<OrganizationInfo> =>
           Effect.map(balance.of(org.id), (left) => ({
             id: org.id,
             public_id: org.public_id,
@@ -57,20 +57,20 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
             created_at: org.created_at.toISOString(),
             updated_at: org.updated_at.toISOString()
           }))
-        const find = (id: string) => repo.findOrganization(id).pipe(Effect.flatMap(found), Effect.flatMap(told))
+        const find = (id: string) => repo.findOrganization(id).pipe(Effect.flatMap(found), Effect.flatMap(withBalance))
 
         return {
           info: (orgId) => Effect.withSpan(find(String(orgId)), "Organizations.info"),
-          list: Effect.flatMap(repo.organizations, (rows) => Effect.forEach(rows, told)),
+          list: Effect.flatMap(repo.organizations, (rows) => Effect.forEach(rows, withBalance)),
           find,
           create: ({ credits, name, tier }) =>
-            Effect.flatMap(accounts.createOrganization({ name, tier, balance_eur: credits }), told),
+            Effect.flatMap(accounts.createOrganization({ name, tier, balance_eur: credits }), withBalance),
           setTier: Effect.fn("Organizations.setTier")(function* (id, tier) {
             const org = yield* Effect.flatMap(repo.findOrganization(id), found)
             const changed = yield* repo
               .setTier(org.id, tier)
               .pipe(Effect.ensuring(keys.clearCache), Effect.flatMap(found))
-            return yield* told(changed)
+            return yield* withBalance(changed)
           })
         }
       })

@@ -35,7 +35,7 @@ export class RateLimitsRepo extends Context.Tag("@svc/auth/RateLimitsRepo")<
       return {
         exchange: ({ buckets, counts, minute, node }) =>
           sql`
-            with told as (
+            with written as (
               insert into request_counts as c (minute, bucket, node, requests)
               select ${minute}::integer, t.bucket, ${node}, t.requests
               from unnest(${counts.map(([bucket]) => bucket)}::text[], ${counts.map(([, requests]) => requests)}::integer[])

@@ -19,12 +19,12 @@ const node = (repo: Repo, others: number) =>
 
 /** A repository that counts its statements; `answer` are the counts of other nodes. */
 const recording = (answer: ReadonlyArray<BucketCount> = []) =>
-  Effect.map(Ref.make<ReadonlyArray<ReadonlyArray<BucketCount>>>([]), (told) => ({
-    told,
+  Effect.map(Ref.make<ReadonlyArray<ReadonlyArray<BucketCount>>>([]), (written) => ({
+    written,
     repo: {
       exchange: ({ counts }) =>
         Effect.as(
-          Ref.update(told, (all) => [...all, counts]),
+          Ref.update(written, (all) => [...all, counts]),
           answer
         ),
       removeBefore: () => Effect.void
@@ -95,14 +95,14 @@ describe("A rate limit on one node", () => {
 
   it.scoped("needs no database, and drops the counters of past minutes", () =>
     Effect.gen(function* () {
-      const { repo, told } = yield* recording()
+      const { repo, written } = yield* recording()
       const limits = yield* node(repo, 0)
       for (let i = 0; i < 5000; i++) limits.consume(`voice:${i}`, 10, 0)
       yield* TestClock.adjust("59 seconds")
       expect(limits.size()).toBe(5000)
       yield* TestClock.adjust("1 second")
       expect(limits.size()).toBe(0)
-      expect(yield* Ref.get(told)).toEqual([])
+      expect(yield* Ref.get(written)).toEqual([])
     })
   )
 })
@@ -110,17 +110,17 @@ describe("A rate limit on one node", () => {
 describe("A rate limit on several nodes", () => {
   it.scoped("shares once a second in one statement the counts that changed, as totals", () =>
     Effect.gen(function* () {
-      const { repo, told } = yield* recording([["voice:1", 4]])
+      const { repo, written } = yield* recording([["voice:1", 4]])
       const limits = yield* node(repo, 1)
       yield* TestClock.adjust("5 seconds")
-      expect(yield* Ref.get(told)).toEqual([])
+      expect(yield* Ref.get(written)).toEqual([])
       admitted(limits, 2, 5000, 10)
       limits.consume("voice:2", 10, 5000)
       yield* TestClock.adjust("1 second")
       expect(limits.peek("voice:1", 10, 6000).remaining).toBe(4)
       admitted(limits, 1, 6000, 10)
       yield* TestClock.adjust("2 seconds")
-      expect(yield* Ref.get(told)).toEqual([
+      expect(yield* Ref.get(written)).toEqual([
         [
           ["voice:1", 2],
           ["voice:2", 1]
@@ -134,7 +134,7 @@ describe("A rate limit on several nodes", () => {
   it.scoped("is counted per node while the database is unreachable, and together again afterwards", () =>
     Effect.gen(function* () {
       const away = yield* Ref.make(true)
-      const { repo, told } = yield* recording([["voice:1", 6]])
+      const { repo, written } = yield* recording([["voice:1", 6]])
       const limits = yield* node(
         {
           ...repo,
@@ -150,7 +150,7 @@ describe("A rate limit on several nodes", () => {
       expect(admitted(limits, 1, 3000, 10)).toBe(1)
       yield* Ref.set(away, false)
       yield* TestClock.adjust("1 second")
-      expect(yield* Ref.get(told)).toEqual([[["voice:1", 4]]])
+      expect(yield* Ref.get(written)).toEqual([[["voice:1", 4]]])
       expect(admitted(limits, 5, 4000, 10)).toBe(0)
     }).pipe(quiet)
   )
@@ -220,17 +220,17 @@ describe("Request counts in the database", () => {
   it.scoped("may be written twice, in any order, and are removed after their minute", () =>
     Effect.gen(function* () {
       const repo = yield* RateLimitsRepo
-      const tell = (node: string, minute: number, requests: number) =>
+      const write = (node: string, minute: number, requests: number) =>
         repo.exchange({ node, minute, counts: [["voice:1", requests]], buckets: ["voice:1", "voice:2"] })
-      expect(yield* tell("a", 5, 3)).toEqual([])
-      yield* tell("a", 5, 7)
-      yield* tell("a", 5, 7)
-      yield* tell("a", 5, 3)
-      yield* tell("b", 5, 2)
-      expect(yield* tell("c", 5, 1)).toEqual([["voice:1", 9]])
-      expect(yield* tell("c", 6, 1)).toEqual([])
+      expect(yield* write("a", 5, 3)).toEqual([])
+      yield* write("a", 5, 7)
+      yield* write("a", 5, 7)
+      yield* write("a", 5, 3)
+      yield* write("b", 5, 2)
+      expect(yield* write("c", 5, 1)).toEqual([["voice:1", 9]])
+      expect(yield* write("c", 6, 1)).toEqual([])
       yield* repo.removeBefore(6)
-      expect(yield* tell("b", 6, 1)).toEqual([["voice:1", 1]])
+      expect(yield* write("b", 6, 1)).toEqual([["voice:1", 1]])
       const sql = yield* SqlClient.SqlClient
       expect(yield* sql`select distinct minute from request_counts`).toEqual([{ minute: 6 }])
     }).pipe(Effect.provide(RateLimitsRepo.layer), Effect.provide(TestDatabase.layer))

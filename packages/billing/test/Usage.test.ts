@@ -41,7 +41,7 @@ const fixture = Effect.gen(function* () {
     anna: who(1, 0),
     bert: who(1, 1),
     other: who(2, 2),
-    nobody: who(1, null)
+    noAgent: who(1, null)
   }
 })
 
@@ -52,11 +52,11 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
   it.effect("is returned for every period, also for empty ones", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { anna, bert, nobody, project } = yield* fixture
+      const { anna, bert, noAgent, project } = yield* fixture
       yield* usage.addCall(anna("2026-02-27"), completed(60))
       yield* usage.addCall(bert("2026-02-27", "23:59:59.999Z"), completed(30))
       yield* usage.addCall(anna("2026-03-01", "00:00:00.000Z"), ended("failed"))
-      yield* usage.addSms(nobody("2026-03-01"), eur("0.075"))
+      yield* usage.addSms(noAgent("2026-03-01"), eur("0.075"))
       yield* usage.addCall(anna("2026-03-02"), completed(600))
       const report = yield* usage.report(project, {
         from_date: "2026-02-26",
@@ -104,9 +104,9 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
   it.effect("is returned for a project, one of its agents, or the organization", () =>
     Effect.gen(function* () {
       const usage = yield* Usage
-      const { agentId, agents, anna, bert, nobody, org, other, project } = yield* fixture
+      const { agentId, agents, anna, bert, noAgent, org, other, project } = yield* fixture
       const stranger = yield* fixture
-      for (const who of [anna, anna, bert, other, nobody, stranger.anna]) {
+      for (const who of [anna, anna, bert, other, noAgent, stranger.anna]) {
         yield* usage.addCall(who("2026-05-05"), completed(60))
       }
       const count = (asker: typeof org | typeof project, agent_id?: string) =>
