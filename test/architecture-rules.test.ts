@@ -67,9 +67,9 @@ describe("importTable", () => {
     )
   })
 
-  it("refuses repositories, handlers and workers of another slice, except in tests", () => {
-    const code = ["Repo", "Http", "Worker"].map((kind) => `import "@svc/agents/Agents${kind}"`).join("\n")
-    expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(3)
+  it("refuses repositories, handlers, workers and the composition of another slice, except in tests", () => {
+    const code = ["Repo", "Http", "Worker", "Slice"].map((kind) => `import "@svc/agents/Agents${kind}"`).join("\n")
+    expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(4)
     expect(of({ "packages/numbers/test/Numbers.test.ts": code })).toEqual([])
   })
 

@@ -54,7 +54,7 @@ const permissionOf = (workspace: Workspace, file: WorkspaceFile): Permission | u
     ? table["simulator/src/demo"]
     : (table[workspace.folder] ?? table[workspace.folder.replace(/\/[^/]+$/, "/*")])
 
-const isService = (specifier: string) => !/(Repo|Http|Workers?)$/.test(specifier)
+const isService = (specifier: string) => !/(Repo|Http|Slice|Workers?)$/.test(specifier)
 
 const describe = ({ packages, services = [], types = [], modules = [] }: Permission) => {
   const whole = packages === "everything" ? ["everything"] : packages
