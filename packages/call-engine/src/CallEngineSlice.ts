@@ -47,7 +47,7 @@ import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 import { RetentionWorker } from "./recording/RetentionWorker.ts"
 import { CallMessages } from "./session/CallMessages.ts"
 
-/** An agent with live calls on any node is neither deleted nor cloned. */
+/** An agent with live calls on any node can be neither deleted nor cloned. */
 export const AgentsInCalls: Layer.Layer<never, never, Agents | CallsRepo> = Layer.scopedDiscard(
   Effect.gen(function* () {
     const agents = yield* Agents
@@ -75,14 +75,14 @@ export const CallsOfDeletedProjects: Layer.Layer<never, never, Projects | CallCo
 
 type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | Recordings
 
-/** Services of the slices and foundations below. */
+/** Services of other packages that the slice requires. */
 type Needs =
   | (Agents | Billing | Database | NodeLease | Outbox | PhoneNumbers | Providers | Sms | SqlClient.SqlClient)
   | (UrlSafety | Usage | Voices)
 
 /**
  * Live calls, their records and recordings, with the parts and repositories that tests read. Tests replace `ObjectStore`,
- * `PublicUrl` and `Ticker`. When it ends, live calls say goodbye and are settled first; what it requires must outlive it.
+ * `PublicUrl` and `Ticker`. On release, live calls first say their farewell and are settled, so what it requires must outlive it.
  */
 export const services: Layer.Layer<
   | Services

@@ -65,7 +65,7 @@ export const settling: ReadonlyArray<{ readonly name: string; readonly run: (d: 
 ]
 
 /** Whether a partial transcript can change anything now. The shell drops the others, and does not journal them. */
-export const heedsPartial = (state: Conversation): boolean =>
+export const needsPartials = (state: Conversation): boolean =>
   !state.caller.speaking ||
   state.voicemail === "unknown" ||
   (state.caller.words.length === 0 && state.caller.partial === "") ||

@@ -27,7 +27,7 @@ export interface RouteSocket {
   readonly bufferedBytes: () => number
   readonly close: (code?: number, reason?: string) => void
   readonly onMessage: (handler: (data: string | Uint8Array) => void) => void
-  /** Called once, whatever closed the socket. */
+  /** Called once when the socket is closed by either side or breaks. */
   readonly onClose: (handler: () => void) => void
 }
 

@@ -34,7 +34,7 @@ export interface SpeechToTextOptions {
 export interface SpeechToTextSession {
   /** One 20 ms frame of PCM16, valid only during the call. Synchronous; must not throw. */
   readonly push: (frame: Int16Array) => void
-  /** Ends the audio. Emits the last words before it completes. */
+  /** Ends the audio. Emits the rest of the transcript before it completes. */
   readonly finish: Effect.Effect<void>
 }
 

@@ -22,7 +22,7 @@ const transcriptMs = 5_000
 /** Longest answer that is read. */
 const maxAnswerBytes = 1024 * 1024
 
-/** Gets every request when it is done. */
+/** Called with every request once it has completed. */
 type OnDone = (request: ServerRequest) => void
 
 /** Requests to an agent's `server_url`, signed with the agent's secret. See docs/reference/agent-server.md. */

@@ -1,7 +1,7 @@
 import { Clock, Effect, Exit } from "effect"
 
-/** Characters of a body that are kept. */
-const keptCharacters = 16_384
+/** The longest body that is kept, in characters. */
+const maxCharacters = 16_384
 
 /** A completed request to an agent's server, for the debug page. */
 export interface ServerRequest {
@@ -14,21 +14,21 @@ export interface ServerRequest {
   readonly status: number | null
   /** Why there is no usable answer, or null. */
   readonly error: string | null
-  /** Bodies as sent and received, cut to {@link keptCharacters}. */
+  /** Bodies as sent and received, truncated to {@link maxCharacters}. */
   readonly request: string
   readonly response: string | null
 }
 
-/** What is known of a request that is in progress. */
+/** A request in progress: what was sent and received so far. */
 export interface RequestTrace {
   request: string
   status: number | null
   response: string | null
 }
 
-/** Text columns take neither NUL nor halves of surrogate pairs, which cutting also makes. */
-const kept = (body: string): string =>
-  (body.length <= keptCharacters ? body : `${body.slice(0, keptCharacters)}… (${body.length} characters)`).replace(
+/** Truncates a body, and replaces NUL and lone surrogates, which text columns reject. */
+const truncated = (body: string): string =>
+  (body.length <= maxCharacters ? body : `${body.slice(0, maxCharacters)}… (${body.length} characters)`).replace(
     /[\0\p{Surrogate}]/gu,
     "\uFFFD"
   )
@@ -50,8 +50,8 @@ export const traced = <A, E extends { readonly reason: string }>(
             duration_ms: now - started_at,
             status: trace.status,
             error: errorOf(exit),
-            request: kept(trace.request),
-            response: trace.response === null ? null : kept(trace.response)
+            request: truncated(trace.request),
+            response: trace.response === null ? null : truncated(trace.response)
           })
         )
       )

@@ -40,7 +40,8 @@ const rejections = {
 } as const
 
 /**
- * Decides whether a call is taken, and writes its record. A call without agent, credits or slot is rejected before it rings.
+ * Decides whether a call is accepted, and writes its record. A call without agent, credits or slot is rejected before it
+ * rings.
  * See docs/reference/calls.md.
  */
 export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")<
@@ -48,7 +49,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
   {
     /** Returns the record of a call that rings now; undefined when the call was rejected. */
     readonly admit: (call: ArrivedCall) => Effect.Effect<CallOwner | undefined>
-    /** Returns the record of an outbound call before it is dialled; or why it is refused, and then writes nothing. */
+    /** Returns the record of an outbound call before it is dialled, or why it is refused; a refused call is not written. */
     readonly admitOutbound: (call: OutboundCall) => Effect.Effect<CallOwner | Refusal>
   }
 >() {
@@ -92,7 +93,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             id: yield* repo.insert({ ...row, telephony: telephony.id })
           }
           if (admission === "admitted") return { owner, rejected: undefined }
-          yield* settlement.settleWithout(
+          yield* settlement.settleWithoutConversation(
             owner,
             { status: "rejected", disposition: "rejected", ended_reason: null },
             owner.started_at

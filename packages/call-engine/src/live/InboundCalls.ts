@@ -7,7 +7,7 @@ import { Cause, type Context, Effect, Layer, Option, Stream } from "effect"
 import { CallAdmission } from "./CallAdmission.ts"
 import { LiveCalls } from "./LiveCalls.ts"
 
-/** Takes the inbound calls of all telephony plugins. */
+/** Accepts the inbound calls of all telephony plugins. */
 export const InboundCalls: Layer.Layer<
   never,
   never,
@@ -21,7 +21,7 @@ export const InboundCalls: Layer.Layer<
     const admission = yield* CallAdmission
     const live = yield* LiveCalls
 
-    const take = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall) =>
+    const accept = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall) =>
       Effect.gen(function* () {
         if (live.isDraining()) return incoming.reject("unavailable", "shutting down")
         const route = yield* numbers.route(incoming.to, telephony.id)
@@ -38,7 +38,7 @@ export const InboundCalls: Layer.Layer<
           Cause.isInterruptedOnly(cause)
             ? Effect.failCause(cause)
             : Effect.zipRight(
-                Effect.logError(`Call ${incoming.id} of ${telephony.id} could not be taken`, cause),
+                Effect.logError(`Call ${incoming.id} of ${telephony.id} could not be accepted`, cause),
                 Effect.sync(() => incoming.reject("unavailable", "error"))
               )
         )
@@ -46,7 +46,7 @@ export const InboundCalls: Layer.Layer<
 
     for (const telephony of providers.telephony) {
       yield* Effect.forkScoped(
-        Stream.runForEach(telephony.incoming, (incoming) => live.fork(take(telephony, incoming)))
+        Stream.runForEach(telephony.incoming, (incoming) => live.fork(accept(telephony, incoming)))
       )
     }
     // While live calls end, new ones are still rejected: the streams are interrupted after the drain.

@@ -45,13 +45,13 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
     readonly count: Effect.Effect<number>
     readonly find: (callId: string) => LiveCall | undefined
     readonly all: () => ReadonlyArray<LiveCall>
-    /** Whether the process is stopping and takes no more calls. */
+    /** Whether the process is stopping and accepts no more calls. */
     readonly isDraining: () => boolean
     /** Runs the work of one call, admission included, in a fiber of its own, which `drain` waits for. */
     readonly fork: (work: Effect.Effect<void>) => Effect.Effect<void>
     /** Runs a call from its admission to its settlement. */
     readonly run: (call: AdmittedCall) => Effect.Effect<void>
-    /** Takes no more calls, ends live calls with their farewell, and waits (at most 9 s) until they are settled. */
+    /** Accepts no more calls, ends live calls with their farewell, and waits (at most 9 s) until they are settled. */
     readonly drain: Effect.Effect<void>
   }
 >() {
@@ -113,7 +113,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
               return { finished: over, recording: session.recording() }
             })
           )
-          // The conversation is over, so its record must be settled, however long the database is away. If the process stops
+          // The conversation is over, so its record must be settled, however long the database is unavailable. If the process stops
           // first, the outcome is in the journal for the node that recovers the call.
           if (finished !== undefined) {
             const recorded =

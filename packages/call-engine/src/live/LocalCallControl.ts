@@ -10,7 +10,7 @@ export const LocalCallControl: Layer.Layer<CallControl, never, LiveCalls> = Laye
       Effect.suspend(() => {
         const call = live.find(callId)
         if (call === undefined) return Effect.succeed("not-here" as const)
-        // It ended for another reason, which its record shows once it is settled.
+        // The call has ended for another reason, which its record shows once it is settled.
         if (call.session.isCompleting()) return Effect.as(Deferred.await(call.settled), "not-in-progress" as const)
         if (!call.session.isInProgress()) return Effect.succeed("not-in-progress" as const)
         call.session.end("api")

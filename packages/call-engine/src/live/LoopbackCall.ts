@@ -7,7 +7,7 @@ import { Ticker } from "../media/Ticker.ts"
 import * as Recognition from "../session/Recognition.ts"
 import * as SpeechOutput from "../session/SpeechOutput.ts"
 
-/** What is spoken and must be recognized. */
+/** The text that is spoken and must be recognized. */
 const text = "Testing, one two three."
 const timeout = "20 seconds"
 
@@ -20,7 +20,7 @@ export class LoopbackFailed extends Data.TaggedError("LoopbackFailed")<{ readonl
 
 /**
  * Tests the media path end to end without a network: text-to-speech speaks, its frames are paced, encoded, looped back and
- * decoded, and speech-to-text hears them. Returns what was said and heard.
+ * decoded, and speech-to-text transcribes them. Returns the spoken text and its transcript.
  */
 export const loopbackCall: Effect.Effect<
   { readonly said: string; readonly heard: string },

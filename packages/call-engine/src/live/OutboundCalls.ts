@@ -21,7 +21,7 @@ const retryAfter = 5
 /** An outbound call before its admission. */
 interface PlacedCall extends Omit<OutboundCall, "node_id"> {
   readonly ring_timeout_seconds: number
-  /** Rings the number; `callId` is ours. */
+  /** Rings the number. `callId` is the public id. */
   readonly dial: (callId: string) => Effect.Effect<CallLeg, DialFailed>
 }
 
@@ -53,7 +53,7 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
       const admission = yield* CallAdmission
       const live = yield* LiveCalls
       const calls = yield* Calls
-      const dialling = telephony.flatMap(({ id, outbound }) => (outbound === undefined ? [] : [id]))
+      const diallingProviders = telephony.flatMap(({ id, outbound }) => (outbound === undefined ? [] : [id]))
 
       const agentOf = (project: PrincipalProject, id: string | number) =>
         Effect.mapError(
@@ -61,18 +61,18 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
           () => unknownAgent
         )
 
-      /** The requested number, or the agent's oldest, preferring one whose network can dial. */
-      const callerOf = (project: PrincipalProject, agent: number, wanted: string | undefined) =>
+      /** The requested number, or the agent's oldest, preferring a number of a network that can dial. */
+      const callingNumber = (project: PrincipalProject, agent: number, wanted: string | undefined) =>
         wanted === undefined
           ? Effect.map(
               numbers.ofAgent(agent),
-              (own) => own.find((number) => dialling.includes(number.telephony)) ?? own[0]
+              (own) => own.find((number) => diallingProviders.includes(number.telephony)) ?? own[0]
             )
           : Effect.map(numbers.ofProject(project.id, wanted), Option.getOrUndefined)
 
       /**
-       * Admits a call and dials. `read` is given the record before the number rings; its result is returned. Otherwise
-       * returns why the call is not placed.
+       * Admits a call and dials. Returns the result of `read`, which gets the record before the number rings, or why the
+       * call was not placed.
        */
       const dial = <A>(
         call: PlacedCall,
@@ -104,7 +104,7 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
         const agent = yield* agentOf(project, request.agent_id)
         const problem = request.metadata === undefined ? null : metadataProblem(request.metadata)
         if (problem !== null) return yield* ValidationError.field("metadata", problem)
-        const from = yield* callerOf(project, agent.id, request.from_number)
+        const from = yield* callingNumber(project, agent.id, request.from_number)
         if (from === undefined) {
           return yield* ValidationError.field(
             "from_number",

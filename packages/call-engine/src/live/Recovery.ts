@@ -26,10 +26,12 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
       const settle = (call: CallOwner) =>
         Effect.gen(function* () {
           // Rejected at admission, but not settled before the node died.
-          if (call.status === "rejected") return yield* settlement.settleWithout(call, Ending.rejected, call.started_at)
+          if (call.status === "rejected")
+            return yield* settlement.settleWithoutConversation(call, Ending.rejected, call.started_at)
           const rows = yield* journal.ofCall(call.id)
           const replayed = replay(rows)
-          if (replayed === undefined) return yield* settlement.settleWithout(call, Ending.failed, call.started_at)
+          if (replayed === undefined)
+            return yield* settlement.settleWithoutConversation(call, Ending.failed, call.started_at)
           // The last journaled input is the latest time at which the call is known to have been live.
           const last = rows.at(-1)?.input
           const at = last === undefined || last._tag === "Facts" ? 0 : last.at

@@ -4,8 +4,8 @@ import { type AudioFormat, frameBytes, frameSamples } from "@svc/providers/Audio
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 
-/** Frames for which a detector may still report speech that speech-to-text knows to be over: 300 ms. */
-const lingerFrames = 15
+/** Frames after an end of turn in which speech reported by the detector belongs to the finished turn: 300 ms. */
+const hangoverFrames = 15
 
 /** Called synchronously from the media path. */
 export interface MediaListener {
@@ -31,8 +31,8 @@ export class CallMedia implements FrameSource {
   private readonly incoming: Int16Array
   private incomingCount = 0
   private isSpeaking = false
-  /** Frames in which the detector's speech still means the finished turn. */
-  private lingering = 0
+  /** Frames left in which the detector's speech belongs to the finished turn. */
+  private hangover = 0
   private stopped = false
   /** PCM that did not fit into the playout buffer, because the provider does not wait. */
   private overflow: Array<Int16Array> = []
@@ -85,22 +85,25 @@ export class CallMedia implements FrameSource {
       this.incomingCount += count
       if (this.incomingCount < this.incoming.length) return
       this.incomingCount = 0
-      this.setSpeaking(this.detects(this.incoming))
+      this.setSpeaking(this.isSpeech(this.incoming))
       this.listener.onFrame(this.incoming)
     }
   }
 
-  /** Speech-to-text reports the end of a turn; a leg that sends no frames during silence would not show it. */
-  quiet(): void {
-    this.lingering = lingerFrames
+  /**
+   * Speech-to-text reported the end of a turn: the caller counts as silent from now on. A leg that sends no frames during
+   * silence never lets the detector see it.
+   */
+  endOfTurn(): void {
+    this.hangover = hangoverFrames
     this.setSpeaking(false)
   }
 
-  private detects(frame: Int16Array): boolean {
+  private isSpeech(frame: Int16Array): boolean {
     const speech = this.detector.push(frame) === "speech"
-    if (!speech) this.lingering = 0
-    else if (this.lingering > 0) {
-      this.lingering--
+    if (!speech) this.hangover = 0
+    else if (this.hangover > 0) {
+      this.hangover--
       return false
     }
     return speech
@@ -123,11 +126,11 @@ export class CallMedia implements FrameSource {
 
   /** Ends the current utterance. Returns whether it had any audio. */
   end(): boolean {
-    this.spill()
+    this.refillPlayout()
     const spoken = this.playout.end()
     if (!spoken || this.stopped) return spoken
     if (this.playout.pending) this.wheel.join(this, this.now())
-    // A slow synthesis ends after its last frame was sent.
+    // Synthesis was so slow that its last frame has been sent already.
     else this.playout.progress()
     return spoken
   }
@@ -150,14 +153,14 @@ export class CallMedia implements FrameSource {
     if (count < pcm.length) this.overflow.unshift(pcm.slice(count))
   }
 
-  private spill(): void {
+  private refillPlayout(): void {
     while (this.overflow.length > 0 && this.playout.room >= this.frame.length) {
       const next = this.overflow.shift()
       if (next !== undefined) this.put(next)
     }
   }
 
-  /** Whether audio waits to be sent. */
+  /** Whether audio is waiting to be sent. */
   get busy(): boolean {
     return this.playout.pending
   }
@@ -175,7 +178,7 @@ export class CallMedia implements FrameSource {
     if (this.stopped || !this.playout.read(this.frame)) return false
     this.send(this.frame)
     this.tap?.sent(this.frame)
-    if (this.overflow.length > 0) this.spill()
+    if (this.overflow.length > 0) this.refillPlayout()
     this.playout.progress()
     return true
   }

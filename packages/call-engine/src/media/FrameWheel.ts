@@ -1,6 +1,6 @@
 /**
  * The loop that paces the outbound audio of all calls: calls are spread over slots of 5 ms, and each is ticked every 20 ms,
- * without Effect, timer or allocation per frame. Driven by the `Ticker`, which has the time.
+ * without Effect, timer or allocation per frame. The `Ticker` drives it and supplies the time.
  */
 
 /** Sends one frame per tick; returns false when it has nothing left to send. */
@@ -8,10 +8,10 @@ export interface FrameSource {
   readonly tick: () => boolean
 }
 
-/** Length of a slot, and slots per 20 ms frame. */
+/** Length of a slot in ms, and slots per 20 ms frame. */
 export const slotMs = 5
 const slotCount = 4
-/** A loop that is later than this skips the slots it missed: a burst of old frames is useless to the caller. */
+/** A loop that is later than this, in ms, skips the slots it missed: a burst of old frames is useless to the caller. */
 const stallMs = 100
 
 /** Counts of outbound frames by lateness, in steps of 0.25 ms up to 64 ms. */
@@ -25,7 +25,7 @@ export class Lateness {
     this.total++
   }
 
-  /** The lateness in ms below which this share of the frames stayed; 0 without frames. */
+  /** The lateness in ms that this share of the frames did not exceed; 0 without frames. */
   quantile(share: number): number {
     let seen = 0
     for (let i = 0; i < this.counts.length; i++) {
@@ -49,7 +49,8 @@ export class FrameWheel {
   private readonly slots: ReadonlyArray<Array<FrameSource>> = Array.from({ length: slotCount }, () => [])
   private readonly slotOf = new Map<FrameSource, number>()
   private origin = 0
-  private turn = 0
+  /** Slots since `origin`. */
+  private slotIndex = 0
   readonly lateness = new Lateness()
   /** Slots skipped after stalls. */
   skipped = 0
@@ -66,7 +67,7 @@ export class FrameWheel {
 
   /** When the next slot is due, on the ticker's clock in ms. */
   get nextDue(): number {
-    return this.origin + this.turn * slotMs
+    return this.origin + this.slotIndex * slotMs
   }
 
   /** Adds a source: it sends its first frame at once, then one every 20 ms. */
@@ -74,10 +75,10 @@ export class FrameWheel {
     if (this.slotOf.has(source)) return
     if (this.idle) {
       this.origin = now
-      this.turn = 1
+      this.slotIndex = 1
     }
     // The slot that was due last is due again in 15 to 20 ms.
-    const slot = (this.turn + slotCount - 1) % slotCount
+    const slot = (this.slotIndex + slotCount - 1) % slotCount
     this.slotOf.set(source, slot)
     this.slots[slot]?.push(source)
     if (this.slotOf.size === 1) this.wake()
@@ -95,15 +96,15 @@ export class FrameWheel {
   }
 
   /** Ticks all slots that are due at `now`. `clock` is read after each frame, for the lateness. */
-  pulse(now: number, clock: () => number): void {
+  tickDueSlots(now: number, clock: () => number): void {
     if (now - this.nextDue > stallMs) {
       const missed = Math.floor((now - this.nextDue) / slotMs)
       this.skipped += missed
-      this.turn += missed
+      this.slotIndex += missed
     }
     while (!this.idle && this.nextDue <= now) {
       const due = this.nextDue
-      const list = this.slots[this.turn % slotCount] ?? []
+      const list = this.slots[this.slotIndex % slotCount] ?? []
       // Backwards, because `leave` replaces a source by the last one.
       for (let i = list.length - 1; i >= 0; i--) {
         const source = list[i]
@@ -111,7 +112,7 @@ export class FrameWheel {
         if (!source.tick()) this.leave(source)
         this.lateness.add(clock() - due)
       }
-      this.turn++
+      this.slotIndex++
     }
   }
 }

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { FrameWheel } from "./FrameWheel.ts"
 
-/** The media clock: the process's wheel and the time that drives it. */
+/** The media clock: the frame wheel of the process and the time that drives it. */
 export class Ticker extends Context.Tag("@svc/call-engine/Ticker")<
   Ticker,
   {
@@ -10,7 +10,7 @@ export class Ticker extends Context.Tag("@svc/call-engine/Ticker")<
     readonly now: () => number
   }
 >() {
-  /** Real time. The timer runs only while some call has audio to send. */
+  /** Real time. The timer runs only while a call has audio to send. */
   static readonly layer: Layer.Layer<Ticker> = Layer.scoped(
     Ticker,
     Effect.acquireRelease(
@@ -20,7 +20,7 @@ export class Ticker extends Context.Tag("@svc/call-engine/Ticker")<
         const now = () => performance.now()
         const loop = () => {
           timer = undefined
-          wheel.pulse(now() + 0.3, now)
+          wheel.tickDueSlots(now() + 0.3, now)
           schedule()
         }
         const schedule = () => {

@@ -9,13 +9,13 @@ interface Sleeper {
 }
 
 /** Runs everything that is ready, microtasks included, before time advances. */
-const settle = Effect.async<void>((resume) => {
+const runReady = Effect.async<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
 /**
- * Time that is advanced by hand, for `Clock` and `Ticker` alike: a call of half an hour runs in seconds, with the same frames,
- * timers and events each time. Providers and servers that take real time are not affected.
+ * Time that is advanced explicitly, for `Clock` and `Ticker` alike: a call of half an hour runs in seconds, with the same
+ * frames, timers and events each time. Providers and servers that take real time are not affected.
  */
 export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
   VirtualTime,
@@ -31,13 +31,17 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
     Layer.unwrapEffect(
       Effect.sync(() => {
         let now = 0
-        let orders = 0
+        let nextOrder = 0
         let sleepers: Array<Sleeper> = []
         const wheel = new FrameWheel(() => {})
 
         const sleep = (duration: Duration.Duration): Effect.Effect<void> =>
           Effect.async<void>((resume) => {
-            const sleeper = { at: now + Duration.toMillis(duration), order: orders++, wake: () => resume(Effect.void) }
+            const sleeper = {
+              at: now + Duration.toMillis(duration),
+              order: nextOrder++,
+              wake: () => resume(Effect.void)
+            }
             sleepers.push(sleeper)
             return Effect.sync(() => {
               sleepers = sleepers.filter((s) => s !== sleeper)
@@ -56,21 +60,21 @@ export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
           Math.min(wheel.idle ? Number.POSITIVE_INFINITY : wheel.nextDue, ...sleepers.map((s) => s.at))
 
         /** Runs what is due now: timers in the order in which they were set, then frames. */
-        const instant = Effect.sync(() => {
+        const runDue = Effect.sync(() => {
           const due = sleepers.filter((s) => s.at <= now).sort((a, b) => a.at - b.at || a.order - b.order)
           sleepers = sleepers.filter((s) => s.at > now)
           for (const sleeper of due) sleeper.wake()
-          wheel.pulse(now, () => now)
+          wheel.tickDueSlots(now, () => now)
         })
 
         const advance = (duration: Duration.DurationInput): Effect.Effect<void> =>
           Effect.gen(function* () {
             const until = now + Duration.toMillis(duration)
-            yield* settle
+            yield* runReady
             for (let next = nextDue(); next <= until; next = nextDue()) {
               now = Math.max(now, next)
-              yield* instant
-              yield* settle
+              yield* runDue
+              yield* runReady
             }
             now = until
           })

@@ -44,15 +44,15 @@ const CallRow = Schema.Struct({
 export type CallRow = typeof CallRow.Type
 const StateRow = Schema.Struct({ ...CallState.fields, started_at: Iso, ended_at: Schema.NullOr(Iso) })
 /** A public or a numeric id. */
-type Key = { readonly numeric: number } | { readonly public: string }
+type CallKey = { readonly numeric: number } | { readonly public: string }
 
-/** SQL of the queries of calls. */
+/** SQL that reads calls for the API. */
 export class CallQueriesRepo extends Context.Tag("@svc/call-engine/CallQueriesRepo")<
   CallQueriesRepo,
   {
     readonly list: (filter: CallFilter) => Effect.Effect<ReadonlyArray<typeof SummaryRow.Type>>
-    readonly get: (projectId: number, id: Key) => Effect.Effect<Option.Option<CallRow>>
-    readonly state: (projectId: number, id: Key) => Effect.Effect<Option.Option<CallState>>
+    readonly get: (projectId: number, id: CallKey) => Effect.Effect<Option.Option<CallRow>>
+    readonly state: (projectId: number, id: CallKey) => Effect.Effect<Option.Option<CallState>>
   }
 >() {
   static readonly layer: Layer.Layer<CallQueriesRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -60,7 +60,7 @@ export class CallQueriesRepo extends Context.Tag("@svc/call-engine/CallQueriesRe
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** Of a live call: until now. */
+      /** The duration of a live call is counted until now. */
       const duration = sql`
         case when ended_at is null and answered_at is not null
           then greatest(0, extract(epoch from now() - answered_at))::int
@@ -71,7 +71,7 @@ export class CallQueriesRepo extends Context.Tag("@svc/call-engine/CallQueriesRe
         transfer_cost, transfer_duration_seconds, transferred_to, has_recording, recording_enabled, turn_count,
         tool_call_count, tools_called, metadata, ws_unavailable, extracted_data, started_at, ended_at`
 
-      const byId = (projectId: number, id: Key) =>
+      const byId = (projectId: number, id: CallKey) =>
         "numeric" in id
           ? sql`project_id = ${projectId} and id = ${id.numeric}`
           : sql`project_id = ${projectId} and public_id = ${id.public}`

@@ -37,7 +37,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       { readonly calls: ReadonlyArray<CallSummary>; readonly next_cursor: string | null },
       ValidationError
     >
-    /** With transcript and latencies; those of a live call, and its counts of turns and tools, come from its journal. */
+    /** With transcript and latencies. For a live call these and the counts of turns and tool calls come from its journal. */
     readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when its record is settled. */
@@ -141,11 +141,11 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
         const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {
           const { call_id, status } = yield* find(project, callId, repo.state)
           if ((yield* control.end(call_id)) === "ended") return call_id
-          return yield* yield* uncontrolled(project, callId, status)
+          return yield* yield* notControlled(project, callId, status)
         })
 
-        /** The error for a call that no node controls. */
-        const uncontrolled = Effect.fnUntraced(function* (
+        /** The error for a call of which no reachable node has the session. */
+        const notControlled = Effect.fnUntraced(function* (
           project: PrincipalProject,
           callId: string,
           status: CallStatus
@@ -174,7 +174,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
             case "not-in-progress":
               return yield* new CallNotInProgress()
             case "not-here":
-              return yield* yield* uncontrolled(project, callId, status)
+              return yield* yield* notControlled(project, callId, status)
           }
         })
 
@@ -191,7 +191,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
             case "not-in-progress":
               return yield* new CallNotInProgress()
             case "not-here":
-              return yield* yield* uncontrolled(project, callId, status)
+              return yield* yield* notControlled(project, callId, status)
           }
           if (outcome.failure === null) return
           return yield* new TransferFailed({ message: `transfer failed: ${outcome.failure}` })

@@ -27,7 +27,7 @@ export interface NewCall {
   readonly metadata?: { readonly [key: string]: unknown }
 }
 
-/** What is written when a call was answered; again when its configuration comes after that. */
+/** Written when a call is answered, and again when its configuration arrives after that. */
 export interface AnsweredCall {
   /** Numeric id. */
   readonly call_id: number
@@ -36,7 +36,7 @@ export interface AnsweredCall {
   readonly recording_enabled: boolean
 }
 
-/** What is written when a call is settled. */
+/** Written when a call is settled. */
 export interface FinishedCall {
   readonly status: CallStatus
   readonly disposition: Disposition
@@ -81,7 +81,7 @@ export const CallOwner = Schema.Struct({
 })
 export type CallOwner = typeof CallOwner.Type
 
-/** SQL of the life of calls: from admission to settlement. For queries see CallQueriesRepo. */
+/** SQL that writes calls, from admission to settlement. For the API's queries see CallQueriesRepo. */
 export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
   CallsRepo,
   {

@@ -24,7 +24,7 @@ export type StoredInput = typeof StoredInput.Type
 export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
   JournalRepo,
   {
-    /** Rows that exist already stay as they are. */
+    /** Does not change rows that exist already. */
     readonly insert: (rows: ReadonlyArray<JournalRow>) => Effect.Effect<void>
     readonly has: (row: Pick<JournalRow, "call_id" | "seq">) => Effect.Effect<boolean>
     /** The journal of a call, in order. `callId` is the numeric id. */

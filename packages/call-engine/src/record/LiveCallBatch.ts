@@ -19,7 +19,7 @@ export const emptyBatch = (): LiveCallBatch => ({ rows: [], events: [], answered
 const isEmpty = (batch: LiveCallBatch): boolean =>
   batch.rows.length + batch.events.length + batch.answered.length + batch.serverRequests.length === 0
 
-/** Stores a batch in one transaction, and retries for as long as the database is away. */
+/** Stores a batch in one transaction, and retries while the database is unavailable. */
 export const batchStore: Effect.Effect<
   (batch: LiveCallBatch) => Effect.Effect<void>,
   never,
@@ -36,7 +36,7 @@ export const batchStore: Effect.Effect<
     Effect.gen(function* () {
       const ids = [...new Set([...batch.rows, ...batch.answered].map((one) => one.call_id))]
       const publicIds = [...new Set(batch.events.map((event) => event.call_id))]
-      // Settling a dead node's calls writes to the node's row first: that has happened, or waits until we have written.
+      // Settling a dead node's calls updates the node's row first, so it is either committed or waits for this lock.
       yield* sql`
         select 1 from nodes where id in (
           select node_id from calls where id = any(${ids}::bigint[]) or public_id = any(${publicIds}::text[])
@@ -68,7 +68,7 @@ export const batchStore: Effect.Effect<
       )
       .pipe(Effect.catchAllCause((cause) => new NotStored({ cause: Cause.squash(cause) })))
 
-  /** Stores each entry by itself, so that one that the database refuses does not hold up the others. */
+  /** Stores each entry in its own transaction, so that one that the database refuses does not block the others. */
   const storeEach = (batch: LiveCallBatch): Effect.Effect<void, NotStored> =>
     Effect.forEach(
       [
@@ -84,7 +84,7 @@ export const batchStore: Effect.Effect<
       { discard: true }
     )
 
-  /** What of a failed batch is still to be stored: nothing when it was committed and only the answer was lost. */
+  /** The part of a failed batch that is not stored: nothing when the commit succeeded and only its answer was lost. */
   const remaining = (batch: LiveCallBatch): Effect.Effect<LiveCallBatch, NotStored> => {
     const [first] = batch.rows
     return first === undefined

@@ -22,8 +22,8 @@ export interface CallEvents {
 
 /**
  * Writes what live calls produce. One writer serves all calls of the process with one transaction per flush, at most
- * {@link idleMs} behind, {@link urgentMs} after a turn. While the database is away, everything is kept and written in order
- * when it is back. Nothing is written for a call that another node has settled.
+ * {@link idleMs} behind, {@link urgentMs} after a turn. While the database is unavailable, everything is kept and
+ * written in order afterwards. Nothing is written for a call that another node has settled.
  */
 export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter")<
   LiveCallWriter,
@@ -74,7 +74,7 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
         return Deferred.await(stored)
       })
       yield* Effect.forkScoped(loop)
-      // The last batch is written before the database stops; a database that is away does not hold up the shutdown.
+      // The last batch is written before the database stops; an unavailable database does not delay the shutdown.
       yield* Effect.addFinalizer(() => Effect.timeoutOption(Effect.interruptible(flush), "5 seconds"))
 
       return {

@@ -14,14 +14,14 @@ import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 
 /**
  * Completes the record of a call, exactly once: outcome, transcript, figures, cost, usage and the last events, in one
- * transaction. The same for a call that ended here and for one eventHeader node died.
+ * transaction. Used both for calls that ended on this node and for calls of nodes that died.
  */
 export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   Settlement,
   {
     /**
      * False when the call had been settled before. A recording is charged and added as pending (see Recordings). `closing`:
-     * commands of the last step eventHeader events were not emitted; they come first.
+     * the commands of the last step, if no session carried them out; their events are emitted first.
      */
     readonly settle: (
       call: CallOwner,
@@ -31,8 +31,8 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
     ) => Effect.Effect<boolean>
     /** Releases the call's slot before its record is settled, once the caller is gone. */
     readonly freeSlot: (call: CallOwner) => Effect.Effect<void>
-    /** Settles a call without a conversation: a rejected one, or one without a journal. */
-    readonly settleWithout: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
+    /** Settles a call without a conversation: a rejected call, or a call without a journal. */
+    readonly settleWithoutConversation: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
   }
 >() {
   static readonly layer: Layer.Layer<
@@ -86,7 +86,7 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
             (record) => [...closingEvents(call, state, closing), ...lastEvents(call, state, record)],
             recorded
           ),
-        settleWithout: (call, outcome, endedAt) =>
+        settleWithoutConversation: (call, outcome, endedAt) =>
           finish(call, { ...blankRecord, ...outcome, ended_at: endedAt }, () => [
             failedEvent(call, outcome, endedAt.toISOString())
           ])

@@ -4,7 +4,7 @@ import { healthy } from "@svc/providers/Health"
 import { isObjectKey, ObjectStore, ObjectStoreError, type ObjectWriter } from "@svc/providers/ObjectStore"
 import { Clock, Config, type ConfigError, Effect, Layer, Option, Stream } from "effect"
 
-/** The most audio that a crash of the machine may lose, in milliseconds; a crash of the process loses none. */
+/** The longest audio that a crash of the machine may lose, in milliseconds; a crash of the process loses none. */
 const syncEvery = 15_000
 /** Bytes per read. */
 const chunk = 64 * 1024
@@ -36,7 +36,7 @@ class LocalError extends ObjectStoreError {
 const absent = (error: LocalError): boolean => error.code === "ENOENT" || error.code === "ENOTDIR"
 
 const sizeOf = (file: string): Effect.Effect<Option.Option<number>, LocalError> =>
-  disk("looking at a file", () => fs.stat(file)).pipe(
+  disk("reading the size of a file", () => fs.stat(file)).pipe(
     Effect.map((stat) => (stat.isFile() ? Option.some(stat.size) : Option.none())),
     Effect.catchIf(absent, () => Effect.succeed(Option.none()))
   )
@@ -68,9 +68,9 @@ export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
 
     const write = Effect.fn("LocalStore.write")(function* (key: string) {
       const file = yield* fileOf(key)
-      yield* disk("making a folder", () => fs.mkdir(path.dirname(file), { recursive: true, mode: 0o700 }))
+      yield* disk("creating a folder", () => fs.mkdir(path.dirname(file), { recursive: true, mode: 0o700 }))
       const handle = yield* Effect.acquireRelease(
-        disk("making a file", () => fs.open(unfinished(file), "w", 0o600)),
+        disk("creating a file", () => fs.open(unfinished(file), "w", 0o600)),
         (open) => Effect.ignoreLogged(disk("closing a file", () => open.close()))
       )
       let syncedAt = yield* Clock.currentTimeMillis

@@ -17,7 +17,7 @@ export interface Mp3Listener {
 export interface Mp3Stream {
   readonly write: (left: Uint8Array<ArrayBuffer>, right: Uint8Array<ArrayBuffer>) => void
   readonly end: (left: Uint8Array<ArrayBuffer>, right: Uint8Array<ArrayBuffer>) => void
-  /** Gives up the recording without calling the listener. */
+  /** Abandons the recording without calling the listener. */
   readonly cancel: () => void
 }
 
@@ -32,19 +32,20 @@ export interface EncoderThread {
 
 /** Blocks of one recording that may wait for the thread before the recording fails. */
 const maxWaiting = 30
-/** A thread with unanswered blocks that answers nothing for this long, in milliseconds, hangs. */
+/** A thread with unanswered blocks that answers nothing for this long, in milliseconds, counts as hung. */
 const hungAfter = 20_000
 /** Milliseconds between the end of a thread and the start of another. */
 const restartAfter = 5_000
 
-interface Open {
+interface OpenStream {
   readonly listener: Mp3Listener
   waiting: number
 }
 
 /**
- * Encodes MP3 in one thread for all recordings of the process, started by the first. No caller ever waits for it: a recording
- * whose blocks pile up fails, all fail when the thread ends, and later ones get a new thread.
+ * Encodes MP3 in one thread for all recordings of the process, which the first recording starts. Nothing ever waits for it:
+ * a recording fails when too many of its blocks are queued, all recordings fail when the thread ends, and later ones get a
+ * new thread.
  */
 export class Mp3Encoder extends Context.Tag("@svc/call-engine/Mp3Encoder")<
   Mp3Encoder,
@@ -69,7 +70,7 @@ export const layerOf = (start: () => EncoderThread): Layer.Layer<Mp3Encoder, nev
   )
 
 const make = (start: () => EncoderThread, now: () => number) => {
-  const streams = new Map<number, Open>()
+  const streams = new Map<number, OpenStream>()
   let thread: EncoderThread | undefined
   let endedAt = Number.NEGATIVE_INFINITY
   let answeredAt = 0
@@ -146,7 +147,7 @@ const make = (start: () => EncoderThread, now: () => number) => {
     batch.push(block)
   }
 
-  const drop = (id: number, { waiting }: Open): void => {
+  const drop = (id: number, { waiting }: OpenStream): void => {
     streams.delete(id)
     unanswered -= waiting
   }
@@ -162,7 +163,7 @@ const make = (start: () => EncoderThread, now: () => number) => {
   const open = (format: AudioFormat, listener: Mp3Listener): Mp3Stream => {
     const id = ids++
     if (running() === undefined) {
-      queueMicrotask(() => listener.onFailed("the encoder died a moment ago"))
+      queueMicrotask(() => listener.onFailed("the encoder has just failed and is not restarted yet"))
       return { write: () => undefined, end: () => undefined, cancel: () => undefined }
     }
     streams.set(id, { listener, waiting: 0 })

@@ -14,7 +14,7 @@ export interface Block {
 
 export type ToEncoder =
   | { readonly _tag: "Encode"; readonly blocks: ReadonlyArray<Block> }
-  /** The recording was given up. */
+  /** The recording was abandoned. */
   | { readonly _tag: "Forget"; readonly id: number }
 
 /** The answer to a block. */

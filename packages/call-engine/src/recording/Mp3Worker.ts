@@ -67,7 +67,7 @@ const listen = (port: MessagePort): void => {
     const before = open.get(id) ?? begin(block)
     const after = before
       .then((encoder) => {
-        // The recording was given up or has failed.
+        // The recording was abandoned or has failed.
         if (encoder === undefined) return undefined
         answer({ _tag: "Encoded", id, bytes: encode(encoder, block), last })
         return encoder
@@ -91,6 +91,6 @@ const listen = (port: MessagePort): void => {
   })
 }
 
-// Calls have priority. On Linux this sets the priority of this thread alone; elsewhere it would be the whole process.
+// Calls have priority. On Linux this sets the priority of this thread alone; on other systems it would change the whole process.
 if (platform() === "linux") setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
 if (parentPort !== null) listen(parentPort)

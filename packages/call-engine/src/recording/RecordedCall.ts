@@ -61,7 +61,7 @@ export class RecordedCall {
   stop(now: number): void {
     if (this.endedAt !== undefined) return
     this.handOver(now)
-    // Handing over may have made the encoder fail.
+    // The encoder may have failed during the call above, which ends the recording.
     if (this.endedAt !== undefined) return
     this.endedAt = now
     const until = Math.max(this.given, this.position(now))

@@ -3,12 +3,12 @@ import { type PlainRequest, type PlainResponse, plainRoutes, type RouteRegistry 
 import { Effect, type Layer, Stream } from "effect"
 import { type RecordingFile, Recordings } from "./Recordings.ts"
 
-/** A recording as players request it: whole or in part, or its head alone. */
+/** The response to a player's request: the whole recording, a byte range of it, or only the headers. */
 export const recordingResponse = ({ read, size }: RecordingFile, { headers, method }: PlainRequest): PlainResponse => {
   const known = {
     "Accept-Ranges": "bytes",
     "Content-Type": "audio/mpeg",
-    // It is personal, and its link expires.
+    // A recording is personal data, and its link expires.
     "Cache-Control": "private, no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff"
@@ -33,7 +33,7 @@ export const recordingResponse = ({ read, size }: RecordingFile, { headers, meth
   }
 }
 
-/** `GET /v1/recordings/<call_id>.mp3` with the query of a signed link. It needs no key: the signature is one. */
+/** `GET /v1/recordings/<call_id>.mp3` with the query of a signed link. It needs no API key: the signature grants access. */
 export const RecordingHttp: Layer.Layer<never, never, Recordings | RouteRegistry> = plainRoutes(
   Effect.map(Recordings, (recordings) => [
     {

@@ -7,7 +7,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { keyOf } from "./Recorder.ts"
 import { RecordingsRepo } from "./RecordingsRepo.ts"
 
-/** A link that needs no key until it expires. */
+/** A link that works without a key until it expires. */
 export interface SignedLink {
   readonly url: string
   readonly expires_at: Date

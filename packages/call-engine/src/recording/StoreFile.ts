@@ -34,7 +34,7 @@ export const storeFile = (store: Context.Tag.Service<ObjectStore>, key: string):
 
   const write = Effect.scoped(
     Effect.gen(function* () {
-      const writer = yield* withTimeout("making the object", store.write(key, "audio/mpeg"))
+      const writer = yield* withTimeout("creating the object", store.write(key, "audio/mpeg"))
       while (!ended || waiting.length > 0) {
         yield* arrived.await
         const bytes = Buffer.concat(waiting)

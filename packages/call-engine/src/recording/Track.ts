@@ -10,7 +10,7 @@
 /** Samples by which a frame may be late and still follow the one before without a gap: 40 ms at 8 kHz. */
 const lateness = (sampleRate: number): number => sampleRate / 25
 
-/** Seconds that are held: two that wait to be taken, one ahead, and two in case the taker is late. */
+/** Seconds that are held: two that wait to be taken, one ahead, and two in case `take` is called late. */
 const held = 5
 
 export class Track {
@@ -20,7 +20,7 @@ export class Track {
   private readonly buffer: Uint8Array
   /** Position of the buffer's first sample. */
   private base = 0
-  /** Position after the newest run, position of its begin, and length of the silence before it. */
+  /** Position after the newest run, position of its start, and length of the silence before it. */
   private end = 0
   private runStart = 0
   private gap = 0

@@ -16,10 +16,10 @@ import * as SpeechOutput from "./SpeechOutput.ts"
 export interface AnsweredLeg {
   /** Opens speech-to-text, in place of a former session. */
   readonly listen: Recognition.Recognition["listen"]
-  /** Asks speech-to-text for its last words. */
+  /** Asks speech-to-text for the rest of its transcript. */
   readonly stopListening: () => void
   readonly speak: (command: CommandOf<"Speak">) => void
-  /** Stops the agent's speech at once, what the network buffers included, and feeds back what was played. */
+  /** Stops the agent's speech at once, including audio that the network buffers, and feeds back what was played. */
   readonly stopSpeaking: () => void
   /** Takes the events of the leg. */
   readonly onEvent: (event: CallEvent) => void
@@ -33,7 +33,7 @@ export interface AnsweredLeg {
   readonly hangup: CallLeg["hangup"]
 }
 
-/** How often at least partials are fed while the caller keeps speaking, in milliseconds; well below the end-of-turn limit. */
+/** The longest time between fed partials while the caller keeps speaking, in milliseconds; far below the end-of-turn limit. */
 const partialEveryMs = 1500
 
 /** Connects a leg to the conversation; everything ends with the scope. */
@@ -46,7 +46,7 @@ export const connect = (options: {
   readonly now: () => number
   /** Whether a partial would change a decision now. */
   readonly needsPartials: () => boolean
-  /** We placed the call: speech before `listen` is recognized too, and voicemail beeps are. */
+  /** We placed the call: speech before `listen` is recognized too, and voicemail beeps are detected. */
   readonly isOutbound: boolean
   /** Whether a beep would change a decision now. */
   readonly needsBeep: () => boolean
@@ -111,7 +111,7 @@ export const connect = (options: {
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":
-          media.quiet()
+          media.endOfTurn()
           feed({ _tag: "CallerEndOfTurn" })
           return
       }

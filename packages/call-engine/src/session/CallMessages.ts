@@ -15,7 +15,7 @@ export class CallMessages extends Context.Tag("@svc/call-engine/CallMessages")<
   {
     /**
      * Returns the message's id once the network has accepted it. Sets no time limit; interrupting does not stop the message.
-     * The same id of a call sends nothing twice.
+     * Sending again with the same id in a call has no effect.
      */
     readonly send: (agent: CallAgent, facts: Facts, sms: CommandOf<"SendSms">) => Effect.Effect<string, MessageFailed>
   }
@@ -39,7 +39,7 @@ export class CallMessages extends Context.Tag("@svc/call-engine/CallMessages")<
           })
           .pipe(
             Effect.map(({ message_id }) => message_id),
-            // A defect of ours costs the message, not the call.
+            // A defect fails only the message, not the call.
             Effect.catchAllCause((cause) =>
               Option.match(Cause.failureOption(cause), {
                 onSome: ({ reason }) => new MessageFailed({ reason }),

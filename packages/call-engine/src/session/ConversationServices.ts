@@ -9,7 +9,7 @@ import { speaksWith } from "./VoiceChoice.ts"
 /** Gives an input to the conversation. Synchronous; never throws. */
 export type Feed = (input: UntimedInput) => void
 
-/** What the sessions of the process share, whatever connects them to a caller. */
+/** The services that all sessions of the process share, phone calls and text sessions alike. */
 export interface ConversationServices {
   readonly agentServer: Context.Tag.Service<AgentServerClient>
   readonly messages: Context.Tag.Service<CallMessages>
@@ -22,9 +22,9 @@ export interface ConversationServices {
   readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms">
   /** Whether some text-to-speech provider has the voice and speaks the language with it. */
   readonly speaks: (voice: string, language: string) => boolean
-  /** Runs something that may outlive the call, but not the engine. */
+  /** Runs an effect that may outlive the call, but not the engine. */
   readonly background: (effect: Effect.Effect<void>) => void
-  /** Logs a defect of ours. */
+  /** Logs a defect. */
   readonly report: (message: string, defect: unknown) => void
 }
 
@@ -37,7 +37,7 @@ const fillerMs: Config.Config<number> = Config.integer("SVC_FILLER_AFTER_MS").pi
   Config.withDefault(0)
 )
 
-/** The services, from the loaded providers. `background` runs what may outlive a call. */
+/** The services, from the loaded providers. `background` runs effects that may outlive a call. */
 export const conversationServices = (
   background: (effect: Effect.Effect<void>) => void
 ): Effect.Effect<

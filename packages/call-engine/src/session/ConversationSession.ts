@@ -28,7 +28,7 @@ export type ShellCommand = CommandOf<
   "Answer" | "Dial" | "Listen" | "StopListening" | "Speak" | "StopSpeaking" | "Transfer" | "TransferOver" | "Hangup"
 >
 
-/** The side of a session that reaches the caller: a phone, or text. */
+/** The part of a session that is connected to the caller, by phone or text. */
 export interface Shell {
   /** Carries out a command; inputs that follow from it may be fed at once. */
   readonly perform: (command: ShellCommand) => void
@@ -46,7 +46,7 @@ export interface ConversationSession {
   readonly isOver: () => boolean
   /** Time since the session began, in milliseconds. */
   readonly now: () => number
-  /** Starts something that ends with the session, in place of a task of the same name. */
+  /** Starts a task that ends with the session, in place of a running task of the same name. */
   readonly run: (name: string, task: Effect.Effect<void>) => void
   /** Completes when the caller is gone and extraction begins, which may take a while. */
   readonly extracting: Effect.Effect<void>
@@ -56,13 +56,13 @@ export interface ConversationSession {
   readonly over: Effect.Effect<Conversation | undefined>
 }
 
-/** Commands after which the journal must be stored soon: they end a turn, or something outside has been asked to act. */
+/** Commands after which the journal must be stored soon: they end a turn or have an effect outside the process. */
 const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "SendSms", "TransferOver"])
 
 /**
  * Runs a conversation: feeds inputs to `step`, journals them, and carries out commands with the agent's server, language
  * models and timers; commands that need the caller go to the shell. Inputs are taken synchronously, so that a barge-in
- * silences the agent within the frame that shows it. Everything the session started ends with the scope.
+ * silences the agent within the frame that reveals it. Everything the session started ends with the scope.
  */
 export const make = (
   services: ConversationServices,
@@ -99,7 +99,7 @@ export const make = (
       for (const command of commands) perform(command)
     }
 
-    /** Inputs that arise while commands are carried out wait until all commands are. */
+    /** Inputs that arise while commands are carried out wait until all of these have been carried out. */
     const feed: Feed = (untimed) => {
       pending.push(untimed)
       if (feeding) return
@@ -123,7 +123,7 @@ export const make = (
 
     const isOver = (): boolean => state.phase === "over" || abandoned
 
-    /** A defect of ours ends this call and no other. */
+    /** Ends this call, and no other, after a defect. */
     const crash = (defect: unknown): void => {
       services.report(`Call ${facts.call_id} crashed`, defect)
       const [after, commands] = step(state, { _tag: "Crashed", at: now(), reason: String(defect) })

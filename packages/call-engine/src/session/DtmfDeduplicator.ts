@@ -4,7 +4,7 @@ import type { CallEvent } from "@svc/providers/Telephony"
 type Source = Extract<CallEvent, { readonly _tag: "Dtmf" }>["source"]
 
 /** The longest time, in milliseconds, between two reports of one digit: a tone is detected later than an event arrives. */
-export const sameMs = 500
+export const duplicateWindowMs = 500
 
 interface Report {
   readonly digit: string
@@ -13,9 +13,9 @@ interface Report {
 }
 
 /**
- * Tells new digits from repeated reports. A carrier may send a digit as an RFC 4733 event and also leave its tone in the
+ * Distinguishes new digits from repeated reports. A carrier may send a digit as an RFC 4733 event and also leave its tone in the
  * audio. Each source reports a digit once, so the same digit from the same source was pressed again; the same digit from
- * another source within {@link sameMs} is a repeated report.
+ * another source within {@link duplicateWindowMs} is a repeated report.
  */
 export class DtmfDeduplicator {
   private recent: ReadonlyArray<Report> = []
@@ -23,7 +23,7 @@ export class DtmfDeduplicator {
   /** Whether this is the first report of a digit, and a key that telephones have. `at` in milliseconds, never decreasing. */
   isNew(digit: string, source: Source, at: number): boolean {
     if (!/^[0-9*#]$/.test(digit)) return false
-    this.recent = this.recent.filter((report) => at - report.at <= sameMs)
+    this.recent = this.recent.filter((report) => at - report.at <= duplicateWindowMs)
     const known = this.recent.find((report) => report.digit === digit && !report.sources.has(source))
     if (known !== undefined) {
       known.sources.add(source)

@@ -26,7 +26,7 @@ const objectIn = (answer: string): Effect.Effect<unknown, NothingExtracted> =>
   })
 
 /**
- * Carries out `Extract` with the language models, each asked when those before it failed, and feeds the outcome back. The
+ * Carries out `Extract` with the language models, the next one when one fails, and feeds the outcome back. The
  * conversation sets the time limit.
  */
 export const extraction = (options: {

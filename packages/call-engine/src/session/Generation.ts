@@ -4,7 +4,7 @@ import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
 
-/** What the model does, for the conversation. */
+/** Receives the output of the model. */
 export interface GenerationListener {
   readonly onStarted: (turn: number) => void
   readonly onSentence: (turn: number, text: string) => void

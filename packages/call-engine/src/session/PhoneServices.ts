@@ -8,21 +8,21 @@ import { LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { Recorder } from "../recording/Recorder.ts"
 import type { CallMessages } from "./CallMessages.ts"
 import { type ConversationServices, conversationServices } from "./ConversationServices.ts"
-import { type ChooseVoice, chooseVoice, type NameVoice, nameVoice } from "./VoiceChoice.ts"
+import { type ChooseVoice, chooseVoice, type ResolveVoice, resolveVoice } from "./VoiceChoice.ts"
 
-/** What the phone sessions of the process share. */
+/** The services that all phone sessions of the process share. */
 export interface PhoneServices extends ConversationServices {
   readonly answered: Context.Tag.Service<LiveCallWriter>["answered"]
   /** In the order of preference. */
   readonly speechToText: Context.Tag.Service<Providers>["speechToText"]
   readonly chooseVoice: ChooseVoice
-  readonly nameVoice: NameVoice
+  readonly resolveVoice: ResolveVoice
   readonly voiceActivity: (sampleRate: number) => VoiceActivityDetector
   readonly ticker: Context.Tag.Service<Ticker>
   readonly recorder: Context.Tag.Service<Recorder>
 }
 
-/** The services, from the loaded providers. `background` runs what may outlive a call. */
+/** The services, from the loaded providers. `background` runs effects that may outlive a call. */
 export const phoneServices = (
   background: (effect: Effect.Effect<void>) => void
 ): Effect.Effect<
@@ -40,7 +40,7 @@ export const phoneServices = (
       answered,
       speechToText,
       chooseVoice: chooseVoice(textToSpeech, preferred),
-      nameVoice: nameVoice(textToSpeech),
+      resolveVoice: resolveVoice(textToSpeech),
       voiceActivity: (sampleRate) => voiceActivity?.open(sampleRate) ?? new EnergyDetector(),
       ticker: yield* Ticker,
       recorder: yield* Recorder

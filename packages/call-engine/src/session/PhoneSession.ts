@@ -1,5 +1,5 @@
 import type { GatherRules } from "@svc/conversation/answers/GatherRules"
-import { heedsPartial } from "@svc/conversation/Conversation"
+import { needsPartials } from "@svc/conversation/Conversation"
 import * as Gather from "@svc/conversation/machines/Gather"
 import { metadataOf } from "@svc/conversation/machines/Outbound"
 import { type Conversation, isTransferring } from "@svc/conversation/State"
@@ -25,7 +25,7 @@ export interface PhoneSession {
   readonly transfer: (destination: string) => Effect.Effect<string | null> | "already-active" | "not-in-progress"
   /** Whether the call has been answered and has not ended. */
   readonly isInProgress: () => boolean
-  /** Whether the caller is gone, and the record waits for last words, extraction or the message after the call. */
+  /** Whether the caller is gone, and the record waits for the final transcript, extraction or `post_call_sms`. */
   readonly isCompleting: () => boolean
   /** Completes when the caller is gone and extraction begins, which may take a while. */
   readonly extracting: Effect.Effect<void>
@@ -74,7 +74,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
     ): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
         leg = connected
-        // It ended while the network connected it.
+        // The call ended while the network connected it.
         if (session.isOver()) return connected.hangup("given up")
         yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
         answered = yield* AnsweredLeg.connect({
@@ -83,7 +83,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
           services,
           feed: session.feed,
           now: session.now,
-          needsPartials: () => heedsPartial(session.state()),
+          needsPartials: () => needsPartials(session.state()),
           isOutbound: facts.outbound !== undefined,
           needsBeep: () => session.state().voicemail !== "person"
         })
@@ -138,7 +138,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
             return
           case "Speak": {
             const preferred = session.state().config?.voice ?? agent.voice
-            answered?.speak({ ...command, voice: services.nameVoice(command.voice, command.language, preferred) })
+            answered?.speak({ ...command, voice: services.resolveVoice(command.voice, command.language, preferred) })
             return
           }
           case "StopSpeaking":

@@ -9,13 +9,13 @@ const silentMs = 10_000
 
 /**
  * The text-to-speech of a call: synthesizes one utterance after the other into the media, the next while the previous still
- * plays. That an utterance was played is reported by the media.
+ * plays. The media reports which utterances were played.
  */
 export interface SpeechOutput {
   readonly speak: (command: CommandOf<"Speak">) => void
   /** Stops at once. Returns what had been played of each unfinished utterance. */
   readonly stop: () => ReadonlyArray<{ readonly id: string; readonly played: string }>
-  /** When the provider was asked for the utterance, and when it gave the first audio; undefined when read again. */
+  /** When the provider was asked for the utterance, and when it returned the first audio. Can be read once. */
   readonly timesOf: (id: string) => { readonly asked_at: number; readonly audio_at: number } | undefined
 }
 
@@ -36,7 +36,7 @@ export const make = (options: {
     let working = false
     /** Raised by `stop`: audio of an earlier epoch is dropped. */
     let epoch = 0
-    /** Of the utterances whose first frame has not been sent. */
+    /** Times of the utterances of which no frame has been sent. */
     const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
 
     const drained = Effect.async<void>((resume) => {

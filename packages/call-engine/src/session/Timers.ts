@@ -4,8 +4,8 @@ import { Effect, FiberHandle, type Scope } from "effect"
 const toleranceMs = 0.5
 
 /**
- * The timers of a call, by name. A turn starts and stops many and few fire, so one fiber serves all: it sleeps until the first
- * is due, and again when that one was stopped or restarted meanwhile.
+ * The timers of a call, by name. A turn starts and stops many timers, and few of them fire, so one fiber serves all: it
+ * sleeps until the first is due, and sleeps again if that timer was stopped or restarted meanwhile.
  */
 export interface Timers<Name extends string> {
   /** Starts a timer, in place of the one of the same name. */

@@ -12,10 +12,10 @@ export type ChooseVoice = (command: Pick<CommandOf<"Speak">, "voice" | "language
 }
 
 /**
- * The name of a voice. `female` and `male` mean one that speaks the language, `preferred` before others; where none of that
- * gender speaks it, one of the other.
+ * Resolves `female` and `male` to a voice of that gender that speaks the language, `preferred` before others; if there is
+ * none, to a voice of any gender. Other names are returned unchanged.
  */
-export type NameVoice = (voice: string, language: string, preferred: string) => string
+export type ResolveVoice = (voice: string, language: string, preferred: string) => string
 
 const speaks = (voice: Voice, language: string): boolean =>
   voice.languages === "*" || voice.languages.includes(language)
@@ -44,8 +44,8 @@ export const chooseVoice =
     return { provider, voice: (speaking.find((v) => v.gender === gender) ?? speaking[0])?.name ?? voice }
   }
 
-export const nameVoice =
-  (providers: ReadonlyArray<Provider>): NameVoice =>
+export const resolveVoice =
+  (providers: ReadonlyArray<Provider>): ResolveVoice =>
   (voice, language, preferred) => {
     if (!isGender(voice)) return voice
     const speaking = providers.flatMap(({ voices }) => voices.filter((v) => speaks(v, language)))

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
-/** Made-up calls, for tests and benchmarks of code that reads them. */
+/** Generated calls, for tests and benchmarks of code that reads them. */
 export interface CallsToSeed {
   readonly org_id: number
   readonly project_id: number

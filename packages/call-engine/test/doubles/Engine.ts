@@ -30,10 +30,10 @@ const settings = ConfigProvider.fromMap(
   ])
 )
 
-/** The money of calls. */
+/** Billing and accounts. */
 export const Charging = BillingSlice.services.pipe(Layer.provideMerge(AuthSlice.accounts))
 
-/** Everything under the engine that one node has for itself, on a database that is given. */
+/** The services of one node that the engine requires, on a given database. */
 export const Services = SmsSlice.services.pipe(
   Layer.provideMerge(NumbersSlice.services),
   Layer.provideMerge(AgentsSlice.services),
@@ -44,7 +44,7 @@ export const Services = SmsSlice.services.pipe(
   Layer.provide(Layer.setConfigProvider(ConfigProvider.orElse(settings, () => ConfigProvider.fromEnv())))
 )
 
-/** The same on a database of its own. Everything is real except the socket of the phone. */
+/** The same on a new database. Everything is real except the socket of the phone. */
 export const Base = Services.pipe(Layer.provideMerge(TestDatabase.layer))
 
 /** The engine. Recordings go into memory, and their links to `https://svc.test`. */

@@ -2,12 +2,12 @@ import { healthy } from "@svc/providers/Health"
 import { ObjectStore, ObjectStoreError } from "@svc/providers/ObjectStore"
 import { Effect, Layer, Option, Stream } from "effect"
 
-/** A store in memory that fails as the test says. */
+/** An in-memory store with faults that the test chooses. */
 export class MemoryStore {
   readonly objects = new Map<string, Uint8Array>()
   readonly parts = new Map<string, Array<Uint8Array>>()
   appends = 0
-  /** What an append does: nothing of its own, fails, or never ends. */
+  /** How appends end: they succeed, fail, or hang. */
   appending: "well" | "fails" | "hangs" = "well"
 
   readonly service: typeof ObjectStore.Service = {

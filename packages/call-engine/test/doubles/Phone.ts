@@ -58,7 +58,7 @@ export class Phone {
     this.onClose()
   }
 
-  /** The next message that fits; the ones before it are passed over. */
+  /** The next message that matches; earlier ones are skipped. */
   readonly next = (fits: (message: ServerMessage) => boolean): Effect.Effect<ServerMessage> =>
     Effect.orDie(this.inbox.take).pipe(
       Effect.repeat({ until: fits }),

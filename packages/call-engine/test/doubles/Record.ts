@@ -18,13 +18,13 @@ interface StoredEvent {
   readonly data: { readonly [key: string]: unknown }
 }
 
-/** What was written about one call. */
+/** The stored rows and events of one call. */
 export interface CallRecord extends Row {
   /** `role: content` */
   readonly transcript: ReadonlyArray<string>
   readonly events: ReadonlyArray<StoredEvent>
   /** Names of the `call.…` events, in order. */
-  readonly story: ReadonlyArray<string>
+  readonly call_events: ReadonlyArray<string>
   /** Status, disposition and ended_reason in one line. */
   readonly outcome: string
 }
@@ -48,7 +48,7 @@ export const now = (number: string) =>
       ...row,
       transcript: row.turns.map(({ content, role }) => `${role}: ${content}`),
       events,
-      story: events.flatMap(({ event }) => (event.startsWith("call.") ? [event] : [])),
+      call_events: events.flatMap(({ event }) => (event.startsWith("call.") ? [event] : [])),
       outcome: `${row.status} ${row.disposition} ${row.ended_reason}`
     } satisfies CallRecord
   })

@@ -4,7 +4,7 @@ import { MPEGDecoder } from "mpg123-decoder"
 
 export const rate = 8000
 
-/** How much later than it was put in a decoder gives a sample back: LAME's delay, and the decoder's. */
+/** Delay in samples from the encoder's input to the decoder's output: LAME's and the decoder's. */
 const codecDelay = 576 + 529
 
 export interface Heard {
@@ -46,7 +46,7 @@ export const decode = (file: Uint8Array): Effect.Effect<Heard> =>
     }
   })
 
-/** A tone of so many seconds, at 30 %, as PCM16. */
+/** A tone at 30 % of full scale, as PCM16. */
 export const tone = (hz: number, seconds: number, sampleRate = rate): Int16Array<ArrayBuffer> =>
   Int16Array.from({ length: Math.round(seconds * sampleRate) }, (_, i) =>
     Math.round(0.3 * 32_767 * Math.sin((2 * Math.PI * hz * i) / sampleRate))

@@ -4,7 +4,7 @@ import * as ConversationSession from "../../src/session/ConversationSession.ts"
 
 /** A conversation in text. */
 export interface TextSession extends ConversationSession.ConversationSession {
-  /** Says something as the caller and ends the turn. */
+  /** Says a text as the caller and ends the turn. */
   readonly say: (text: string) => void
   /** What the agent said, in order. */
   readonly spoken: ReadonlyArray<string>

@@ -12,7 +12,7 @@ import * as PhoneSession from "../../src/session/PhoneSession.ts"
 import { configuration } from "./Engine.ts"
 import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
 
-/** Whole calls in virtual time, with providers that a test makes misbehave. */
+/** Whole calls in virtual time, with faulty providers. */
 
 type Loaded = Context.Tag.Service<Providers>
 

@@ -8,7 +8,7 @@ import * as Record from "../doubles/Record.ts"
 
 const extraction_schema = { name: { type: "string" }, vip: { type: "boolean" } }
 
-/** What the speech providers were asked for in a call, as `GET /telephony/simulated/calls/<call_id>` tells it. */
+/** What the speech providers were asked for in a call, as `GET /telephony/simulated/calls/<call_id>` returns it. */
 const askedOf = (callId: string) =>
   Effect.flatMap(Providers, ({ telephony }) => {
     for (const route of telephony.flatMap(({ routes }) => routes)) {

@@ -6,12 +6,12 @@ import { Calls } from "../../src/record/Calls.ts"
 import { agentOnNumber, Base, configuration, dial, Engine, node, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
-/** Who interrupts whom, and how calls end. */
+/** Interruptions, and the ways in which calls end. */
 
 const lastPartial = (fits: RegExp) => (m: { readonly event: string; readonly text?: string }) =>
   m.event === "heard" && fits.test(m.text ?? "")
 
-/** Short answers, and a tool that takes as long as the test wants. */
+/** Short answers, and a tool that answers when the test lets it. */
 const script = {
   rules: [
     { user: "go", tool: "slow" },
@@ -38,7 +38,7 @@ describe.concurrent("on one engine", () => {
         const [greeting, ...rest] = call.transcript
         expect(rest).toEqual(["user: Stop", "assistant: Ok."])
         const cut = caller.messages.flatMap((m) => (m.event === "heard" && m.text.startsWith("Welc") ? [m.text] : []))
-        // What is recorded is what the caller's ear got, to the character.
+        // The transcript has exactly the characters that the caller heard.
         expect(greeting?.trim()).toBe(`assistant: ${cut.at(-1)?.trim()}`)
         expect(Record.dataOf(call, "barge_in")).toMatchObject([
           { interrupted_text: "Welcome to the house of the very long greetings." }
@@ -89,7 +89,7 @@ describe.concurrent("on one engine", () => {
         const call = yield* Record.settled(number)
         expect(call.outcome).toBe("completed answered api")
         expect([...call.transcript].sort()).toEqual(["assistant: Goodbye then, and thank you.", "user: Wait"])
-        expect(call.story).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect(call.call_events).toEqual(["call.ringing", "call.started", "call.ended"])
         expect(caller.messages.map((m) => m.event)).not.toContain("clear")
       })
     )
@@ -111,7 +111,7 @@ describe.concurrent("on one engine", () => {
         expect([call.status, call.ended_reason]).toEqual(["completed", "api"])
         yield* caller.hears(/^Bye\.$/)
         const record = yield* Record.settled(number)
-        expect(record.story).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect(record.call_events).toEqual(["call.ringing", "call.started", "call.ended"])
         expect(record.transcript.at(0)).toBe("user: story")
         expect(record.transcript.at(1)).toMatch(/^assistant: Once/)
         expect(record.transcript.at(1)?.length).toBeLessThan(40)
@@ -168,7 +168,7 @@ describe.concurrent("on one engine", () => {
         const { agent, number } = yield* agentOnNumber(() =>
           configuration(script, { first_message: null, end_session_message: "Bye." })
         )
-        // The API takes no less than a minute.
+        // The API accepts no less than a minute.
         const sql = yield* SqlClient.SqlClient
         yield* sql`alter table agents drop constraint agents_max_duration_check`
         yield* sql`update agents set max_duration = 1 where public_id = ${agent.public_id}`
@@ -266,10 +266,10 @@ describe.concurrent("on one engine", () => {
         const call = yield* Record.settled(talking.number)
         expect(call.outcome).toBe("completed answered agent-hangup")
         expect(call.transcript).toEqual(["assistant: Hi.", "assistant: Bye."])
-        expect(call.story).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect(call.call_events).toEqual(["call.ringing", "call.started", "call.ended"])
         const refused = yield* Record.settled(ringing.number)
         expect(refused.outcome).toBe("failed failed error")
-        expect(refused.story).toEqual(["call.ringing", "call.failed"])
+        expect(refused.call_events).toEqual(["call.ringing", "call.failed"])
       })
     )
   })

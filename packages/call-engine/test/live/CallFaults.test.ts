@@ -5,7 +5,7 @@ import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
 import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 
-/** What goes wrong around a call: the agent's server, its tools, the model, the line. */
+/** Faults around a call: of the agent's server, its tools, the model and the network. */
 
 const tool = (name: string, timeout_seconds = 5) => ({ name, description: name, timeout_seconds })
 
@@ -27,7 +27,7 @@ const unusable: ReadonlyArray<readonly [string, AgentServerDouble.Answer]> = [
   ["stops in the middle of its answer", write((res) => void res.write('{"system_prompt":'))]
 ]
 
-/** Each test has a call of its own, so that they can all be on the phone at the same time. */
+/** Each test has a call of its own, so that all can run concurrently. */
 describe.concurrent("on one engine", () => {
   layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
     for (const [what, answer] of unusable) {
@@ -38,7 +38,7 @@ describe.concurrent("on one engine", () => {
           expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "unavailable" })
           const call = yield* Record.settled(number)
           expect(call.outcome).toBe("failed failed error")
-          expect(call.story).toEqual(["call.ringing", "call.failed"])
+          expect(call.call_events).toEqual(["call.ringing", "call.failed"])
           expect(call.answered_at).toBeNull()
           expect(call.transcript).toEqual([])
           expect(Record.dataOf(call, "call.failed")).toMatchObject([{ ended_reason: "error", to: number }])
@@ -69,7 +69,7 @@ describe.concurrent("on one engine", () => {
         caller.send({ event: "hangup" })
         const call = yield* Record.settled(number)
         expect(call.outcome).toBe("canceled no-answer caller-hangup")
-        expect(call.story).toEqual(["call.ringing", "call.failed"])
+        expect(call.call_events).toEqual(["call.ringing", "call.failed"])
         yield* until(Effect.sync(server.connections), (n) => n === 0)
       })
     )
@@ -146,7 +146,7 @@ describe.concurrent("on one engine", () => {
             expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "error" })
             const call = yield* Record.settled(number)
             expect(call.outcome).toBe("failed failed error")
-            expect(call.story).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
+            expect(call.call_events).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
             expect(call.events.slice(-2).map((e) => e.event)).toEqual(["call.ended", "call.failed"])
             expect(call.transcript[0]).toBe("user: Hi")
             expect(call.transcript[1]).toMatch(/^assistant: I/)
@@ -187,7 +187,7 @@ describe.concurrent("on one engine", () => {
         const call = yield* Record.settled(number)
         expect(call.outcome).toBe("completed answered caller-hangup")
         const heard = call.transcript.flatMap((t) => (t.startsWith("user: ") ? [t.slice(6)] : []))
-        // A burst may cost one of them a letter.
+        // A burst of lost frames may corrupt one letter of one of them.
         expect(said.filter((text) => heard.includes(text)).length).toBeGreaterThanOrEqual(2)
         expect(call.transcript.filter((t) => t === "assistant: Ok.").length).toBe(3)
       })

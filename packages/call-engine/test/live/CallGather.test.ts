@@ -27,7 +27,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       expect(new Set(results.map(tagOf))).toEqual(new Set(["accepted", "GatherAlreadyActive"]))
       yield* caller.hears(/^Your number\?$/)
       caller.send({ event: "dtmf", digits: "123" })
-      yield* until(Record.now(number), (r) => r?.story.includes("call.gather.completed") === true)
+      yield* until(Record.now(number), (r) => r?.call_events.includes("call.gather.completed") === true)
       caller.send({ event: "hangup" })
       const call = yield* Record.settled(number)
       expect(Record.dataOf(call, "call.gather.completed")).toEqual([

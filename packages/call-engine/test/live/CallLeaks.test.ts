@@ -6,7 +6,7 @@ import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
 import { agentOnNumber, configuration, dial, node, until } from "../doubles/Engine.ts"
 
-/** Timers that run. The pool of the test itself has one for each idle connection: first they are all made idle. */
+/** The running timers. The pool of the test has one for each idle connection, so all its connections are made idle first. */
 const timers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* Effect.all(
@@ -43,14 +43,14 @@ it.scopedLive("calls that end in any way leave no fiber, timer, socket or audio 
     const unanswered = yield* open(() => undefined)
     const failing = yield* open(() => configuration({ fail: "hang" }, { first_message: null }))
     const useless = yield* open(() => ({ json: {} }))
-    // What the node does by itself, before any call.
+    // The fibers and timers of the node itself, before any call.
     yield* Effect.sleep("50 millis")
     const idleFibers = yield* fibers
 
     const toolCalls = Effect.sync(() => talking.server.received.filter((r) => r.event === "tool.call").length)
     const round = Effect.gen(function* () {
       const asked = yield* toolCalls
-      // While the agent speaks, while its tool runs, while its model thinks, while it rings, and before it is answered.
+      // While the agent speaks, while its tool runs, while its model generates, while it rings, and before it is answered.
       const [speaking, tooling, thinking, ringing, refused] = yield* Effect.all([
         dial(talking.number),
         dial(talking.number),

@@ -5,8 +5,8 @@ import { agentOnNumber, configuration, dial, Engine, Services, until } from "../
 import { fastClock } from "../doubles/FastClock.ts"
 import * as Record from "../doubles/Record.ts"
 
-/** What an engine waits for, on a clock that runs three times as fast: 10 s for its model, 15 s for its farewell. */
-const Hurried = Layer.provideMerge(Engine, Services).pipe(
+/** An engine on a clock that runs three times as fast: it waits 10 s for its model and 15 s for its farewell. */
+const FastEngine = Layer.provideMerge(Engine, Services).pipe(
   Layer.provide(Layer.setClock(fastClock(3))),
   Layer.provideMerge(TestDatabase.layer)
 )
@@ -14,7 +14,7 @@ const Hurried = Layer.provideMerge(Engine, Services).pipe(
 const onRealTime = Effect.withClock(Clock.make())
 
 describe.concurrent("on one engine", () => {
-  layer(Hurried, { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
+  layer(FastEngine, { timeout: "60 seconds", excludeTestServices: true })("a call", (it) => {
     it.scoped("whose model hangs gets an apology, and ends with its farewell when the model hangs again", () =>
       Effect.gen(function* () {
         const { number } = yield* agentOnNumber(() =>
@@ -29,7 +29,7 @@ describe.concurrent("on one engine", () => {
         expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "error" })
         const call = yield* Record.settled(number)
         expect(call.outcome).toBe("failed failed error")
-        expect(call.story).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
+        expect(call.call_events).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
         expect(call.transcript[1]).toMatch(/^assistant: I'm so/)
         expect(call.transcript.slice(2)).toEqual(["user: What", "assistant: Bye."])
       }).pipe(onRealTime)

@@ -9,7 +9,7 @@ const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>): strin
 
 let numbers = 0
 
-/** A number on the network that behaves so. */
+/** Registers a destination with this behaviour. */
 const other = (behaviour: string, ring_ms = 20) =>
   Effect.map(phone, (registered) => {
     const number = `+1555777${String(1000 + ++numbers)}`
@@ -17,7 +17,7 @@ const other = (behaviour: string, ring_ms = 20) =>
     return { number, phone: registered }
   })
 
-/** A call that the agent has greeted. */
+/** A call in which the agent has said its first message. */
 const greeted = Effect.gen(function* () {
   const found = yield* agentOnNumber(() =>
     configuration({

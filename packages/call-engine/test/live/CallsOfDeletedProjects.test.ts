@@ -34,7 +34,7 @@ describe.concurrent("deleting a project", () => {
         yield* otherCaller.hears(/Ok/)
         otherCaller.send({ event: "hangup" })
         expect((yield* Record.settled(other.number)).outcome).toBe("completed answered caller-hangup")
-        // The number of the deleted project takes no more calls.
+        // The number of the deleted project accepts no more calls.
         const late = yield* dial(mine.number)
         yield* late.until("rejected")
       })
@@ -54,7 +54,7 @@ describe.concurrent("deleting a project", () => {
     it.scoped("before they are answered", () =>
       Effect.gen(function* () {
         const projects = yield* Projects
-        // Asked for the call's configuration, the server never answers.
+        // The server never answers call.started.
         const { number, project, server } = yield* agentOnNumber(() => ({ write: () => undefined }))
         yield* dial(number)
         yield* until(

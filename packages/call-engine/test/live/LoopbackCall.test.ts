@@ -10,7 +10,7 @@ const simulated = PluginLoader.layer().pipe(
   Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_PLUGINS", "@svc/plugin-simulated"]]))))
 )
 
-it.live("loopbackCall hears what it says through the whole media path", () =>
+it.live("loopbackCall transcribes its own speech through the whole media path", () =>
   Effect.gen(function* () {
     const { heard, said } = yield* loopbackCall
     expect(heard).toBe(said)

@@ -22,7 +22,7 @@ const registered = (behaviour: string, ring_ms = 20) =>
 
 const script = { otherwise: "You said {{user}}." }
 
-/** An agent with a number, and how it calls others. */
+/** An agent with a number, and a function that places its calls. */
 const caller = (more: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
     const outbound = yield* OutboundCalls

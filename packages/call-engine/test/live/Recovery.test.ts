@@ -22,7 +22,7 @@ import { agentOnNumber, Charging, configuration, dial, Engine, node, Services, u
 import { fastClock } from "../doubles/FastClock.ts"
 import * as Record from "../doubles/Record.ts"
 
-/** No plugin takes part in the end of a call. */
+/** Settlement uses no plugin. */
 const NoPlugins = Layer.succeed(Providers, {
   plugins: [],
   telephony: [],
@@ -39,12 +39,12 @@ const Settling = Recovery.layer.pipe(
   Layer.provideMerge(Outbox.layerWithoutDeliveries)
 )
 
-/** Recovery as another process has it. */
+/** The recovery of another process. */
 const recovery = Effect.map(Layer.build(Layer.fresh(Settling)), Context.get(Recovery))
 
 let count = 0
 
-/** A call as a process leaves it that was killed: its row, and as much of its journal as it had written. */
+/** A call as a killed process leaves it: its row, and the part of its journal that was written. */
 const left = (node_id: string, inputs: ReadonlyArray<Input> | undefined, change: Partial<Facts> = {}) =>
   Effect.gen(function* () {
     const repo = yield* CallsRepo
@@ -104,7 +104,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           const call = yield* Record.settled(number)
           expect(call.outcome).toBe("failed failed error")
           expect(call.transcript).toEqual(spoken)
-          expect(call.story).toEqual(["call.ended", "call.failed"])
+          expect(call.call_events).toEqual(["call.ended", "call.failed"])
           // The event that the dead node did not emit: the agent's speech has ended.
           expect(call.events.map(({ event }) => event)).toEqual(["ai.speech.ended", "call.ended", "call.failed"])
           const [ended] = Record.dataOf(call, "call.ended")
@@ -114,7 +114,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
             metadata: { crm: 7 },
             turn_count: 4
           })
-          // It is known to have lived until its last input, and is timed to there.
+          // The call is known to have been live until its last input, so its duration ends there.
           expect(call.ended_at?.getTime()).toBe(facts.started_at + 2120)
           expect(Record.dataOf(call, "call.failed")).toMatchObject([{ ended_reason: "error" }])
         })
@@ -165,7 +165,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           for (const number of numbers) {
             const call = yield* Record.settled(number)
             expect(call.outcome).toBe("failed failed error")
-            expect(call.story).toEqual(["call.failed"])
+            expect(call.call_events).toEqual(["call.failed"])
             expect(call.transcript).toEqual([])
           }
         })
@@ -176,7 +176,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           const number = yield* left("node_o", [], { outbound: { ring_timeout_seconds: 30, metadata: { a: 1 } } })
           yield* (yield* recovery).settleCallsOf(["node_o"])
           const call = yield* Record.settled(number)
-          expect([call.outcome, call.story]).toEqual(["failed failed error", ["call.failed"]])
+          expect([call.outcome, call.call_events]).toEqual(["failed failed error", ["call.failed"]])
         })
       )
 
@@ -213,7 +213,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           const number = yield* left("node_c", undefined)
           yield* (yield* recovery).settleCallsOf(["node_c"])
           const call = yield* Record.settled(number)
-          expect([call.outcome, call.story]).toEqual(["failed failed error", ["call.failed"]])
+          expect([call.outcome, call.call_events]).toEqual(["failed failed error", ["call.failed"]])
         })
       )
 
@@ -230,9 +230,9 @@ describe.concurrent("recovery of a dead node's calls", () => {
           const [answered, canceled] = yield* Effect.forEach(numbers, Record.settled)
           expect(answered?.outcome).toBe("completed answered caller-hangup")
           expect(answered?.transcript).toEqual([...spoken, "assistant: Second"])
-          expect(answered?.story).toEqual(["call.ended"])
+          expect(answered?.call_events).toEqual(["call.ended"])
           expect(canceled?.outcome).toBe("canceled no-answer caller-hangup")
-          expect(canceled?.story).toEqual(["call.failed"])
+          expect(canceled?.call_events).toEqual(["call.failed"])
         })
       )
 
@@ -248,7 +248,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           yield* Effect.forEach(nodes, (one) => one.settleCallsOf(["node_e"]), { concurrency: "unbounded" })
           const calls = yield* Effect.forEach(numbers, Record.settled)
           const both = ["call.ended", "call.failed"]
-          expect(calls.map((c) => c.story)).toEqual([both, ["call.failed"], both])
+          expect(calls.map((c) => c.call_events)).toEqual([both, ["call.failed"], both])
           expect(calls.flatMap((c) => Record.dataOf(c, "transfer.failed"))).toHaveLength(1)
         })
       )
@@ -261,14 +261,14 @@ describe.concurrent("recovery of a dead node's calls", () => {
           yield* sql`update calls set ended_at = now(), status = 'completed' where to_number = ${over}`
           yield* (yield* recovery).settleCallsOf(["node_g", "node_h"])
           expect((yield* Record.now(alive))?.status).toBe("in-progress")
-          expect(yield* Record.now(over)).toMatchObject({ status: "completed", story: [] })
+          expect(yield* Record.now(over)).toMatchObject({ status: "completed", call_events: [] })
         })
       )
     }
   )
 
   layer(TestDatabase.layer, { timeout: "60 seconds", excludeTestServices: true })("a live call", (it) => {
-    /** A process that may believe at once that others are dead. */
+    /** A process that may consider others dead at once. */
     const sure = Layer.build(
       Layer.fresh(Layer.provideMerge(Engine, Services)).pipe(
         Layer.provide(
@@ -297,13 +297,13 @@ describe.concurrent("recovery of a dead node's calls", () => {
         caller.send({ event: "say", text: "Yo" })
         yield* caller.hears(/^Ok\.$/)
         yield* until(Record.now(number), (r) => (r?.events.length ?? 0) > 8)
-        // Its lease runs out and is settled by two others.
+        // Its lease runs out, and two other nodes settle its calls.
         yield* sql`update nodes set expires_at = now(), dead_at = now()`
         yield* Effect.all([sure, sure], { concurrency: 2 })
         const call = yield* Record.settled(number)
         expect(call.outcome).toBe("failed failed error")
         expect(call.transcript.slice(0, 2)).toEqual(["assistant: Hi.", "user: Yo"])
-        expect(call.story).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
+        expect(call.call_events).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
         expect(yield* caller.until("hangup")).toEqual({ event: "hangup", cause: "error" })
         expect(yield* waiting.until("hangup")).toEqual({ event: "hangup", cause: "unavailable" })
         yield* until(
@@ -314,12 +314,12 @@ describe.concurrent("recovery of a dead node's calls", () => {
           Effect.flatMap(Calls, (calls) => calls.end(project, answered.event === "answered" ? answered.call_id : ""))
         ).pipe(Effect.provide(one))
         expect(end).toMatchObject({ left: { _tag: "CallNotInProgress" } })
-        // Nothing follows, though the process that lost it lives on.
+        // Nothing is written after that, although the process that lost the lease still runs.
         const events = yield* sql<{
           readonly event: string
         }>`select event from events where call_id = ${call.call_id} order by seq`
         expect(events.slice(-2).map((e) => e.event)).toEqual(["call.ended", "call.failed"])
-        expect((yield* Record.settled(ringing.number)).story).toEqual(["call.ringing", "call.failed"])
+        expect((yield* Record.settled(ringing.number)).call_events).toEqual(["call.ringing", "call.failed"])
       }).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     )
   })
@@ -354,7 +354,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           "user: Two",
           "assistant: Ok."
         ])
-        expect(call.story).toEqual(["call.ringing", "call.started", "call.ended"])
+        expect(call.call_events).toEqual(["call.ringing", "call.started", "call.ended"])
         expect(Record.dataOf(call, "transcript.updated").map((d) => d["turn_index"])).toEqual([0, 1, 2, 3, 4])
         const journal = yield* Effect.provide(JournalRepo, one)
         const rows = yield* journal.ofCall(call.id)
@@ -365,7 +365,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
   })
 
   layer(TestDatabase.layer, { timeout: "60 seconds", excludeTestServices: true })("a process", (it) => {
-    it.scoped("stops although the database is away, and the next node settles its call", () =>
+    it.scoped("stops although the database is unavailable, and the next node settles its call", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const scope = yield* Scope.make()
@@ -393,7 +393,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
         const call = yield* Record.settled(number)
         expect(call.outcome).toBe("failed failed error")
         expect(call.transcript).toEqual(["assistant: Hi."])
-        expect(call.story).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
+        expect(call.call_events).toEqual(["call.ringing", "call.started", "call.ended", "call.failed"])
       }).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     )
   })

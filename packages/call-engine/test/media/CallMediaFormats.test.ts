@@ -35,11 +35,11 @@ describe("CallMedia, the caller's audio", () => {
     expect(b.log).toEqual(["voice", "quiet"])
   })
 
-  it("stops being voice at quiet(), although the detector still reports speech", () => {
+  it("is not speech after endOfTurn(), although the detector still reports speech", () => {
     const b = new MediaBench()
     b.speech = true
     b.media.receive(bytes(1, 3 * frame))
-    b.media.quiet()
+    b.media.endOfTurn()
     b.media.receive(bytes(1, 8 * frame))
     b.speech = false
     b.media.receive(bytes(1, frame))
@@ -49,19 +49,19 @@ describe("CallMedia, the caller's audio", () => {
     expect(b.log).toEqual(["voice", "quiet", "voice"])
   })
 
-  it("is voice again after quiet() when the caller keeps speaking", () => {
+  it("is speech again after endOfTurn() when the caller keeps speaking", () => {
     const b = new MediaBench()
     b.speech = true
     b.media.receive(bytes(1, frame))
-    b.media.quiet()
+    b.media.endOfTurn()
     b.media.receive(bytes(1, 16 * frame))
     expect(b.log).toEqual(["voice", "quiet", "voice"])
   })
 
-  it("allows quiet() from within onFrame", () => {
+  it("allows endOfTurn() from within onFrame", () => {
     const b = new MediaBench()
     b.speech = true
-    b.onFrame = () => b.media.quiet()
+    b.onFrame = () => b.media.endOfTurn()
     b.media.receive(bytes(1, 5 * frame))
     expect(b.log).toEqual(["voice", "quiet"])
   })

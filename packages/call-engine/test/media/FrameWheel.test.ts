@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { type FrameSource, FrameWheel, Lateness } from "../../src/media/FrameWheel.ts"
 
-/** A wheel on a clock that the test turns, and the times at which each source sent a frame. */
+/** A wheel on a clock that the test advances, and the times at which each source sent a frame. */
 class Bench {
   now = 1000
   woken = 0
@@ -25,12 +25,12 @@ class Bench {
     this.wheel.join(source, this.now)
   }
 
-  /** Turns the wheel as the ticker would: each time a slot is due. */
+  /** Drives the wheel as the ticker would: each time a slot is due. */
   run(ms: number): void {
     const end = this.now + ms
     while (!this.wheel.idle && this.wheel.nextDue <= end) {
       this.now = Math.max(this.now, this.wheel.nextDue)
-      this.wheel.pulse(this.now, () => this.now)
+      this.wheel.tickDueSlots(this.now, () => this.now)
     }
     this.now = end
   }
@@ -85,7 +85,7 @@ describe("FrameWheel", () => {
     bench.run(33)
     const before = [source.sent.length, other.sent.length]
     bench.now += 1000
-    bench.wheel.pulse(bench.now, () => bench.now)
+    bench.wheel.tickDueSlots(bench.now, () => bench.now)
     expect(source.sent.length - (before[0] ?? 0) + other.sent.length - (before[1] ?? 0)).toBeLessThanOrEqual(2)
     expect(bench.wheel.skipped).toBeGreaterThan(150)
     const resumed = bench.now
@@ -102,7 +102,7 @@ describe("FrameWheel", () => {
     const source = bench.source()
     bench.join(source)
     bench.now += 60
-    bench.wheel.pulse(bench.now, () => bench.now)
+    bench.wheel.tickDueSlots(bench.now, () => bench.now)
     expect(source.sent.length).toBe(4)
     expect(bench.wheel.skipped).toBe(0)
   })
@@ -168,7 +168,7 @@ describe("FrameWheel", () => {
       bench.join(source)
       bench.join(others[1] ?? source)
       bench.run(100)
-      // It came back at once, as one that joins does, and kept its pace; or not at all.
+      // It sent at once, as after any join, and then every 20 ms; or it never sent again.
       expect(sent.length).toBe(again ? 7 : 2)
       for (const other of others) expect(other.sent).toEqual([1000, 1020, 1040, 1060, 1080, 1100])
     }
@@ -179,7 +179,7 @@ describe("FrameWheel", () => {
     bench.join(bench.source())
     bench.run(95)
     bench.now += 10
-    bench.wheel.pulse(bench.now, () => bench.now)
+    bench.wheel.tickDueSlots(bench.now, () => bench.now)
     expect(bench.wheel.lateness.frames).toBe(5)
     expect(bench.wheel.lateness.quantile(0.5)).toBe(0.25)
     expect(bench.wheel.lateness.quantile(1)).toBe(5.25)

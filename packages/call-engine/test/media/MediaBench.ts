@@ -6,7 +6,7 @@ const pcm8k: AudioFormat = { encoding: "pcm16", sampleRate: 8000 }
 export const frame = 160
 export const second = 8000
 
-/** A call's audio on a wheel that the test turns. Samples are numbered, so that nothing can be lost or swapped unseen. */
+/** A call's audio on a wheel that the test drives. Samples are numbered, so that lost or reordered ones are detected. */
 export class MediaBench {
   now = 0
   next = 1
@@ -41,7 +41,7 @@ export class MediaBench {
     })
   }
 
-  /** The next so many numbered samples; 0 is silence. */
+  /** The next `count` numbered samples; 0 is silence. */
   samples(count: number): Int16Array {
     return Int16Array.from({ length: count }, () => {
       const n = this.next
@@ -57,7 +57,7 @@ export class MediaBench {
   run(frames: number): void {
     for (let i = 0; i < frames; i++) {
       const end = this.now + 20
-      while (!this.wheel.idle && this.wheel.nextDue <= end) this.wheel.pulse(this.wheel.nextDue, () => this.now)
+      while (!this.wheel.idle && this.wheel.nextDue <= end) this.wheel.tickDueSlots(this.wheel.nextDue, () => this.now)
       this.now = end
     }
   }

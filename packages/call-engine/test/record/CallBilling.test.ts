@@ -13,8 +13,8 @@ import * as Record from "../doubles/Record.ts"
 
 const script = { rules: [{ user: "bye", say: "Bye.", tool: "end_call" }], otherwise: "You said {{user}}." }
 
-/** A line whose organization has this tier and this much. */
-const lineOf = (tier: Tier, eur: string) =>
+/** An agent on a number, of an organization with this tier and balance. */
+const agentWith = (tier: Tier, eur: string) =>
   Effect.gen(function* () {
     const billing = yield* Billing
     const sql = yield* SqlClient.SqlClient
@@ -42,7 +42,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       const billing = yield* Billing
       const calls = yield* Calls
       const usage = yield* Usage
-      const { agent, number, org, project } = yield* lineOf("payg", "5")
+      const { agent, number, org, project } = yield* agentWith("payg", "5")
       const caller = yield* dial(number)
       yield* caller.until("answered")
       yield* caller.hears(/^Hello\.$/)
@@ -87,7 +87,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("that is transferred costs the agent's time and the transfer's time, each at its rate", () =>
     Effect.gen(function* () {
       const calls = yield* Calls
-      const { number, org, project } = yield* lineOf("payg", "5")
+      const { number, org, project } = yield* agentWith("payg", "5")
       const caller = yield* dial(number)
       const destination = "+15556660001"
       const other = yield* phone
@@ -97,7 +97,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       yield* calls.transfer(project, live?.call_id ?? "", destination)
       const record = yield* Record.settled(number)
       const call = yield* calls.get(project, record.call_id)
-      // An automaton is at the destination, which is done after a second: 0.0167 minutes at 0.03 EUR.
+      // The destination answers automatically and hangs up after a second: 0.0167 minutes at 0.03 EUR.
       expect(call).toMatchObject({ transfer_duration_seconds: 1, transfer_cost: 0.0005, transferred_to: destination })
       expect(call.total_cost).toBeCloseTo(call.call_cost + 0.0005, 6)
       expect(Record.dataOf(record, "call.ended")).toMatchObject([
@@ -111,11 +111,11 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     Effect.gen(function* () {
       const calls = yield* Calls
       const usage = yield* Usage
-      const { agent, number, org, project, server } = yield* lineOf("growth", "0")
+      const { agent, number, org, project, server } = yield* agentWith("growth", "0")
       const caller = yield* dial(number)
       expect(yield* caller.until("rejected")).toEqual({ event: "rejected", cause: "unavailable" })
       const record = yield* Record.settled(number)
-      expect([record.outcome, record.story]).toEqual(["rejected rejected null", ["call.failed"]])
+      expect([record.outcome, record.call_events]).toEqual(["rejected rejected null", ["call.failed"]])
       expect(caller.messages.some(({ event }) => event === "ringing")).toBe(false)
       expect(server.received).toEqual([])
       expect(yield* calls.get(project, record.call_id)).toMatchObject({ agent_id: agent.public_id, total_cost: 0 })
@@ -128,7 +128,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("is rejected as busy when all slots are taken: of two for the last slot, one rings", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
-      const { number, org } = yield* lineOf("payg", "50")
+      const { number, org } = yield* agentWith("payg", "50")
       yield* Effect.replicateEffect(
         Effect.flatMap(newCallId, (call_id) => billing.admit({ call_id, org_id: org, recording: false })),
         9
@@ -151,7 +151,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       const billing = yield* Billing
       const recovery = yield* Recovery
       const repo = yield* CallsRepo
-      const { agent, org, project } = yield* lineOf("payg", "5")
+      const { agent, org, project } = yield* agentWith("payg", "5")
       const public_id = yield* newCallId
       yield* billing.admit({ call_id: public_id, org_id: org, recording: false })
       yield* repo.insert({

@@ -54,9 +54,15 @@ const actions = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-/** Takes the journal's tables away and gives them back. */
-const away = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`alter table call_journal rename to call_journal_away`)
-const back = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`alter table call_journal_away rename to call_journal`)
+/** Makes writes to the journal fail, and work again. */
+const breakJournal = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`alter table call_journal rename to call_journal_away`
+)
+const repairJournal = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`alter table call_journal_away rename to call_journal`
+)
 
 /** A journal on a database of its own. */
 const test = (
@@ -178,14 +184,14 @@ test("during a database outage everything is kept, and stored in order afterward
   Effect.gen(function* () {
     const { events, journal } = yield* LiveCallWriter
     const id = yield* newCall("call_a")
-    yield* away
+    yield* breakJournal
     for (let n = 0; n < 50; n++) {
       journal.append({ call_id: id, seq: n, input: input(n), commands: "" }, true)
       events.emit(event(String(n)))
       yield* Effect.sleep("4 millis")
     }
     expect(yield* actions).toEqual([])
-    yield* back
+    yield* repairJournal
     yield* journal.flush
     const wanted = Array.from({ length: 50 }, (_, n) => n)
     expect(yield* seqs(id)).toEqual(wanted)
@@ -216,13 +222,13 @@ it.scopedLive("nothing is stored for a call that another node settled during a d
     const { events, journal } = yield* LiveCallWriter
     const lost = yield* newCall(facts.call_id)
     const ours = yield* newCall("call_b")
-    yield* away
+    yield* breakJournal
     for (const call_id of [lost, ours]) journal.append({ call_id, seq: 0, input: input(1), commands: "" }, true)
     events.emit(event("1"))
     events.emit({ ...event("2"), call_id: yield* Schema.decode(CallId)("call_000000000000000000000002") })
     yield* Deferred.await(complained)
     yield* sql`update calls set status = 'failed', ended_at = now() where id = ${lost}`
-    yield* back
+    yield* repairJournal
     yield* journal.flush
     expect(yield* seqs(lost)).toEqual([])
     expect(yield* seqs(ours)).toEqual([0])
@@ -283,16 +289,16 @@ layer(TestDatabase.layer, { excludeTestServices: true })("at shutdown", (it) => 
     })
   )
 
-  it.scoped("the flush does not wait forever for a database that is away", () =>
+  it.scoped("the flush does not wait forever for an unavailable database", () =>
     Effect.gen(function* () {
       const { journal, scope } = yield* fresh(20)
       const id = yield* newCall("call_b")
-      yield* away
+      yield* breakJournal
       journal.append({ call_id: id, seq: 0, input: facts, commands: "" }, true)
       yield* Effect.sleep("50 millis")
       journal.append({ call_id: id, seq: 1, input: input(1), commands: "" }, true)
       yield* Scope.close(scope, Exit.void)
-      yield* back
+      yield* repairJournal
       expect(yield* seqs(id)).toEqual([])
     }).pipe(Logger.withMinimumLogLevel(LogLevel.None))
   )

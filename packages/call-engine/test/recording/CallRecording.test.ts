@@ -14,7 +14,7 @@ import { decode } from "../doubles/Sound.ts"
 const script = { rules: [{ user: "bye", say: "Bye.", tool: "end_call" }], otherwise: "You said {{user}}." }
 
 /** An agent on a number; recording_enabled in the answer overrides its `recording`. */
-const lineOf = (recording: boolean, more: Readonly<Record<string, unknown>> = {}) =>
+const agentWith = (recording: boolean, more: Readonly<Record<string, unknown>> = {}) =>
   agentOnNumber((request) => (request.event === "call.started" ? configuration(script, more) : { json: {} }), {
     recording
   })
@@ -32,7 +32,7 @@ const short = (number: string) =>
 
 /** The record once its recording is ready. */
 const ready = (number: string) =>
-  until(Record.now(number), (record) => record?.story.includes("call.recording_ready") === true).pipe(
+  until(Record.now(number), (record) => record?.call_events.includes("call.recording_ready") === true).pipe(
     Effect.timeout("20 seconds"),
     Effect.flatMap((record) => (record === undefined ? Effect.dieMessage("no call") : Effect.succeed(record)))
   )
@@ -51,10 +51,10 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       Effect.gen(function* () {
         const calls = yield* Calls
         const recordings = yield* Recordings
-        const { number, project } = yield* lineOf(true)
+        const { number, project } = yield* agentWith(true)
         yield* short(number)
         const record = yield* ready(number)
-        expect(record.story).toEqual(["call.ringing", "call.started", "call.ended", "call.recording_ready"])
+        expect(record.call_events).toEqual(["call.ringing", "call.started", "call.ended", "call.recording_ready"])
         const call = yield* calls.get(project, record.call_id)
         expect(call).toMatchObject({ has_recording: true, recording_enabled: true, recording_cost: 0 })
 
@@ -80,21 +80,21 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   )
 
   it.scoped(
-    "is recorded according to recording_enabled in the answer to call.started, whatever the agent's recording is",
+    "is recorded according to recording_enabled in the answer to call.started, not to the agent's recording",
     () =>
       Effect.gen(function* () {
         const calls = yield* Calls
         const recordings = yield* Recordings
-        const yes = yield* lineOf(false, { recording_enabled: true })
-        const no = yield* lineOf(true, { recording_enabled: false })
-        const nonsense = yield* lineOf(true, { recording_enabled: "no" })
+        const yes = yield* agentWith(false, { recording_enabled: true })
+        const no = yield* agentWith(true, { recording_enabled: false })
+        const nonsense = yield* agentWith(true, { recording_enabled: "no" })
         yield* Effect.forEach([yes, no, nonsense], ({ number }) => short(number), { concurrency: 3, discard: true })
         for (const { number, project } of [yes, nonsense]) {
           const { call_id } = yield* ready(number)
           expect(yield* calls.get(project, call_id)).toMatchObject({ recording_enabled: true, has_recording: true })
         }
-        const { call_id, story } = yield* Record.settled(no.number)
-        expect(story).not.toContain("call.recording_ready")
+        const { call_id, call_events } = yield* Record.settled(no.number)
+        expect(call_events).not.toContain("call.recording_ready")
         expect(yield* calls.get(no.project, call_id)).toMatchObject({ recording_enabled: false, has_recording: false })
         const error = yield* Effect.flip(recordings.link(no.project, call_id, 60))
         expect(error).toMatchObject({ code: "RECORDING_NOT_FOUND", status: 404 })
@@ -133,7 +133,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       const billing = yield* Billing
       const calls = yield* Calls
       const sql = yield* SqlClient.SqlClient
-      const { number, project } = yield* lineOf(true)
+      const { number, project } = yield* agentWith(true)
       const [org] = yield* sql<{ readonly id: number }>`
         select o.id from organizations o join projects p on p.org_id = o.id where p.id = ${project.id}`
       const id = org?.id ?? 0
@@ -158,7 +158,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
   it.scoped("has no recording link while it is live, nor for another project", () =>
     Effect.gen(function* () {
       const recordings = yield* Recordings
-      const [one, two] = [yield* lineOf(true), yield* lineOf(true)]
+      const [one, two] = [yield* agentWith(true), yield* agentWith(true)]
       const caller = yield* dial(one.number)
       yield* caller.hears(/^Hello\.$/)
       const live = yield* until(Record.now(one.number), (record) => record?.status === "in-progress")
@@ -180,7 +180,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       const recorder = yield* Recorder
       const store = yield* ObjectStore
       const sql = yield* SqlClient.SqlClient
-      const { number, project } = yield* lineOf(true)
+      const { number, project } = yield* agentWith(true)
       const { call_id, id } = yield* short(number)
       yield* ready(number)
       yield* until(
@@ -200,7 +200,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       yield* Effect.replicateEffect(recordings.sweep, 10, { concurrency: "unbounded" })
       const record = yield* ready(number)
       yield* recordings.sweep
-      expect(record.story.filter((event) => event === "call.recording_ready").length).toBe(1)
+      expect(record.call_events.filter((event) => event === "call.recording_ready").length).toBe(1)
       expect(yield* store.size(key)).toEqual(Option.some(500))
       expect((yield* recordings.link(project, call_id, 60)).url).toContain(call_id)
     })
@@ -211,7 +211,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       const recordings = yield* Recordings
       const store = yield* ObjectStore
       const sql = yield* SqlClient.SqlClient
-      const { number } = yield* lineOf(true)
+      const { number } = yield* agentWith(true)
       const { call_id, id } = yield* short(number)
       yield* ready(number)
       yield* store.remove(keyOf(call_id))

@@ -39,7 +39,7 @@ describe("the local store", () => {
       const store = yield* LocalStore.make(join(file, "recordings"))
       const error = yield* Effect.flip(Effect.scoped(store.write("a.mp3", "audio/mpeg")))
       expect(error._tag).toBe("ObjectStoreError")
-      expect(error.reason).toMatch(/^making a folder failed: E[A-Z]+$/)
+      expect(error.reason).toMatch(/^creating a folder failed: E[A-Z]+$/)
     })
   )
 

@@ -52,7 +52,7 @@ describe("the encoder thread", () => {
       const left = joined(mulawOf(tone(440, 2)), silence(3))
       const right = joined(silence(1), mulawOf(tone(1000, 1)), silence(3))
       const file = yield* encode(mulaw8k, left, right, 8000)
-      // Two channels of telephone at 32 kbit/s.
+      // Two channels of telephone audio at 32 kbit/s.
       expect(file.length / 5).toBeGreaterThan(3900)
       expect(file.length / 5).toBeLessThan(4300)
       const heard = yield* decode(file)
@@ -90,7 +90,7 @@ describe("the encoder thread", () => {
   )
 })
 
-/** A thread that does what the test says, and a clock. */
+/** A thread and a clock that the test controls. */
 class FakeThread implements EncoderThread {
   readonly sent: Array<ToEncoder> = []
   terminated = false
@@ -123,7 +123,7 @@ const fake = () => {
 }
 
 const block = () => silence(1)
-/** Until what was written has been handed over. */
+/** Waits until the written blocks have been posted to the thread. */
 const handedOver = Effect.promise(() => Promise.resolve())
 
 describe("an encoder thread that fails", () => {
@@ -147,7 +147,7 @@ describe("an encoder thread that fails", () => {
       stream.end(block(), block())
       encoder.open(mulaw8k, three)
       yield* handedOver
-      expect(three.log).toEqual(["the encoder died a moment ago"])
+      expect(three.log).toEqual(["the encoder has just failed and is not restarted yet"])
       expect(threads.length).toBe(1)
       time.now = 6_000
       encoder.open(mulaw8k, four).write(block(), block())
@@ -156,7 +156,7 @@ describe("an encoder thread that fails", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.scoped("by being slow fails only the recordings whose blocks pile up", () => {
+  it.scoped("by being slow fails only the recordings with too many queued blocks", () => {
     const { layer, threads, time } = fake()
     return Effect.gen(function* () {
       const encoder = yield* Mp3Encoder

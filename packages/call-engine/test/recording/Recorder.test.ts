@@ -133,7 +133,7 @@ describe("a recording", () => {
   })
 
   it.live(
-    "of half an hour takes no more memory than one of minutes, and is in step at its end",
+    "of half an hour takes no more memory than one of minutes, and is in sync at its end",
     () => {
       const { layer, unanswered, store } = bench()
       setFlagsFromString("--expose-gc")
@@ -141,7 +141,7 @@ describe("a recording", () => {
       const used = Effect.sync(() => {
         collect()
         const { arrayBuffers, heapUsed } = process.memoryUsage()
-        // The store in memory is the test's own.
+        // The in-memory store belongs to the test and is not measured.
         return arrayBuffers + heapUsed - [...store.parts.values()].flat().reduce((sum, { length }) => sum + length, 0)
       })
       return Effect.scoped(
@@ -217,7 +217,7 @@ describe("a recording", () => {
           yield* time.advance("10 seconds")
           recording.stop()
           expect(recording.seconds()).toBe(seconds)
-          // What was written before is still there for whoever recovers it.
+          // The bytes written before that remain for `recover`.
           const kept = yield* store.service.recover(keyOf("call_c"))
           expect(Option.getOrElse(kept, () => 0)).toBeGreaterThan(10 * 4000)
         }).pipe(Effect.provide(layer))

@@ -78,7 +78,7 @@ const emptied = (org: number, days: number) =>
     const sql = yield* SqlClient.SqlClient
     const billing = yield* Billing
     yield* billing.charge(org, { kind: "sms", reference: `sms_${org}`, amount_eur: BigDecimal.unsafeFromString("1") })
-    // The ledger keeps its entries as they are; a test may not.
+    // Ledger entries are immutable for the application, so the test changes them in SQL.
     yield* sql`alter table ledger_entries disable trigger ledger_entries_keep`
     yield* sql`
       update ledger_entries set created_at = now() - make_interval(days => ${days}::int)

@@ -6,8 +6,8 @@ const rate = 8000
 const frame = 160
 const track = () => new Track({ sampleRate: rate, sampleBytes: 1, silence: 0 })
 const of = (value: number, samples = frame) => new Uint8Array(samples).fill(value)
-/** Where each value lies, as `value: from-to`. */
-const laid = (bytes: Uint8Array): ReadonlyArray<string> => {
+/** The positions of each value, as `value: from-to`. */
+const positionsOf = (bytes: Uint8Array): ReadonlyArray<string> => {
   const runs: Array<string> = []
   for (let from = 0; from < bytes.length; ) {
     let to = from
@@ -24,7 +24,7 @@ describe("Track, one side of a recording", () => {
     side.write(of(1), 800)
     side.write(of(2), 960)
     side.write(of(3), 4000)
-    expect(laid(side.take(rate))).toEqual(["1: 800-960", "2: 960-1120", "3: 4000-4160"])
+    expect(positionsOf(side.take(rate))).toEqual(["1: 800-960", "2: 960-1120", "3: 4000-4160"])
   })
 
   it("keeps a run in one piece although its frames arrive slightly late", () => {
@@ -57,9 +57,9 @@ describe("Track, one side of a recording", () => {
 
   it("returns silence for a time without frames, however long", () => {
     const side = track()
-    expect(laid(side.take(20 * rate))).toEqual([])
+    expect(positionsOf(side.take(20 * rate))).toEqual([])
     side.write(of(1), 20 * rate + 1000)
-    expect(laid(side.take(21 * rate))).toEqual(["1: 1000-1160"])
+    expect(positionsOf(side.take(21 * rate))).toEqual(["1: 1000-1160"])
   })
 
   it("drops audio that is sent faster than real time", () => {
@@ -67,7 +67,7 @@ describe("Track, one side of a recording", () => {
     for (let i = 0; i < 1000; i++) side.write(of(1), 0)
     expect(side.length).toBeLessThanOrEqual(rate + 2 * frame)
     side.write(of(2), 4 * rate)
-    expect(laid(side.take(5 * rate)).at(-1)).toBe(`2: ${4 * rate}-${4 * rate + frame}`)
+    expect(positionsOf(side.take(5 * rate)).at(-1)).toBe(`2: ${4 * rate}-${4 * rate + frame}`)
   })
 
   it("never loses, duplicates or reorders real-time audio, whatever jitter the network adds", () => {
@@ -92,6 +92,6 @@ describe("Track, one side of a recording", () => {
   it("supports samples of two bytes", () => {
     const side = new Track({ sampleRate: rate, sampleBytes: 2, silence: 0 })
     side.write(new Uint8Array(2 * frame).fill(7), 800)
-    expect(laid(side.take(rate))).toEqual(["7: 1600-1920"])
+    expect(positionsOf(side.take(rate))).toEqual(["7: 1600-1920"])
   })
 })

@@ -13,7 +13,7 @@ import { agent } from "../doubles/VirtualPhone.ts"
 
 const lastOf = (messages: ReadonlyArray<ModelMessage>): string => JSON.stringify(messages.at(-1))
 
-/** Looks up what it is asked for, repeats the result, and ends the call at "bye". */
+/** A model that calls a lookup tool on request, repeats the result, and ends the call at "bye". */
 const model: Context.Tag.Service<LanguageModel> = {
   id: "scripted",
   models: [],
@@ -62,7 +62,7 @@ const services = Effect.gen(function* () {
   return { all, rows, events, transcript }
 })
 
-/** Lets every fiber that can run do so. */
+/** Lets every ready fiber run. */
 const settle = Effect.repeatN(Effect.yieldNow(), 50)
 
 it.scoped(

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { DtmfDeduplicator, sameMs } from "../../src/session/DtmfDeduplicator.ts"
+import { DtmfDeduplicator, duplicateWindowMs } from "../../src/session/DtmfDeduplicator.ts"
 
 type Report = readonly [digit: string, source: "rfc4733" | "in-band" | "signaling", at: number]
 
@@ -23,7 +23,7 @@ describe("DtmfDeduplicator", () => {
     ).toBe("12")
   })
 
-  it("tells fast repeats apart when each digit is reported by two sources", () => {
+  it("distinguishes fast repeats when each digit is reported by two sources", () => {
     expect(
       heard([
         ["1", "rfc4733", 0],
@@ -55,7 +55,7 @@ describe("DtmfDeduplicator", () => {
     expect(
       heard([
         ["5", "rfc4733", 0],
-        ["5", "in-band", sameMs + 1]
+        ["5", "in-band", duplicateWindowMs + 1]
       ])
     ).toBe("55")
   })
@@ -69,13 +69,13 @@ describe("DtmfDeduplicator", () => {
       fc.record({
         key: fc.constantFrom(..."0123456789*#"),
         pause: fc.integer({ min: 40, max: 2000 }),
-        // The detector's delay may grow and shrink, but it tells digits in order.
+        // The detector's delay may grow and shrink, but it reports digits in order.
         delay: fc.integer({ min: 0, max: 39 })
       }),
       { maxLength: 30 }
     )
     fc.assert(
-      fc.property(typed, fc.integer({ min: 0, max: sameMs - 40 }), (keys, lag) => {
+      fc.property(typed, fc.integer({ min: 0, max: duplicateWindowMs - 40 }), (keys, lag) => {
         let now = 0
         const reports = keys.flatMap(({ delay, key, pause }): ReadonlyArray<Report> => {
           now += pause

@@ -4,7 +4,7 @@ import { SpeechToTextError } from "@svc/providers/SpeechToText"
 import { Deferred, Effect } from "effect"
 import { during, scriptedSpeechToText, together } from "../doubles/VirtualProviders.ts"
 
-/** A conversation in which speech-to-text has not finished the caller's words yet. */
+/** A conversation in which the caller's words are not final yet. */
 const hearing = (): Script => {
   const s = Script.greeted()
   s.recognizes = true

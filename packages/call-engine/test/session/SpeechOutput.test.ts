@@ -66,7 +66,7 @@ const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSp
       Effect.gen(function* () {
         for (let i = 0; i < count; i++) {
           now += 20
-          while (!wheel.idle && wheel.nextDue <= now) wheel.pulse(wheel.nextDue, () => now)
+          while (!wheel.idle && wheel.nextDue <= now) wheel.tickDueSlots(wheel.nextDue, () => now)
           yield* Effect.yieldNow()
         }
       })

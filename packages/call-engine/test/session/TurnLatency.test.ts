@@ -14,7 +14,7 @@ describe("latency_turns", () => {
     expect(s.state.latencies[0]).toMatchObject({ endpointing_ms: 400, response_ms: 10 })
   })
 
-  it.live("add up: model, text-to-speech and our own share are what the caller waits", () =>
+  it.live("add up: model, text-to-speech and engine together are the time that the caller waits", () =>
     Effect.gen(function* () {
       const { state } = yield* during(
         () => ({}),

@@ -26,7 +26,7 @@ const server: VirtualServer = {
   toolCall: () => Effect.as(Effect.sleep("350 millis"), { n: 7 })
 }
 
-/** A call in which things are said, for as long as given or until it ends. */
+/** A call in which the caller says texts, for a given time or until it ends. */
 const phoned = (
   talk: (say: (text: string) => Effect.Effect<void>) => Effect.Effect<void>,
   length: Duration.DurationInput
@@ -54,7 +54,7 @@ const phoned = (
   )
 }
 
-/** Half an hour on the phone: something is said every 20 seconds, often over the agent. */
+/** Half an hour on the phone: the caller speaks every 20 seconds, often over the agent. */
 const halfAnHour = phoned(
   (say) =>
     Effect.forever(
@@ -87,7 +87,7 @@ describe("virtual time", () => {
     120_000
   )
 
-  it.live("hears a caller to the end who speaks for ten seconds without a pause, also over the agent", () =>
+  it.live("hears every word of a caller who speaks for ten seconds without a pause, also over the agent", () =>
     Effect.gen(function* () {
       const story = "I would like to tell you a story about a man who went to sea and did not come home again, and "
       const long = `${story}${story}so on`

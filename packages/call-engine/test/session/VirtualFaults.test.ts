@@ -7,7 +7,7 @@ import { type Context, Effect } from "effect"
 import { configuration } from "../doubles/Engine.ts"
 import { during, scriptedSpeechToText } from "../doubles/VirtualProviders.ts"
 
-/** Providers that hang, fail and lie in whole calls, with another to fall back on. */
+/** Whole calls with providers that hang, fail or return nothing, and with a fallback. */
 
 const model = (generate: Context.Tag.Service<LanguageModel>["generate"]): Context.Tag.Service<LanguageModel> => ({
   id: "played",
@@ -27,7 +27,7 @@ const voice = (synthesize: Context.Tag.Service<TextToSpeech>["synthesize"]): Con
 const answer = configuration({ otherwise: "You said {{user}}." }, { end_session_message: "Bye." }).json
 const sorry = "assistant: I'm sorry, one moment please."
 
-/** One that is asked and never answers, and how often it was asked. */
+/** A model that never answers, with a count of its requests. */
 const unanswering = () => {
   let asked = 0
   return {
@@ -70,7 +70,7 @@ describe("a language model that hangs", () => {
     })
   )
 
-  it.live("like its fallback ends the call with its farewell and ended_reason error", () =>
+  it.live("and a fallback that hangs end the call with its farewell and ended_reason error", () =>
     Effect.gen(function* () {
       const hangs = model(() => Effect.never)
       const { result, state } = yield* during(
@@ -164,7 +164,7 @@ describe("text-to-speech", () => {
     })
   )
 
-  it.live("that fails like its fallback ends the call without a farewell", () =>
+  it.live("that fails, with a fallback that fails too, ends the call without a farewell", () =>
     Effect.gen(function* () {
       const broken = voice(() => new TextToSpeechError({ reason: "broke", retryable: true }))
       const { result, state } = yield* during(

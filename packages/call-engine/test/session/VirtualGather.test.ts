@@ -35,7 +35,7 @@ interface Call {
   readonly hangup: Effect.Effect<void>
 }
 
-/** Makes a call, lets the test act in it, and hangs up. Its journal must play again without a difference. */
+/** Makes a call, runs the test's actions, and hangs up. Its journal must replay without a difference. */
 const during = (
   answer: (body: CallStartedRequest) => unknown,
   act: (call: Call) => Effect.Effect<void>

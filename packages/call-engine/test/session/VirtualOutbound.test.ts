@@ -11,7 +11,7 @@ import * as PhoneSession from "../../src/session/PhoneSession.ts"
 import { configuration } from "../doubles/Engine.ts"
 import { agent, caller, type Log, memory } from "../doubles/VirtualPhone.ts"
 
-/** Placed and transferred calls, whole, with real audio, in virtual time. */
+/** Whole outbound and transferred calls, with real audio, in virtual time. */
 
 const answer = configuration(
   { otherwise: "You said {{user}}." },
@@ -23,13 +23,13 @@ interface Call {
   readonly session: PhoneSession.PhoneSession
   readonly transfers: ReadonlyArray<string>
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
-  /** Begins; it takes the time that it takes. */
+  /** Starts a sound of the phone; does not wait for its end. */
   readonly begin: (what: "beep" | { readonly say: string }) => Effect.Effect<void>
   readonly progress: (state: "ringing" | "completed" | "busy") => Effect.Effect<void>
   readonly hangup: Effect.Effect<void>
 }
 
-/** Places a call that rings for a second, and lets the test act in it. Its journal must replay without a difference. */
+/** Places a call that rings for a second, and runs the test's actions. Its journal must replay without a difference. */
 const during = (
   act: (call: Call) => Effect.Effect<void>,
   dialled: "answers" | "hangs" | "busy" = "answers"

@@ -15,7 +15,7 @@ import * as PhoneSession from "../../src/session/PhoneSession.ts"
 import { configuration } from "../doubles/Engine.ts"
 import { agent, caller, type Log, memory } from "../doubles/VirtualPhone.ts"
 
-/** What the platform does for a call by itself, in whole calls in virtual time. */
+/** Extraction and text messages, which the platform does itself, in whole calls in virtual time. */
 
 type Model = Context.Tag.Service<LanguageModel>
 
@@ -35,7 +35,7 @@ interface Options {
   readonly models?: ReadonlyArray<Model>
 }
 
-/** Makes a call, lets the test act in it, and waits for its end. Its journal must play again without a difference. */
+/** Makes a call, runs the test's actions, and waits for its end. Its journal must replay without a difference. */
 const during = (answer: unknown, act: (call: Call) => Effect.Effect<void>, options: Options = {}) =>
   Effect.gen(function* () {
     const log: Log = { rows: [], events: [], transcript: [] }
@@ -114,7 +114,7 @@ const script = {
   extract: { name: "I am (\\w+)", age: "(\\d+) years", postcode: "code (\\w+)" }
 }
 
-/** A model that answers each question in one way; conversations it leaves to the next one. */
+/** A model that gives one answer to every extraction, and fails in conversations, which the next model then answers. */
 const extractor = (answer: Effect.Effect<string>): Model => ({
   id: "extractor",
   models: [],

@@ -8,18 +8,18 @@ import { memory } from "../doubles/VirtualPhone.ts"
 const silentServer = { callStarted: () => Effect.never, toolCall: () => Effect.never }
 
 it.scopedLive(
-  "nameVoice resolves female and male to a voice that speaks the language, the call's own voice first",
+  "resolveVoice resolves female and male to a voice that speaks the language, the call's own voice first",
   () =>
     Effect.gen(function* () {
-      const { nameVoice } = yield* phoneServices(() => {})
-      expect(nameVoice("Daan", "nl-NL", "Sarah")).toBe("Daan")
-      expect(nameVoice("female", "nl-NL", "Lotte")).toBe("Lotte")
-      expect(nameVoice("female", "nl-NL", "Daan")).toBe("Sarah")
-      expect(nameVoice("male", "nl-NL", "Sarah")).toBe("Daan")
-      expect(nameVoice("male", "en-GB", "Tom")).toBe("Oliver")
+      const { resolveVoice } = yield* phoneServices(() => {})
+      expect(resolveVoice("Daan", "nl-NL", "Sarah")).toBe("Daan")
+      expect(resolveVoice("female", "nl-NL", "Lotte")).toBe("Lotte")
+      expect(resolveVoice("female", "nl-NL", "Daan")).toBe("Sarah")
+      expect(resolveVoice("male", "nl-NL", "Sarah")).toBe("Daan")
+      expect(resolveVoice("male", "en-GB", "Tom")).toBe("Oliver")
       // No man speaks it.
-      expect(nameVoice("male", "fr-FR", "Sarah")).toBe("Sarah")
-      expect(nameVoice("male", "fr-FR", "Camille")).toBe("Camille")
+      expect(resolveVoice("male", "fr-FR", "Sarah")).toBe("Sarah")
+      expect(resolveVoice("male", "fr-FR", "Camille")).toBe("Camille")
     }).pipe(
       Effect.provide(Layer.mergeAll(memory({ rows: [], events: [], transcript: [] }, silentServer), Ticker.layer)),
       Effect.provide(PluginLoader.layer()),

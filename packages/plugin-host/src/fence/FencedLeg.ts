@@ -41,7 +41,7 @@ export const fencedLeg =
       else listener(event)
       hangup("internal error")
     }
-    const guard =
+    const fence =
       <A extends ReadonlyArray<unknown>>(method: (...args: A) => void) =>
       (...args: A) => {
         if (ended) return
@@ -71,14 +71,14 @@ export const fencedLeg =
           crash(defect)
         }
       },
-      mark: guard((name: string) => leg.mark(name)),
-      clear: guard(() => leg.clear()),
+      mark: fence((name: string) => leg.mark(name)),
+      clear: fence(() => leg.clear()),
       hangup,
-      ...(leg.sendDtmf === undefined ? {} : { sendDtmf: guard((digits: string) => leg.sendDtmf?.(digits)) }),
+      ...(leg.sendDtmf === undefined ? {} : { sendDtmf: fence((digits: string) => leg.sendDtmf?.(digits)) }),
       ...(leg.transferBlind === undefined
         ? {}
         : {
-            transferBlind: guard((target: string) => {
+            transferBlind: fence((target: string) => {
               transfer = "in progress"
               leg.transferBlind?.(target)
             })

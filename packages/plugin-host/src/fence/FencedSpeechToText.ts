@@ -13,7 +13,7 @@ type Service = Context.Tag.Service<SpeechToText>
 
 /** How long opening a session may take. */
 export const openDeadline = Duration.seconds(5)
-/** How long `finish` may take to emit the last words. */
+/** How long `finish` may take to emit the rest of the transcript. */
 export const finishDeadline = Duration.seconds(5)
 
 /**
@@ -40,7 +40,8 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
         }
         options.onEvent(event)
       }
-      const broken = (defect: unknown) => onEvent({ _tag: "Failed", error: failed(`crashed: ${errorSummary(defect)}`) })
+      const onDefect = (defect: unknown) =>
+        onEvent({ _tag: "Failed", error: failed(`crashed: ${errorSummary(defect)}`) })
 
       // A scope of its own, so that a failed attempt releases what it opened at once. Its release is not awaited.
       const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) =>
@@ -65,13 +66,13 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
       )
       circuit.settle({ _tag: "Answered" })
 
-      const guarded: SpeechToTextSession = {
+      const fenced: SpeechToTextSession = {
         push: (frame) => {
           if (!live) return
           try {
             session.push(frame)
           } catch (defect) {
-            broken(defect)
+            onDefect(defect)
           }
         },
         finish: Effect.suspend(() => (live ? runIsolated(() => session.finish, failed) : Effect.void)).pipe(
@@ -82,7 +83,7 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
           Effect.catchAll((error) => Effect.sync(() => onEvent({ _tag: "Failed", error })))
         )
       }
-      return guarded
+      return fenced
     })
 
   return {

@@ -20,7 +20,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
   const synthesize: Service["synthesize"] = (request) =>
     fencedRequest(circuit, failed, { ms: speechIdleMs, reason: "wrote no audio" }, (state) => {
       const { sink } = request
-      const guarded: AudioSink = {
+      const fenced: AudioSink = {
         write: (samples) => {
           // "Full" also stops a provider that continues to write after its interruption.
           if (!state.live) return false
@@ -39,7 +39,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
           )
         )
       }
-      return speech.synthesize({ ...request, sink: guarded })
+      return speech.synthesize({ ...request, sink: fenced })
     })
 
   return {

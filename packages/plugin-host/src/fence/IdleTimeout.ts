@@ -2,7 +2,7 @@ import { Clock, Effect } from "effect"
 
 /**
  * Fails with `onTimeout()` when nothing has happened for `idleMs`. `lastActivity` returns the time of the last
- * activity, or null while the provider waits for us. One sleeping fiber, whatever the number of events.
+ * activity, or null while the provider waits for us. Uses one sleeping fiber for any number of events.
  */
 export const idleTimeout = <E>(
   lastActivity: () => number | null,

@@ -49,7 +49,7 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   if ("missing" in entry) return yield* fail(`not found: ${entry.missing}`)
 
   const exports: unknown = yield* Effect.tryPromise({
-    // The real path, so that a linked package is one module whatever path led to it.
+    // The real path, so that a linked package is one module even when it is imported through several paths.
     try: () => import(pathToFileURL(realpathSync(fileURLToPath(entry.url))).href) as Promise<unknown>,
     catch: (cause) => fail(`its module failed to load: ${errorSummary(cause)}`)
   }).pipe(

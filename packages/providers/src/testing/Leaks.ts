@@ -1,7 +1,7 @@
 import { Effect, Supervisor } from "effect"
 import { type CheckFailed, type CheckOptions, must, type Waits } from "./Check.ts"
 
-/** Timers and the like that exist for a moment and are not leaks. */
+/** Fibers, timers and sockets that exist briefly and are not leaks. */
 const tolerance = 20
 
 /**

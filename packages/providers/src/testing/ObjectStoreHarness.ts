@@ -30,7 +30,7 @@ export const same = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, i) => byte === b[i])
 
 let keys = 0
-/** A new key, also in a store that is in use. */
+/** A key that is not yet used in the store. */
 export const newKey = (): string => `conformance/${crypto.randomUUID()}/${keys++}.bin`
 
 /** The tools of the object store checks. */
@@ -58,7 +58,7 @@ export const objectStoreHarness = (options: ObjectStoreCheckOptions) => {
     )
   const sizeOf = (service: Service, key: string) => steps("size", service.size(key))
 
-  /** Fails unless the object is there with these bytes. */
+  /** Fails unless the object exists with these bytes. */
   const holds = (service: Service, key: string, bytes: Uint8Array) =>
     Effect.gen(function* () {
       const size = yield* sizeOf(service, key)

@@ -142,7 +142,7 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         }
       })
     ),
-    check("emits the last words before finish completes, and nothing afterwards", (service) =>
+    check("emits the rest of the transcript before finish completes, and nothing afterwards", (service) =>
       Effect.gen(function* () {
         const listening = yield* listen(service)
         yield* feed(listening, yield* options.speak(first, rateOf(service)))

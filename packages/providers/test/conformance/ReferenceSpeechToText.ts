@@ -11,8 +11,8 @@ export type SpeechToTextBug =
   | "throws after its scope was closed"
   | "emits after its scope was closed"
   | "keeps a reference to frames"
-  | "loses the last words"
-  | "emits the last words after finish"
+  | "loses the rest of the transcript"
+  | "emits the rest of the transcript after finish"
   | "never finishes"
   | "reorders words"
   | "repeats words"
@@ -139,8 +139,8 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "works
           finish: Effect.gen(function* () {
             if (is("never finishes")) return yield* Effect.never
             if (!state.open || state.broken) return yield* flush
-            if (!is("loses the last words")) utter(take())
-            if (!is("emits the last words after finish")) yield* flush
+            if (!is("loses the rest of the transcript")) utter(take())
+            if (!is("emits the rest of the transcript after finish")) yield* flush
           })
         }
       })

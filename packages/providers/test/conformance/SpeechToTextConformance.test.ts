@@ -50,21 +50,23 @@ const expected: { readonly [B in SpeechToTextBug]: Expected } = {
   "reorders words": [
     "transcribes speech at every declared sample rate",
     "emits the words of each utterance once and in order",
-    "emits the last words before finish completes, and nothing afterwards",
+    "emits the rest of the transcript before finish completes, and nothing afterwards",
     "emits EndOfTurn after the words of a turn if and only if it declares endpointing",
     "push does not keep a reference to the frame",
     "keeps two concurrent sessions separate"
   ],
   "repeats words": ["emits the words of each utterance once and in order", "keeps two concurrent sessions separate"],
   "emits its confidence in percent": ["emits the words of each utterance once and in order"],
-  "loses the last words": ["emits the last words before finish completes, and nothing afterwards"],
-  "emits the last words after finish": [
-    "emits the last words before finish completes, and nothing afterwards",
+  "loses the rest of the transcript": [
+    "emits the rest of the transcript before finish completes, and nothing afterwards"
+  ],
+  "emits the rest of the transcript after finish": [
+    "emits the rest of the transcript before finish completes, and nothing afterwards",
     "keeps two concurrent sessions separate"
   ],
   "never finishes": [
     "emits the words of each utterance once and in order",
-    "emits the last words before finish completes, and nothing afterwards",
+    "emits the rest of the transcript before finish completes, and nothing afterwards",
     "push accepts empty, odd-sized and late frames without throwing",
     "keeps two concurrent sessions separate",
     "a session emits Failed once or continues when the peer closes the connection early",
@@ -78,7 +80,7 @@ const expected: { readonly [B in SpeechToTextBug]: Expected } = {
     "emits EndOfTurn after the words of a turn if and only if it declares endpointing"
   ],
   "keeps a reference to frames": [
-    "emits the last words before finish completes, and nothing afterwards",
+    "emits the rest of the transcript before finish completes, and nothing afterwards",
     "push does not keep a reference to the frame"
   ],
   "throws on odd frames": ["push accepts empty, odd-sized and late frames without throwing"],

@@ -11,7 +11,7 @@ const slotMs = 5
 const slotCount = 4
 
 /** After a longer stall the missed time is skipped, so that no listener gets more than three ticks at once. */
-const longestCatchUpMs = 60
+const maxCatchUpMs = 60
 
 /** Timers may fire this early. */
 const toleranceMs = 0.3
@@ -77,14 +77,14 @@ export class MediaClock {
   #wait(): void {
     const ms = Math.max(1, Math.ceil(this.#due(this.#slot) - this.#time.now() - toleranceMs))
     this.#cancel?.()
-    this.#cancel = this.#time.schedule(() => this.#pulse(), ms)
+    this.#cancel = this.#time.schedule(() => this.#tickDueSlots(), ms)
   }
 
-  #pulse(): void {
+  #tickDueSlots(): void {
     this.#cancel = undefined
     const now = this.#time.now()
     const behind = now - this.#due(this.#slot)
-    if (behind > longestCatchUpMs) this.#origin += behind - (behind % slotMs)
+    if (behind > maxCatchUpMs) this.#origin += behind - (behind % slotMs)
     while (this.#due(this.#slot) <= now + toleranceMs) {
       const slot = this.#slots[this.#slot++ % slotCount]
       if (slot !== undefined) for (const listener of slot) this.#call(listener)
