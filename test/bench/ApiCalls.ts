@@ -68,7 +68,7 @@ const seed = ({ calls: count, database }: ApiCallsOptions, until: DateTime.Utc) 
     return agent.public_id
   }).pipe(
     Effect.catchTag("SqlError", (error) => failed("cannot seed calls")(error.cause ?? error)),
-    Effect.provide(Database.connect({ url: Redacted.make(database), connections: 2, called: "of the bench" })),
+    Effect.provide(Database.connect({ url: Redacted.make(database), connections: 2, displayName: "of the bench" })),
     Effect.catchTag("DatabaseUnavailable", failed("cannot seed calls"))
   )
 

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import type { ProjectPrincipal } from "@svc/api/Principal"
-import { readingOf } from "@svc/database/TestPlans"
+import { planFiguresOf } from "@svc/database/TestPlans"
 import { Effect } from "effect"
 import { Agents } from "../src/Agents.ts"
 import { create, knowledgeBase, owner, Test, webhook_url } from "./Fixture.ts"
@@ -40,8 +40,8 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
       for (const agent of page.agents.slice(0, 10)) {
         expect(agent).toEqual(yield* agents.get(by.project, agent.public_id))
       }
-      const hundred = yield* readingOf(agents.list(by.project, { limit: 100 }), tables)
-      const two = yield* readingOf(agents.list(by.project, { limit: 2 }), tables)
+      const hundred = yield* planFiguresOf(agents.list(by.project, { limit: 100 }), tables)
+      const two = yield* planFiguresOf(agents.list(by.project, { limit: 2 }), tables)
       expect([hundred.statements, two.statements]).toEqual([3, 3])
     })
   )
@@ -115,20 +115,20 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
       yield* seed(by, 30_000)
       yield* seed(yield* owner, 10_000)
       const readBy = (query: { readonly name?: string; readonly after?: string }) =>
-        readingOf(agents.list(by.project, { limit: 20, ...query }), ["agents"])
+        planFiguresOf(agents.list(by.project, { limit: 20, ...query }), ["agents"])
       const middle = (yield* agents.list(by.project, { limit: 1, name: "Agent 15001" })).agents[0]
       expect(middle?.name).toBe("Agent 15001")
 
       for (const query of [{}, { after: middle?.public_id ?? "" }, { name: "agent" }]) {
         const read = yield* readBy(query)
         // The page, one more to see whether it is the last, and the cursor.
-        expect([read.whole, read.rows > 20, read.rows <= 22]).toEqual([[], true, true])
+        expect([read.sequentialScans, read.rows > 20, read.rows <= 22]).toEqual([[], true, true])
       }
       // One in a thousand of both projects is called this; the other's are not looked at.
       const rare = yield* readBy({ name: "café zü" })
-      expect([rare.whole, [...rare.indexes], rare.rows]).toEqual([[], ["agents_name"], 30])
+      expect([rare.sequentialScans, [...rare.indexes], rare.rows]).toEqual([[], ["agents_name"], 30])
       const none = yield* readBy({ name: "nobody is called this" })
-      expect([none.whole, [...none.indexes], none.rows]).toEqual([[], ["agents_name"], 0])
+      expect([none.sequentialScans, [...none.indexes], none.rows]).toEqual([[], ["agents_name"], 0])
       const found = yield* agents.list(by.project, { limit: 100, name: "CAFÉ ZÜ" })
       expect(found.agents).toHaveLength(30)
     })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { type EventData, eventData, misfitOf } from "../src/events/Event.ts"
+import { type EventData, eventData, schemaViolationOf } from "../src/events/Event.ts"
 import { eventSamples } from "../src/events/EventSamples.ts"
 import { webhookEvents } from "../src/events/WebhookEvents.ts"
 
@@ -76,18 +76,18 @@ describe("events", () => {
 
     it(`${event} has a sample with the documented fields, which fits its schema`, () => {
       expect(Object.keys(data).toSorted()).toEqual(fields)
-      expect(misfitOf({ event, data })).toBeUndefined()
+      expect(schemaViolationOf({ event, data })).toBeUndefined()
       expect(JSON.parse(JSON.stringify(data))).toEqual(data)
     })
 
     it(`${event} is refused with a field more, with a field less, and with null where it does not belong`, () => {
-      expect(misfitOf({ event, data: { ...data, surplus: 1 } })).toContain("data.surplus")
+      expect(schemaViolationOf({ event, data: { ...data, surplus: 1 } })).toContain("data.surplus")
       for (const field of fields) {
         const { [field]: _, ...rest } = Object.fromEntries(Object.entries(data))
-        expect(misfitOf({ event, data: rest }), field).toContain(`data.${field}`)
+        expect(schemaViolationOf({ event, data: rest }), field).toContain(`data.${field}`)
       }
       for (const field of fieldsOf(nullable[event] ?? "").filter((name) => name !== "")) {
-        expect(misfitOf({ event, data: { ...data, [field]: null } }), field).toBeUndefined()
+        expect(schemaViolationOf({ event, data: { ...data, [field]: null } }), field).toBeUndefined()
       }
     })
   }
@@ -104,19 +104,19 @@ describe("events", () => {
       ["call.started", { from: undefined }]
     ]
     for (const [event, change] of wrong) {
-      const misfit = misfitOf({ event, data: { ...eventSamples[event], ...change } })
+      const misfit = schemaViolationOf({ event, data: { ...eventSamples[event], ...change } })
       expect(misfit, event).toContain(`data.${Object.keys(change)[0]}`)
       expect(misfit).not.toContain("secret")
     }
-    expect(misfitOf({ event: "call.exploded", data: {} })).toBe("call.exploded is not an event")
+    expect(schemaViolationOf({ event: "call.exploded", data: {} })).toBe("call.exploded is not an event")
   })
 
   it("samples of real values are theirs: an empty result, an empty transcript, text as a result", () => {
     for (const result of [null, false, "", {}]) {
       const data = { ...eventSamples["tool.completed"], result }
-      expect(misfitOf({ event: "tool.completed", data })).toBeUndefined()
+      expect(schemaViolationOf({ event: "tool.completed", data })).toBeUndefined()
     }
     const data = { ...eventSamples["call.ended"], transcript: [], metadata: { a: { b: [1] } } }
-    expect(misfitOf({ event: "call.ended", data })).toBeUndefined()
+    expect(schemaViolationOf({ event: "call.ended", data })).toBeUndefined()
   })
 })

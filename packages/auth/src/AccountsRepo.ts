@@ -12,8 +12,8 @@ const parseOrgId = parseId(OrgId)
 export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
   AccountsRepo,
   {
-    /** Inside a transaction: waits for other transactions that check the same, then returns whether there is no organization. */
-    readonly claimEmpty: Effect.Effect<boolean>
+    /** Takes a lock until the caller's transaction ends, so that checks do not overlap, then returns whether there is no organization. */
+    readonly lockAndCheckEmpty: Effect.Effect<boolean>
     readonly insertOrganization: (
       row: Pick<Organization, "name" | "tier" | "balance_eur">
     ) => Effect.Effect<Organization>
@@ -118,8 +118,8 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
           update projects set deleted_at = now(), updated_at = now()
           where id = ${id} and deleted_at is null returning ${project}`
       })
-      /** An id from a request as the statements take it: a numeric id, or a public id beside 0. */
-      const named = <A extends string>(parsed: { readonly numeric: number } | { readonly public: A }) => ({
+      /** Parameters that find a row by either id: the one that is not used is 0 or empty. */
+      const idParameters = <A extends string>(parsed: { readonly numeric: number } | { readonly public: A }) => ({
         id: "numeric" in parsed ? parsed.numeric : 0,
         public_id: "public" in parsed ? parsed.public : ""
       })
@@ -127,7 +127,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
       return {
         // Two statements: the second one's snapshot must be taken after the lock is held. The lock ends with the
         // transaction; its number only has to differ from our other locks.
-        claimEmpty: sql`select pg_advisory_xact_lock(7283001)`.pipe(
+        lockAndCheckEmpty: sql`select pg_advisory_xact_lock(7283001)`.pipe(
           Effect.zipRight(sql`select 1 from organizations limit 1`),
           Effect.map((rows) => rows.length === 0),
           Effect.orDie
@@ -143,7 +143,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
         findProject: Effect.fn("AccountsRepo.findProject")(function* (orgId: number, id: string) {
           const parsed = parseProjectId(id)
           if (parsed === undefined) return Option.none()
-          return yield* findProject({ org_id: orgId, ...named(parsed) })
+          return yield* findProject({ org_id: orgId, ...idParameters(parsed) })
         }, Effect.orDie),
         organizations: sql`select ${organization} from organizations order by id`.pipe(
           Effect.flatMap(Schema.decodeUnknown(Schema.Array(Organization))),
@@ -151,7 +151,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
         ),
         findOrganization: (id) => {
           const parsed = parseOrgId(id)
-          return parsed === undefined ? Effect.succeedNone : Effect.orDie(findOrganization(named(parsed)))
+          return parsed === undefined ? Effect.succeedNone : Effect.orDie(findOrganization(idParameters(parsed)))
         },
         setTier: (id, tier) => Effect.orDie(setTier({ id, tier })),
         projects: (org_id, page) => Effect.orDie(projects({ org_id, ...page })),

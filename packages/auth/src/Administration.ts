@@ -45,7 +45,7 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
     readonly keys: (
       holder: HolderName
     ) => Effect.Effect<ReadonlyArray<KeyRecord>, OrganizationNotFound | ProjectNotFound | ValidationError>
-    /** Returns the raw key, this once. */
+    /** Returns the raw key, which cannot be read again. */
     readonly createKey: (
       request: KeyRequest
     ) => Effect.Effect<IssuedKey, OrganizationNotFound | ProjectNotFound | ValidationError>
@@ -62,15 +62,15 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
         const management = yield* KeyManagement
         const repo = yield* KeysRepo
 
-        const holderOf = Effect.fnUntraced(function* (named: HolderName) {
-          const { id: org_id } = yield* organizations.find(named.org)
-          if (named.kind !== "project") {
-            if (named.project === undefined) return { kind: named.kind, org_id } satisfies KeyHolder
-            return yield* ValidationError.field("project", `project is not of ${named.kind} keys`)
+        const holderOf = Effect.fnUntraced(function* (ids: HolderName) {
+          const { id: org_id } = yield* organizations.find(ids.org)
+          if (ids.kind !== "project") {
+            if (ids.project === undefined) return { kind: ids.kind, org_id } satisfies KeyHolder
+            return yield* ValidationError.field("project", `project is not of ${ids.kind} keys`)
           }
-          if (named.project === undefined) return yield* ValidationError.field("project", "project is required.")
-          const project = yield* accounts.project(org_id, named.project)
-          return { kind: named.kind, org_id, project_id: project.id } satisfies KeyHolder
+          if (ids.project === undefined) return yield* ValidationError.field("project", "project is required.")
+          const project = yield* accounts.project(org_id, ids.project)
+          return { kind: ids.kind, org_id, project_id: project.id } satisfies KeyHolder
         })
 
         const ownerOf = (holder: KeyHolder, request: KeyRequest): Effect.Effect<KeyOwner, ValidationError> => {
@@ -114,8 +114,8 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
             return yield* organizations.create({ name: yield* checkName(name), tier, credits })
           }),
           setTier: organizations.setTier,
-          keys: Effect.fn("Administration.keys")(function* (named) {
-            const holder = yield* holderOf(named)
+          keys: Effect.fn("Administration.keys")(function* (ids) {
+            const holder = yield* holderOf(ids)
             return yield* management.list(holder, { limit: 10_000, offset: 0 })
           }),
           createKey: Effect.fn("Administration.createKey")(function* (request) {

@@ -5,12 +5,12 @@ import { AuthFailuresRepo, type CountedFailures } from "./AuthFailuresRepo.ts"
 
 /** Length of an address's window in ms, from its first failure. */
 const windowMillis = 15 * 60_000
-/** Most addresses in memory; above it the one that failed longest ago is dropped. */
+/** Maximum number of addresses in memory; above it the one that failed longest ago is dropped. */
 const capacity = 10_000
-/** Most addresses written in one statement. */
+/** Maximum number of addresses written in one statement. */
 const batchSize = 1_000
 
-const shareEvery = "1 second"
+const shareInterval = "1 second"
 const shareTimeout = "2 seconds"
 
 /** Failures that one node counted in one window. */
@@ -20,7 +20,7 @@ interface Tally {
   until: number
 }
 
-interface Suspect {
+interface AddressCounts {
   readonly own: Tally
   /** What other nodes counted, by node. */
   readonly others: Map<string, Tally>
@@ -34,7 +34,7 @@ interface Suspect {
  * Nodes share counts through the database: each writes its whole count of each address at most once a second, all
  * addresses in one statement, and reads those of other nodes while there are any. No failure is lost or counted twice in
  * the sum, which is at most a second old. Written counts survive a restart. While the database is unreachable each node
- * continues with what it knows.
+ * continues with the counts it has.
  */
 export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
   AuthFailures,
@@ -66,37 +66,37 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
         const lease = yield* NodeLease
         const node = crypto.randomUUID()
         /** In the order of their last failures, the latest last. */
-        const suspects = new Map<string, Suspect>()
+        const addresses = new Map<string, AddressCounts>()
         const unwritten = new Map<string, Tally>()
         let readUpTo = "-infinity"
         let cleanedAt = 0
 
-        const suspectOf = (address: string): Suspect => {
-          const suspect = suspects.get(address) ?? {
+        const countsOf = (address: string): AddressCounts => {
+          const counts = addresses.get(address) ?? {
             own: { failures: 0, until: Number.NEGATIVE_INFINITY },
             others: new Map()
           }
-          suspects.delete(address)
-          suspects.set(address, suspect)
-          if (suspects.size > capacity) {
-            const oldest = suspects.keys().next()
+          addresses.delete(address)
+          addresses.set(address, counts)
+          if (addresses.size > capacity) {
+            const oldest = addresses.keys().next()
             if (oldest.done !== true) {
-              suspects.delete(oldest.value)
+              addresses.delete(oldest.value)
               unwritten.delete(oldest.value)
             }
           }
-          return suspect
+          return counts
         }
 
         const blockedFor = (address: string, now: number): number | undefined => {
-          const suspect = suspects.get(address)
-          if (suspect === undefined) return undefined
-          const running = [suspect.own, ...suspect.others.values()].filter(({ until }) => until > now)
+          const counts = addresses.get(address)
+          if (counts === undefined) return undefined
+          const running = [counts.own, ...counts.others.values()].filter(({ until }) => until > now)
           let sum = running.reduce((total, { failures }) => total + failures, 0)
           if (sum < limit) return undefined
           // An address that keeps trying is not evicted in favour of later ones.
-          suspects.delete(address)
-          suspects.set(address, suspect)
+          addresses.delete(address)
+          addresses.set(address, counts)
           // Blocked until enough of the windows have ended.
           let until = now
           for (const tally of running.sort((a, b) => a.until - b.until)) {
@@ -108,7 +108,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
         }
 
         const record = (address: string, now: number): void => {
-          const { own } = suspectOf(address)
+          const { own } = countsOf(address)
           if (own.until <= now) {
             own.failures = 0
             own.until = now + windowMillis
@@ -138,7 +138,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           const rows = yield* repo.ofOthers(node, { since: readUpTo, now, limit: capacity })
           // Oldest first, so that the newest stay when there are too many.
           for (const row of rows.toReversed()) {
-            suspectOf(row.address).others.set(row.node, { failures: row.failures, until: row.until })
+            countsOf(row.address).others.set(row.node, { failures: row.failures, until: row.until })
           }
           readUpTo = rows[0]?.changed_at ?? readUpTo
         })
@@ -148,10 +148,10 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           const now = yield* Clock.currentTimeMillis
           if (now - cleanedAt < 60_000) return
           cleanedAt = now
-          const before = suspects.size
-          for (const [address, { others, own }] of suspects) {
+          const before = addresses.size
+          for (const [address, { others, own }] of addresses) {
             for (const [other, { until }] of others) if (until <= now) others.delete(other)
-            if (own.until <= now && others.size === 0) suspects.delete(address)
+            if (own.until <= now && others.size === 0) addresses.delete(address)
           }
           if (before > 0) yield* repo.removeBefore(now)
         })
@@ -164,13 +164,13 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
         // Counts from before a restart, and those of other nodes.
         yield* Effect.orDie(read)
         yield* startPeriodicTask({
-          every: shareEvery,
+          every: shareInterval,
           timeout: shareTimeout,
           run: share,
-          failureMessage: "Failed authentications are not shared with other nodes now"
+          failureMessage: "Counts of failed authentications cannot be shared with other nodes"
         })
 
-        return { blockedFor, record, size: () => suspects.size }
+        return { blockedFor, record, size: () => addresses.size }
       })
     )
 }

@@ -17,7 +17,7 @@ const Row = Schema.Struct({
   until: Schema.Number,
   changed_at: Schema.String
 })
-/** A row of another node. `changed_at` is the database's time as text, exact. */
+/** A row of another node. `changed_at` is the database's time as text, without loss of precision. */
 export type ForeignFailures = typeof Row.Type
 
 /**
@@ -37,8 +37,8 @@ export class AuthFailuresRepo extends Context.Tag("@svc/auth/AuthFailuresRepo")<
       node: string,
       options: { readonly since: string; readonly now: number; readonly limit: number }
     ) => Effect.Effect<ReadonlyArray<ForeignFailures>, SqlError.SqlError>
-    /** Removes rows of all nodes whose window ended before a moment (ms). */
-    readonly removeBefore: (moment: number) => Effect.Effect<void, SqlError.SqlError>
+    /** Removes rows of all nodes whose window ended before `time` (ms). */
+    readonly removeBefore: (time: number) => Effect.Effect<void, SqlError.SqlError>
   }
 >() {
   static readonly layer: Layer.Layer<AuthFailuresRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -66,8 +66,8 @@ export class AuthFailuresRepo extends Context.Tag("@svc/auth/AuthFailuresRepo")<
             where node <> ${node} and expires_at > to_timestamp(${now}::bigint / 1000.0)
               and changed_at > ${since}::timestamptz - interval '5 seconds'
             order by changed_at desc limit ${limit}`.pipe(Effect.flatMap((rows) => Effect.orDie(decode(rows)))),
-        removeBefore: (moment) =>
-          Effect.asVoid(sql`delete from auth_failures where expires_at < to_timestamp(${moment}::bigint / 1000.0)`)
+        removeBefore: (time) =>
+          Effect.asVoid(sql`delete from auth_failures where expires_at < to_timestamp(${time}::bigint / 1000.0)`)
       }
     })
   )

@@ -24,7 +24,7 @@ import { TierLimits } from "./TierLimits.ts"
 import { Tiers } from "./Tiers.ts"
 import { WorkspaceLimits } from "./WorkspaceLimits.ts"
 
-/** Organizations, projects and tiers as billing reads them, with the repository that tests read. */
+/** The part that billing needs: organizations, projects and tiers, with the repository that tests read. */
 export const accounts: Layer.Layer<
   Accounts | TierLimits | Tiers | AccountsRepo,
   ConfigError.ConfigError,
@@ -61,8 +61,8 @@ export const handlers: Layer.Layer<never, never, Organizations | Projects | KeyM
   Layer.mergeAll(OrganizationHttp, ProjectsHttp, ProjectHttp)
 
 /**
- * The slice in a server: {@link services} with their handlers, the limits on requests, which tests replace, and the first
- * start. `Balance` comes from `BillingSlice.balance`, because the rest of billing needs the tiers of this slice.
+ * The slice in a server: {@link services} with their handlers, the limits on requests, which tests replace, and
+ * {@link Bootstrap}. `Balance` comes from `BillingSlice.balance`, because the rest of billing needs the tiers of this slice.
  */
 export const layer: Layer.Layer<
   Services | AuthFailures | Bootstrap | RateLimits | WorkspaceLimits,

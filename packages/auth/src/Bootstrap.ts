@@ -44,7 +44,7 @@ const settings = Config.all({
   )
 })
 
-/** A key of the first start. A generated one must be printed, this once. */
+/** A key created at the first start. A generated one must be printed now: it cannot be read again. */
 export interface BootstrapKey {
   readonly key: Redacted.Redacted<string>
   readonly generated: boolean
@@ -63,7 +63,7 @@ export type BootstrapResult =
 export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
   Bootstrap,
   {
-    /** Creates them unless there is an organization. When several servers start at once, one of them creates. */
+    /** Creates them unless there is an organization. When several servers start at once, only one of them creates them. */
     readonly run: Effect.Effect<BootstrapResult>
   }
 >() {
@@ -79,10 +79,10 @@ export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
       const repo = yield* AccountsRepo
       const keys = yield* Keys
       const sql = yield* SqlClient.SqlClient
-      const given = yield* settings
+      const config = yield* settings
 
       const keyOf = (kind: KeyKind): BootstrapKey =>
-        Option.match(given[kind], {
+        Option.match(config[kind], {
           onNone: () => ({ key: Redacted.make(generateKey(kind)), generated: true }),
           onSome: (key) => ({ key, generated: false })
         })
@@ -90,31 +90,31 @@ export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
       const create = Effect.gen(function* () {
         const org = yield* accounts.createOrganization({
           name: "My organization",
-          tier: Option.getOrElse(given.tier, () => "enterprise" as const),
-          balance_eur: Option.getOrElse(given.credits, () => BigDecimal.fromBigInt(0n))
+          tier: Option.getOrElse(config.tier, () => "enterprise" as const),
+          balance_eur: Option.getOrElse(config.credits, () => BigDecimal.fromBigInt(0n))
         })
         const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
-        const made = { org: keyOf("org"), project: keyOf("project"), workspace: keyOf("workspace") }
+        const created = { org: keyOf("org"), project: keyOf("project"), workspace: keyOf("workspace") }
         const owner = { org_id: org.id }
-        yield* keys.issue({ kind: "org", ...owner }, { name: "Default", key: made.org.key })
+        yield* keys.issue({ kind: "org", ...owner }, { name: "Default", key: created.org.key })
         yield* keys.issue(
           { kind: "project", ...owner, project_id: project.id, scope: "full" },
-          { name: "Default", key: made.project.key }
+          { name: "Default", key: created.project.key }
         )
         yield* keys.issue(
           { kind: "workspace", ...owner, scopes: WorkspaceScope.literals },
-          { name: "Default", key: made.workspace.key }
+          { name: "Default", key: created.workspace.key }
         )
         return {
           created: true as const,
           org: { id: org.id, public_id: org.public_id },
           project: { id: project.id, public_id: project.public_id },
-          keys: made
+          keys: created
         }
       })
 
       return {
-        run: Effect.flatMap(repo.claimEmpty, (empty) =>
+        run: Effect.flatMap(repo.lockAndCheckEmpty, (empty) =>
           empty ? create : Effect.succeed<BootstrapResult>({ created: false })
         ).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.withSpan("Bootstrap.run"))
       }

@@ -18,7 +18,7 @@ export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
       holder: KeyHolder,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<KeyRecord>>
-    /** Returns the raw key, which no later answer contains. An expiry in the past is a validation error. */
+    /** Returns the raw key, which cannot be read again. An expiry in the past is a validation error. */
     readonly create: (owner: KeyOwner, name: string) => Effect.Effect<IssuedKey, ValidationError>
     /** Revokes a key by its numeric id. A key of another holder, or a revoked one, is not found. */
     readonly revoke: (holder: KeyHolder, id: string) => Effect.Effect<void, ApiKeyNotFound>

@@ -5,7 +5,7 @@ import type { IssuedKey } from "./Keys.ts"
 
 /** Wire forms of each kind of key. */
 
-const moment = (date: Date | null): string | null => date?.toISOString() ?? null
+const timestamp = (date: Date | null): string | null => date?.toISOString() ?? null
 
 const common = (key: KeyRecord) => ({
   id: key.id,
@@ -14,21 +14,21 @@ const common = (key: KeyRecord) => ({
   created_at: key.created_at.toISOString()
 })
 
-export const orgKey = (key: KeyRecord): OrgKey => ({ ...common(key), last_used_at: moment(key.last_used_at) })
+export const orgKey = (key: KeyRecord): OrgKey => ({ ...common(key), last_used_at: timestamp(key.last_used_at) })
 
 export const projectKey = (key: KeyRecord): ProjectKey => ({
   ...common(key),
   scope: key.scope ?? "full",
-  last_used_at: moment(key.last_used_at),
-  revoked_at: moment(key.revoked_at)
+  last_used_at: timestamp(key.last_used_at),
+  revoked_at: timestamp(key.revoked_at)
 })
 
 export const workspaceKey = (key: KeyRecord): WorkspaceKey => ({
   ...common(key),
   scopes: key.scopes ?? [],
-  expires_at: moment(key.expires_at),
-  last_used_at: moment(key.last_used_at),
-  revoked_at: moment(key.revoked_at)
+  expires_at: timestamp(key.expires_at),
+  last_used_at: timestamp(key.last_used_at),
+  revoked_at: timestamp(key.revoked_at)
 })
 
 export const createdOrgKey = (key: IssuedKey) => ({ ...common(key), key: Redacted.value(key.key) })
@@ -38,5 +38,5 @@ export const createdProjectKey = (key: IssuedKey) => ({ ...createdOrgKey(key), s
 export const createdWorkspaceKey = (key: IssuedKey) => ({
   ...createdOrgKey(key),
   scopes: key.scopes ?? [],
-  expires_at: moment(key.expires_at)
+  expires_at: timestamp(key.expires_at)
 })

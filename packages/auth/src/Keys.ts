@@ -15,8 +15,8 @@ export interface IssuedKey extends KeyRecord {
   readonly key: Redacted.Redacted<string>
 }
 
-/** How long (ms) a look-up is cached, and how many are. */
-const held = { ttl: 2000, capacity: 10_000 }
+/** Of each cache; `ttl` in ms. */
+const cacheOptions = { ttl: 2000, capacity: 10_000 }
 
 const toPrincipal = (row: KeyRow): Principal => ({
   kind: row.kind,
@@ -30,12 +30,12 @@ const toPrincipal = (row: KeyRow): Principal => ({
 })
 
 /** The principal of a workspace key, and the time (ms) from which the key is refused. */
-interface HeldWorkspaceKey {
+interface CachedWorkspaceKey {
   readonly principal: WorkspacePrincipal
   readonly until: number
 }
 
-const toWorkspace = (row: WorkspaceKeyRow): HeldWorkspaceKey => ({
+const toWorkspace = (row: WorkspaceKeyRow): CachedWorkspaceKey => ({
   principal: {
     kind: "workspace",
     key_id: row.id,
@@ -79,12 +79,12 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
       const repo = yield* KeysRepo
       const use = yield* KeyUse
       const accounts = yield* Accounts
-      const principals = TtlCache.make<Principal>(held)
-      const workspaces = TtlCache.make<HeldWorkspaceKey>(held)
-      const projects = TtlCache.make<PrincipalProject>(held)
+      const principals = TtlCache.make<Principal>(cacheOptions)
+      const workspaces = TtlCache.make<CachedWorkspaceKey>(cacheOptions)
+      const projects = TtlCache.make<PrincipalProject>(cacheOptions)
       const invalid = Effect.suspend(() => Effect.fail(new InvalidApiKey()))
 
-      const through = <A, E>(cache: TtlCache.TtlCache<A>, key: string, now: number, lookUp: Effect.Effect<A, E>) => {
+      const cached = <A, E>(cache: TtlCache.TtlCache<A>, key: string, now: number, lookUp: Effect.Effect<A, E>) => {
         const hit = cache.get(key, now)
         if (hit !== undefined) return Effect.succeed(hit)
         const epoch = cache.epoch()
@@ -114,7 +114,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
           if (!isKey("project", raw) && !isKey("org", raw)) return invalid
           const hash = hashKey(raw)
           return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            Effect.map(through(principals, hash, now, find(hash)), (principal) => {
+            Effect.map(cached(principals, hash, now, find(hash)), (principal) => {
               use.record(principal.key_id, now)
               return principal
             })
@@ -124,7 +124,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
           if (!isKey("workspace", raw)) return invalid
           const hash = hashKey(raw)
           return Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            Effect.flatMap(through(workspaces, hash, now, findWorkspace(hash)), ({ principal, until }) => {
+            Effect.flatMap(cached(workspaces, hash, now, findWorkspace(hash)), ({ principal, until }) => {
               if (now >= until) return invalid
               use.record(principal.key_id, now)
               return Effect.succeed(principal)
@@ -133,7 +133,7 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
         },
         projectOf: (orgId, id) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            through(
+            cached(
               projects,
               `${orgId}/${id}`,
               now,

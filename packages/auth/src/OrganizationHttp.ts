@@ -15,43 +15,51 @@ export const OrganizationHttp: Layer.Layer<never, never, Organizations | KeyMana
       const organizations = yield* Organizations
       const management = yield* KeyManagement
 
-      const orgKeys = Effect.map(CurrentPrincipal, ({ org }) => ({ kind: "org", org_id: org.id }) as const)
-      const workspaceKeys = Effect.map(CurrentPrincipal, ({ org }) => ({ kind: "workspace", org_id: org.id }) as const)
+      const orgHolder = Effect.map(CurrentPrincipal, ({ org }) => ({ kind: "org", org_id: org.id }) as const)
+      const workspaceHolder = Effect.map(
+        CurrentPrincipal,
+        ({ org }) => ({ kind: "workspace", org_id: org.id }) as const
+      )
 
       return {
         // Organizations are never deleted, so a missing row is a defect.
         get: () => Effect.flatMap(CurrentPrincipal, ({ org }) => Effect.orDie(organizations.info(org.id))),
         listKeys: ({ urlParams }) =>
           Effect.map(
-            Effect.flatMap(orgKeys, (of) => management.list(of, urlParams)),
+            Effect.flatMap(orgHolder, (holder) => management.list(holder, urlParams)),
             (keys) => ({ api_keys: keys.map(orgKey), ...urlParams })
           ),
         createKey: ({ payload }) =>
           Effect.map(
-            Effect.flatMap(orgKeys, (of) => management.create(of, payload.name)),
+            Effect.flatMap(orgHolder, (holder) => management.create(holder, payload.name)),
             createdOrgKey
           ),
         revokeKey: ({ path }) =>
           Effect.gen(function* () {
             const { key_id } = yield* CurrentPrincipal
-            yield* management.revokeOther(yield* orgKeys, path.keyId, key_id)
+            yield* management.revokeOther(yield* orgHolder, path.keyId, key_id)
           }),
         listWorkspaceKeys: ({ urlParams }) =>
           Effect.map(
-            Effect.flatMap(workspaceKeys, (of) => management.list(of, urlParams)),
+            Effect.flatMap(workspaceHolder, (holder) => management.list(holder, urlParams)),
             (keys) => ({ workspace_keys: keys.map(workspaceKey), ...urlParams })
           ),
         createWorkspaceKey: ({ payload: { expires_at, name, scopes } }) =>
           Effect.map(
-            Effect.flatMap(workspaceKeys, (of) =>
+            Effect.flatMap(workspaceHolder, (holder) =>
               management.create(
-                { ...of, scopes: [...new Set(scopes)], expires_at: expires_at === null ? null : new Date(expires_at) },
+                {
+                  ...holder,
+                  scopes: [...new Set(scopes)],
+                  expires_at: expires_at === null ? null : new Date(expires_at)
+                },
                 name
               )
             ),
             createdWorkspaceKey
           ),
-        revokeWorkspaceKey: ({ path }) => Effect.flatMap(workspaceKeys, (of) => management.revoke(of, path.keyId))
+        revokeWorkspaceKey: ({ path }) =>
+          Effect.flatMap(workspaceHolder, (holder) => management.revoke(holder, path.keyId))
       }
     })
   )

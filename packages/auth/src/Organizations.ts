@@ -42,22 +42,23 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
         const keys = yield* Keys
         const limits = yield* TierLimits
 
-        const found = (row: Option.Option<Organization>): Effect.Effect<Organization, OrganizationNotFound> =>
+        const orNotFound = (row: Option.Option<Organization>): Effect.Effect<Organization, OrganizationNotFound> =>
           Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new OrganizationNotFound())
 
         const withBalance = (org: Organization): Effect.Effect<OrganizationInfo> =>
-          Effect.map(balance.of(org.id), (left) => ({
+          Effect.map(balance.of(org.id), (credits) => ({
             id: org.id,
             public_id: org.public_id,
             name: org.name,
             tier: org.tier,
-            balance_eur: toMoney(left),
-            is_paused: org.tier !== "enterprise" && !BigDecimal.isPositive(left),
+            balance_eur: toMoney(credits),
+            is_paused: org.tier !== "enterprise" && !BigDecimal.isPositive(credits),
             concurrent_call_limit: limits.of(org.tier).concurrentCalls,
             created_at: org.created_at.toISOString(),
             updated_at: org.updated_at.toISOString()
           }))
-        const find = (id: string) => repo.findOrganization(id).pipe(Effect.flatMap(found), Effect.flatMap(withBalance))
+        const find = (id: string) =>
+          repo.findOrganization(id).pipe(Effect.flatMap(orNotFound), Effect.flatMap(withBalance))
 
         return {
           info: (orgId) => Effect.withSpan(find(String(orgId)), "Organizations.info"),
@@ -66,10 +67,10 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
           create: ({ credits, name, tier }) =>
             Effect.flatMap(accounts.createOrganization({ name, tier, balance_eur: credits }), withBalance),
           setTier: Effect.fn("Organizations.setTier")(function* (id, tier) {
-            const org = yield* Effect.flatMap(repo.findOrganization(id), found)
+            const org = yield* Effect.flatMap(repo.findOrganization(id), orNotFound)
             const changed = yield* repo
               .setTier(org.id, tier)
-              .pipe(Effect.ensuring(keys.clearCache), Effect.flatMap(found))
+              .pipe(Effect.ensuring(keys.clearCache), Effect.flatMap(orNotFound))
             return yield* withBalance(changed)
           })
         }

@@ -16,7 +16,7 @@ export const ProjectHttp: Layer.Layer<never, never, Projects | KeyManagement | H
       const projects = yield* Projects
       const management = yield* KeyManagement
 
-      const holder = Effect.gen(function* () {
+      const currentHolder = Effect.gen(function* () {
         const { org } = yield* CurrentPrincipal
         const project = yield* CurrentProject
         return { kind: "project", org_id: org.id, project_id: project.id } as const
@@ -25,7 +25,7 @@ export const ProjectHttp: Layer.Layer<never, never, Projects | KeyManagement | H
       return {
         get: () =>
           Effect.map(
-            Effect.flatMap(holder, (of) => projects.get(of.org_id, String(of.project_id))),
+            Effect.flatMap(currentHolder, (holder) => projects.get(holder.org_id, String(holder.project_id))),
             toProject
           ),
         update: ({ payload }) =>
@@ -35,22 +35,24 @@ export const ProjectHttp: Layer.Layer<never, never, Projects | KeyManagement | H
           ),
         listKeys: ({ urlParams }) =>
           Effect.map(
-            Effect.flatMap(holder, (of) => management.list(of, urlParams)),
+            Effect.flatMap(currentHolder, (holder) => management.list(holder, urlParams)),
             (keys) => ({ api_keys: keys.map(projectKey), ...urlParams })
           ),
         createKey: ({ payload }) =>
           Effect.map(
-            Effect.flatMap(holder, (of) => management.create({ ...of, scope: payload.scope }, payload.name)),
+            Effect.flatMap(currentHolder, (holder) =>
+              management.create({ ...holder, scope: payload.scope }, payload.name)
+            ),
             createdProjectKey
           ),
         revokeKey: ({ path }) =>
           Effect.gen(function* () {
             const { key_id, kind } = yield* CurrentPrincipal
             // An org key is not one of the project's keys.
-            const of = yield* holder
+            const holder = yield* currentHolder
             yield* kind === "project"
-              ? management.revokeOther(of, path.keyId, key_id)
-              : management.revoke(of, path.keyId)
+              ? management.revokeOther(holder, path.keyId, key_id)
+              : management.revoke(holder, path.keyId)
           })
       }
     })

@@ -9,10 +9,10 @@ import type { Project } from "./Project.ts"
 type Hook = (project: Project) => Effect.Effect<void>
 
 /** Registered hooks by name, in the order of registration. */
-const registry = () => {
+const makeHooks = () => {
   const hooks = new Map<string, Hook>()
   return {
-    all: (project: Project, run: (name: string, hook: Effect.Effect<void>) => Effect.Effect<void>) =>
+    forEach: (project: Project, run: (name: string, hook: Effect.Effect<void>) => Effect.Effect<void>) =>
       Effect.forEach(
         [...hooks],
         ([name, hook]) =>
@@ -30,8 +30,8 @@ const registry = () => {
   }
 }
 
-/** How long hooks after a deletion may delay its answer; see {@link Projects} for the rest of their work. */
-const patience = "5 seconds"
+/** How long each hook after a deletion may delay the response. */
+const hookTimeout = "5 seconds"
 
 /**
  * The projects of an organization. A deleted one is not found by any request, and its keys fail.
@@ -74,8 +74,8 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
     readonly onDelete: (name: string, hook: Hook) => Effect.Effect<void, never, Scope.Scope>
     /**
      * Registers a hook that runs after a deletion on this node has been committed, until the scope closes, for at most
-     * 5 s. Its failure is logged and changes nothing, and a process that dies does not run it: work that must happen has
-     * to be found again through {@link deletedAmong}.
+     * 5 s. Its failure is logged and changes nothing, and a process that dies does not run it: a slice whose work
+     * must happen also polls {@link deletedAmong}.
      */
     readonly afterDelete: (name: string, hook: Hook) => Effect.Effect<void, never, Scope.Scope>
     /** Which of these projects are deleted, by any node. */
@@ -90,25 +90,25 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
         const repo = yield* AccountsRepo
         const keys = yield* Keys
         const sql = yield* SqlClient.SqlClient
-        const inside = registry()
-        const afterwards = registry()
+        const deletionHooks = makeHooks()
+        const afterDeletionHooks = makeHooks()
 
-        const found = (row: Option.Option<Project>): Effect.Effect<Project, ProjectNotFound> =>
+        const orNotFound = (row: Option.Option<Project>): Effect.Effect<Project, ProjectNotFound> =>
           Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new ProjectNotFound())
 
         const deletion = (orgId: number, id: string) =>
           accounts.project(orgId, id).pipe(
-            Effect.flatMap((project) => Effect.flatMap(repo.deleteProject(project.id), found)),
-            Effect.tap((project) => inside.all(project, (_, hook) => hook)),
+            Effect.flatMap((project) => Effect.flatMap(repo.deleteProject(project.id), orNotFound)),
+            Effect.tap((project) => deletionHooks.forEach(project, (_, hook) => hook)),
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die),
             // Also when the answer to the commit was lost: it may have succeeded.
             Effect.ensuring(keys.clearCache)
           )
 
-        const attempt = (name: string, hook: Effect.Effect<void>) =>
+        const runAndLogFailure = (name: string, hook: Effect.Effect<void>) =>
           hook.pipe(
-            Effect.timeoutFail({ duration: patience, onTimeout: () => new Cause.TimeoutException() }),
+            Effect.timeoutFail({ duration: hookTimeout, onTimeout: () => new Cause.TimeoutException() }),
             Effect.catchAllCause((cause) =>
               Effect.logWarning(`The hook ${name} failed after the deletion of a project`, cause)
             )
@@ -122,14 +122,14 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
             if (change.name === undefined && change.description === undefined) {
               return yield* new BadRequest({ message: "No valid fields to update" })
             }
-            return yield* Effect.flatMap(repo.updateProject(projectId, change), found)
+            return yield* Effect.flatMap(repo.updateProject(projectId, change), orNotFound)
           }),
           remove: Effect.fn("Projects.remove")(function* (orgId, id) {
             const project = yield* deletion(orgId, id)
-            yield* afterwards.all(project, attempt)
+            yield* afterDeletionHooks.forEach(project, runAndLogFailure)
           }),
-          onDelete: inside.add,
-          afterDelete: afterwards.add,
+          onDelete: deletionHooks.add,
+          afterDelete: afterDeletionHooks.add,
           deletedAmong: (ids) => (ids.length === 0 ? Effect.succeed([]) : repo.deletedProjects(ids))
         }
       })

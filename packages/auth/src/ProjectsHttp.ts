@@ -13,7 +13,7 @@ const handlers = Effect.gen(function* () {
   const management = yield* KeyManagement
 
   const orgId = Effect.map(CurrentPrincipal, ({ org }) => org.id)
-  const holder = (projectId: string) =>
+  const holderOf = (projectId: string) =>
     Effect.gen(function* () {
       const project = yield* projects.get(yield* orgId, projectId)
       return { kind: "project", org_id: project.org_id, project_id: project.id } as const
@@ -38,17 +38,17 @@ const handlers = Effect.gen(function* () {
     remove: ({ path }) => Effect.flatMap(orgId, (org) => projects.remove(org, path.projectId)),
     listKeys: ({ path, urlParams }) =>
       Effect.map(
-        Effect.flatMap(holder(path.projectId), (of) => management.list(of, urlParams)),
+        Effect.flatMap(holderOf(path.projectId), (holder) => management.list(holder, urlParams)),
         (keys) => ({ api_keys: keys.map(projectKey), ...urlParams })
       ),
     createKey: ({ path, payload }) =>
       Effect.map(
-        Effect.flatMap(holder(path.projectId), (of) =>
-          management.create({ ...of, scope: payload.scope }, payload.name)
+        Effect.flatMap(holderOf(path.projectId), (holder) =>
+          management.create({ ...holder, scope: payload.scope }, payload.name)
         ),
         createdProjectKey
       ),
-    revokeKey: ({ path }) => Effect.flatMap(holder(path.projectId), (of) => management.revoke(of, path.keyId))
+    revokeKey: ({ path }) => Effect.flatMap(holderOf(path.projectId), (holder) => management.revoke(holder, path.keyId))
   }
   return both
 })

@@ -6,7 +6,7 @@ import { type BucketCount, RateLimitsRepo } from "./RateLimitsRepo.ts"
 const minuteMillis = 60_000
 
 /** How often nodes share counts. A round that exceeds the timeout is abandoned; the next one sends the same again. */
-const shareEvery = "1 second"
+const shareInterval = "1 second"
 const shareTimeout = "2 seconds"
 
 /** The state of a bucket in the current minute. */
@@ -85,26 +85,29 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
       }
 
       /** Writes and reads counts. Requests counted meanwhile are written in the next round. */
-      const exchange = (at: number, held: Map<string, Counter>) => {
+      const exchange = (at: number, bucketCounters: Map<string, Counter>) => {
         const counts: Array<BucketCount> = []
-        for (const [bucket, { own, written }] of held) if (own > written) counts.push([bucket, own])
-        return Effect.map(repo.exchange({ node, minute: at, counts, buckets: [...held.keys()] }), (others) => {
-          for (const [bucket, own] of counts) {
-            const counter = held.get(bucket)
-            if (counter !== undefined) counter.written = own
+        for (const [bucket, { own, written }] of bucketCounters) if (own > written) counts.push([bucket, own])
+        return Effect.map(
+          repo.exchange({ node, minute: at, counts, buckets: [...bucketCounters.keys()] }),
+          (others) => {
+            for (const [bucket, own] of counts) {
+              const counter = bucketCounters.get(bucket)
+              if (counter !== undefined) counter.written = own
+            }
+            for (const [bucket, requests] of others) {
+              const counter = bucketCounters.get(bucket)
+              if (counter !== undefined) counter.others = requests
+            }
           }
-          for (const [bucket, requests] of others) {
-            const counter = held.get(bucket)
-            if (counter !== undefined) counter.others = requests
-          }
-        })
+        )
       }
 
       const share = Effect.gen(function* () {
-        const held = countersAt(yield* Clock.currentTimeMillis)
+        const bucketCounters = countersAt(yield* Clock.currentTimeMillis)
         const at = minute
-        if (held.size === 0 || (yield* lease.others) === 0) return
-        yield* exchange(at, held)
+        if (bucketCounters.size === 0 || (yield* lease.others) === 0) return
+        yield* exchange(at, bucketCounters)
         // The previous minute may still be written by a node whose clock is late.
         if (removedBefore < at - 1) {
           yield* repo.removeBefore(at - 1)
@@ -112,20 +115,21 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
         }
       })
       yield* startPeriodicTask({
-        every: shareEvery,
+        every: shareInterval,
         timeout: shareTimeout,
         run: share,
-        failureMessage: "Rate limits are not shared with other nodes now; each counts by itself"
+        failureMessage:
+          "Request counts cannot be shared with other nodes; each node enforces rate limits with its own counts"
       })
 
       return {
         consume: (bucket, limit, now) => {
           if (limit === null) return allowance(now, null, 0, true)
-          const held = countersAt(now)
-          let counter = held.get(bucket)
+          const bucketCounters = countersAt(now)
+          let counter = bucketCounters.get(bucket)
           if (counter === undefined) {
             counter = { own: 0, written: 0, others: 0 }
-            held.set(bucket, counter)
+            bucketCounters.set(bucket, counter)
           }
           const left = limit - counter.own - counter.others
           if (left <= 0) return allowance(now, limit, 0, false)

@@ -2,7 +2,7 @@ import type { Tier } from "@svc/api/Principal"
 import { Config, type ConfigError, Context, Effect, Layer } from "effect"
 import { count, rate } from "./LimitConfig.ts"
 
-/** The limits of an organization of a tier. */
+/** The limits of the organizations of one tier. */
 export interface LimitsOfTier {
   /** Requests to the voice API per organization and minute. Null: no limit, and no header. */
   readonly requestsPerMinute: number | null
@@ -28,7 +28,7 @@ const defaults: { readonly [T in Tier]: Defaults } = {
 }
 
 const limitsOf = (tier: Tier): Config.Config<LimitsOfTier> => {
-  const name = (what: string) => `SVC_LIMIT_${what}_${tier.toUpperCase()}`
+  const name = (limit: string) => `SVC_LIMIT_${limit}_${tier.toUpperCase()}`
   return Config.all({
     requests: rate(name("REQUESTS_PER_MINUTE")),
     calls: count(name("CONCURRENT_CALLS")),

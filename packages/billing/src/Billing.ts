@@ -40,8 +40,8 @@ export interface CallRequest {
 /** `paused`: no credits. `full`: the tier's limit of concurrent calls is reached. */
 export type Admission = "admitted" | "paused" | "full"
 
-/** For how many ms `mayWrite` caches its answer. */
-const writableFor = 1_000
+/** How long `mayWrite` caches its result, in ms. */
+const writableTtl = 1_000
 
 /**
  * The credits of organizations (docs/reference/billing.md). An account is paused while its balance is 0 or less, except on
@@ -55,7 +55,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
     readonly creditsOf: (org: { readonly id: number; readonly tier: Tier }) => Effect.Effect<Credits>
     /** Whether writes are allowed: false is `402 INSUFFICIENT_CREDITS`. At most 1 s old. */
     readonly mayWrite: (orgId: number) => Effect.Effect<boolean>
-    /** Those of these organizations that have been paused since before `time`. */
+    /** Which of these organizations have been paused since before `time`. */
     readonly suspendedBefore: (orgIds: ReadonlyArray<number>, time: Date) => Effect.Effect<ReadonlyArray<number>>
     /** A top-up (administration only). Returns the account after it. Each reference is added once. */
     readonly add: (
@@ -94,7 +94,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
       const limits = yield* TierLimits
       const tiers = yield* Tiers
       const sql = yield* SqlClient.SqlClient
-      const writable = TtlCache.make<boolean>({ ttl: writableFor, capacity: 10_000 })
+      const writable = TtlCache.make<boolean>({ ttl: writableTtl, capacity: 10_000 })
 
       const isPaused = (tier: Tier, balance: BigDecimal.BigDecimal) =>
         tier !== "enterprise" && !BigDecimal.isPositive(balance)
@@ -125,30 +125,30 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
 
       /** In the caller's transaction, or in a new one. */
       const inTransaction = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
-        Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (callers) =>
-          Option.isSome(callers) ? effect : Effect.orDie(sql.withTransaction(effect))
+        Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (current) =>
+          Option.isSome(current) ? effect : Effect.orDie(sql.withTransaction(effect))
         )
 
       const book = (orgId: number, movements: ReadonlyArray<Movement>) =>
         inTransaction(Effect.zipRight(ledger.lock(orgId), ledger.append(orgId, movements)))
 
-      const checked = (amount: BigDecimal.BigDecimal) => (isAmount(amount) ? Effect.void : new InvalidAmount())
+      const checkAmount = (amount: BigDecimal.BigDecimal) => (isAmount(amount) ? Effect.void : new InvalidAmount())
 
       const add = Effect.fn("Billing.add")(function* (
         orgId: number,
         amount_eur: BigDecimal.BigDecimal,
         reference: string = crypto.randomUUID()
       ) {
-        yield* checked(amount_eur)
+        yield* checkAmount(amount_eur)
         yield* book(orgId, [{ kind: "top_up", reference, amount_eur }])
         writable.clear()
         return yield* account(orgId)
       })
 
       const charge = Effect.fn("Billing.charge")(function* (orgId: number, { amount_eur, kind, reference }: Charge) {
-        yield* checked(amount_eur)
-        const moved = kind === "refund" ? amount_eur : BigDecimal.negate(amount_eur)
-        yield* book(orgId, [{ kind, reference, amount_eur: moved }])
+        yield* checkAmount(amount_eur)
+        const signed = kind === "refund" ? amount_eur : BigDecimal.negate(amount_eur)
+        yield* book(orgId, [{ kind, reference, amount_eur: signed }])
       })
 
       const admit = Effect.fn("Billing.admit")(function* (call: CallRequest) {

@@ -13,7 +13,7 @@ import { Usage } from "./Usage.ts"
 import { UsageHttp } from "./UsageHttp.ts"
 import { UsageRepo } from "./UsageRepo.ts"
 
-/** What the auth slice needs from this one. It is provided to auth; the other layers need auth's tiers. */
+/** The port of the auth slice. Apart from the other layers, because they need auth's tiers. */
 export const balance: Layer.Layer<Balance, never, SqlClient.SqlClient> = Billing.balance.pipe(
   Layer.provide(LedgerRepo.layer)
 )

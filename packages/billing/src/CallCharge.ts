@@ -26,17 +26,17 @@ export interface CallCharge {
   readonly total_cost: BigDecimal.BigDecimal
 }
 
-/** Longer than any call, in seconds: the rest is a fault of a clock, and not charged. */
-const longest = 30 * 86_400
+/** Longer than any call, in seconds: a longer figure is a clock fault, and is cut to this. */
+const maxSeconds = 30 * 86_400
 
-/** A negative or invalid figure of a clock or a plugin costs nothing. */
+/** A negative or invalid figure from a clock or a plugin costs nothing. */
 const clamp = (value: number, limit: number): number => (value > 0 ? Math.min(value, limit) : 0)
 
 /** Whole seconds in minutes, to 4 decimals. */
 const minutes = (seconds: number): BigDecimal.BigDecimal =>
-  BigDecimal.make(BigInt(Math.round((Math.round(clamp(seconds, longest)) * 10_000) / 60)), 4)
+  BigDecimal.make(BigInt(Math.round((Math.round(clamp(seconds, maxSeconds)) * 10_000) / 60)), 4)
 
-const times = (a: BigDecimal.BigDecimal, b: BigDecimal.BigDecimal): BigDecimal.BigDecimal =>
+const multiply = (a: BigDecimal.BigDecimal, b: BigDecimal.BigDecimal): BigDecimal.BigDecimal =>
   round4(BigDecimal.multiply(a, b))
 
 /**
@@ -45,12 +45,12 @@ const times = (a: BigDecimal.BigDecimal, b: BigDecimal.BigDecimal): BigDecimal.B
  */
 export const chargeOf = (rates: RatesOfTier, figures: CallFigures): CallCharge => {
   const minutes_used = minutes(figures.seconds)
-  const call_cost = times(minutes_used, rates.call)
-  const startedMinutes = Math.ceil(clamp(figures.recording_seconds, longest) / 60)
-  const recording_cost = times(BigDecimal.make(BigInt(startedMinutes), 0), rates.recording)
-  const transfer_cost = times(minutes(figures.transfer_seconds), rates.transfer)
+  const call_cost = multiply(minutes_used, rates.call)
+  const startedMinutes = Math.ceil(clamp(figures.recording_seconds, maxSeconds) / 60)
+  const recording_cost = multiply(BigDecimal.make(BigInt(startedMinutes), 0), rates.recording)
+  const transfer_cost = multiply(minutes(figures.transfer_seconds), rates.transfer)
   const share = BigDecimal.make(BigInt(Math.round(clamp(figures.llm_discount, 1) * 1_000_000)), 6)
-  const llm_discount = times(call_cost, share)
+  const llm_discount = multiply(call_cost, share)
   return {
     minutes_used,
     rate_per_minute: rates.call,

@@ -37,7 +37,7 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
      * then sees all earlier entries.
      */
     readonly lock: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
-    /** Those of these organizations whose balance has been 0 or less since before a time. */
+    /** Which of these organizations have had a balance of 0 or less since before `before`. */
     readonly emptySince: (orgIds: ReadonlyArray<number>, before: Date) => Effect.Effect<ReadonlyArray<number>>
     /** Books movements in order, in the transaction that holds the lock. Returns the sum of the new ones. */
     readonly append: (orgId: number, movements: ReadonlyArray<Movement>) => Effect.Effect<BigDecimal.BigDecimal>
@@ -105,15 +105,15 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
         emptySince: (orgs, before) =>
           Effect.map(Effect.orDie(empty({ orgs, before })), (rows) => rows.map((row) => row.org_id)),
         append: (orgId, movements) => {
-          const moving = movements.filter(isNotZero)
-          if (moving.length === 0) return Effect.succeed(zero)
+          const nonZero = movements.filter(isNotZero)
+          if (nonZero.length === 0) return Effect.succeed(zero)
           return Effect.map(
             Effect.orDie(
               append({
                 org: orgId,
-                kinds: moving.map(({ kind }) => kind),
-                references: moving.map(({ reference }) => reference),
-                amounts: moving.map(({ amount_eur }) => BigDecimal.format(amount_eur))
+                kinds: nonZero.map(({ kind }) => kind),
+                references: nonZero.map(({ reference }) => reference),
+                amounts: nonZero.map(({ amount_eur }) => BigDecimal.format(amount_eur))
               })
             ),
             ({ moved }) => moved

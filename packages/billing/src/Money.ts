@@ -7,11 +7,11 @@ export const round4 = (amount: BigDecimal.BigDecimal): BigDecimal.BigDecimal =>
 export const zero: BigDecimal.BigDecimal = BigDecimal.make(0n, 0)
 
 /** Exclusive upper bound of a movement. */
-const most = BigDecimal.make(1_000_000_000n, 0)
+const maxAmount = BigDecimal.make(1_000_000_000n, 0)
 
 /** Whether a movement may have this amount: above 0, below 1,000,000,000, with at most 4 decimals. */
 export const isAmount = (amount: BigDecimal.BigDecimal): boolean =>
-  BigDecimal.isPositive(amount) && BigDecimal.lessThan(amount, most) && BigDecimal.equals(amount, round4(amount))
+  BigDecimal.isPositive(amount) && BigDecimal.lessThan(amount, maxAmount) && BigDecimal.equals(amount, round4(amount))
 
 /** A `numeric` column. */
 export const Money = Schema.BigDecimal

@@ -11,7 +11,7 @@ export interface RatesOfTier {
   readonly transfer: BigDecimal.BigDecimal
 }
 
-type Texts = { readonly [K in keyof RatesOfTier]: string }
+type RateTexts = { readonly [K in keyof RatesOfTier]: string }
 
 /** Per segment of a text message. */
 const smsDefaults: { readonly [T in Tier]: string } = {
@@ -22,8 +22,8 @@ const smsDefaults: { readonly [T in Tier]: string } = {
   enterprise: "0"
 }
 
-/** Used where no variable is set. Self-hosters on the tier enterprise do not pay themselves. */
-const defaults: { readonly [T in Tier]: Texts } = {
+/** Used where no variable is set. Enterprise is free, for self-hosters who do not charge anyone. */
+const defaults: { readonly [T in Tier]: RateTexts } = {
   payg: { call: "0.12", recording: "0.005", transfer: "0.03" },
   starter: { call: "0.1", recording: "0.005", transfer: "0.025" },
   growth: { call: "0.08", recording: "0.004", transfer: "0.02" },
@@ -31,12 +31,12 @@ const defaults: { readonly [T in Tier]: Texts } = {
   enterprise: { call: "0", recording: "0", transfer: "0" }
 }
 
-/** An unset or empty variable is the default, in the same format. */
-const rate = (name: string, byDefault: string, per = "minute"): Config.Config<BigDecimal.BigDecimal> =>
+/** Reads a rate; an unset or empty variable means the default. */
+const rate = (name: string, defaultValue: string, per = "minute"): Config.Config<BigDecimal.BigDecimal> =>
   Config.string(name).pipe(
     Config.withDefault(""),
     Config.mapOrFail((value) => {
-      const text = value.trim() === "" ? byDefault : value.trim()
+      const text = value.trim() === "" ? defaultValue : value.trim()
       const parsed = /^[0-9]{1,4}(\.[0-9]{1,4})?$/.test(text) ? BigDecimal.fromString(text) : Option.none()
       return Either.fromOption(parsed, () =>
         ConfigError.InvalidData([name], `must be EUR per ${per}, below 10000 and with at most 4 decimals, such as 0.08`)
@@ -45,8 +45,8 @@ const rate = (name: string, byDefault: string, per = "minute"): Config.Config<Bi
   )
 
 const ratesOf = (tier: Tier): Config.Config<RatesOfTier> => {
-  const of = (what: keyof RatesOfTier) =>
-    rate(`SVC_RATE_${what.toUpperCase()}_PER_MINUTE_${tier.toUpperCase()}`, defaults[tier][what])
+  const of = (rateName: keyof RatesOfTier) =>
+    rate(`SVC_RATE_${rateName.toUpperCase()}_PER_MINUTE_${tier.toUpperCase()}`, defaults[tier][rateName])
   return Config.all({ call: of("call"), recording: of("recording"), transfer: of("transfer") })
 }
 

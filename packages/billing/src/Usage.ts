@@ -7,7 +7,7 @@ import { BigDecimal, Context, DateTime, Effect, Layer } from "effect"
 import type { CallCharge } from "./CallCharge.ts"
 import { UsageRepo, type UsageRow, type UsageScope } from "./UsageRepo.ts"
 
-/** What usage is counted for. */
+/** The organization, project, agent and day that usage is counted for. */
 export interface UsageOwner {
   readonly org_id: number
   readonly project_id: number
@@ -25,16 +25,16 @@ export interface UsedCall {
   readonly charge: CallCharge
 }
 
-/** The usage to return: a project's, or with null the whole organization's. */
-export interface UsageAsker {
+/** Whose usage may be read: a project's, or with null the whole organization's. */
+export interface UsageReader {
   readonly org_id: number
   readonly project_id: number | null
 }
 
 const parseAgentId = parseId(AgentId)
 
-/** Most entries of an answer; a longer range is refused. */
-const mostPeriods = 400
+/** Maximum number of periods in a response; a longer range is refused. */
+const maxPeriods = 400
 const dayMillis = 86_400_000
 
 /** Usage per agent and day (docs/reference/billing.md). Totals are updated at settlement, not computed from calls. */
@@ -45,8 +45,8 @@ export class Usage extends Context.Tag("@svc/billing/Usage")<
     readonly addCall: (owner: UsageOwner, call: UsedCall) => Effect.Effect<void>
     /** Runs in the transaction that records the message. Cost in EUR. */
     readonly addSms: (owner: UsageOwner, cost: BigDecimal.BigDecimal) => Effect.Effect<void>
-    readonly report: (asker: UsageAsker, query: UsageQuery) => Effect.Effect<UsageAnswer, ValidationError>
-    readonly summary: (asker: UsageAsker, query: CallsSummaryQuery) => Effect.Effect<CallsSummary, ValidationError>
+    readonly report: (reader: UsageReader, query: UsageQuery) => Effect.Effect<UsageAnswer, ValidationError>
+    readonly summary: (reader: UsageReader, query: CallsSummaryQuery) => Effect.Effect<CallsSummary, ValidationError>
   }
 >() {
   static readonly layer: Layer.Layer<Usage, never, UsageRepo> = Layer.effect(
@@ -54,33 +54,36 @@ export class Usage extends Context.Tag("@svc/billing/Usage")<
     Effect.gen(function* () {
       const repo = yield* UsageRepo
 
-      const scopeOf = (asker: UsageAsker, agentId: string | undefined): Effect.Effect<UsageScope, ValidationError> => {
-        if (agentId === undefined) return Effect.succeed({ ...asker, agent: null })
+      const scopeOf = (
+        reader: UsageReader,
+        agentId: string | undefined
+      ): Effect.Effect<UsageScope, ValidationError> => {
+        if (agentId === undefined) return Effect.succeed({ ...reader, agent: null })
         const agent = parseAgentId(agentId)
         return agent === undefined
           ? Effect.fail(ValidationError.field("agent_id", "agent_id must be an agent id"))
-          : Effect.succeed({ ...asker, agent })
+          : Effect.succeed({ ...reader, agent })
       }
 
-      const report = Effect.fn("Usage.report")(function* (asker: UsageAsker, query: UsageQuery) {
-        const scope = yield* scopeOf(asker, query.agent_id)
+      const report = Effect.fn("Usage.report")(function* (reader: UsageReader, query: UsageQuery) {
+        const scope = yield* scopeOf(reader, query.agent_id)
         const to = query.to_date ?? (yield* today)
         const from = query.from_date ?? `${to.slice(0, 8)}01`
-        yield* inOrder(from, to)
-        if (periodsBetween(from, to, query.granularity) > mostPeriods) {
-          const message = `from_date and to_date must not be more than ${mostPeriods} ${query.granularity}s apart`
+        yield* checkOrder(from, to)
+        if (periodsBetween(from, to, query.granularity) > maxPeriods) {
+          const message = `from_date and to_date must not be more than ${maxPeriods} ${query.granularity}s apart`
           return yield* ValidationError.field("from_date", message)
         }
         const rows = yield* repo.periods(scope, { from, to, granularity: query.granularity })
-        const { period: _, ...totals } = rows.at(-1) ?? { period: "", ...none }
+        const { period: _, ...totals } = rows.at(-1) ?? { period: "", ...noUsage }
         return { from_date: from, to_date: to, granularity: query.granularity, totals, usage: rows.slice(0, -1) }
       })
 
-      const summary = Effect.fn("Usage.summary")(function* (asker: UsageAsker, query: CallsSummaryQuery) {
+      const summary = Effect.fn("Usage.summary")(function* (reader: UsageReader, query: CallsSummaryQuery) {
         const range = { from: query.from_date ?? null, to: query.to_date ?? null }
-        if (range.from !== null && range.to !== null) yield* inOrder(range.from, range.to)
+        if (range.from !== null && range.to !== null) yield* checkOrder(range.from, range.to)
         const agent = query.agent_id === undefined ? null : { numeric: query.agent_id }
-        const found = yield* repo.summary({ ...asker, agent }, range)
+        const found = yield* repo.summary({ ...reader, agent }, range)
         return { ...found, filters: { from_date: range.from, to_date: range.to } }
       })
 
@@ -107,7 +110,7 @@ export class Usage extends Context.Tag("@svc/billing/Usage")<
   )
 }
 
-const none = { total_minutes: 0, total_cost: 0, call_count: 0, sms_count: 0, sms_cost: 0 }
+const noUsage = { total_minutes: 0, total_cost: 0, call_count: 0, sms_count: 0, sms_cost: 0 }
 
 const rowOf = ({ agent, at, org_id, project_id }: UsageOwner): UsageRow => ({
   org_id,
@@ -131,7 +134,7 @@ const rowOf = ({ agent, at, org_id, project_id }: UsageOwner): UsageRow => ({
 
 const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
-const inOrder = (from: string, to: string): Effect.Effect<void, ValidationError> =>
+const checkOrder = (from: string, to: string): Effect.Effect<void, ValidationError> =>
   from <= to ? Effect.void : Effect.fail(ValidationError.field("from_date", "from_date must not be after to_date"))
 
 const periodsBetween = (from: string, to: string, granularity: UsageQuery["granularity"]): number => {

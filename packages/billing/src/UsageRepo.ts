@@ -137,7 +137,7 @@ export class UsageRepo extends Context.Tag("@svc/billing/UsageRepo")<
       const summary = SqlSchema.single({
         Request: Schema.Any,
         Result: SummaryRow,
-        execute: (asked: {
+        execute: (query: {
           readonly scope: UsageScope
           readonly range: { readonly from: string | null; readonly to: string | null }
         }) => sql`
@@ -153,9 +153,9 @@ export class UsageRepo extends Context.Tag("@svc/billing/UsageRepo")<
             coalesce(sum(recording_cost), 0) as total_recording_cost,
             coalesce(sum(llm_discount), 0) as total_llm_discount
           from usage_days where ${sql.and([
-            scoped(asked.scope),
-            ...(asked.range.from === null ? [] : [sql`day >= ${asked.range.from}::date`]),
-            ...(asked.range.to === null ? [] : [sql`day <= ${asked.range.to}::date`])
+            scoped(query.scope),
+            ...(query.range.from === null ? [] : [sql`day >= ${query.range.from}::date`]),
+            ...(query.range.to === null ? [] : [sql`day <= ${query.range.to}::date`])
           ])}`
       })
 

@@ -39,27 +39,31 @@ export const change = (
   today: string
 ): Either.Either<CustomerDetails, ValidationError> => {
   const after = { ...(before ?? blank), ...changes }
-  const wrong: Record<string, string> = {}
+  const violations: Record<string, string> = {}
 
   let { phone, postcode } = after
   if (phone !== null && phone !== before?.phone) {
     phone = toE164(phone, after.country) ?? null
-    if (phone === null) wrong["phone"] = "phone must be a valid phone number"
+    if (phone === null) violations["phone"] = "phone must be a valid phone number"
   }
   if (postcode !== null && after.country === "NL") {
     postcode = toDutchPostcode(postcode) ?? null
-    if (postcode === null) wrong["postcode"] = "postcode must be a Dutch postcode, as 1234 AB"
+    if (postcode === null) violations["postcode"] = "postcode must be a Dutch postcode, as 1234 AB"
   }
   if (after.email === null && after.phone === null) {
-    wrong["email"] = "email or phone is required."
-    wrong["phone"] = "email or phone is required."
+    violations["email"] = "email or phone is required."
+    violations["phone"] = "email or phone is required."
   }
-  if (after.birthdate !== null && after.birthdate > today) wrong["birthdate"] = "birthdate must not be in the future"
+  if (after.birthdate !== null && after.birthdate > today)
+    violations["birthdate"] = "birthdate must not be in the future"
 
-  const [message, ...others] = new Set(Object.values(wrong))
+  const [message, ...others] = new Set(Object.values(violations))
   if (message === undefined) return Either.right({ ...after, phone, postcode })
   return Either.left(
-    new ValidationError({ details: wrong, message: others.length === 0 ? message : "Several fields are not valid" })
+    new ValidationError({
+      details: violations,
+      message: others.length === 0 ? message : "Several fields are not valid"
+    })
   )
 }
 

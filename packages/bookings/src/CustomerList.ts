@@ -5,7 +5,7 @@ import type { WorkspacePrincipal } from "@svc/api/Workspace"
 import { ValidationError } from "@svc/api/WorkspaceError"
 import { Context, Effect, Layer, Option } from "effect"
 import { CustomerListRepo } from "./CustomerListRepo.ts"
-import { needle } from "./CustomerSearch.ts"
+import { searchTermOf } from "./CustomerSearch.ts"
 import { toE164 } from "./PhoneNumber.ts"
 
 /** A page, newest first. `next_cursor` is null on the last one. */
@@ -46,7 +46,7 @@ export class CustomerList extends Context.Tag("@svc/bookings/CustomerList")<
           before: Option.getOrUndefined(before),
           email: query.email?.trim() || undefined,
           phone: phone === "" ? undefined : (toE164(phone, "NL") ?? phone),
-          needle: needle(query.q ?? ""),
+          term: searchTermOf(query.q ?? ""),
           limit: query.limit + 1
         })
         const customers = rows.slice(0, query.limit)

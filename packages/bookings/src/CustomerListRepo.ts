@@ -3,7 +3,7 @@ import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import type { Deleted } from "@svc/api/bookings/BookingCustomersApi"
 import { BookingCustomerId, parseId } from "@svc/api/Ids"
 import { Context, Effect, Layer, Option } from "effect"
-import type { Needle } from "./CustomerSearch.ts"
+import type { SearchTerm } from "./CustomerSearch.ts"
 import { columns, toCustomers, within } from "./CustomersRepo.ts"
 
 /** The conditions of a page; all must hold. */
@@ -15,7 +15,7 @@ export interface CustomerFilter {
   readonly email: string | undefined
   /** In E.164. */
   readonly phone: string | undefined
-  readonly needle: Needle | undefined
+  readonly term: SearchTerm | undefined
   readonly limit: number
 }
 
@@ -30,7 +30,7 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
     /**
      * A page of at most `limit`. A search text that many customers contain is found by scanning the newest; one that few
      * contain by its index, at some microseconds per match. Which of the two applies is not known before, so both are
-     * tried with a small bound, and then with larger ones. A page of a million customers stays within some 10 ms.
+     * tried with a small bound, and then with larger ones. With a million customers a page takes about 10 ms.
      */
     readonly page: (filter: CustomerFilter) => Effect.Effect<ReadonlyArray<BookingCustomer>>
   }
@@ -49,37 +49,37 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
           ...(email === undefined ? [] : [sql`lower(email) = lower(${email})`]),
           ...(phone === undefined ? [] : [sql`phone = ${phone}`])
         ])
-      const fits = ({ patterns }: Needle) => sql.or(patterns.map((pattern) => sql`search like ${pattern}`))
+      const matches = ({ patterns }: SearchTerm) => sql.or(patterns.map((pattern) => sql`search like ${pattern}`))
 
-      const plain = (filter: CustomerFilter) => sql`
+      const withoutTerm = (filter: CustomerFilter) => sql`
         select ${all} from booking_customers
         where org_id = ${filter.org_id} and ${conditionsOf(filter)} order by id desc limit ${filter.limit}`
 
       /** The page, if the newest `depth` customers contain enough matches. */
-      const amongNewest = (depth: number) => (filter: CustomerFilter, needle: Needle) =>
+      const amongNewest = (depth: number) => (filter: CustomerFilter, term: SearchTerm) =>
         sql`
           select ${all} from (
             select ${all}, search from booking_customers
             where org_id = ${filter.org_id} and ${conditionsOf(filter)} order by id desc limit ${depth}
           ) newest
-          where ${fits(needle)} order by id desc limit ${filter.limit}`.pipe(
+          where ${matches(term)} order by id desc limit ${filter.limit}`.pipe(
           Effect.map(Option.liftPredicate((rows) => rows.length === filter.limit))
         )
 
-      /** The page, if at most `most` customers match. Other conditions are applied afterwards, or the planner would start with them. */
-      const byIndex = (most: number) => (filter: CustomerFilter, needle: Needle) =>
+      /** The page, if at most `maxMatches` customers match. Other conditions are applied afterwards, or the planner would start with them. */
+      const byIndex = (maxMatches: number) => (filter: CustomerFilter, term: SearchTerm) =>
         Effect.gen(function* () {
-          const indexed = needle.coded === undefined ? fits(needle) : sql`search_codes like ${needle.coded}`
+          const indexed = term.codesPattern === undefined ? matches(term) : sql`search_codes like ${term.codesPattern}`
           const [found] = yield* sql<{ readonly candidates: number; readonly ids: ReadonlyArray<number> }>`
             with candidates as materialized (
               select id, email, phone, search, deleted_at from booking_customers
-              where org_id = ${filter.org_id} and ${indexed} limit ${most}
+              where org_id = ${filter.org_id} and ${indexed} limit ${maxMatches}
             )
             select (select count(*) from candidates) as candidates, array(
-              select id from candidates where ${conditionsOf(filter)} and ${fits(needle)}
+              select id from candidates where ${conditionsOf(filter)} and ${matches(term)}
               order by id desc limit ${filter.limit}
             ) as ids`
-          if (found === undefined || found.candidates === most) return Option.none()
+          if (found === undefined || found.candidates === maxMatches) return Option.none()
           return Option.some(
             yield* sql`
             select ${all} from booking_customers where org_id = ${filter.org_id} and id = any(${found.ids}::bigint[]) order by id desc`
@@ -98,10 +98,10 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
           return Option.map(Option.fromNullable(found), (row) => row.id)
         }, Effect.orDie),
         page: Effect.fn("CustomerListRepo.page")(function* (filter) {
-          const { needle } = filter
-          if (needle === undefined) return yield* toCustomers(yield* plain(filter))
+          const { term } = filter
+          if (term === undefined) return yield* toCustomers(yield* withoutTerm(filter))
           for (const attempt of attempts) {
-            const page = yield* attempt(filter, needle)
+            const page = yield* attempt(filter, term)
             if (Option.isSome(page)) return yield* toCustomers(page.value)
           }
           return []

@@ -21,14 +21,14 @@ export const searchColumns = (customer: {
 }
 
 /** Escapes a text for LIKE. */
-const literally = (text: string): string => text.replace(/[\\%_]/g, "\\$&")
+const escapeLike = (text: string): string => text.replace(/[\\%_]/g, "\\$&")
 
 /** The patterns for LIKE of a `q`. */
-export interface Needle {
+export interface SearchTerm {
   /** One of these must match `search`. */
   readonly patterns: readonly [string, ...ReadonlyArray<string>]
   /** This must match `search_codes`; present when the text is too short for the index on `search`. */
-  readonly coded: string | undefined
+  readonly codesPattern: string | undefined
 }
 
 /** The digits of a text that may be a phone number, without separators and leading zeros. */
@@ -38,14 +38,14 @@ const phoneDigits = (text: string): string | undefined => {
 }
 
 /** Parses `q`; undefined when it is empty. A text that may be a phone number also searches phone numbers, in E.164. */
-export const needle = (q: string): Needle | undefined => {
+export const searchTermOf = (q: string): SearchTerm | undefined => {
   const text = fold(q.trim())
   if (text === "") return undefined
   const digits = phoneDigits(text)
-  const anywhere = `%${literally(text)}%`
+  const contained = `%${escapeLike(text)}%`
   return {
     // The phone number is the last line and begins with a plus sign.
-    patterns: digits === undefined ? [anywhere] : [anywhere, `%\n+%${digits}%`],
-    coded: [...text].length < 3 ? `%${codes(text)}%` : undefined
+    patterns: digits === undefined ? [contained] : [contained, `%\n+%${digits}%`],
+    codesPattern: [...text].length < 3 ? `%${codes(text)}%` : undefined
   }
 }

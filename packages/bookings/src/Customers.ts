@@ -70,7 +70,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
     Customers,
     Effect.gen(function* () {
       const repo = yield* CustomersRepo
-      const answers = yield* IdempotencyRepo
+      const idempotency = yield* IdempotencyRepo
       const outbox = yield* Outbox
       const { paygCustomers } = yield* WorkspaceLimits
       const sql = yield* SqlClient.SqlClient
@@ -83,7 +83,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
       const found = (customer: Option.Option<BookingCustomer>) =>
         Effect.catchTag(customer, "NoSuchElementException", () => new ResourceNotFound())
 
-      const announce = (org: Org, event: keyof typeof bookingEventData, customers: ReadonlyArray<BookingCustomer>) =>
+      const emit = (org: Org, event: keyof typeof bookingEventData, customers: ReadonlyArray<BookingCustomer>) =>
         outbox.appendAll(
           customers.map((customer) => ({
             event,
@@ -97,7 +97,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
         )
 
       /** Checks that the plan has room for one more customer, also for concurrent requests. */
-      const admit = Effect.fnUntraced(function* (org: Org) {
+      const checkLimit = Effect.fnUntraced(function* (org: Org) {
         if (org.tier !== "payg") return
         if ((yield* repo.countLive(org.id, paygCustomers)) >= paygCustomers) {
           return yield* new PaygLimit({ message: `The free plan has room for ${paygCustomers} booking customers` })
@@ -105,18 +105,18 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
       })
 
       /** Moves customers to the recycle bin and emits their events. */
-      const toBin = Effect.fnUntraced(function* (org: Org, ids: ReadonlyArray<string>) {
+      const moveToBin = Effect.fnUntraced(function* (org: Org, ids: ReadonlyArray<string>) {
         const removed = yield* repo.softDelete(org.id, ids)
-        yield* announce(org, "booking_customer.deleted", removed)
+        yield* emit(org, "booking_customer.deleted", removed)
         return removed.map(({ deleted_at, id, updated_at }) => ({ id, deleted_at: deleted_at ?? updated_at }))
       })
 
       return {
         create: Effect.fn("Customers.create")(function* (org, body) {
           const details = yield* CustomerDetails.change(undefined, body, yield* today)
-          yield* admit(org)
+          yield* checkLimit(org)
           const customer = yield* repo.insert(org.id, details)
-          yield* announce(org, "booking_customer.created", [customer])
+          yield* emit(org, "booking_customer.created", [customer])
           return customer
         }, atomically),
 
@@ -131,20 +131,20 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
           const after = yield* CustomerDetails.change(details, changes, yield* today)
           if (CustomerDetails.equal(details, after)) return before
           const customer = yield* repo.update(before.id, after)
-          yield* announce(org, "booking_customer.updated", [customer])
+          yield* emit(org, "booking_customer.updated", [customer])
           return customer
         }, atomically),
 
         remove: Effect.fn("Customers.remove")(function* (org, id) {
-          const [removed] = yield* toBin(org, [id])
+          const [removed] = yield* moveToBin(org, [id])
           return removed ?? (yield* new ResourceNotFound())
         }, atomically),
 
         removeMany: Effect.fn("Customers.removeMany")(function* (org, ids) {
-          const asked = [...new Set(ids)]
-          const deleted = (yield* toBin(org, asked)).map(({ id }) => id)
-          const gone = new Set<string>(deleted)
-          return { deleted, not_found: asked.filter((id) => !gone.has(id)) }
+          const requested = [...new Set(ids)]
+          const deleted = (yield* moveToBin(org, requested)).map(({ id }) => id)
+          const deletedIds = new Set<string>(deleted)
+          return { deleted, not_found: requested.filter((id) => !deletedIds.has(id)) }
         }, atomically),
 
         restore: Effect.fn("Customers.restore")(function* (org, id) {
@@ -153,9 +153,9 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
             return yield* new InvalidState({ message: "A GDPR-anonymized customer cannot be restored" })
           }
           if (before.deleted_at === null) return yield* new InvalidState({ message: "The customer is not deleted" })
-          yield* admit(org)
+          yield* checkLimit(org)
           const customer = yield* repo.restore(before.id)
-          yield* announce(org, "booking_customer.restored", [customer])
+          yield* emit(org, "booking_customer.restored", [customer])
           return customer
         }, atomically),
 
@@ -164,8 +164,8 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
           if (before.is_anonymized) return before
           const customer = yield* repo.anonymize(before.id, CustomerDetails.anonymous(before))
           yield* outbox.replaceCustomer(customer)
-          yield* answers.replaceCustomer(customer)
-          yield* announce(org, "booking_customer.updated", [customer])
+          yield* idempotency.replaceCustomer(customer)
+          yield* emit(org, "booking_customer.updated", [customer])
           return customer
         }, atomically)
       }

@@ -13,24 +13,24 @@ export const CustomersHttp: Layer.Layer<never, never, Customers | CustomerList |
     Effect.gen(function* () {
       const customers = yield* Customers
       const list = yield* CustomerList
-      const org = Effect.map(CurrentWorkspace, (workspace) => workspace.org)
-      const asData = <A, E, R>(found: Effect.Effect<A, E, R>) => Effect.map(found, (data) => ({ data }))
+      const currentOrg = Effect.map(CurrentWorkspace, (workspace) => workspace.org)
+      const asData = <A, E, R>(result: Effect.Effect<A, E, R>) => Effect.map(result, (data) => ({ data }))
 
       return {
         list: ({ urlParams }) =>
           Effect.map(
-            Effect.flatMap(org, (of) => list.page(of, urlParams)),
+            Effect.flatMap(currentOrg, (org) => list.page(org, urlParams)),
             ({ customers: data, next_cursor }) => ({ data, meta: { next_cursor } })
           ),
-        create: ({ payload }) => asData(Effect.flatMap(org, (of) => customers.create(of, payload))),
+        create: ({ payload }) => asData(Effect.flatMap(currentOrg, (org) => customers.create(org, payload))),
         get: ({ path, urlParams }) =>
-          asData(Effect.flatMap(org, (of) => customers.get(of, path.customerId, urlParams.deleted))),
+          asData(Effect.flatMap(currentOrg, (org) => customers.get(org, path.customerId, urlParams.deleted))),
         update: ({ path, payload }) =>
-          asData(Effect.flatMap(org, (of) => customers.update(of, path.customerId, payload))),
-        remove: ({ path }) => asData(Effect.flatMap(org, (of) => customers.remove(of, path.customerId))),
-        restore: ({ path }) => asData(Effect.flatMap(org, (of) => customers.restore(of, path.customerId))),
-        anonymize: ({ path }) => asData(Effect.flatMap(org, (of) => customers.anonymize(of, path.customerId))),
-        bulkDelete: ({ payload }) => asData(Effect.flatMap(org, (of) => customers.removeMany(of, payload.ids)))
+          asData(Effect.flatMap(currentOrg, (org) => customers.update(org, path.customerId, payload))),
+        remove: ({ path }) => asData(Effect.flatMap(currentOrg, (org) => customers.remove(org, path.customerId))),
+        restore: ({ path }) => asData(Effect.flatMap(currentOrg, (org) => customers.restore(org, path.customerId))),
+        anonymize: ({ path }) => asData(Effect.flatMap(currentOrg, (org) => customers.anonymize(org, path.customerId))),
+        bulkDelete: ({ payload }) => asData(Effect.flatMap(currentOrg, (org) => customers.removeMany(org, payload.ids)))
       }
     })
   )

@@ -3,31 +3,30 @@ import { SqlClient } from "@effect/sql"
 import { IdempotencyKeyConflict, IdempotencyKeyQuotaExceeded } from "@svc/api/WorkspaceError"
 import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
-import { IdempotencyRepo, type Kept, type KeyName } from "./IdempotencyRepo.ts"
+import { type ClientKey, IdempotencyRepo, type StoredAnswer } from "./IdempotencyRepo.ts"
 import * as KeyedMutex from "./KeyedMutex.ts"
 
 /** A request that carries an idempotency key. */
-export interface KeyedRequest extends KeyName {
+export interface KeyedRequest extends ClientKey {
   /** The content of the request as JSON, by which requests are compared. The order of fields does not matter. */
-  readonly asked: unknown
+  readonly content: unknown
 }
 
 /** Whole seconds until the quota resets. */
-const untilTomorrow = Effect.map(DateTime.now, (now) => {
+const secondsUntilReset = Effect.map(DateTime.now, (now) => {
   const tomorrow = DateTime.add(DateTime.startOf(now, "day"), { days: 1 })
   return Math.ceil(Duration.toSeconds(DateTime.distanceDuration(now, tomorrow)))
 })
 
 /** An answer, and whether it is a stored one. */
-export interface OnceAnswered extends Kept {
+export interface IdempotentAnswer extends StoredAnswer {
   readonly replayed: boolean
 }
 
 /** How long a request waits for a concurrent one with the same key. */
 const waitTimeout = Duration.seconds(5)
 
-const stillRunning = () =>
-  new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
+const keyInUse = () => new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
 
 /** JSON with sorted fields. */
 const canonical = (value: unknown): string =>
@@ -55,8 +54,8 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
      */
     readonly once: <E>(
       request: KeyedRequest,
-      work: Effect.Effect<Kept, E>
-    ) => Effect.Effect<OnceAnswered, E | IdempotencyKeyConflict | IdempotencyKeyQuotaExceeded>
+      work: Effect.Effect<StoredAnswer, E>
+    ) => Effect.Effect<IdempotentAnswer, E | IdempotencyKeyConflict | IdempotencyKeyQuotaExceeded>
   }
 >() {
   static readonly layer: Layer.Layer<Idempotency, never, IdempotencyRepo | WorkspaceLimits | SqlClient.SqlClient> =
@@ -69,12 +68,12 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
 
         const mutex = KeyedMutex.make()
 
-        const claimed = <E>({ asked, ...name }: KeyedRequest, work: Effect.Effect<Kept, E>, left: number) =>
+        const claimed = <E>({ content, ...name }: KeyedRequest, work: Effect.Effect<StoredAnswer, E>, left: number) =>
           Effect.gen(function* () {
-            const fingerprint = createHash("sha256").update(canonical(asked)).digest()
-            const kept = yield* Effect.catchTag(repo.claim(name, fingerprint, left), "StillRunning", stillRunning)
-            if (Option.isSome(kept)) {
-              const { answer, fingerprint: first, status } = kept.value
+            const fingerprint = createHash("sha256").update(canonical(content)).digest()
+            const stored = yield* Effect.catchTag(repo.claim(name, fingerprint, left), "StillRunning", keyInUse)
+            if (Option.isSome(stored)) {
+              const { answer, fingerprint: first, status } = stored.value
               return fingerprint.equals(first)
                 ? { answer, status, replayed: true }
                 : yield* new IdempotencyKeyConflict()
@@ -83,7 +82,7 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
             yield* repo.answer(name, fresh)
             // Last, so that requests of one API key wait for each other only here.
             if (!(yield* repo.count(name.key_id, idempotencyKeysPerDay))) {
-              return yield* new IdempotencyKeyQuotaExceeded({ retryAfter: yield* untilTomorrow })
+              return yield* new IdempotencyKeyQuotaExceeded({ retryAfter: yield* secondsUntilReset })
             }
             return { ...fresh, replayed: false }
           }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
@@ -91,7 +90,7 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
         return {
           // Requests with the same key on this node wait here without a database connection; on other nodes in the database.
           once: (request, work) =>
-            mutex.run(`${request.key_id} ${request.key}`, { timeout: waitTimeout, onTimeout: stillRunning }, (left) =>
+            mutex.run(`${request.key_id} ${request.key}`, { timeout: waitTimeout, onTimeout: keyInUse }, (left) =>
               claimed(request, work, left)
             )
         }

@@ -5,20 +5,20 @@ import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Data, Effect, Layer, Option, Schema } from "effect"
 
 /** An idempotency key of an API key. */
-export interface KeyName {
+export interface ClientKey {
   /** The API key. */
   readonly key_id: number
   /** The `Idempotency-Key` of the request. */
   readonly key: string
 }
 
-/** The stored answer to a request: all but its request id. */
-export interface Kept {
+/** The stored answer to a request, without its request id. */
+export interface StoredAnswer {
   readonly status: number
   readonly answer: JsonObject
 }
 
-const KeptRow = Schema.Struct({
+const StoredAnswerRow = Schema.Struct({
   fingerprint: Schema.instanceOf(Uint8Array),
   status: Schema.Int,
   answer: JsonObject
@@ -28,7 +28,7 @@ const KeptRow = Schema.Struct({
 export class StillRunning extends Data.TaggedError("StillRunning") {}
 
 /** Hours for which an answer is stored. */
-const kept = "24 hours"
+const retention = "24 hours"
 
 /** SQLSTATE of a lock timeout. */
 const lockNotAvailable = "55P03"
@@ -51,12 +51,12 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
      * `waitMs` (1 or more) for a transaction that holds the key.
      */
     readonly claim: (
-      name: KeyName,
+      name: ClientKey,
       fingerprint: Uint8Array,
       waitMs: number
-    ) => Effect.Effect<Option.Option<Kept & { readonly fingerprint: Uint8Array }>, StillRunning>
+    ) => Effect.Effect<Option.Option<StoredAnswer & { readonly fingerprint: Uint8Array }>, StillRunning>
     /** Writes the answer of a key claimed in this transaction. */
-    readonly answer: (name: KeyName, answer: Kept) => Effect.Effect<void>
+    readonly answer: (name: ClientKey, answer: StoredAnswer) => Effect.Effect<void>
     /** Counts a key against today's quota of its API key; false, and not counted, when `quota` is reached. */
     readonly count: (keyId: number, quota: number) => Effect.Effect<boolean>
     /** Replaces this customer in every stored answer that contains it. */
@@ -69,13 +69,13 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
     IdempotencyRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const decode = Schema.decodeUnknown(Schema.Array(KeptRow))
+      const decode = Schema.decodeUnknown(Schema.Array(StoredAnswerRow))
 
-      const insert = ({ key, key_id }: KeyName, fingerprint: Uint8Array) => sql`
+      const insert = ({ key, key_id }: ClientKey, fingerprint: Uint8Array) => sql`
         insert into idempotency_keys as known (api_key_id, key, fingerprint) values (${key_id}, ${key}, ${fingerprint})
         on conflict (api_key_id, key) do update
         set fingerprint = excluded.fingerprint, status = null, answer = null, created_at = now()
-        where known.created_at <= now() - ${kept}::interval
+        where known.created_at <= now() - ${retention}::interval
         returning 1`
 
       return {
@@ -105,23 +105,23 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
             Effect.orDie
           ),
         replaceCustomer: Effect.fn("IdempotencyRepo.replaceCustomer")(function* (customer) {
-          const tells = sql`answer #>> '{data,id}' = ${customer.id} and answer #>> '{data,name}' is not null`
+          const containsCustomer = sql`answer #>> '{data,id}' = ${customer.id} and answer #>> '{data,name}' is not null`
           // An expired row may be locked by a request that claims its key again, which may itself wait for this customer.
           yield* sql`
             delete from idempotency_keys where (api_key_id, key) in (
               select api_key_id, key from idempotency_keys
-              where ${tells} and created_at <= now() - ${kept}::interval for update skip locked
+              where ${containsCustomer} and created_at <= now() - ${retention}::interval for update skip locked
             )`
           yield* sql`
             update idempotency_keys set answer = json_build_object('data', ${jsonbText(customer)}::json)
-            where ${tells} and created_at > now() - ${kept}::interval`
+            where ${containsCustomer} and created_at > now() - ${retention}::interval`
         }, Effect.orDie),
         purge: Effect.fn("IdempotencyRepo.purge")(function* (limit) {
           yield* sql`delete from idempotency_key_counts where day < (now() at time zone 'UTC')::date - 1`
           const removed = yield* sql`
             delete from idempotency_keys where (api_key_id, key) in (
               select api_key_id, key from idempotency_keys
-              where created_at <= now() - ${kept}::interval limit ${limit} for update skip locked
+              where created_at <= now() - ${retention}::interval limit ${limit} for update skip locked
             )
             returning 1`
           return removed.length

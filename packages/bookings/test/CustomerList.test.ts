@@ -1,6 +1,6 @@
 import { expect, layer } from "@effect/vitest"
 import type { BookingCustomersQuery } from "@svc/api/bookings/BookingCustomersApi"
-import { readingOf } from "@svc/database/TestPlans"
+import { planFiguresOf } from "@svc/database/TestPlans"
 import { Effect } from "effect"
 import { CustomerList } from "../src/CustomerList.ts"
 import { Customers } from "../src/Customers.ts"
@@ -161,7 +161,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
       yield* seedCustomers(org.id, 40_000)
       yield* seedCustomers(other.id, 5000)
       const read = (query: Partial<BookingCustomersQuery>) =>
-        readingOf(list.page(org, { limit: 50, deleted: "exclude", ...query }), ["booking_customers"])
+        planFiguresOf(list.page(org, { limit: 50, deleted: "exclude", ...query }), ["booking_customers"])
 
       const cases: ReadonlyArray<readonly [Partial<BookingCustomersQuery>, rows: number, index: RegExp]> = [
         [{}, 60, /_(?:live|pkey)$/],
@@ -177,7 +177,7 @@ layer(Test, { timeout: "120 seconds" })("CustomerList", (it) => {
       for (const [query, rows, index] of cases) {
         const reading = yield* read(query)
         const what = JSON.stringify({ query, ...reading, indexes: [...reading.indexes] })
-        expect(reading.whole, what).toEqual([])
+        expect(reading.sequentialScans, what).toEqual([])
         expect(reading.rows, what).toBeLessThan(rows)
         expect(
           [...reading.indexes].some((name) => index.test(name)),

@@ -24,10 +24,10 @@ layer(Test)("Idempotency", (it) => {
       const idempotency = yield* Idempotency
       const { key_id } = yield* account
       const { times, work } = yield* counting
-      const request = { key_id, key: "a", asked: { name: "Anna", tags: [1, 2] } }
+      const request = { key_id, key: "a", content: { name: "Anna", tags: [1, 2] } }
       const first = yield* idempotency.once(request, work)
       expect(first).toEqual({ status: 201, answer: { data: { n: 1 } }, replayed: false })
-      const reordered = { ...request, asked: { tags: [1, 2], name: "Anna" } }
+      const reordered = { ...request, content: { tags: [1, 2], name: "Anna" } }
       expect(yield* idempotency.once(reordered, work)).toEqual({ ...first, replayed: true })
       expect(yield* times).toBe(1)
     })
@@ -39,7 +39,7 @@ layer(Test)("Idempotency", (it) => {
       const customers = yield* Customers
       const { key_id, org } = yield* account
       const create = Effect.map(customers.create(org, anna()), (data) => ({ status: 201, answer: { data } }))
-      const answers = yield* Effect.replicateEffect(idempotency.once({ key_id, key: "a", asked: 1 }, create), 50, {
+      const answers = yield* Effect.replicateEffect(idempotency.once({ key_id, key: "a", content: 1 }, create), 50, {
         concurrency: 50
       })
       expect(answers.filter(({ replayed }) => !replayed).length).toBe(1)
@@ -53,9 +53,9 @@ layer(Test)("Idempotency", (it) => {
       const idempotency = yield* Idempotency
       const { key_id } = yield* account
       const { times, work } = yield* counting
-      yield* idempotency.once({ key_id, key: "a", asked: { name: "Anna" } }, work)
-      for (const asked of [{ name: "Bob" }, { name: "Anna", x: null }, {}, null, ["name", "Anna"]]) {
-        const error = yield* Effect.flip(idempotency.once({ key_id, key: "a", asked }, work))
+      yield* idempotency.once({ key_id, key: "a", content: { name: "Anna" } }, work)
+      for (const content of [{ name: "Bob" }, { name: "Anna", x: null }, {}, null, ["name", "Anna"]]) {
+        const error = yield* Effect.flip(idempotency.once({ key_id, key: "a", content }, work))
         expect(error._tag).toBe("IdempotencyKeyConflict")
       }
       expect(yield* times).toBe(1)
@@ -68,7 +68,7 @@ layer(Test)("Idempotency", (it) => {
       const { times, work } = yield* counting
       const [one, other] = yield* Effect.all([account, account])
       for (const { key_id } of [one, other]) {
-        expect((yield* idempotency.once({ key_id, key: "a", asked: 1 }, work)).replayed).toBe(false)
+        expect((yield* idempotency.once({ key_id, key: "a", content: 1 }, work)).replayed).toBe(false)
       }
       expect(yield* times).toBe(2)
     })
@@ -80,7 +80,7 @@ layer(Test)("Idempotency", (it) => {
       const customers = yield* Customers
       const { key_id, org } = yield* account
       const create = Effect.map(customers.create(org, anna()), (data) => ({ status: 201, answer: { data } }))
-      const request = { key_id, key: "a", asked: 1 }
+      const request = { key_id, key: "a", content: 1 }
       for (const fault of [new Refused(), Effect.die(new Error("bug")), Effect.interrupt]) {
         expect(Exit.isFailure(yield* Effect.exit(idempotency.once(request, Effect.zipRight(create, fault))))).toBe(true)
       }
@@ -98,7 +98,7 @@ layer(Test)("Idempotency", (it) => {
       const { work } = yield* counting
       const age = (time: string) =>
         sql`update idempotency_keys set created_at = now() - ${time}::interval where api_key_id = ${key_id}`
-      const once = idempotency.once({ key_id, key: "a", asked: 1 }, work)
+      const once = idempotency.once({ key_id, key: "a", content: 1 }, work)
       yield* once
       yield* age("23 hours 59 minutes")
       expect((yield* once).replayed).toBe(true)
@@ -115,7 +115,7 @@ layer(Test)("Idempotency", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { key_id, org } = yield* account
       const create = Effect.map(customers.create(org, anna()), (data) => ({ status: 201, answer: { data } }))
-      const once = (key: string) => idempotency.once({ key_id, key, asked: 1 }, create)
+      const once = (key: string) => idempotency.once({ key_id, key, content: 1 }, create)
       const exits = yield* Effect.forEach(
         Array.from({ length: limits.idempotencyKeysPerDay + 10 }, (_, n) => `key ${n}`),
         (key) => Effect.exit(once(key)),
@@ -146,7 +146,7 @@ layer(Test)("Idempotency", (it) => {
           Effect.zipRight(Deferred.await(go)),
           Effect.as({ status: 200, answer: { data: "slow" } })
         )
-        const once = idempotency.once({ key_id, key: "a", asked: 1 }, slow)
+        const once = idempotency.once({ key_id, key: "a", content: 1 }, slow)
         const first = yield* Effect.fork(once)
         yield* Deferred.await(begun)
         const error = yield* Effect.flip(once)
@@ -168,7 +168,7 @@ layer(Test)("Idempotency", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { key_id, org } = yield* account
       const create = Effect.map(customers.create(org, anna()), (data) => ({ status: 201, answer: { data } }))
-      const once = idempotency.once({ key_id, key: "a", asked: 1 }, create)
+      const once = idempotency.once({ key_id, key: "a", content: 1 }, create)
       yield* once
       const [row] = yield* sql<{ readonly id: string }>`
         select public_id as id from booking_customers where org_id = ${org.id}`

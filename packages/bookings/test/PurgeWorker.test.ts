@@ -59,7 +59,7 @@ layer(Test)("PurgeWorker", (it) => {
       const sql = yield* SqlClient.SqlClient
       const key_id = yield* Effect.flatMap(organization(), ({ id }) => apiKey(id))
       for (const key of ["old", "new"]) {
-        yield* idempotency.once({ key_id, key, asked: 1 }, Effect.succeed({ status: 200, answer: {} }))
+        yield* idempotency.once({ key_id, key, content: 1 }, Effect.succeed({ status: 200, answer: {} }))
       }
       yield* sql`
         update idempotency_keys set created_at = now() - interval '24 hours' where api_key_id = ${key_id} and key = 'old'`

@@ -18,7 +18,7 @@ export interface Job {
   /** Offset of each tick: with `3 hours` a daily job runs at 3:00 UTC. None by default. */
   readonly at?: Duration.DurationInput
   /** Timeout, after which the work is interrupted and retried. An hour by default. */
-  readonly within?: Duration.DurationInput
+  readonly timeout?: Duration.DurationInput
 }
 
 /**
@@ -40,7 +40,7 @@ export class Cron extends Context.Tag("@svc/cluster/Cron")<
       const repo = yield* CronRepo
       const lease = yield* NodeLease
 
-      const schedule = ({ at = 0, every, name, within = "1 hour" }: Job, work: Effect.Effect<void>) => {
+      const schedule = ({ at = 0, every, name, timeout = "1 hour" }: Job, work: Effect.Effect<void>) => {
         const period = Duration.toMillis(every)
         const offset = Duration.toMillis(at)
         let completedTick = Number.NEGATIVE_INFINITY
@@ -55,7 +55,7 @@ export class Cron extends Context.Tag("@svc/cluster/Cron")<
             yield* work.pipe(
               Effect.raceFirst(Effect.zipRight(lost, Effect.dieMessage("this node lost its lease"))),
               Effect.timeoutFailCause({
-                duration: within,
+                duration: timeout,
                 onTimeout: () => Cause.die(new Cause.TimeoutException("the job timed out"))
               }),
               Effect.onError(() => repo.release(name, due, id).pipe(Effect.timeout("5 seconds"), Effect.ignoreLogged))

@@ -23,7 +23,7 @@ export class CronRepo extends Context.Tag("@svc/cluster/CronRepo")<
     CronRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const held = (job: string, tick: Date, node: string) =>
+      const isClaimedBy = (job: string, tick: Date, node: string) =>
         sql`job = ${job} and tick = ${tick} and node = ${node} and finished_at is null`
 
       return {
@@ -44,12 +44,12 @@ export class CronRepo extends Context.Tag("@svc/cluster/CronRepo")<
           return done.length > 0 ? "done" : "running"
         }, Effect.orDie),
         finish: (job, tick, node) =>
-          sql`update cron_jobs set finished_at = now() where ${held(job, tick, node)}`.pipe(
+          sql`update cron_jobs set finished_at = now() where ${isClaimedBy(job, tick, node)}`.pipe(
             Effect.asVoid,
             Effect.orDie
           ),
         release: (job, tick, node) =>
-          sql`delete from cron_jobs where ${held(job, tick, node)}`.pipe(Effect.asVoid, Effect.orDie)
+          sql`delete from cron_jobs where ${isClaimedBy(job, tick, node)}`.pipe(Effect.asVoid, Effect.orDie)
       }
     })
   )

@@ -13,7 +13,7 @@ const settleTimeout = "10 seconds"
 /** Heartbeats further apart than this (milliseconds) have a gap between them. */
 const gapMillis = 2_500
 /** After a gap a node waits this long (milliseconds) before it settles others: they may have had the same gap. */
-const settledMillis = (leaseSeconds + 1) * 1_000
+const settleDelayMillis = (leaseSeconds + 1) * 1_000
 /**
  * After this long (milliseconds) without a heartbeat a node gives up its lease itself. Longer than the lease, so that a
  * failover of the database does not end all calls of all nodes.
@@ -70,15 +70,15 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         return { id, isLost, lost: Deferred.await(isLost) }
       })
 
-      const held = yield* Ref.make(yield* Effect.orDie(begin))
+      const currentLease = yield* Ref.make(yield* Effect.orDie(begin))
       const others = yield* Ref.make(0)
       const started = yield* Clock.currentTimeMillis
       // On a database that this process started no other node can be alive: their leftovers are settled at once.
       const beats = yield* Ref.make({ last: started, unbrokenSince: exclusive ? Number.NEGATIVE_INFINITY : started })
-      if (exclusive) yield* Effect.orDie(Effect.flatMap(Ref.get(held), ({ id }) => repo.expireOthers(id)))
+      if (exclusive) yield* Effect.orDie(Effect.flatMap(Ref.get(currentLease), ({ id }) => repo.expireOthers(id)))
 
       const beat = Effect.gen(function* () {
-        const { isLost, id } = yield* Ref.get(held)
+        const { isLost, id } = yield* Ref.get(currentLease)
         const extended = yield* repo.extend(id, leaseSeconds)
         const now = yield* Clock.currentTimeMillis
         yield* Ref.update(beats, ({ last, unbrokenSince }) => ({
@@ -90,26 +90,28 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         yield* Effect.logWarning(`This node lost its lease (${id}): its calls end, and it continues as a new node`)
         yield* Deferred.succeed(isLost, undefined)
         yield* repo.expire(id)
-        yield* Ref.set(held, yield* begin)
+        yield* Ref.set(currentLease, yield* begin)
       }).pipe(Effect.timeout(beatTimeout))
 
-      const missed = Effect.gen(function* () {
+      const onMissedBeat = Effect.gen(function* () {
         const silence = (yield* Clock.currentTimeMillis) - (yield* Ref.get(beats)).last
-        const { isLost, id } = yield* Ref.get(held)
+        const { isLost, id } = yield* Ref.get(currentLease)
         if (silence <= maxSilenceMillis || !(yield* Deferred.succeed(isLost, undefined))) return
-        yield* Effect.logError(`The database is away for ${Math.round(silence / 1_000)} s: the calls of ${id} end`)
+        yield* Effect.logError(
+          `The database has not answered for ${Math.round(silence / 1_000)} s: the calls of ${id} end`
+        )
       })
 
       // Registered first, so it runs last: the lease ends when nothing extends it any more.
       yield* Effect.addFinalizer(() =>
-        Effect.flatMap(Ref.get(held), ({ id }) => repo.expire(id)).pipe(
+        Effect.flatMap(Ref.get(currentLease), ({ id }) => repo.expire(id)).pipe(
           Effect.interruptible,
           Effect.timeout(beatTimeout),
           Effect.ignore
         )
       )
       yield* beat.pipe(
-        Effect.catchAll(() => missed),
+        Effect.catchAll(() => onMissedBeat),
         Effect.repeat(Schedule.spaced(beatInterval)),
         Effect.forkScoped
       )
@@ -121,8 +123,8 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         const settleDead = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           const { last, unbrokenSince } = yield* Ref.get(beats)
-          if (now - last > gapMillis || now - unbrokenSince < settledMillis) return
-          const { id } = yield* Ref.get(held)
+          if (now - last > gapMillis || now - unbrokenSince < settleDelayMillis) return
+          const { id } = yield* Ref.get(currentLease)
           const settled = yield* repo.settleDead(id, name, settle)
           if (settled.length > 0) yield* Effect.logDebug(`Settled ${name} of ended nodes: ${settled.join(", ")}`)
         })
@@ -136,7 +138,7 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         )
       })
 
-      const current = Effect.map(Ref.get(held), ({ id, lost }): Lease => ({ id, lost }))
+      const current = Effect.map(Ref.get(currentLease), ({ id, lost }): Lease => ({ id, lost }))
       return { current, others: Ref.get(others), onDeath }
     })
   ).pipe(Layer.provide(NodesRepo.layer))

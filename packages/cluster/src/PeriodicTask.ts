@@ -14,7 +14,7 @@ export interface PeriodicTask<R> {
 }
 
 /**
- * Runs a task on this node until the scope closes, whatever a run fails with. Closing interrupts a run in progress.
+ * Runs a task on this node until the scope closes; a failed run does not stop it. Closing interrupts a run in progress.
  * For a job that one node does for all, see Cron.
  */
 export const startPeriodicTask = <R>(task: PeriodicTask<R>): Effect.Effect<void, never, R | Scope.Scope> =>

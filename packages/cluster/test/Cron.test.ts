@@ -148,7 +148,7 @@ describe("Cron", () => {
         Effect.zipRight(Effect.never),
         Effect.onInterrupt(() => Queue.offer(stopped, undefined))
       )
-      yield* cron.schedule({ ...daily, within: "1 minute" }, hanging)
+      yield* cron.schedule({ ...daily, timeout: "1 minute" }, hanging)
       yield* Queue.take(began)
       yield* TestClock.adjust("1 minute")
       yield* Queue.take(stopped)

@@ -8,7 +8,9 @@ import { NodeLease } from "../src/NodeLease.ts"
 /** A node on the database of the test; it ends with its scope. */
 const node = (exclusive = false) =>
   Layer.build(
-    Layer.fresh(NodeLease.layer).pipe(Layer.provide(Layer.succeed(Database, { exclusive, called: "a test database" })))
+    Layer.fresh(NodeLease.layer).pipe(
+      Layer.provide(Layer.succeed(Database, { exclusive, displayName: "a test database" }))
+    )
   ).pipe(Effect.map(Context.get(NodeLease)))
 
 /** Advances the nodes' clocks by a second, and waits for their statements. */

@@ -25,9 +25,9 @@ export interface Connection {
    * statements, as PgBouncer does from 1.21 on.
    * @default true
    */
-  readonly prepares?: boolean
-  /** The name of the database in messages. */
-  readonly called: string
+  readonly prepareStatements?: boolean
+  /** The database in messages. */
+  readonly displayName: string
 }
 
 /** The database that this process uses. */
@@ -38,8 +38,8 @@ export class Database extends Context.Tag("@svc/database/Database")<
      * True when this process started the embedded database itself, so no other process can be using it.
      */
     readonly exclusive: boolean
-    /** Its name in messages: `the embedded database in .svc`, `db.example.com:5432/svc`. */
-    readonly called: string
+    /** The database in messages: `the embedded database in .svc`, `db.example.com:5432/svc`. */
+    readonly displayName: string
   }
 >() {
   /**
@@ -59,14 +59,17 @@ export class Database extends Context.Tag("@svc/database/Database")<
         Config.validate({ message: "must be from 1 to 1000", validation: (n) => n >= 1 && n <= 1000 }),
         Config.withDefault(10)
       )
-      const prepares = yield* Config.boolean("SVC_DATABASE_PREPARE").pipe(Config.withDefault(true))
+      const prepareStatements = yield* Config.boolean("SVC_DATABASE_PREPARE").pipe(Config.withDefault(true))
       if (Option.isSome(url) && Redacted.value(url.value).trim() !== "") {
-        const called = yield* nameOf(url.value)
-        return migrated({ url: url.value, connections, prepares, called }, false)
+        const displayName = yield* nameOf(url.value)
+        return migrated({ url: url.value, connections, prepareStatements, displayName }, false)
       }
       const embedded = yield* EmbeddedPostgres.start({ dir: path.join(dataDir, "postgres") })
-      const called = `the embedded database in ${dataDir}`
-      return migrated({ url: Redacted.make(embedded.url), connections, prepares, called }, embedded.launched)
+      const displayName = `the embedded database in ${dataDir}`
+      return migrated(
+        { url: Redacted.make(embedded.url), connections, prepareStatements, displayName },
+        embedded.launched
+      )
     })
   )
 }
@@ -104,13 +107,13 @@ const isTransient = (error: SqlError.SqlError): boolean => {
 
 const connectRetries = Schedule.spaced("500 millis").pipe(Schedule.upTo("10 seconds"))
 
-const unavailable = (called: string) => (error: SqlError.SqlError) =>
-  new DatabaseUnavailable({ message: `Cannot use the database ${called}: ${rootOf(error).message}`, cause: error })
+const unavailable = (displayName: string) => (error: SqlError.SqlError) =>
+  new DatabaseUnavailable({ message: `Cannot use the database ${displayName}: ${rootOf(error).message}`, cause: error })
 
 /** Runs a query at once, so that an unreachable server fails here. */
 const pool = ({
   connections,
-  prepares = true,
+  prepareStatements = true,
   url
 }: Connection): Effect.Effect<Pg.Pool, SqlError.SqlError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -130,7 +133,7 @@ const pool = ({
     )
     // Idle connections that break: the pool opens new ones.
     pool.on("error", () => undefined)
-    if (prepares) pool.on("connect", (client) => prepare(client, names))
+    if (prepareStatements) pool.on("connect", (client) => prepare(client, names))
     yield* Effect.tryPromise({
       try: () => pool.query("select 1"),
       catch: (cause) => new SqlError.SqlError({ cause, message: "Failed to connect" })
@@ -150,7 +153,7 @@ export const connect = (
 ): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseUnavailable> =>
   PgClient.layerFromPool({ acquire: pool(connection), transformJson: false }).pipe(
     Layer.retry(connectRetries.pipe(Schedule.whileInput(isTransient))),
-    Layer.catchAll((error) => Layer.fail(unavailable(connection.called)(error)))
+    Layer.catchAll((error) => Layer.fail(unavailable(connection.displayName)(error)))
   )
 
 const migrated = (connection: Connection, exclusive: boolean) =>
@@ -162,10 +165,10 @@ const migrated = (connection: Connection, exclusive: boolean) =>
         while: (error) => error instanceof SqlError.SqlError && isTransient(error)
       }),
       Effect.catchTags({
-        SqlError: (error) => Effect.fail(unavailable(connection.called)(error)),
+        SqlError: (error) => Effect.fail(unavailable(connection.displayName)(error)),
         MigrationFailed: (error) => Effect.fail(new DatabaseUnavailable({ message: error.message, cause: error }))
       }),
       Effect.tap((ran) => (ran.length > 0 ? Effect.logDebug(`Migrations ran: ${ran.join(", ")}`) : Effect.void)),
-      Effect.as({ exclusive, called: connection.called })
+      Effect.as({ exclusive, displayName: connection.displayName })
     )
   ).pipe(Layer.provideMerge(connect(connection)))

@@ -37,7 +37,7 @@ export interface Options {
 }
 
 /** A running server, started by this process or another one. */
-interface Session {
+interface Server {
   readonly socketDir: string
   readonly port: number
   readonly launched: boolean
@@ -45,14 +45,14 @@ interface Session {
   readonly ended: Effect.Effect<void>
 }
 
-/** Another process still uses the directory: try again. */
-const occupied = Symbol("occupied")
+/** The error while another process still uses the directory: try again. */
+const inUse = Symbol("inUse")
 
 /**
  * The shell script that runs PostgreSQL. It reads a pipe from this process, which the kernel closes when this process dies,
  * and then shuts the server down. $1 and $2: directories to remove at the end, or empty. The rest: the server's command.
  */
-const keeper = `
+const supervisor = `
 data=$1 socket=$2; shift 2
 exec 3<&0
 "$@" </dev/null 3<&- & server=$!
@@ -78,7 +78,7 @@ const settings = (durable: boolean): ReadonlyArray<string> => [
 /** Starts the server and waits until it accepts connections. Closing the scope stops it. */
 const launch = (options: Required<Options>, account: Account, postgres: string, socketDir: string) =>
   Effect.gen(function* () {
-    const ready = yield* Deferred.make<void, EmbeddedPostgresError | typeof occupied>()
+    const ready = yield* Deferred.make<void, EmbeddedPostgresError | typeof inUse>()
     const ended = yield* Deferred.make<void>()
     const flags = [`unix_socket_directories=${socketDir}`, ...settings(options.durable)].flatMap((s) => ["-c", s])
     const command = [postgres, "-D", DataDirectory.nameFor(options.dir, account), ...flags]
@@ -87,13 +87,13 @@ const launch = (options: Required<Options>, account: Account, postgres: string, 
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         // Detached: Ctrl-C at the terminal must stop this process first, and the server after it.
-        const child = spawn("/bin/sh", ["-c", keeper, "svc-postgres", ...remove, ...command], {
+        const child = spawn("/bin/sh", ["-c", supervisor, "svc-postgres", ...remove, ...command], {
           ...spawnOptions(account, options.dir),
           detached: true,
           stdio: ["pipe", "ignore", "pipe"]
         })
         let log = ""
-        child.stdin.on("error", () => {}) // it has ended: see "close"
+        child.stdin.on("error", () => {}) // The process has ended: see "close".
         child.stderr.setEncoding("utf8").on("data", (text: string) => {
           log = (log + text).slice(-8000)
           if (log.includes("ready to accept connections")) Deferred.unsafeDone(ready, Exit.void)
@@ -102,7 +102,7 @@ const launch = (options: Required<Options>, account: Account, postgres: string, 
           const busy = /lock file ".*" already exists|shared memory block .* still in use|could not create lock file/
           const fatal = log.match(/^.*(?:FATAL|PANIC|HINT): .*$/gm)?.join("; ") ?? log.trim().split("\n").at(-1)
           const message = `The embedded PostgreSQL did not start (${reason}): ${fatal}`
-          Deferred.unsafeDone(ready, Exit.fail(busy.test(log) ? occupied : new EmbeddedPostgresError({ message })))
+          Deferred.unsafeDone(ready, Exit.fail(busy.test(log) ? inUse : new EmbeddedPostgresError({ message })))
           Deferred.unsafeDone(ended, Exit.void)
         }
         child.once("error", (error) => end(error.message))
@@ -119,7 +119,7 @@ const launch = (options: Required<Options>, account: Account, postgres: string, 
         )
     )
     yield* Deferred.await(ready)
-    return { socketDir, port: 5432, launched: true, ended: Deferred.await(ended) } satisfies Session
+    return { socketDir, port: 5432, launched: true, ended: Deferred.await(ended) } satisfies Server
   })
 
 /** Whether the socket accepts connections. */
@@ -137,13 +137,13 @@ const accepts = (socketDir: string, port: number): Effect.Effect<boolean> =>
 /** Uses the server of another process on the directory. */
 const attach = (dir: string, { pid, port, socketDir, state }: DataDirectory.Running) =>
   Effect.gen(function* () {
-    if (state !== "ready" || !(yield* accepts(socketDir, port))) return yield* Effect.fail(occupied)
+    if (state !== "ready" || !(yield* accepts(socketDir, port))) return yield* Effect.fail(inUse)
     const hasEnded = DataDirectory.running(dir).pipe(
       Effect.map((now) => now?.pid !== pid),
       Effect.orElseSucceed(() => false)
     )
     const ended = Effect.asVoid(Effect.repeat(hasEnded, { schedule: Schedule.spaced("500 millis"), until: (is) => is }))
-    return { socketDir, port, launched: false, ended } satisfies Session
+    return { socketDir, port, launched: false, ended } satisfies Server
   })
 
 /**
@@ -167,7 +167,7 @@ const socketFolder = (dir: string, account: Account): Effect.Effect<string, Embe
     )
     const found = yield* disk(() => fs.lstat(folder))
     if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0) {
-      return yield* new EmbeddedPostgresError({ message: `${folder} is not ours; remove it` })
+      return yield* new EmbeddedPostgresError({ message: `${folder} is not a private folder of this user; remove it` })
     }
     return folder
   }).pipe(
@@ -179,14 +179,14 @@ const socketFolder = (dir: string, account: Account): Effect.Effect<string, Embe
   )
 
 /** How long to wait for a server that starts (it may recover from a crash) or stops. */
-const occupiedRetries = Schedule.spaced("100 millis").pipe(Schedule.upTo("2 minutes"))
+const inUseRetries = Schedule.spaced("100 millis").pipe(Schedule.upTo("2 minutes"))
 
-const url = (session: Session): string =>
-  `postgres://postgres@localhost:${session.port}/postgres?host=${encodeURIComponent(session.socketDir)}`
+const url = (server: Server): string =>
+  `postgres://postgres@localhost:${server.port}/postgres?host=${encodeURIComponent(server.socketDir)}`
 
 /**
  * Runs a server on the data directory, or uses the one that already runs there, until the scope closes. A server that ends
- * meanwhile is started again at the same address.
+ * before that is started again at the same address.
  *
  * When this process is root, PostgreSQL runs as the owner of the directory or, if that is root too, as uid 65534 (initdb
  * needs an account, which usual systems have for it). It writes to the directory, to the folder of the socket in /tmp
@@ -209,10 +209,12 @@ export const start = (options: Options): Effect.Effect<EmbeddedPostgres, Embedde
       yield* DataDirectory.prepare({ dir, account, binaries, durable: all.durable })
       return yield* launch(all, account, binaries.postgres, yield* socketFolder(dir, account))
     }).pipe(
-      Effect.retry({ schedule: occupiedRetries, while: (error) => error === occupied }),
+      Effect.retry({ schedule: inUseRetries, while: (error) => error === inUse }),
       Effect.mapError((error) =>
-        error === occupied
-          ? new EmbeddedPostgresError({ message: `Another server holds ${dir} and does not answer; stop it first` })
+        error === inUse
+          ? new EmbeddedPostgresError({
+              message: `Another PostgreSQL server uses ${dir} and does not accept connections; stop it first`
+            })
           : error
       )
     )
@@ -225,8 +227,8 @@ export const start = (options: Options): Effect.Effect<EmbeddedPostgres, Embedde
     const servers = yield* Effect.acquireRelease(Scope.make(), Scope.close)
     const claimed = Effect.raceFirst(Scope.extend(claim, servers), logWhenSlow)
     const first = yield* claimed
-    const watch = (session: Session): Effect.Effect<never> =>
-      session.ended.pipe(
+    const watch = (server: Server): Effect.Effect<never> =>
+      server.ended.pipe(
         Effect.zipRight(Effect.logWarning("The embedded database stopped; starting it again")),
         Effect.zipRight(claimed),
         Effect.tapError((error) => Effect.logError(error.message)),

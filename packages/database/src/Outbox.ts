@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
-import { apiVersion, type EventDraft, misfitOf } from "@svc/api/events/Event"
+import { apiVersion, type EventDraft, schemaViolationOf } from "@svc/api/events/Event"
 import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -23,8 +23,8 @@ export const StoredEvent = Schema.Struct({
 export type StoredEvent = typeof StoredEvent.Type
 
 /**
- * Events on their way to subscribers (docs/reference/events.md). Appended in the transaction of the change that they
- * report, so that neither exists without the other. {@link EventFanOut} makes deliveries of them in the same statement.
+ * The table of events (docs/reference/events.md). An event is written in the transaction of the change that it reports, so
+ * that neither exists without the other. {@link EventFanOut} makes its deliveries in the same statement.
  */
 export class Outbox extends Context.Tag("@svc/database/Outbox")<
   Outbox,
@@ -54,9 +54,9 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
       const fanOut = yield* EventFanOut
       const decode = Schema.decodeUnknown(Schema.Array(StoredEvent))
 
-      const logMisfit = (id: EventId, draft: EventDraft, misfit: string) =>
+      const logViolation = (id: EventId, draft: EventDraft, violation: string) =>
         Effect.logError(
-          `The event ${id} (${draft.event} of ${draft.call_id ?? draft.project_id ?? draft.org_id}) does not fit its schema and is not sent: ${misfit}`
+          `The event ${id} (${draft.event} of ${draft.call_id ?? draft.project_id ?? draft.org_id}) does not match its schema and is not written: ${violation}`
         )
 
       const insert = Effect.fnUntraced(function* (drafted: ReadonlyArray<EventId>, drafts: ReadonlyArray<EventDraft>) {
@@ -65,11 +65,11 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
         for (const [index, id] of drafted.entries()) {
           const draft = drafts[index]
           if (draft === undefined) continue
-          const misfit = misfitOf(draft)
-          if (misfit === undefined) {
+          const violation = schemaViolationOf(draft)
+          if (violation === undefined) {
             ids.push(id)
             events.push(draft)
-          } else yield* logMisfit(id, draft, misfit)
+          } else yield* logViolation(id, draft, violation)
         }
         if (events.length === 0) return
         const column = <A>(of: (event: EventDraft) => A) => events.map(of)

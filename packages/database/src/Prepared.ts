@@ -1,15 +1,15 @@
 import type * as Pg from "pg"
 
-/** Prepared statements at most: each connection of the server keeps a plan of each. */
+/** Maximum number of prepared statements: the server keeps a plan of each for each connection. */
 const maxNames = 200
-/** Statements counted at most; then all counts are dropped. */
+/** Maximum number of statements counted; above it all counts are dropped. */
 const maxCounted = 2000
 /** Executions after which a statement is prepared. */
 const minExecutions = 5
 
 /**
- * A statement with this comment is never prepared but planned each time, for the arrays that it gets. For long arrays a
- * generic plan is bad: it expects short ones, and may scan the whole table for each element.
+ * A statement with this comment is never prepared but planned each time, for the lengths of its arrays. A generic plan
+ * expects short arrays, and for long ones may scan the whole table for each element.
  */
 export const plannedEachTime = "/* planned each time */"
 

@@ -36,7 +36,7 @@ export class TestDatabase extends Context.Tag("@svc/database/TestDatabase")<
       Effect.map(TestDatabase.freshUrl, (url) =>
         Layer.mergeAll(
           Layer.succeed(TestDatabase, { url }),
-          Layer.succeed(Database, { exclusive: false, called: "a test database" }),
+          Layer.succeed(Database, { exclusive: false, displayName: "a test database" }),
           Layer.orDie(pool(Redacted.value(url), 5))
         )
       )

@@ -1,11 +1,11 @@
 import { SqlClient, type SqlError, Statement } from "@effect/sql"
 import { Effect } from "effect"
 
-/** What statements cost, from their plans. */
-export interface Reading {
+/** Figures from the plans of statements. */
+export interface PlanFigures {
   readonly statements: number
-  /** The lines of plans with a sequential scan. */
-  readonly whole: ReadonlyArray<string>
+  /** The lines of the plans that show a sequential scan. */
+  readonly sequentialScans: ReadonlyArray<string>
   /** Scans of the tables, with or without an index. */
   readonly scans: number
   /** Rows that the scans returned or filtered out. */
@@ -15,10 +15,10 @@ export interface Reading {
 }
 
 /** Runs an effect, then its statements again under `explain analyze`. For tests of plans. */
-export const readingOf = <E>(
+export const planFiguresOf = <E>(
   effect: Effect.Effect<unknown, E>,
   tables: ReadonlyArray<string>
-): Effect.Effect<Reading, E | SqlError.SqlError, SqlClient.SqlClient> =>
+): Effect.Effect<PlanFigures, E | SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const compiled: Array<ReturnType<Statement.Statement<unknown>["compile"]>> = []
@@ -51,7 +51,7 @@ export const readingOf = <E>(
     )
     return {
       statements: compiled.length,
-      whole: lines.filter((line) => seqScan.test(line)),
+      sequentialScans: lines.filter((line) => seqScan.test(line)),
       scans: scans.length,
       rows: [...scans, ...removed].reduce((sum, n) => sum + n, 0),
       indexes: new Set(indexes)

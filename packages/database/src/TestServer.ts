@@ -39,7 +39,7 @@ export const pool = (
   url: string,
   connections: number
 ): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseUnavailable> =>
-  connect({ url: Redacted.make(url), connections, called: new URL(url).pathname.slice(1) })
+  connect({ url: Redacted.make(url), connections, displayName: new URL(url).pathname.slice(1) })
 
 const embedded = Effect.gen(function* () {
   const dir = yield* Effect.tryPromise({

@@ -89,7 +89,7 @@ layer(TestDatabase.layer)("frequent statements", (it) => {
     })
   )
 
-  it.scoped("are not prepared with prepares: false", () =>
+  it.scoped("are not prepared with prepareStatements: false", () =>
     Effect.gen(function* () {
       const url = yield* TestDatabase.freshUrl
       const asked = Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -100,10 +100,10 @@ layer(TestDatabase.layer)("frequent statements", (it) => {
           )
         )
       )
-      expect(yield* Effect.provide(asked, connect({ url, connections: 1, prepares: false, called: "it" }))).toEqual([
-        { n: 0 }
-      ])
-      expect(yield* Effect.provide(asked, connect({ url, connections: 1, called: "it" }))).toEqual([{ n: 1 }])
+      expect(
+        yield* Effect.provide(asked, connect({ url, connections: 1, prepareStatements: false, displayName: "it" }))
+      ).toEqual([{ n: 0 }])
+      expect(yield* Effect.provide(asked, connect({ url, connections: 1, displayName: "it" }))).toEqual([{ n: 1 }])
     })
   )
 

@@ -46,7 +46,7 @@ class Server extends Context.Tag("test/Server")<Server, { readonly dir: string; 
 
 const OwnDatabase = Layer.unwrapEffect(
   Effect.map(Server, ({ url }) =>
-    Layer.mergeAll(Layer.succeed(Database, { exclusive: false, called: "a test database" }), pool(url, 10))
+    Layer.mergeAll(Layer.succeed(Database, { exclusive: false, displayName: "a test database" }), pool(url, 10))
   )
 ).pipe(Layer.provideMerge(Server.layer))
 

@@ -10,7 +10,7 @@ import { account, appendEvents, ReceiversInMemory, requestsTo, until, WithoutWor
 /** A node with a real lease that settles dead nodes as soon as it has started. */
 const Survivor = DeliveryWorker.pipe(
   Layer.provideMerge(NodeLease.layer),
-  Layer.provide(Layer.succeed(Database, { exclusive: true, called: "a test database" }))
+  Layer.provide(Layer.succeed(Database, { exclusive: true, displayName: "a test database" }))
 )
 const startSurvivor = Layer.build(Survivor)
 

@@ -46,7 +46,7 @@ const configuration = Effect.all([
 ]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)
 
 const database = Database.pipe(
-  Effect.map(({ called }) => `${called} answers, its schema is up to date`),
+  Effect.map(({ displayName }) => `${displayName} answers, its schema is up to date`),
   Effect.provide(Database.layer)
 )
 

@@ -52,7 +52,13 @@ const checks = new Map(
  * What is wrong with an event, one line per fault with its path and no values; nothing when its data has exactly the
  * fields of its schema. The types say the same, but numbers that are none, and data from outside, pass them.
  */
-export const misfitOf = ({ data, event }: { readonly event: string; readonly data: unknown }): string | undefined => {
+export const schemaViolationOf = ({
+  data,
+  event
+}: {
+  readonly event: string
+  readonly data: unknown
+}): string | undefined => {
   const check = checks.get(event)
   if (check === undefined) return `${event} is not an event`
   return Either.match(check(data), {

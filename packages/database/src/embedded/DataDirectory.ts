@@ -10,7 +10,7 @@ const majorVersion = "18"
 
 const absent = Effect.void
 
-const refuse = (message: string) => new EmbeddedPostgresError({ message })
+const startError = (message: string) => new EmbeddedPostgresError({ message })
 
 const toStartError = (dir: string) => (error: DiskError | EmbeddedPostgresError) =>
   error._tag === "DiskError"
@@ -26,7 +26,7 @@ export const accountFor = (dir: string): Effect.Effect<Account, EmbeddedPostgres
     const found = yield* disk(() => fs.stat(dir)).pipe(tolerate(["ENOENT"], absent))
     if (!isRoot()) {
       if (found !== undefined && found.uid !== process.getuid?.()) {
-        return yield* refuse(`The data directory ${dir} belongs to another user (uid ${found.uid})`)
+        return yield* startError(`The data directory ${dir} belongs to another user (uid ${found.uid})`)
       }
       return undefined
     }
@@ -40,11 +40,11 @@ export const accountFor = (dir: string): Effect.Effect<Account, EmbeddedPostgres
 export const nameFor = (dir: string, account: Account): string =>
   account !== undefined && process.platform === "linux" ? "/proc/self/cwd" : dir
 
-const give = (account: Account, target: string): Effect.Effect<void, DiskError> =>
+const changeOwner = (account: Account, target: string): Effect.Effect<void, DiskError> =>
   account === undefined ? Effect.void : disk(() => fs.chown(target, account.uid, account.gid))
 
 /** Changes the owner of a directory that root restored or copied, with its files. */
-const giveAll = (account: Account, dir: string) =>
+const changeOwnerOfAll = (account: Account, dir: string) =>
   Effect.gen(function* () {
     const { uid } = yield* disk(() => fs.stat(dir))
     if (account === undefined || uid === account.uid) return
@@ -53,7 +53,7 @@ const giveAll = (account: Account, dir: string) =>
       concurrency: 8,
       discard: true
     })
-    yield* give(account, dir)
+    yield* changeOwner(account, dir)
   })
 
 const isAlive = (pid: number): boolean => {
@@ -101,9 +101,9 @@ export const prepare = (options: {
   Effect.gen(function* () {
     const { account, binaries, dir, durable } = options
     const version = yield* versionOf(dir)
-    if (version === majorVersion) return yield* giveAll(account, dir)
+    if (version === majorVersion) return yield* changeOwnerOfAll(account, dir)
     if (version !== undefined) {
-      return yield* refuse(`${dir} holds data of PostgreSQL ${version}; this release carries ${majorVersion}`)
+      return yield* startError(`${dir} holds data of PostgreSQL ${version}; this release contains ${majorVersion}`)
     }
     yield* Effect.logInfo("Preparing the embedded database (first start, takes a few seconds)")
     yield* disk(() => fs.mkdir(path.dirname(dir), { recursive: true }))
@@ -113,7 +113,7 @@ export const prepare = (options: {
     yield* discard
     yield* Effect.gen(function* () {
       yield* disk(() => fs.mkdir(draft, { mode: 0o700 }))
-      yield* give(account, draft)
+      yield* changeOwner(account, draft)
       const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
       // No password: only the owner can reach the socket, and the owner can read the files anyway.
       const args = ["-D", nameFor(draft, account), "-U", "postgres", "--auth=trust", ...locale]
@@ -122,7 +122,7 @@ export const prepare = (options: {
       if (durable) yield* syncFolder(path.dirname(dir))
     }).pipe(Effect.ensuring(Effect.ignore(discard)))
     if ((yield* versionOf(dir)) === undefined) {
-      return yield* refuse(`${dir} is not empty and holds no database; choose another SVC_DATA_DIR`)
+      return yield* startError(`${dir} is not empty and holds no database; choose another SVC_DATA_DIR`)
     }
   }).pipe(Effect.mapError(toStartError(options.dir)))
 
@@ -136,7 +136,7 @@ export interface Running {
 }
 
 /** Whether the process is a PostgreSQL on this directory: ids are reused, but PostgreSQL's working directory is its data. */
-const worksIn = (pid: number, dir: string): Effect.Effect<boolean> =>
+const isServerOf = (pid: number, dir: string): Effect.Effect<boolean> =>
   process.platform !== "linux"
     ? Effect.succeed(true)
     : Effect.zipWith(
@@ -157,7 +157,7 @@ export const running = (dir: string): Effect.Effect<Running | undefined, Embedde
     const pid = Number(pidLine)
     if (!Number.isSafeInteger(pid) || pid <= 1) return undefined
     if (!isAlive(pid)) return undefined
-    if (!(yield* worksIn(pid, dir))) {
+    if (!(yield* isServerOf(pid, dir))) {
       // PostgreSQL would take the other process for a running server and refuse to start.
       yield* disk(() => fs.rm(lockFile(dir), { force: true }))
       return undefined

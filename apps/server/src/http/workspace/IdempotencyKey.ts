@@ -2,7 +2,7 @@ import type { ApiError } from "@svc/api/ApiError"
 import type { JsonObject } from "@svc/api/Wire"
 import { IdempotencyKeyTooLong, toErrorBody } from "@svc/api/WorkspaceError"
 import { Idempotency } from "@svc/bookings/Idempotency"
-import type { Kept } from "@svc/bookings/IdempotencyRepo"
+import type { StoredAnswer } from "@svc/bookings/IdempotencyRepo"
 import { Effect } from "effect"
 import { applyHeaders } from "../exchange/Responses.ts"
 import type { Answer } from "../routing/RequestPipeline.ts"
@@ -12,7 +12,7 @@ import { bodyOf, type Middleware, principalOf } from "./Middleware.ts"
 const maxLength = 128
 
 /** The response to keep for a request. Server errors are not kept: the request may be sent again. */
-const settled = (work: Effect.Effect<Answer, ApiError>): Effect.Effect<Kept, ApiError> =>
+const storable = (work: Effect.Effect<Answer, ApiError>): Effect.Effect<StoredAnswer, ApiError> =>
   work.pipe(
     // Handlers of this API return envelopes, by their type.
     Effect.map(({ body, status }) => ({ status, answer: body as JsonObject })),
@@ -33,8 +33,8 @@ export const idempotencyKey: Effect.Effect<Middleware, never, Idempotency> = Eff
     return Effect.gen(function* () {
       const { key_id } = yield* principalOf(request)
       const body = yield* bodyOf(request)
-      const asked = [endpoint.method, endpoint.path, incoming.params, body.value]
-      const { answer, replayed, status } = yield* idempotency.once({ key_id, key, asked }, settled(next(request)))
+      const content = [endpoint.method, endpoint.path, incoming.params, body.value]
+      const { answer, replayed, status } = yield* idempotency.once({ key_id, key, content }, storable(next(request)))
       if (replayed) applyHeaders(incoming.exchange, { "Idempotency-Replayed": "true" })
       return { status, body: answer }
     })
