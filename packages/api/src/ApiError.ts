@@ -51,7 +51,7 @@ export const defineAs = <const Tag extends string, const Code extends string, Wi
   return Defined as unknown as ApiErrorClass<Tag, Code, Wire>
 }
 
-/** Whether a failure is one of ours, whatever its class. */
+/** Whether a failure is an error of one of the APIs. */
 export const isApiError = (u: unknown): u is ApiError =>
   typeof u === "object" &&
   u !== null &&

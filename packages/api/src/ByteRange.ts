@@ -1,9 +1,9 @@
-/** The part of a body that a `Range` header asks for; `end` is the byte after it. `undefined`: the whole. */
+/** The part of a body that a `Range` header asks for; `end` is the byte after it. `undefined`: the whole body. */
 export type ByteRange = { readonly start: number; readonly end: number } | "unsatisfiable" | undefined
 
 /**
- * Reads a `Range` header (RFC 9110 §14) for a body of `size` bytes. What is no range of bytes is ignored, and so are several
- * ranges at once, which a server need not serve.
+ * Reads a `Range` header (RFC 9110 §14) for a body of `size` bytes. Other units, invalid headers and multiple
+ * ranges are ignored, which the RFC allows.
  */
 export const byteRange = (header: string | undefined, size: number): ByteRange => {
   const [matched, first = "", last = ""] = /^bytes\s*=\s*(\d{0,15})-(\d{0,15})$/i.exec(header?.trim() ?? "") ?? []

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 
 /**
- * Whether a text is a day of the calendar. The parser takes 30 February for 2 March and has no time at all for month 13;
- * the database has no year 0.
+ * Whether a text is a day of the calendar. `Date.parse` reads 30 February as 2 March and returns NaN for month 13; the
+ * database has no year 0.
  */
 export const isDay = (text: string): boolean => {
   const time = /^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN

@@ -15,7 +15,7 @@ export type HandlerRequest<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = Omit
   "request"
 >
 
-/** Request services that the handlers of the voice API may ask for. */
+/** Request services that the handlers of the voice API may use. */
 export type VoiceServices = CurrentPrincipal | CurrentProject
 
 /** The codes of wire errors: at the top of a body of the voice API, under `error` in one of the workspace API. */
@@ -37,8 +37,8 @@ export type Handler<A, E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
   request: HandlerRequest<E>
 ) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E>, DeclaredError<A, E>, VoiceServices>
 
-/** What a handler of the workspace API returns: the envelope but for the request's id, which is the server's to add. */
-export type Unsealed<Success> = Success extends { readonly data: infer Data; readonly meta: infer Meta }
+/** What a handler of the workspace API returns: the envelope without the request id, which the server adds. */
+export type WithoutRequestId<Success> = Success extends { readonly data: infer Data; readonly meta: infer Meta }
   ? keyof Meta extends "request_id"
     ? { readonly data: Data }
     : { readonly data: Data; readonly meta: Omit<Meta, "request_id"> }
@@ -47,7 +47,7 @@ export type Unsealed<Success> = Success extends { readonly data: infer Data; rea
 /** One handler of the workspace API `A`. */
 export type WorkspaceHandler<A, E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
   request: HandlerRequest<E>
-) => Effect.Effect<Unsealed<HttpApiEndpoint.HttpApiEndpoint.Success<E>>, DeclaredError<A, E>, CurrentWorkspace>
+) => Effect.Effect<WithoutRequestId<HttpApiEndpoint.HttpApiEndpoint.Success<E>>, DeclaredError<A, E>, CurrentWorkspace>
 
 type EndpointsOf<A, N extends string> =
   A extends HttpApi.HttpApi<string, infer G, infer _E, infer _R>
@@ -70,7 +70,7 @@ export type WorkspaceGroupHandlers<A, N extends string> = {
   >
 }
 
-/** A handler whose request type is not known any more: the dispatcher has decoded the request by the endpoint's schemas. */
+/** A handler without its request type: the dispatcher has decoded the request by the endpoint's schemas. */
 export type AnyHandler<Services = VoiceServices> = (request: never) => Effect.Effect<unknown, ApiError, Services>
 
 /** A group's handlers as the server's dispatcher takes them. */
@@ -85,7 +85,7 @@ export interface RegisteredApi<Services> {
   readonly all: Effect.Effect<ReadonlyArray<RegisteredGroup<Services>>>
 }
 
-const registered = <Services>(): RegisteredApi<Services> => {
+const makeRegisteredApi = <Services>(): RegisteredApi<Services> => {
   const groups: Array<RegisteredGroup<Services>> = []
   return {
     add: (group) => Effect.sync(() => void groups.push(group)),
@@ -99,14 +99,14 @@ export class HandlerRegistry extends Context.Tag("@svc/api/HandlerRegistry")<
   RegisteredApi<VoiceServices> & { readonly workspace: RegisteredApi<CurrentWorkspace> }
 >() {
   static readonly layer: Layer.Layer<HandlerRegistry> = Layer.sync(HandlerRegistry, () => ({
-    ...registered<VoiceServices>(),
-    workspace: registered<CurrentWorkspace>()
+    ...makeRegisteredApi<VoiceServices>(),
+    workspace: makeRegisteredApi<CurrentWorkspace>()
   }))
 }
 
 /**
- * The layer that registers the handlers of a group of the voice API. What they need is taken once, in `build`; per
- * request they may ask only for {@link VoiceServices}.
+ * The layer that registers the handlers of a group of the voice API. `build` runs once and takes their dependencies; per
+ * request they may use only {@link VoiceServices}.
  *
  * `static readonly layer = Handlers.group(VoiceApi, "agents", Effect.gen(function*() { … return { list, get } }))`
  */
@@ -123,7 +123,7 @@ export const group = <A extends HttpApi.HttpApi.Any, const N extends string, E, 
     })
   )
 
-/** The same for the workspace API, whose handlers may ask for `CurrentWorkspace` and return {@link Unsealed} envelopes. */
+/** The same for the workspace API, whose handlers may use `CurrentWorkspace` and return {@link WithoutRequestId} envelopes. */
 export const workspaceGroup = <A extends HttpApi.HttpApi.Any, const N extends string, E, R>(
   _api: A,
   name: N,

@@ -2,8 +2,8 @@ import { Effect, Schema } from "effect"
 
 /**
  * Identifiers. Public ids are a prefix and 24 characters of `[0-9a-z]` from a cryptographic source;
- * numeric ids are database identities. An id of the wrong form is
- * answered like an unknown one (404), so paths decode with {@link AnyId} and the service looks it up.
+ * numeric ids are database identities. A malformed id gets the same
+ * 404 as an unknown one, so paths decode with {@link AnyId} and the service looks it up.
  */
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -42,16 +42,16 @@ export type EventId = typeof EventId.Type
 export const BookingCustomerId = publicId("bcus", "BookingCustomerId")
 export type BookingCustomerId = typeof BookingCustomerId.Type
 
-/** Random bytes to come, drawn many at a time: a draw costs as much as a few thousand bytes do. */
-const drawn = new Uint8Array(2048)
-let next = drawn.length
+/** Random bytes, generated many at a time: a call of getRandomValues costs as much as a few thousand bytes. */
+const randomBytes = new Uint8Array(2048)
+let next = randomBytes.length
 
 const randomByte = (): number => {
-  if (next === drawn.length) {
-    crypto.getRandomValues(drawn)
+  if (next === randomBytes.length) {
+    crypto.getRandomValues(randomBytes)
     next = 0
   }
-  return drawn[next++] ?? 255
+  return randomBytes[next++] ?? 255
 }
 
 /** 24 characters of `[0-9a-z]`, each from an unbiased cryptographic draw. */

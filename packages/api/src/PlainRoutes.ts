@@ -2,9 +2,9 @@ import { Context, Effect, Layer } from "effect"
 import type { ApiError } from "./ApiError.ts"
 
 /**
- * Routes outside the contracts: files, pages, event streams, health, what plugins mount. Each slice registers its own
- * and sees no socket; the server serves what is registered when it starts. They need no key of ours: a route checks
- * by itself who may ask.
+ * Routes outside the contracts: files, pages, event streams, health, routes of plugins. Each slice registers its own
+ * and sees no socket; the server serves the routes that are registered when it starts. The server does not
+ * authenticate their requests: each route checks access itself.
  */
 
 /** A request to a plain route. */
@@ -30,15 +30,15 @@ export interface BodyWriter {
   readonly write: (piece: string | Uint8Array) => Effect.Effect<void>
   /** Sends a piece without waiting for the connection. */
   readonly push: (piece: string | Uint8Array) => void
-  /** Whether the client reads slower than pieces are pushed: what is pushed now stays in memory. */
+  /** Whether the client reads slower than pieces are pushed: further pieces stay in memory. */
   readonly isBehind: () => boolean
   /** Whether the server has begun to stop: a body without an end has to end soon. */
   readonly isStopping: () => boolean
 }
 
 /**
- * A body that is sent while it is made. It is interrupted when the client has gone. When it fails, the connection is
- * cut, so that the client does not take a part for the whole.
+ * A body that is sent while it is produced. It is interrupted when the client disconnects. When it fails, the
+ * connection is cut, so that the client does not take the incomplete body for a complete one.
  */
 export type StreamedBody = (writer: BodyWriter) => Effect.Effect<void, unknown>
 
@@ -55,7 +55,7 @@ export interface PlainRoute {
   readonly method: string
   /** Such as `/v1/recordings/:file`. */
   readonly path: string
-  /** Is carried through even when the client has gone. */
+  /** Runs to completion even when the client disconnects. */
   readonly handle: (request: PlainRequest) => Effect.Effect<PlainResponse, ApiError>
 }
 
@@ -76,7 +76,7 @@ export class RouteRegistry extends Context.Tag("@svc/api/RouteRegistry")<
   })
 }
 
-/** The layer that registers routes. What they need is taken once, in `build`. */
+/** The layer that registers routes. `build` runs once and takes their dependencies. */
 export const plainRoutes = <E, R>(
   build: Effect.Effect<ReadonlyArray<PlainRoute>, E, R>
 ): Layer.Layer<never, E, R | RouteRegistry> =>

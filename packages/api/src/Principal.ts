@@ -7,7 +7,7 @@ import { InvalidApiKey, MissingApiKey } from "./VoiceError.ts"
 export const Tier = Schema.Literal("payg", "starter", "growth", "scale", "enterprise")
 export type Tier = typeof Tier.Type
 
-/** A project as the request sees it. */
+/** The project of a request. */
 export interface PrincipalProject {
   readonly id: number
   readonly public_id: ProjectId
@@ -54,7 +54,7 @@ export interface Access {
   readonly creditsExempt: boolean
 }
 export class AccessRule extends Context.Tag("@svc/api/AccessRule")<AccessRule, Access>() {
-  /** What holds where nothing is annotated. */
+  /** The rule of endpoints without an annotation. */
   static readonly standard: Access = { needs: "project", creditsExempt: false }
   static readonly projectOptional: Access = { needs: "optional", creditsExempt: false }
   static readonly projectOptionalCreditsExempt: Access = { needs: "optional", creditsExempt: true }

@@ -4,7 +4,7 @@ import type { WorkspaceScope } from "./accounts/ApiKey.ts"
 import type { Principal } from "./Principal.ts"
 import { InvalidApiKey } from "./WorkspaceError.ts"
 
-/** What all endpoints of the workspace API have in common: who asks, what it takes, and how answers are wrapped. */
+/** Common parts of the endpoints of the workspace API: principal, scopes and the envelopes of responses. */
 
 /** Where the workspace API is, below the server's address. */
 export const workspacePath = "/api/workspace/v1"
@@ -39,7 +39,7 @@ export class WorkspaceAuthorization extends HttpApiMiddleware.Tag<WorkspaceAutho
   }
 ) {}
 
-/** The scope that an endpoint asks of the key: an annotation that each endpoint of the workspace API has. */
+/** The scope that the key needs: an annotation that each endpoint of the workspace API has. */
 export class RequiredScope extends Context.Tag("@svc/api/RequiredScope")<RequiredScope, WorkspaceScope>() {}
 
 const request_id = Schema.String.annotations({ description: "The same as the `X-Request-Id` header." })

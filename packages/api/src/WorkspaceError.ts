@@ -28,7 +28,7 @@ export type WorkspaceErrorCode = keyof typeof workspaceErrors
 const ErrorType = Schema.Literal("invalid_request_error", "permission_denied", "rate_limit_error", "server_error")
 type ErrorType = typeof ErrorType.Type
 
-/** The kind that an error of this status is. A bad key is a bad request, as with other APIs that have these kinds. */
+/** The error type of a status. An invalid key (401) is an `invalid_request_error`, as in other APIs with these types. */
 const typeOf = (status: number): ErrorType => {
   if (status === 403) return "permission_denied"
   if (status === 429) return "rate_limit_error"
@@ -84,7 +84,7 @@ export const define = <const Tag extends string, const Code extends WorkspaceErr
 ): ApiErrorClass<Tag, Code, ReturnType<typeof wire<Code>>> =>
   defineAs(tag, code, workspaceErrors[code][0], message, wire(tag, code))
 
-/** What the server may say of any request, before its endpoint is asked or in place of it. */
+/** Errors that any request may get from the server. */
 
 export class InvalidApiKey extends define("InvalidApiKey", "INVALID_API_KEY", "API key is missing or invalid") {}
 export class AuthRateLimited extends define("AuthRateLimited", "AUTH_RATE_LIMITED") {}
@@ -109,7 +109,7 @@ export class IdempotencyKeyQuotaExceeded extends define(
   "Too many distinct idempotency keys today"
 ) {}
 
-/** What endpoints say of what they were asked. */
+/** Errors of endpoints. */
 
 export class ResourceNotFound extends define("ResourceNotFound", "RESOURCE_NOT_FOUND", "No such resource") {}
 export class InvalidState extends define("InvalidState", "INVALID_STATE") {}
@@ -124,8 +124,8 @@ export class ValidationError extends define("ValidationError", "VALIDATION_ERROR
 const isCode = (code: string): code is WorkspaceErrorCode => Object.hasOwn(workspaceErrors, code)
 
 /**
- * The code that an error goes by here. Some come from parts that both APIs share and have only the other API's codes:
- * a path that nothing is at, text that is no JSON, a server that stops.
+ * The code of an error in this API. Errors of parts that both APIs share have only the voice API's codes: an unknown
+ * path, invalid JSON, a server that stops.
  */
 const codeOf = ({ code, status }: ApiError): WorkspaceErrorCode => {
   if (isCode(code)) return code
@@ -133,7 +133,7 @@ const codeOf = ({ code, status }: ApiError): WorkspaceErrorCode => {
   return status >= 500 ? "INTERNAL" : "VALIDATION_ERROR"
 }
 
-/** An error as it is sent, without the request's id. */
+/** The body of an error, without the request id. */
 export const toErrorBody = (error: ApiError): WorkspaceErrorBody["error"] => {
   const issues = Object.entries(error.details ?? {}).map(([field, message]) => ({ field, message }))
   const [first] = issues

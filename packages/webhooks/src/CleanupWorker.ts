@@ -4,7 +4,7 @@ import { Clock, Config, type ConfigError, Effect, Layer } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 
 /** Rows that one statement removes, so that it does not hold locks for long. */
-const batch = 1000
+const batchSize = 1000
 const dayMs = 86_400_000
 
 /** For how many days events, attempts and dead letters are kept: `SVC_WEBHOOK_RETENTION_DAYS`, by default 30. */
@@ -20,7 +20,7 @@ const removeAll = (removeBatch: (limit: number) => Effect.Effect<number>): Effec
     {
       while: ({ more }) => more,
       body: ({ removed }) =>
-        Effect.map(removeBatch(batch), (count) => ({ removed: removed + count, more: count === batch }))
+        Effect.map(removeBatch(batchSize), (count) => ({ removed: removed + count, more: count === batchSize }))
     }
   ).pipe(Effect.map(({ removed }) => removed))
 

@@ -40,16 +40,16 @@ export class Deliveries extends Context.Tag("@svc/webhooks/Deliveries")<
       const repo = yield* DeliveriesRepo
       const now = Effect.map(Clock.currentTimeMillis, (ms) => new Date(ms))
 
-      /** The id of the cursor `after`, from which a page continues. */
-      const before = (
+      /** The row id that the cursor `after` names; undefined on the first page. */
+      const cursorOf = (
         webhookId: number,
         after: string | undefined,
-        has: (webhookId: number, id: number) => Effect.Effect<boolean>
+        exists: (webhookId: number, id: number) => Effect.Effect<boolean>
       ) =>
         Effect.gen(function* () {
           if (after === undefined) return undefined
           const id = idOf(after)
-          if (id === undefined || !(yield* has(webhookId, id))) {
+          if (id === undefined || !(yield* exists(webhookId, id))) {
             return yield* ValidationError.field("after", "after is not a known id")
           }
           return id
@@ -57,13 +57,13 @@ export class Deliveries extends Context.Tag("@svc/webhooks/Deliveries")<
 
       return {
         ofWebhook: Effect.fn("Deliveries.ofWebhook")(function* (webhook_id, { after, limit }) {
-          const page = { webhook_id, before: yield* before(webhook_id, after, repo.hasAttempt), limit: limit + 1 }
+          const page = { webhook_id, before: yield* cursorOf(webhook_id, after, repo.hasAttempt), limit: limit + 1 }
           const { next_cursor, rows } = toPage(yield* repo.ofWebhook(page), limit)
           return { deliveries: rows, next_cursor }
         }),
         ofCall: (call) => repo.ofCall(call, maxOfCall),
         deadLetters: Effect.fn("Deliveries.deadLetters")(function* (webhook_id, { after, limit }) {
-          const page = { webhook_id, before: yield* before(webhook_id, after, repo.hasDeadLetter), limit: limit + 1 }
+          const page = { webhook_id, before: yield* cursorOf(webhook_id, after, repo.hasDeadLetter), limit: limit + 1 }
           const { next_cursor, rows } = toPage(yield* repo.deadLetters(page), limit)
           return { items: rows, next_cursor }
         }),

@@ -11,14 +11,14 @@ const Iso = Schema.transform(Schema.DateFromSelf, Schema.String, {
 })
 const AttemptRow = Schema.Struct({ ...DeliveryRecord.fields, created_at: Iso })
 /** A dead letter with its event. */
-const DeadRow = Schema.Struct({
+const DeadLetterRow = Schema.Struct({
   ...DeadLetter.omit("payload").fields,
   ...Envelope.pick("api_version", "org_id", "project_id", "agent_id", "data").fields,
   failed_at: Iso,
   happened_at: Iso
 })
 
-const toDeadLetter = (row: typeof DeadRow.Type): DeadLetter => {
+const toDeadLetter = (row: typeof DeadLetterRow.Type): DeadLetter => {
   const { agent_id, api_version, data, happened_at, org_id, project_id, ...deadLetter } = row
   const { event, event_id } = deadLetter
   return {
@@ -63,7 +63,7 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
     /** Queues the oldest dead letters again, and returns their number. Concurrent calls resend different ones. */
     readonly resendDeadLetters: (webhookId: number, now: Date, limit: number) => Effect.Effect<number>
     /**
-     * Queues the events of a time, both ends included, to which the webhook is subscribed, and returns their number. When
+     * Queues the events of a time range, both ends included, to which the webhook is subscribed, and returns their number. When
      * there are more than `limit`, it returns `limit + 1` and queues none.
      */
     readonly replay: (webhookId: number, from: Date, to: Date, now: Date, limit: number) => Effect.Effect<number>
@@ -96,7 +96,7 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
       })
       const deadLetters = SqlSchema.findAll({
         Request: Schema.Any,
-        Result: DeadRow,
+        Result: DeadLetterRow,
         execute: ({ before, limit, webhook_id }: Page) => sql`
           select d.id, d.event, d.event_id, d.url, d.attempts, d.last_status_code, d.last_error, d.failed_at,
             e.api_version, e.org_id, e.project_id, e.agent_id, e.data, e.created_at as happened_at

@@ -10,9 +10,9 @@ import { type ClaimedDelivery, QueueRepo } from "./delivery/QueueRepo.ts"
 import { ReceiverClient } from "./delivery/ReceiverClient.ts"
 import type { RetrySchedule } from "./delivery/RetrySchedule.ts"
 
-/** How often attempts in flight are checked, in milliseconds. */
+/** How often in-flight attempts are checked, in milliseconds. */
 const tickMs = 50
-/** How long a shutdown waits, each, for attempts in flight and for their outcomes to be recorded. */
+/** How long a shutdown waits for in-flight attempts, and again for their outcomes to be recorded. */
 const shutdownTimeout = "5 seconds"
 const shutdownPoll = Schedule.spaced("20 millis")
 
@@ -70,10 +70,10 @@ export const DeliveryWorker: Layer.Layer<
       if (inFlight.isIdle) isActive.unsafeClose()
     })
 
-    /** Works under one lease until it is lost: whoever recovers the deliveries then attempts them again. */
+    /** Works under one lease until it is lost. Another node then recovers the deliveries and attempts them again. */
     const workUnderLease = Effect.gen(function* () {
       const { id, lost } = yield* lease.current
-      // While the database is away there is no new lease yet.
+      // There is no new lease while the database is unreachable.
       if (id === node) return yield* Effect.sleep("1 second")
       node = id
       yield* Effect.raceFirst(claims.run(id), lost)
@@ -89,9 +89,10 @@ export const DeliveryWorker: Layer.Layer<
           Effect.ignore
         )
       yield* waitFor(() => inFlight.size === 0)
-      const left = inFlight.abandon()
+      const unfinished = inFlight.abandon()
       yield* waitFor(outcomes.isEmpty)
-      if (left.length > 0) yield* Effect.ignoreLogged(Effect.timeout(queue.release([node], left), shutdownTimeout))
+      if (unfinished.length > 0)
+        yield* Effect.ignoreLogged(Effect.timeout(queue.release([node], unfinished), shutdownTimeout))
     })
 
     yield* lease.onDeath(leases, (nodes) => Effect.orDie(queue.release(nodes)))

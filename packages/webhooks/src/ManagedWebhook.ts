@@ -3,16 +3,16 @@ import { ValidationError } from "@svc/api/VoiceError"
 import { Either } from "effect"
 import type { Subscription } from "./Subscription.ts"
 
-/** What a body says about the webhook that an agent or a project manages. */
+/** The fields of a request body that set the webhook of an agent or a project. */
 export interface ManagedWebhookBody {
   readonly webhook_url?: string | null | undefined
   readonly webhook_events?: ReadonlyArray<string> | undefined
 }
 
-/** What a body does to that webhook. */
+/** The change of that webhook. */
 export type ManagedWebhookChange = "keep" | "remove" | { readonly url: string; readonly events: ReadonlyArray<string> }
 
-/** What agents and projects do differently. */
+/** Where the webhooks of agents and projects differ. */
 export interface ManagedWebhookRules {
   /** The events of a new webhook when the body names none. */
   readonly defaultEvents: ReadonlyArray<string>
@@ -20,9 +20,9 @@ export interface ManagedWebhookRules {
   readonly rewritesUnchanged: boolean
 }
 
-/** An agent's webhook gets all events, also those of later releases. */
+/** An agent's webhook gets all events by default, also those of later releases. */
 export const agentWebhookRules: ManagedWebhookRules = { defaultEvents: ["*"], rewritesUnchanged: false }
-/** A project's webhook has no `*`. Writing it again resets its failure streak. */
+/** A project's webhook cannot name `*`. Writing it again resets its failure streak. */
 export const projectWebhookRules: ManagedWebhookRules = { defaultEvents: webhookEvents, rewritesUnchanged: true }
 
 /** The names of the events that a webhook receives: `*` stands for all. */
@@ -35,7 +35,7 @@ const hasSameEvents = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): bool
 }
 
 /**
- * The change that a body asks for. `webhook_url` is checked by the caller: that needs name servers.
+ * The change that a body requests. The caller checks `webhook_url`, because that needs DNS look-ups.
  *
  * | webhook_url | webhook_events | without a webhook | with a webhook |
  * |---|---|---|---|
@@ -46,7 +46,7 @@ const hasSameEvents = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): bool
  * | given | absent | a new one with the default events | this URL; its events stay |
  * | given | given | a new one | this URL and these events |
  *
- * A webhook that is put keeps its secret and becomes active. A name given twice counts once, and `*` replaces all other
+ * A webhook that is changed keeps its secret and becomes active. A name given twice counts once, and `*` replaces all other
  * names. An active webhook that would stay the same is kept, unless the rules rewrite it.
  */
 export const managedWebhookChange = (
@@ -63,8 +63,8 @@ export const managedWebhookChange = (
     }
     return Either.right(current === undefined ? "keep" : "remove")
   }
-  const wanted = given ?? current?.events ?? rules.defaultEvents
-  const events = wanted.includes("*") ? ["*"] : wanted
+  const requested = given ?? current?.events ?? rules.defaultEvents
+  const events = requested.includes("*") ? ["*"] : requested
   const isUnchanged = current?.is_active === true && current.url === url && hasSameEvents(current.events, events)
   return Either.right(isUnchanged && !rules.rewritesUnchanged ? "keep" : { url, events })
 }

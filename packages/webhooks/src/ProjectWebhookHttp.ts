@@ -23,34 +23,34 @@ export const ProjectWebhookHttp: Layer.Layer<
     const deliveries = yield* Deliveries
     const tests = yield* TestDeliveries
 
-    const project = Effect.gen(function* () {
+    const currentProject = Effect.gen(function* () {
       const { org } = yield* CurrentPrincipal
       return { org_id: org.id, project_id: (yield* CurrentProject).id }
     })
-    const found = Effect.flatMap(project, webhooks.find)
+    const currentWebhook = Effect.flatMap(currentProject, webhooks.find)
 
     return {
-      get: () => Effect.map(found, (row) => toProjectWebhook(Option.getOrUndefined(row))),
+      get: () => Effect.map(currentWebhook, (row) => toProjectWebhook(Option.getOrUndefined(row))),
       update: ({ payload }) =>
         Effect.map(
-          Effect.flatMap(project, (of) => webhooks.update(of, payload)),
+          Effect.flatMap(currentProject, (project) => webhooks.update(project, payload)),
           ({ secret, webhook }) => ({
             ...toProjectWebhook(webhook),
             ...(secret === undefined ? {} : { webhook_secret: secret })
           })
         ),
-      remove: () => Effect.as(Effect.flatMap(project, webhooks.remove), { deleted: true as const }),
+      remove: () => Effect.as(Effect.flatMap(currentProject, webhooks.remove), { deleted: true as const }),
       rotate: () =>
-        Effect.map(Effect.flatMap(project, webhooks.rotate), ({ secret }) => ({ webhook_secret: secret, note })),
+        Effect.map(Effect.flatMap(currentProject, webhooks.rotate), ({ secret }) => ({ webhook_secret: secret, note })),
       test: ({ payload }) =>
         Effect.gen(function* () {
-          const row = yield* found
+          const row = yield* currentWebhook
           if (Option.isNone(row)) return yield* new WebhookNotFound()
           return yield* tests.send(row.value, payload.event_type)
         }),
       deliveries: ({ urlParams }) =>
         Effect.flatMap(
-          found,
+          currentWebhook,
           Option.match({
             onNone: () => Effect.succeed({ deliveries: [], next_cursor: null }),
             onSome: ({ id }) => deliveries.ofWebhook(id, urlParams)
@@ -58,7 +58,7 @@ export const ProjectWebhookHttp: Layer.Layer<
         ),
       deadLetters: ({ urlParams }) =>
         Effect.flatMap(
-          found,
+          currentWebhook,
           Option.match({
             onNone: () => Effect.succeed({ items: [], next_cursor: null }),
             onSome: ({ id }) => deliveries.deadLetters(id, urlParams)
@@ -66,7 +66,7 @@ export const ProjectWebhookHttp: Layer.Layer<
         ),
       resendAll: () =>
         Effect.flatMap(
-          found,
+          currentWebhook,
           Option.match({
             onNone: () => Effect.succeed({ queued: 0 }),
             onSome: ({ id }) => Effect.map(deliveries.resendAll(id), (queued) => ({ queued }))

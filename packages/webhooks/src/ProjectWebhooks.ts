@@ -9,7 +9,7 @@ import { newSecret } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
 import { WebhooksRepo } from "./WebhooksRepo.ts"
 
-/** The project whose webhook it is. */
+/** The project that manages the webhook. */
 export interface WebhookProject {
   readonly org_id: number
   readonly project_id: number
@@ -32,7 +32,7 @@ export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks"
       body: ProjectWebhookUpdate
     ) => Effect.Effect<ChangedProjectWebhook, ValidationError | BadRequest>
     readonly remove: (project: WebhookProject) => Effect.Effect<void, WebhookNotFound>
-    /** The row carries the new secret. */
+    /** The returned row has the new secret. */
     readonly rotate: (project: WebhookProject) => Effect.Effect<Subscription, WebhookUrlRequired>
   }
 >() {

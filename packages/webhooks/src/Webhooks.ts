@@ -10,7 +10,7 @@ import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { FilterAgents } from "./FilterAgents.ts"
 import { newSecret } from "./SigningSecret.ts"
 import type { Subscription } from "./Subscription.ts"
-import { type Scope, type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
+import { type ResolvedFilters, type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
 
 /**
  * The webhooks of an organization: the service of `/v1/webhooks` (docs/reference/webhooks.md). An owner with a project sees
@@ -49,28 +49,28 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
       const urls = yield* UrlSafety
       const sql = yield* SqlClient.SqlClient
 
-      const foreign = (key: keyof WebhookFilters, what: string) =>
-        ValidationError.field(`filters.${key}`, `filters.${key} is not ${what} of this organization`)
+      const notOfOrganization = (key: keyof WebhookFilters, noun: string) =>
+        ValidationError.field(`filters.${key}`, `filters.${key} is not ${noun} of this organization`)
 
       /** Checks that the filters name an existing project and agent of the owner, and adds the owner's project to them. */
-      const scopeOf = Effect.fnUntraced(function* ({ org_id, project_id }: WebhookOwner, given: WebhookFilters) {
+      const resolveFilters = Effect.fnUntraced(function* ({ org_id, project_id }: WebhookOwner, given: WebhookFilters) {
         if (project_id !== null && given.project_id !== undefined && given.project_id !== project_id) {
-          return yield* foreign("project_id", "a project")
+          return yield* notOfOrganization("project_id", "a project")
         }
         const project = project_id ?? given.project_id
         if (project_id === null && given.project_id !== undefined) {
           yield* Effect.catchTag(accounts.project(org_id, String(given.project_id)), "ProjectNotFound", () =>
-            foreign("project_id", "a project")
+            notOfOrganization("project_id", "a project")
           )
         }
         let agent_public_id: AgentId | null = null
         if (given.agent_id !== undefined) {
           const found = yield* agents.find({ org_id, project_id: project ?? null }, given.agent_id)
-          if (Option.isNone(found)) return yield* foreign("agent_id", "an agent")
+          if (Option.isNone(found)) return yield* notOfOrganization("agent_id", "an agent")
           agent_public_id = found.value
         }
         const filters = { ...given, ...(project === undefined ? {} : { project_id: project }) }
-        return { filters, agent_public_id } satisfies Scope
+        return { filters, agent_public_id } satisfies ResolvedFilters
       })
 
       const get = Effect.fn("Webhooks.get")(function* (owner: WebhookOwner, id: string) {
@@ -79,7 +79,7 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         return yield* Effect.catchTag(found, "NoSuchElementException", () => new WebhookNotFound())
       })
 
-      const own = Effect.fnUntraced(function* (owner: WebhookOwner, id: string) {
+      const editable = Effect.fnUntraced(function* (owner: WebhookOwner, id: string) {
         const row = yield* get(owner, id)
         if (row.is_agent_managed || row.is_project_managed) return yield* new WebhookManaged()
         return row
@@ -91,25 +91,25 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
       return {
         create: Effect.fn("Webhooks.create")(function* (owner, { events, filters, url }) {
           yield* urls.check(url, "url")
-          const scope = yield* scopeOf(owner, filters)
+          const resolved = yield* resolveFilters(owner, filters)
           return yield* repo.insert({
             org_id: owner.org_id,
             url,
             events: distinct(events),
             secret: yield* newSecret,
-            ...scope
+            ...resolved
           })
         }),
         list: repo.list,
         get,
         update: Effect.fn("Webhooks.update")(function* (owner, id, { events, filters, is_active, url }) {
-          const row = yield* own(owner, id)
+          const row = yield* editable(owner, id)
           if ([events, filters, is_active, url].every((value) => value === undefined)) {
             return yield* new BadRequest({ message: "No valid fields to update" })
           }
           if (url !== undefined) yield* urls.check(url, "url")
-          const scope = filters === undefined ? undefined : yield* scopeOf(owner, filters)
-          const change = { url, events: events === undefined ? undefined : distinct(events), scope, is_active }
+          const resolved = filters === undefined ? undefined : yield* resolveFilters(owner, filters)
+          const change = { url, events: events === undefined ? undefined : distinct(events), resolved, is_active }
           const changed = yield* repo.change(row.id, change).pipe(
             // Pending deliveries become dead letters.
             Effect.tap(() => (is_active === false ? deliveries.deadLetterPending(row.id) : Effect.void)),
@@ -119,11 +119,11 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
           return yield* orNotFound(changed)
         }),
         remove: Effect.fn("Webhooks.remove")(function* (owner, id) {
-          const row = yield* own(owner, id)
+          const row = yield* editable(owner, id)
           if (!(yield* repo.delete(row.id))) return yield* new WebhookNotFound()
         }),
         rotate: Effect.fn("Webhooks.rotate")(function* (owner, id) {
-          const row = yield* own(owner, id)
+          const row = yield* editable(owner, id)
           return yield* Effect.flatMap(repo.setSecret(row.id, yield* newSecret), orNotFound)
         })
       }

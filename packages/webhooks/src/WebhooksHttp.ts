@@ -21,53 +21,55 @@ export const WebhooksHttp: Layer.Layer<
     const tests = yield* TestDeliveries
 
     /** An organization key has access to all webhooks, even when its request names a project. */
-    const owner = Effect.map(CurrentPrincipal, ({ kind, org, project }) => ({
+    const currentOwner = Effect.map(CurrentPrincipal, ({ kind, org, project }) => ({
       org_id: org.id,
       project_id: kind === "project" && project !== null ? project.id : null
     }))
-    const found = (id: string) => Effect.flatMap(owner, (of) => webhooks.get(of, id))
+    const webhookOf = (id: string) => Effect.flatMap(currentOwner, (owner) => webhooks.get(owner, id))
 
     return {
       create: ({ payload }) =>
         Effect.map(
-          Effect.flatMap(owner, (of) => webhooks.create(of, payload)),
+          Effect.flatMap(currentOwner, (owner) => webhooks.create(owner, payload)),
           (row) => ({ webhook: toWebhook(row), secret: row.secret })
         ),
-      list: () => Effect.map(Effect.flatMap(owner, webhooks.list), (rows) => ({ webhooks: rows.map(toWebhook) })),
-      get: ({ path }) => Effect.map(found(path.webhookId), (row) => ({ webhook: toWebhook(row) })),
+      list: () =>
+        Effect.map(Effect.flatMap(currentOwner, webhooks.list), (rows) => ({ webhooks: rows.map(toWebhook) })),
+      get: ({ path }) => Effect.map(webhookOf(path.webhookId), (row) => ({ webhook: toWebhook(row) })),
       update: ({ path, payload }) =>
         Effect.map(
-          Effect.flatMap(owner, (of) => webhooks.update(of, path.webhookId, payload)),
+          Effect.flatMap(currentOwner, (owner) => webhooks.update(owner, path.webhookId, payload)),
           (row) => ({ webhook: toWebhook(row) })
         ),
       remove: ({ path }) =>
         Effect.as(
-          Effect.flatMap(owner, (of) => webhooks.remove(of, path.webhookId)),
+          Effect.flatMap(currentOwner, (owner) => webhooks.remove(owner, path.webhookId)),
           { deleted: true as const }
         ),
       rotate: ({ path }) =>
         Effect.map(
-          Effect.flatMap(owner, (of) => webhooks.rotate(of, path.webhookId)),
+          Effect.flatMap(currentOwner, (owner) => webhooks.rotate(owner, path.webhookId)),
           ({ id, secret }) => ({ id, secret })
         ),
-      test: ({ path, payload }) => Effect.flatMap(found(path.webhookId), (row) => tests.send(row, payload.event_type)),
+      test: ({ path, payload }) =>
+        Effect.flatMap(webhookOf(path.webhookId), (row) => tests.send(row, payload.event_type)),
       deliveries: ({ path, urlParams }) =>
-        Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.ofWebhook(id, urlParams)),
+        Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.ofWebhook(id, urlParams)),
       resend: ({ path }) =>
         Effect.as(
-          Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.resend(id, path.deliveryId)),
+          Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.resend(id, path.deliveryId)),
           { queued: 1 }
         ),
       replay: ({ path, payload }) =>
         Effect.map(
-          Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.replay(id, payload)),
+          Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.replay(id, payload)),
           (queued) => ({ queued })
         ),
       deadLetters: ({ path, urlParams }) =>
-        Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.deadLetters(id, urlParams)),
+        Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.deadLetters(id, urlParams)),
       resendAll: ({ path }) =>
         Effect.map(
-          Effect.flatMap(found(path.webhookId), ({ id }) => deliveries.resendAll(id)),
+          Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.resendAll(id)),
           (queued) => ({ queued })
         )
     }

@@ -12,14 +12,14 @@ export interface WebhookOwner {
   readonly project_id: number | null
 }
 
-/** What a webhook is limited to, with the public id of its agent. */
-export interface Scope {
+/** The filters of a webhook, with the public id of the agent that they name. */
+export interface ResolvedFilters {
   readonly filters: WebhookFilters
   readonly agent_public_id: AgentId | null
 }
 
 /** A webhook to insert. */
-export interface NewWebhook extends Scope {
+export interface NewWebhook extends ResolvedFilters {
   readonly org_id: number
   readonly url: string
   readonly events: ReadonlyArray<string>
@@ -30,11 +30,11 @@ export interface NewWebhook extends Scope {
 export interface WebhookChange {
   readonly url?: string | undefined
   readonly events?: ReadonlyArray<string> | undefined
-  readonly scope?: Scope | undefined
+  readonly resolved?: ResolvedFilters | undefined
   readonly is_active?: boolean | undefined
 }
 
-/** Table `webhooks`: what `/v1/webhooks` and projects read and write. */
+/** Table `webhooks`: the rows of `/v1/webhooks` and those that projects manage. */
 export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
   WebhooksRepo,
   {
@@ -95,18 +95,18 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
         Request: Schema.Any,
         Result: Subscription,
         execute: ({ change, id }: { readonly id: number; readonly change: WebhookChange }) => {
-          const { events, is_active, scope, url } = change
+          const { events, is_active, resolved, url } = change
           const sets = [
             sql`updated_at = now()`,
             ...(url === undefined ? [] : [sql`url = ${url}`]),
             ...(events === undefined ? [] : [sql`events = ${events}::text[]`]),
-            ...(scope === undefined
+            ...(resolved === undefined
               ? []
               : [
-                  sql`filters = ${jsonbText(scope.filters)}::jsonb`,
-                  sql`project_id = ${scope.filters.project_id ?? null}`,
-                  sql`agent_id = ${scope.filters.agent_id ?? null}`,
-                  sql`agent_public_id = ${scope.agent_public_id}`
+                  sql`filters = ${jsonbText(resolved.filters)}::jsonb`,
+                  sql`project_id = ${resolved.filters.project_id ?? null}`,
+                  sql`agent_id = ${resolved.filters.agent_id ?? null}`,
+                  sql`agent_public_id = ${resolved.agent_public_id}`
                 ]),
             ...(is_active === undefined ? [] : [sql`is_active = ${is_active}`]),
             ...(is_active === true ? [sql`consecutive_failures = 0, disabled_reason = null`] : [])

@@ -92,8 +92,8 @@ export const ProjectKeyCreate = Schema.Struct({
   scope: Schema.optionalWith(KeyScope, { default: () => "full" as const })
 }).annotations({ identifier: "ProjectKeyCreate" })
 
-/** Whether a text is a moment: a day of the calendar, a time, and a zone. The parser takes 30 February for 2 March. */
-const isMoment = (text: string): boolean => {
+/** Whether a text is an ISO 8601 time: a day of the calendar, a time, and a zone. `Date.parse` reads 30 February as 2 March. */
+const isTimestamp = (text: string): boolean => {
   const parts = /^((?!0000)\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/.exec(text)
   const day = Date.parse(`${parts?.[1]}T00:00:00Z`)
   if (Number.isNaN(day) || Number.isNaN(Date.parse(text))) return false
@@ -109,7 +109,7 @@ export const WorkspaceKeyCreate = Schema.Struct({
   /** Absent or null: never. */
   expires_at: Schema.optionalWith(
     Schema.NullOr(Schema.String).pipe(
-      Schema.filter((text) => text === null || isMoment(text), {
+      Schema.filter((text) => text === null || isTimestamp(text), {
         message: () => "expires_at must be an ISO 8601 timestamp",
         jsonSchema: { format: "date-time" }
       })

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 
 /**
  * The name of a project or key: trimmed, at most 200 characters, and without U+0000, which the database cannot hold. An
- * empty one is answered with `empty`.
+ * empty one fails with the message `empty`.
  */
 export const Name = (empty: string) =>
   Schema.Trim.pipe(

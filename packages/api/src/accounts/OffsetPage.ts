@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Limit } from "../Wire.ts"
 
-/** `offset` of a list: how many rows to leave out, a decimal integer. */
+/** `offset` of a list: how many rows to skip, a decimal integer. */
 export const Offset = Schema.String.pipe(
   Schema.pattern(/^-?[0-9]{1,15}$/, { message: () => "offset must be an integer" }),
   Schema.compose(Schema.NumberFromString),
@@ -15,5 +15,5 @@ export const OffsetPage = Schema.Struct({
 })
 export type OffsetPage = typeof OffsetPage.Type
 
-/** What these lists repeat of the query beside their rows. */
+/** The query fields that the responses of these lists repeat. */
 export const pageFields = { limit: Schema.Int, offset: Schema.Int }

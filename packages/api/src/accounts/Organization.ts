@@ -20,7 +20,7 @@ export const OrganizationInfo = Schema.Struct({
 }).annotations({ identifier: "OrganizationInfo" })
 export type OrganizationInfo = typeof OrganizationInfo.Type
 
-/** Not on the wire: an organization knows itself. For the command line. */
+/** For the command line only: no request can name an unknown organization. */
 export class OrganizationNotFound extends define(
   "OrganizationNotFound",
   "ORGANIZATION_NOT_FOUND",

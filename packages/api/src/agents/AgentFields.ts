@@ -22,7 +22,7 @@ const setting = <Value extends Schema.Schema.Any, Body extends Schema.Schema.Any
     audit: value
   })
 
-/** A setting that a new agent gets by itself. */
+/** A setting with a default for new agents. */
 const settingWithDefault = <Value extends Schema.Schema.Any, Body extends Schema.Schema.Any>(
   value: Value,
   body: Body,
@@ -32,7 +32,7 @@ const settingWithDefault = <Value extends Schema.Schema.Any, Body extends Schema
 /** A column that the service fills and responses do not show. */
 const internal = <Value extends Schema.Schema.Any>(value: Value) => Field({ row: value, insert: value, change: value })
 
-/** Seconds, 60 to 7200. A whole number beyond these limits is moved to the nearer one. */
+/** Seconds, 60 to 7200. A whole number outside these limits is clamped. */
 const Duration = Schema.transform(
   Schema.Int.annotations({
     message: () => ({ message: "max_duration must be between 60 and 7200", override: true })

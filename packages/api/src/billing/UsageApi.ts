@@ -12,7 +12,7 @@ export type Granularity = typeof Granularity.Type
 
 /**
  * Query of `GET /v1/usage`: UTC days, inclusive. `to_date` defaults to today, `from_date` to the first day of
- * `to_date`'s month. An agent without usage, or that is none of the caller's, has used nothing.
+ * `to_date`'s month. An agent without usage, or of another organization, gets zeros.
  */
 export const UsageQuery = Schema.Struct({
   from_date: Schema.optional(Day("from_date")),

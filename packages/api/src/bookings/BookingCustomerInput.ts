@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { isDay } from "../Day.ts"
 
 /**
- * What a client may say of a booking customer, field by field. Texts are trimmed. Where a field may be empty,
+ * The fields of a booking customer that a client sets. Texts are trimmed. Where a field may be empty,
  * `null` and a text without characters both empty it. Rules between fields (a postcode that fits the country, a way to
  * reach the customer) are the service's.
  */
@@ -14,8 +14,8 @@ const characters = (text: string): number => {
   return count
 }
 
-/** What is wrong with a text of any field, or undefined. */
-const flaw = (field: string, max: number, text: string): string | undefined => {
+/** The violation of the rules for all texts, or undefined. */
+const violationOf = (field: string, max: number, text: string): string | undefined => {
   if (text.includes("\u0000")) return `${field} must not contain NUL characters`
   return characters(text) > max ? `${field} must not exceed ${max} characters` : undefined
 }
@@ -23,15 +23,15 @@ const flaw = (field: string, max: number, text: string): string | undefined => {
 interface TextRule {
   /** The maximum number of characters. */
   readonly max: number
-  /** What else is wrong with it, or undefined. */
+  /** Another violation, or undefined. */
   readonly check?: (text: string) => string | undefined
   readonly jsonSchema?: { readonly format?: string; readonly pattern?: string }
 }
 
-/** A text that has to be there. */
+/** A required text. */
 const requiredText = (field: string, { check, jsonSchema, max }: TextRule) =>
   Schema.Trim.pipe(
-    Schema.filter((text) => flaw(field, max, text) ?? check?.(text), {
+    Schema.filter((text) => violationOf(field, max, text) ?? check?.(text), {
       jsonSchema: { type: "string", maxLength: max, ...jsonSchema }
     })
   )
@@ -43,7 +43,7 @@ const optionalText = (field: string, { check, jsonSchema, max }: TextRule) =>
     decode: (text) => text?.trim() || null,
     encode: (text) => text
   }).pipe(
-    Schema.filter((text) => (text === null ? undefined : (flaw(field, max, text) ?? check?.(text)))),
+    Schema.filter((text) => (text === null ? undefined : (violationOf(field, max, text) ?? check?.(text)))),
     Schema.annotations({ jsonSchema: { type: ["string", "null"], maxLength: max, ...jsonSchema } })
   )
 
@@ -117,13 +117,13 @@ const fields = {
   })
 }
 
-/** Body of a PATCH: what is not named stays as it is. */
+/** Body of a PATCH: absent fields stay. */
 export const BookingCustomerUpdate = Schema.partialWith(Schema.Struct(fields), { exact: true }).annotations({
   identifier: "BookingCustomerUpdate"
 })
 export type BookingCustomerUpdate = typeof BookingCustomerUpdate.Type
 
-/** Body of a POST. `country` is `NL` and `language` is `nl` where nothing is said, and consent is not given. */
+/** Body of a POST. `country` is `NL` and `language` is `nl` where absent, and `marketing_opt_in` is false. */
 export const BookingCustomerCreate = Schema.extend(
   Schema.Struct({ name: fields.name }),
   Schema.partialWith(Schema.Struct(fields).omit("name"), { exact: true })

@@ -7,14 +7,14 @@ import { InvalidState, PaygLimit, ResourceNotFound, ValidationError } from "../W
 import { BookingCustomer } from "./BookingCustomer.ts"
 import { BookingCustomerCreate, BookingCustomerUpdate } from "./BookingCustomerInput.ts"
 
-/** Whether a look-up sees the recycle bin: not, only that, or both. */
+/** Whether a look-up excludes the recycle bin, is limited to it, or includes it. */
 export const Deleted = Schema.Literal("exclude", "only", "include")
 export type Deleted = typeof Deleted.Type
 
 const deleted = Schema.optionalWith(Deleted, { default: () => "exclude" as const })
 
-/** A text to look for: at most 200 characters, and none that no text can have. */
-const Sought = (field: string) =>
+/** A search text: at most 200 characters, without U+0000. */
+const SearchText = (field: string) =>
   Schema.String.pipe(
     Schema.maxLength(200, { message: () => `${field} must not exceed 200 characters` }),
     Schema.filter((text) => !text.includes("\u0000"), { message: () => `${field} must not contain NUL characters` })
@@ -24,9 +24,9 @@ const Sought = (field: string) =>
 export const BookingCustomersQuery = Schema.Struct({
   limit: Schema.optionalWith(Limit(100), { default: () => 50 }),
   after: Schema.optional(Schema.String),
-  q: Schema.optional(Sought("q")),
-  email: Schema.optional(Sought("email")),
-  phone: Schema.optional(Sought("phone")),
+  q: Schema.optional(SearchText("q")),
+  email: Schema.optional(SearchText("email")),
+  phone: Schema.optional(SearchText("phone")),
   deleted
 })
 export type BookingCustomersQuery = typeof BookingCustomersQuery.Type

@@ -17,9 +17,9 @@ export const CallStartedRequest = Schema.Struct({
 })
 export type CallStartedRequest = typeof CallStartedRequest.Type
 
-/** How long a tool may take, in seconds, and how long one may that does not say. */
+/** The timeout of a tool in seconds, and its default. */
 export const TimeoutSeconds = Schema.Number.pipe(Schema.between(0.1, 120))
-export const toolSeconds = 5
+export const defaultToolSeconds = 5
 
 /** A tool that the model may call. */
 export const ToolDefinition = Schema.Struct({
@@ -28,7 +28,7 @@ export const ToolDefinition = Schema.Struct({
   /** JSON Schema of the arguments. */
   parameters: Schema.optionalWith(JsonObject, { default: () => ({ type: "object", properties: {} }) }),
   /** Seconds; each tool is timed on its own. */
-  timeout_seconds: Schema.optionalWith(TimeoutSeconds, { default: () => toolSeconds }),
+  timeout_seconds: Schema.optionalWith(TimeoutSeconds, { default: () => defaultToolSeconds }),
   usage_instructions: Schema.optional(Schema.String)
 })
 export type ToolDefinition = typeof ToolDefinition.Type
@@ -61,7 +61,7 @@ export const preGatherFields = {
 } as const
 
 /** Maximum of `stt_keyterms`. */
-const mostKeyterms = 100
+const maxKeyterms = 100
 
 /** `post_call.sms`: a message that is sent when the call has ended. */
 export const postCallSmsFields = {
@@ -93,12 +93,12 @@ export const callStartedFields = {
   stt_format: Schema.Literal("smart", "numerals", "raw"),
   /** Blank ones do not count. */
   stt_keyterms: Schema.Array(Schema.String).pipe(
-    Schema.filter((terms) => terms.filter((term) => term.trim() !== "").length <= mostKeyterms, {
-      message: () => `stt_keyterms cannot exceed ${mostKeyterms} terms`
+    Schema.filter((terms) => terms.filter((term) => term.trim() !== "").length <= maxKeyterms, {
+      message: () => `stt_keyterms cannot exceed ${maxKeyterms} terms`
     })
   ),
   tools: Schema.Array(Json),
-  /** `auto`, or what is said while a tool runs. */
+  /** `auto`, or the text that the agent says while a tool runs. */
   speak_during_tool_call: Schema.String,
   /** Field name to definition; its fields are read one by one. */
   extraction_schema: JsonObject,

@@ -7,7 +7,7 @@ export const extractionFields = 20
 export const ExtractionField = Schema.Struct({
   name: Schema.String,
   type: Schema.Literal("string", "number", "boolean"),
-  /** Tells the model what to look for. */
+  /** Describes the value to the model. */
   description: Schema.optionalWith(Schema.String, { exact: true }),
   /** What text must be: `date`, `time`, `date-time`, `email`, `uri`, `uuid`, `phone`. Others are a hint for the model. */
   format: Schema.optionalWith(Schema.String, { exact: true }),
@@ -16,7 +16,7 @@ export const ExtractionField = Schema.Struct({
 })
 export type ExtractionField = typeof ExtractionField.Type
 
-/** What the call said of a field; null when it was not said, or does not fit. */
+/** The value of a field; null when the call did not contain it, or it does not match the definition. */
 export const ExtractedValue = Schema.NullOr(Schema.Union(Schema.String, Schema.Number, Schema.Boolean))
 export type ExtractedValue = typeof ExtractedValue.Type
 

@@ -38,7 +38,7 @@ export const EndedReason = Schema.Literal(
   "error"
 )
 export type EndedReason = typeof EndedReason.Type
-/** What a list can be filtered by. */
+/** The values of the filter of a list. */
 export const EndedReasonFilter = Schema.Literal(...EndedReason.literals, "max-duration")
 
 /** One turn of a transcript: what was said, and for the agent what was really played. `timestamp` is seconds from the call's start. */
@@ -62,9 +62,9 @@ export const TurnLatency = Schema.Struct({
   tts_start_ms: Schema.NullOr(Schema.Number),
   /** First sentence asked of the voice → its first audio. */
   tts_ttfb_ms: Schema.NullOr(Schema.Number),
-  /** Extension: end of the caller's speech as we noticed it → first agent frame sent. */
+  /** Extension: detected end of the caller's speech → first agent frame sent. */
   response_ms: Schema.NullOr(Schema.Number),
-  /** Extension: end of the caller's sound → the end of the turn as we noticed it. Comes before `response_ms`. */
+  /** Extension: end of the caller's sound → the detected end of the turn. Comes before `response_ms`. */
   endpointing_ms: addedLater,
   /**
    * Extension: what the platform itself added: first sentence → asked of the voice, and first audio → its first frame

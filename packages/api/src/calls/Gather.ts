@@ -3,10 +3,10 @@ import { Language } from "../agents/Language.ts"
 import { define } from "../VoiceError.ts"
 
 /** A whole number within limits, with its default. */
-const whole = (name: string, min: number, max: number, byDefault: number) => {
+const integer = (name: string, min: number, max: number, defaultValue: number) => {
   const message = () => ({ message: `${name} must be between ${min} and ${max}`, override: true })
-  const schema = Schema.Int.pipe(Schema.between(min, max)).annotations({ message, examples: [byDefault] })
-  return Schema.optionalWith(schema, { default: () => byDefault })
+  const schema = Schema.Int.pipe(Schema.between(min, max)).annotations({ message, examples: [defaultValue] })
+  return Schema.optionalWith(schema, { default: () => defaultValue })
 }
 
 /** Body of `POST /v1/calls/<id>/gather`. Whether the voice speaks the language is the service's to check. */
@@ -15,14 +15,14 @@ export const GatherRequest = Schema.Struct({
     description: "What the caller hears first",
     examples: ["Please type your order number, then the hash key."]
   }),
-  max_digits: whole("max_digits", 1, 20, 10),
+  max_digits: integer("max_digits", 1, 20, 10),
   terminator: Schema.optionalWith(
     Schema.String.pipe(
       Schema.pattern(/^[0-9*#]?$/, { message: () => "terminator must be one key of 0-9, * and #, or empty" })
     ).annotations({ description: "The key that ends the input; empty: none does", examples: ["#"] }),
     { default: () => "#" }
   ),
-  timeout_seconds: whole("timeout_seconds", 5, 60, 15),
+  timeout_seconds: integer("timeout_seconds", 5, 60, 15),
   voice: Schema.optionalWith(
     Schema.String.annotations({ description: "`female`, `male`, or the name of a voice", examples: ["female"] }),
     { default: () => "female" }

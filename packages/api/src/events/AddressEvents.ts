@@ -12,7 +12,7 @@ const numberTypes = Schema.Array(
   })
 )
 
-const judged = <const S extends AddressStatus>(status: S) =>
+const verification = <const S extends AddressStatus>(status: S) =>
   Schema.Struct({
     /** The address's numeric id. */
     address_id: Schema.Int,
@@ -24,8 +24,8 @@ const judged = <const S extends AddressStatus>(status: S) =>
 /** `data` of address verification events, which belong to a project and no agent. */
 export const addressEventData = {
   "address.verification.pending": Schema.Struct({ address_id: Schema.Int, status: Schema.Literal("pending") }),
-  "address.verification.verified": judged("verified"),
-  "address.verification.partially_verified": judged("partially_verified"),
-  "address.verification.rejected": judged("rejected"),
-  "address.verification.expired": judged("expired")
+  "address.verification.verified": verification("verified"),
+  "address.verification.partially_verified": verification("partially_verified"),
+  "address.verification.rejected": verification("rejected"),
+  "address.verification.expired": verification("expired")
 } as const

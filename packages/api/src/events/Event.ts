@@ -49,7 +49,7 @@ const checks = new Map(
 )
 
 /**
- * What is wrong with an event, one line per fault with its path and no values; nothing when its data has exactly the
+ * The violations of an event's schema, one line each with its path and no values; undefined when its data has exactly the
  * fields of its schema. The types say the same, but numbers that are none, and data from outside, pass them.
  */
 export const schemaViolationOf = ({

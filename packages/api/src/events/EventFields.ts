@@ -9,7 +9,7 @@ export const when = Timestamp.pipe(
   Schema.pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/, { message: () => "not an ISO 8601 time in UTC" })
 )
 
-/** Of which call; the agent is null when it is gone. */
+/** The call and its agent; the agent is null when the call has none. */
 export const call = { call_id: CallId, agent_id: Schema.NullOr(AgentId) }
 
 /** The caller, when the number is known. */

@@ -2,12 +2,12 @@ import { Schema } from "effect"
 
 /** Limits of a text message, whether sent by the API, a tool, or after a call. */
 
-/** Most characters of a message. An emoji is one. */
+/** Maximum number of characters of a message. An emoji is one. */
 export const smsCharacters = 160
-/** Most characters of a sender's name. */
+/** Maximum number of characters of a sender's name. */
 export const senderNameCharacters = 11
 
-/** How many characters people count. */
+/** The number of characters as people count them: an emoji is one. */
 export const charactersIn = (text: string): number => [...text].length
 
 /** The text of a message: 1 to 160 characters, not all of them blank. */

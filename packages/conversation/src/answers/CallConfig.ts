@@ -1,5 +1,5 @@
 import { languages } from "@svc/api/agents/Language"
-import { callStartedFields, TimeoutSeconds, ToolDefinition, toolSeconds } from "@svc/api/callbacks/CallStarted"
+import { callStartedFields, defaultToolSeconds, TimeoutSeconds, ToolDefinition } from "@svc/api/callbacks/CallStarted"
 import { Either, Schema } from "effect"
 import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
 import { decodeValue, fieldReader, isRecord, Warning } from "./FieldReader.ts"
@@ -81,7 +81,7 @@ export const platformTools: ReadonlySet<string> = new Set([
 const platformSeconds = (warnings: Array<Warning>, path: string, item: unknown): number => {
   const given = isRecord(item) ? item : {}
   const wanted = fieldReader(warnings, given, `${path}.`)("timeout_seconds", TimeoutSeconds)
-  return wanted ?? toolSeconds
+  return wanted ?? defaultToolSeconds
 }
 
 /** What makes an answer unusable: the call is hung up. */

@@ -1,4 +1,4 @@
-import { toolSeconds } from "@svc/api/callbacks/CallStarted"
+import { defaultToolSeconds } from "@svc/api/callbacks/CallStarted"
 import { Either } from "effect"
 import { dispositionOf, endCall, sendSms, smsOf } from "../answers/PlatformTools.ts"
 import { command, type Draft, emit, ensureAgent, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
@@ -112,7 +112,7 @@ const start = (d: Draft, turn: number, call: Called): void => {
   }
   if (call.name === sendSms) {
     const sms = smsOf(call.arguments)
-    const timeout_seconds = config?.send_sms?.timeout_seconds ?? toolSeconds
+    const timeout_seconds = config?.send_sms?.timeout_seconds ?? defaultToolSeconds
     if (Either.isLeft(sms)) answered(sms.left)
     else addUse(d, turn, { ...call, timeout_seconds, pending: true, result: null })
     invoked(d, call)

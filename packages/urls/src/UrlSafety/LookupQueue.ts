@@ -1,12 +1,12 @@
 import type { LookupAddress } from "node:dns"
 
 /** Receives all addresses of a name, or an error. */
-export type Answer = (error: Error | null, addresses: ReadonlyArray<LookupAddress>) => void
+export type LookupCallback = (error: Error | null, addresses: ReadonlyArray<LookupAddress>) => void
 
 /** Resolves a name. */
-export type Ask = (hostname: string, done: Answer) => void
+export type LookupFunction = (hostname: string, done: LookupCallback) => void
 
-/** Most names that wait. */
+/** Maximum number of waiting names. */
 const maxWaiting = 1000
 
 /** In the form of the operating system's errors for a name server that does not answer. */
@@ -19,22 +19,22 @@ class TooManyNames extends Error {
 
 /**
  * Limits concurrent lookups and queues the rest. Requests for a name that is being looked up share its answer. The newest
- * name goes first, since under load the callers of older ones have given up; above 1000 the oldest is refused.
+ * name goes first, since under load the callers of older ones have timed out; above 1000 the oldest is refused.
  */
 export class LookupQueue {
-  readonly #ask: Ask
+  readonly #lookup: LookupFunction
   readonly #concurrency: number
   /** By name. */
-  readonly #callbacks = new Map<string, Array<Answer>>()
+  readonly #callbacks = new Map<string, Array<LookupCallback>>()
   readonly #waiting: Array<string> = []
   #running = 0
 
-  constructor(ask: Ask, concurrency: number) {
-    this.#ask = ask
+  constructor(lookup: LookupFunction, concurrency: number) {
+    this.#lookup = lookup
     this.#concurrency = concurrency
   }
 
-  resolve(hostname: string, done: Answer): void {
+  resolve(hostname: string, done: LookupCallback): void {
     const pending = this.#callbacks.get(hostname)
     if (pending !== undefined) {
       pending.push(done)
@@ -52,7 +52,7 @@ export class LookupQueue {
     const hostname = this.#waiting.pop()
     if (hostname === undefined) return
     this.#running++
-    this.#ask(hostname, (error, addresses) => {
+    this.#lookup(hostname, (error, addresses) => {
       this.#running--
       this.#next()
       this.#complete(hostname, error, addresses)

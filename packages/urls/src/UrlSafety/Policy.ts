@@ -1,8 +1,8 @@
 import type { LookupAddress } from "node:dns"
 import { isIP } from "node:net"
-import { reachOf } from "./Address.ts"
+import { classOf } from "./Address.ts"
 
-/** Names of cloud metadata services, refused whatever they resolve to. */
+/** Names of cloud metadata services, always refused. */
 const metadataNames = new Set([
   "metadata.google.internal",
   "metadata.goog",
@@ -11,10 +11,10 @@ const metadataNames = new Set([
 ])
 
 /**
- * Names that are never public (RFC 6761, 6762, 8375, and ICANN's names for private use): where one resolves, a local
- * network answers, whatever the address.
+ * Names that are never public (RFC 6761, 6762, 8375, and ICANN's names for private use): where one resolves, a
+ * local resolver answered, even if the address is public.
  */
-const innerZones = [
+const privateZones = [
   "localhost",
   "localdomain",
   "local",
@@ -35,8 +35,8 @@ export const schemeAllowed = (policy: Policy, protocol: string): boolean =>
   protocol === "https:" || (protocol === "http:" && policy === "private")
 
 const addressAllowed = (policy: Policy, address: string): boolean => {
-  const reach = reachOf(address)
-  return reach === "public" || (reach === "private" && policy === "private")
+  const addressClass = classOf(address)
+  return addressClass === "public" || (addressClass === "private" && policy === "private")
 }
 
 /** The host of a URL for a resolver: no brackets, no final dots, lower case. */
@@ -46,11 +46,11 @@ export const hostOf = (hostname: string): string =>
     .replace(/\.+$/, "")
     .toLowerCase()
 
-/** Whether the host is allowed before resolution: a literal address by its reach, a name unless it is reserved. */
+/** Whether the host is allowed before resolution: a literal address by its class, a name unless it is reserved. */
 export const hostAllowed = (policy: Policy, host: string): boolean => {
   if (isIP(host) !== 0) return addressAllowed(policy, host)
   if (metadataNames.has(host)) return false
-  return policy === "private" || !innerZones.some((zone) => host === zone || host.endsWith(`.${zone}`))
+  return policy === "private" || !privateZones.some((zone) => host === zone || host.endsWith(`.${zone}`))
 }
 
 /** Whether a host with these addresses is allowed: all of them must be. */

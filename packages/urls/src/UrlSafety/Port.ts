@@ -1,13 +1,13 @@
 import type { Policy } from "./Policy.ts"
 
 /** Web ports; no other port below 1024 is allowed. */
-const web = new Set([80, 443])
+const webPorts = new Set([80, 443])
 
 /**
  * Ports from 1024 on of other services, where a request could do harm or reveal what runs there: those that browsers
  * refuse (WHATWG Fetch, "bad ports"), and databases, caches, queues, proxies and remote control.
  */
-const others = new Set([
+const blockedPorts = new Set([
   // WHATWG: H.323, PPTP, NFS, Apple, SIP, X11, IRC, Sieve, …
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10_080,
   // Mail, proxies, AJP
@@ -24,5 +24,5 @@ const others = new Set([
 export const portAllowed = (policy: Policy, port: string | number): boolean => {
   if (port === "" || policy === "private") return true
   const number = Number(port)
-  return number < 1024 ? web.has(number) : !others.has(number)
+  return number < 1024 ? webPorts.has(number) : !blockedPorts.has(number)
 }

@@ -8,11 +8,11 @@ import { type ClaimedDelivery, QueueRepo, withStatementTimeout } from "./QueueRe
 import { RetrySchedule } from "./RetrySchedule.ts"
 
 /** How often to claim for all webhooks, in milliseconds. */
-const claimAllMs = 250
+const claimAllIntervalMs = 250
 /** How often such a claim also recovers deliveries whose claim was lost, in milliseconds. */
-const recoverMs = 2_000
+const recoverIntervalMs = 2_000
 /** How long to wait when deliveries are due but the node has no room, in milliseconds. */
-const fullMs = 10
+const noRoomDelayMs = 10
 const databaseRetryDelay = "500 millis"
 
 /** Claims deliveries for this node. */
@@ -28,7 +28,7 @@ export interface ClaimLoop {
 /**
  * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote deliveries,
  * and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released. Never claims more
- * than there is room for. While the database is away it keeps trying.
+ * than there is room for. While the database is unreachable it keeps trying.
  */
 export const makeClaimLoop = (
   inFlight: InFlight,
@@ -42,7 +42,7 @@ export const makeClaimLoop = (
     const clock = yield* Effect.clock
 
     const pending = new PendingDeliveries(() => clock.unsafeCurrentTimeMillis())
-    /** Open: there may be pending deliveries, or room for them, that were not looked at yet. */
+    /** Open: pending deliveries or room for them may have changed since the last check. */
     const changed = Effect.unsafeMakeLatch()
     const claiming = yield* Effect.makeSemaphore(1)
     let recoverAt = Number.NEGATIVE_INFINITY
@@ -55,7 +55,7 @@ export const makeClaimLoop = (
           const { room, roomPerOther } = inFlight
           if (room <= 0) return false
           const recovers = webhooks === undefined && now >= recoverAt
-          if (recovers) recoverAt = now + recoverMs
+          if (recovers) recoverAt = now + recoverIntervalMs
           const claimed = yield* withStatementTimeout(
             queue.claim({
               node,
@@ -85,22 +85,23 @@ export const makeClaimLoop = (
     /** Claims for the webhooks known to have pending deliveries; waits when none is due or has room. */
     const claimPending = (node: string) =>
       Effect.gen(function* () {
-        // Closed before looking, so that what changes meanwhile is looked at again.
+        // Closed before the check, so that a change during the check causes another one.
         changed.unsafeClose()
         const due = pending.due(roomOf)
-        if (due.size > 0) return (yield* claim(node, due)) ? yield* Effect.yieldNow() : yield* Effect.sleep(fullMs)
-        yield* Effect.raceFirst(changed.await, Effect.sleep(Math.min(pending.waitMs(roomOf), claimAllMs)))
+        if (due.size > 0)
+          return (yield* claim(node, due)) ? yield* Effect.yieldNow() : yield* Effect.sleep(noRoomDelayMs)
+        yield* Effect.raceFirst(changed.await, Effect.sleep(Math.min(pending.waitMs(roomOf), claimAllIntervalMs)))
       })
-    const claimAll = (node: string) => Effect.zipRight(claim(node), Effect.sleep(claimAllMs))
+    const claimAll = (node: string) => Effect.zipRight(claim(node), Effect.sleep(claimAllIntervalMs))
 
     const forever = <E>(work: Effect.Effect<unknown, E>) =>
       Effect.forever(
         Effect.catchAllCause(work, (cause) => {
           if (Cause.isInterruptedOnly(cause)) return Effect.interrupt
-          // The lost answer may have been that of a claim.
+          // The claim may have been committed although its result was lost.
           recoverAt = Number.NEGATIVE_INFINITY
           return Effect.zipRight(
-            Effect.logWarning("Deliveries of webhooks wait for the database", cause),
+            Effect.logWarning("Webhook deliveries could not be claimed; trying again", cause),
             Effect.sleep(databaseRetryDelay)
           )
         })

@@ -1,9 +1,9 @@
 import type { SqlClient, Statement } from "@effect/sql"
 import type { ClaimRequest } from "./QueueRepo.ts"
 
-/** What nodes settle of dead ones under this name (see NodeLease): their leases on deliveries. */
+/** The registration under which nodes settle the leases of dead nodes on deliveries; see NodeLease.onDeath. */
 export const leases = "webhooks.deliveries"
-/** How many first attempts of a webhook are searched for those that other nodes hold. */
+/** How many first attempts of a webhook are searched for ones that other nodes hold. */
 const searchDepth = 4096
 
 /** A recursive query for the ids of webhooks that have such rows. Skips from one to the next through an index, over all its rows. */
@@ -34,8 +34,8 @@ const highest = "9223372036854775807"
  * times; every webhook gets its first before any gets its second. A first attempt is skipped while another node holds an
  * earlier one of the same call, so that the events of a call start in their order.
  *
- * The queue grows and shrinks so fast that statistics about it mislead the planner. So rows are named by arrays and
- * laterals, which leave it nothing but the indexes.
+ * The queue grows and shrinks so fast that statistics about it mislead the planner. So rows are selected by arrays and
+ * lateral joins, for which it can only use the indexes.
  */
 export const claimStatement = (
   sql: SqlClient.SqlClient,

@@ -6,11 +6,11 @@ import { matches } from "./EventMatch.ts"
 /** Numbers of new deliveries, by webhook. */
 export type NewDeliveries = ReadonlyMap<number, number>
 
-/** Is called when deliveries were inserted: committed, or with a transaction that is still open. */
+/** Called when deliveries were inserted; `isCommitted` is false while their transaction is open. */
 export type DeliveryListener = (created: NewDeliveries, isCommitted: boolean) => void
 
 /**
- * Makes a pending delivery of each event for each webhook that subscribes to it: what webhooks implement of
+ * Makes a pending delivery of each event for each webhook that subscribes to it: the implementation of
  * {@link EventFanOut}. Notifies listeners of this process, so that a worker need not poll for what its own node wrote.
  */
 export class DeliveryFanOut extends Context.Tag("@svc/webhooks/DeliveryFanOut")<

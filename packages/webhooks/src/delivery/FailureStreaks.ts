@@ -1,7 +1,7 @@
 /** Consecutive failed attempts after which a webhook is disabled. */
 export const maxConsecutiveFailures = 10
 
-/** What a batch of attempts did to the failure streak of one webhook. */
+/** The effect of a batch of attempts on the failure streak of one webhook. */
 export interface FailureStreak {
   readonly webhook_id: number
   readonly failures: number

@@ -2,14 +2,14 @@ import { type DeliveryRequest, deliveryRequest } from "./DeliveryRequest.ts"
 import type { ClaimedDelivery } from "./QueueRepo.ts"
 import { type AttemptResult, attemptTimeoutMs } from "./ReceiverClient.ts"
 
-/** Deliveries that a node holds at most. */
+/** Maximum number of deliveries that a node holds. */
 const maxHeld = 2048
 /** Concurrent attempts per webhook. */
 const maxAttempts = 32
-/** Deliveries held per webhook, and what is left of that once half of all is held: hanging receivers must not take it all. */
+/** Maximum held per webhook, and the lower maximum once a node is half full: hanging receivers must not use it up. */
 const maxPerWebhook = 64
 const maxPerWebhookWhenCrowded = 4
-/** A receiver that answers fast gets this many times what it completed between two ticks, up to a limit. */
+/** A fast receiver may hold this many times the deliveries that it completed between two ticks, up to a limit. */
 const allowanceFactor = 8
 const maxAllowance = 512
 /** How long the next delivery of a call waits for an answer to the one before it, in milliseconds. */
@@ -31,7 +31,7 @@ interface CallSequence {
   startedAt: number
 }
 
-/** How much one webhook uses of the node. */
+/** The share of the node's capacity that one webhook uses. */
 interface WebhookLoad {
   held: number
   attempts: number
@@ -99,7 +99,7 @@ export class InFlight {
     return maxHeld - this.#held.size
   }
 
-  /** No delivery is held and no load is remembered, so {@link tick} has nothing to do. */
+  /** No delivery is held and no load is stored, so {@link tick} has nothing to do. */
   get isIdle(): boolean {
     return this.#held.size === 0 && this.#loads.size === 0
   }
@@ -143,7 +143,7 @@ export class InFlight {
     }
     for (const [webhook_id, load] of [...this.#loads]) {
       load.allowance = Math.min(maxAllowance, Math.max(maxPerWebhook, load.completed * allowanceFactor))
-      // One that holds nothing is remembered only for its speed.
+      // A load without deliveries is kept only for its allowance.
       if (load.held === 0 && load.completed === 0) this.#loads.delete(webhook_id)
       load.completed = 0
     }
@@ -166,7 +166,7 @@ export class InFlight {
   }
 
   #roomOf(load: WebhookLoad): number {
-    // A receiver with a raised allowance answers fast, so it is not the one that crowds the node.
+    // A receiver with a raised allowance answers fast, so it does not fill up the node.
     const limit = load.allowance > maxPerWebhook ? load.allowance : this.#limit
     return load.held > limit / 2 ? 0 : limit - load.held
   }
@@ -179,7 +179,7 @@ export class InFlight {
     return load
   }
 
-  /** Sends a delivery whose turn in its call has come, or lets it wait for its webhook. */
+  /** Sends the next delivery of a call, or queues it while its webhook has no room. */
   #leaveSequence(delivery: ClaimedDelivery, key: string | undefined): void {
     if (key !== undefined) {
       const sequence = this.#sequences.get(key)

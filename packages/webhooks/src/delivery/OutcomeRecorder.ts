@@ -20,14 +20,14 @@ export interface OutcomeRecorder {
   readonly isEmpty: () => boolean
   /** A success of this webhook has to end its failure streak. */
   readonly markFailing: (webhookId: number) => void
-  /** Records outcomes for ever. */
+  /** Records outcomes until interrupted. */
   readonly run: Effect.Effect<never>
 }
 
 /**
  * Records outcomes in batches: ends deliveries, schedules their retries or makes them dead letters, updates the failure
  * streaks of webhooks, and moves the pending deliveries of those that are disabled to their dead letters. While the
- * database is away it keeps the outcomes and tries again.
+ * database is unreachable it keeps the outcomes and tries again.
  */
 export const makeOutcomeRecorder: Effect.Effect<OutcomeRecorder, never, QueueRepo | DeliveriesRepo | RetrySchedule> =
   Effect.gen(function* () {
@@ -49,10 +49,10 @@ export const makeOutcomeRecorder: Effect.Effect<OutcomeRecorder, never, QueueRep
       )
 
     /** Retries defects too: a connection that breaks at the end of a transaction is one in @effect/sql. */
-    const retryUntilDone = <A, E>(statement: Effect.Effect<A, E>, what: string): Effect.Effect<A> =>
+    const retryUntilDone = <A, E>(statement: Effect.Effect<A, E>, subject: string): Effect.Effect<A> =>
       withStatementTimeout(statement).pipe(
         Effect.sandbox,
-        Effect.tapErrorCause((cause) => Effect.logWarning(`${what} could not be written; trying again`, cause)),
+        Effect.tapErrorCause((cause) => Effect.logWarning(`${subject} could not be written; trying again`, cause)),
         Effect.retry({ schedule: databaseRetries }),
         Effect.orDie
       )

@@ -8,7 +8,7 @@ import { type FailureStreak, maxConsecutiveFailures } from "./FailureStreaks.ts"
 /** Up to this many outcomes, planning for their number costs more than a generic plan. */
 const maxGenericOutcomes = 32
 
-/** A delivery that a node claimed, with what its request needs. */
+/** A delivery that a node claimed, with the parts of its request. */
 export interface ClaimedDelivery extends EnvelopeParts {
   readonly id: number
   readonly webhook_id: number
@@ -43,13 +43,13 @@ export interface ClaimRequest {
   readonly isOnlyNode: boolean
   /**
    * Also recovers deliveries whose claim was lost. These are the ids that the node holds: any other that has its lease is
-   * free, because the answer to a claim was lost, or a crash of the database undid the end of an attempt. Free is also
-   * what has the lease of a settled node, which may have claimed it after it was settled.
+   * free, because the result of a claim was lost, or a crash of the database undid the end of an attempt. A delivery
+   * under the lease of a settled node is free too: that node may have claimed it after it was settled.
    */
   readonly held?: ReadonlyArray<number> | undefined
 }
 
-/** What an attempt came to, or why a delivery is not attempted any more. */
+/** The result of an attempt, or the reason why a delivery is not attempted any more. */
 export interface Outcome {
   readonly delivery: ClaimedDelivery
   /** The lease under which it was claimed: the outcome counts only while that lease holds the delivery. */
@@ -73,7 +73,7 @@ export const withStatementTimeout = <A, E>(
 
 /**
  * The queue of deliveries. A row is a pending delivery; while a node works on it, the row has the node's lease, which
- * holds as long as the node lives. SQL errors are returned, because the worker retries while the database is away.
+ * holds as long as the node lives. SQL errors are returned, because the worker retries while the database is unreachable.
  */
 export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
   QueueRepo,
@@ -110,8 +110,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
         recordOutcomes: (outcomes) => {
           const column = <A>(of: (outcome: Outcome) => A) => outcomes.map(of)
           // Finds rows by their ids: the join alone would compare each with all outcomes.
-          const among = (which: (outcome: Outcome) => boolean) =>
-            sql`d.id = any(${outcomes.filter(which).map((o) => o.delivery.id)}::bigint[]) and d.id = o.id + 0`
+          const among = (isIncluded: (outcome: Outcome) => boolean) =>
+            sql`d.id = any(${outcomes.filter(isIncluded).map((o) => o.delivery.id)}::bigint[]) and d.id = o.id + 0`
           const plan = outcomes.length > maxGenericOutcomes ? plannedEachTime : ""
           return sql`${sql.literal(plan)}
             with o as (

@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import type { DeliveryRequest } from "./DeliveryRequest.ts"
 
-/** What one request came to: success when `error` is null. The status is null when there was no answer. */
+/** The result of one request: success when `error` is null. The status is null when there was no response. */
 export interface AttemptResult {
   readonly status_code: number | null
   readonly error: string | null
@@ -15,8 +15,8 @@ export const attemptTimeoutMs = 10_000
 /** The result of an attempt that was cancelled before its answer came. */
 export const timedOut: AttemptResult = { status_code: null, error: "no answer within 10 seconds" }
 
-/** Bytes of an answer that are read. */
-const maxAnswerBytes = 4096
+/** Maximum number of response bytes that are read. */
+const maxResponseBytes = 4096
 const connectTimeoutMs = 5_000
 
 /**
@@ -104,7 +104,7 @@ const exchange = (
     {
       onRequestStart: (started) => {
         controller = started
-        // It was cancelled while the connection was being made.
+        // The request was cancelled while the connection was being made.
         if (abortReason !== undefined) started.abort(abortReason)
       },
       onResponseStart: (_, code) => {
@@ -113,14 +113,14 @@ const exchange = (
       },
       onResponseData: (_, chunk) => {
         bytesRead += chunk.length
-        if (bytesRead <= maxAnswerBytes || status === undefined) return
+        if (bytesRead <= maxResponseBytes || status === undefined) return
         finish(resultOf(status))
         abort("the answer is too long")
       },
       onResponseEnd: () => {
         if (status !== undefined) finish(resultOf(status))
       },
-      // With a status the connection broke in the body, which is not needed.
+      // If there is a status, the connection broke in the body, which is not needed.
       onResponseError: (_, error) =>
         finish(status === undefined ? { status_code: null, error: reasonOf(error) } : resultOf(status))
     }
