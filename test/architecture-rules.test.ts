@@ -95,7 +95,7 @@ describe("importTable", () => {
   })
 
   it("lets only agents import webhooks", () => {
-    const code = 'import "@svc/webhooks/Subscriptions"'
+    const code = 'import "@svc/webhooks/AgentWebhooks"'
     expect(of({ "packages/agents/src/Agents.ts": code })).toEqual([])
     expect(of({ "packages/numbers/src/Numbers.ts": code })).toHaveLength(1)
   })

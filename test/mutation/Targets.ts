@@ -45,7 +45,7 @@ export const targets: ReadonlyArray<Target> = [
       "PendingDeliveries",
       "ReceiverClient",
       "RetrySchedule",
-      "Subscriptions",
+      "AgentWebhooks",
       "Webhooks"
     ].map((name) => `packages/webhooks/test/${name}.test.ts`),
     threshold: 90,

@@ -86,7 +86,7 @@ export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(SmsSlice.layer),
   Layer.provideMerge(NumbersSlice.layer),
   Layer.provideMerge(AgentsSlice.layer),
-  Layer.provideMerge(WebhooksSlice.subscriptions),
+  Layer.provideMerge(WebhooksSlice.agentWebhooks),
   Layer.provideMerge(BillingSlice.layer),
   Layer.provideMerge(AuthSlice.layer),
   Layer.provideMerge(BillingSlice.balance),

@@ -7,10 +7,10 @@ import { withChanges } from "@svc/api/EntityFields"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { BadRequest } from "@svc/api/VoiceError"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
+import { AgentWebhooks } from "@svc/webhooks/AgentWebhooks"
 import { agentWebhookRules, type ManagedWebhookChange, managedWebhookChange } from "@svc/webhooks/ManagedWebhook"
 import { newSecret } from "@svc/webhooks/SigningSecret"
-import type { Subscription } from "@svc/webhooks/Subscription"
-import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import type { WebhookRow } from "@svc/webhooks/WebhookRow"
 import { type Context, Effect, Either, Option, Struct } from "effect"
 import { agentChecks, errorsOf, failWith } from "./AgentChecks.ts"
 import type { AgentHooks } from "./AgentHooks.ts"
@@ -30,7 +30,7 @@ const notes = {
 
 const maxName = 200
 
-/** The default name of a clone, cut to the longest that a name may be, and not within a character. */
+/** The default name of a clone, cut to the maximum length of a name, but not inside a surrogate pair. */
 const nameOfClone = (source: string): string => {
   const name = `Copy of ${source}`
   if (name.length <= maxName) return name
@@ -42,8 +42,8 @@ const nameOfClone = (source: string): string => {
 
 type Settings = { readonly [field: string]: unknown }
 
-/** An agent that was just made, with the secrets that are shown only now. */
-const revealed = (state: AgentState): NewAgent => ({
+/** The response to the creation of an agent: the only one with its secrets. */
+const withSecrets = (state: AgentState): NewAgent => ({
   agent: toAgent(state),
   server_secret: state.row.server_secret,
   server_secret_note: notes.server_secret_note,
@@ -53,9 +53,9 @@ const revealed = (state: AgentState): NewAgent => ({
 })
 
 /**
- * What changes agents. Each change is one transaction with its entry in the audit log. Whoever changes an agent that is
- * there locks its row first; whoever also locks the project (by an insert) does that before, as the project's deletion
- * does. This order prevents deadlocks.
+ * The methods of {@link Agents} that change agents. Each change is one transaction with its entry in the audit log. A
+ * transaction that changes an existing agent locks its row first; one that also locks the project (by an insert) locks
+ * the project before the agent, as the project's deletion does. This order prevents deadlocks.
  */
 export const agentChanges = (
   hooks: AgentHooks
@@ -65,35 +65,36 @@ export const agentChanges = (
     "create" | "update" | "remove" | "clone" | "rotateWebhookSecret" | "rotateServerSecret"
   >,
   never,
-  AgentsRepo | AuditLogRepo | KnowledgeBasesRepo | Subscriptions | UrlSafety | Voices | SqlClient.SqlClient
+  AgentsRepo | AuditLogRepo | KnowledgeBasesRepo | AgentWebhooks | UrlSafety | Voices | SqlClient.SqlClient
 > =>
   Effect.gen(function* () {
     const repo = yield* AgentsRepo
     const log = yield* AuditLogRepo
-    const subscriptions = yield* Subscriptions
+    const agentWebhooks = yield* AgentWebhooks
     const sql = yield* SqlClient.SqlClient
     const checks = yield* agentChecks
     const complete = yield* agentStates
 
-    /** What belongs to a row is read after it, so when the row is locked it cannot change any more. */
-    const found = (row: Option.Option<AgentRow>): Effect.Effect<AgentState, AgentNotFound> =>
+    /** Webhook and knowledge bases are read after the row, so they cannot change when the row is locked. */
+    const requireState = (row: Option.Option<AgentRow>): Effect.Effect<AgentState, AgentNotFound> =>
       Effect.flatMap(complete(Option.toArray(row)), ([state]) =>
         state === undefined ? Effect.fail(new AgentNotFound()) : Effect.succeed(state)
       )
-    const locked = (owner: ProjectPrincipal, id: string) => Effect.flatMap(repo.lock(owner.project.id, id), found)
+    const locked = (owner: ProjectPrincipal, id: string) =>
+      Effect.flatMap(repo.lock(owner.project.id, id), requireState)
 
-    /** The difference between two states, of which one may be that there is no agent. */
+    /** Writes the difference between two states to the audit log; a state is empty where the agent does not exist. */
     const record = (owner: ProjectPrincipal, action: AuditAction, id: number, before: Settings, after: Settings) =>
       log.insert({ agent_id: id, api_key_id: owner.key_id, action, ...difference(before, after) })
 
     const putWebhook = (
       row: AgentRow,
-      current: Subscription | undefined,
+      current: WebhookRow | undefined,
       change: ManagedWebhookChange
-    ): Effect.Effect<Subscription | undefined> => {
+    ): Effect.Effect<WebhookRow | undefined> => {
       if (change === "keep") return Effect.succeed(current)
-      if (change === "remove") return Effect.as(subscriptions.removeOfAgent(row.id), undefined)
-      return subscriptions.putOfAgent(row, change)
+      if (change === "remove") return Effect.as(agentWebhooks.remove(row.id), undefined)
+      return agentWebhooks.put(row, change)
     }
 
     const checkUrls = (
@@ -130,12 +131,12 @@ export const agentChanges = (
             has_webhook: webhook !== "keep",
             has_knowledge_bases: ids.length > 0
           })
-          // Again, and now they stay: one may have been deleted since.
+          // Checked again, with locks: one may have been deleted since the first check.
           const knowledge_bases = yield* Effect.flatten(checks.knowledgeBases(owner.project, ids))
           yield* repo.link(row.id, knowledge_bases)
           const state = { row, webhook: yield* putWebhook(row, undefined, webhook), knowledge_bases }
           yield* record(owner, "created", row.id, {}, toAudit(state))
-          return revealed(state)
+          return withSecrets(state)
         })
         return yield* made.pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
       }),
@@ -154,9 +155,9 @@ export const agentChanges = (
             body.knowledge_base_ids === undefined
               ? Either.right(before.knowledge_bases)
               : yield* checks.knowledgeBases(owner.project, body.knowledge_base_ids)
-          const isSpokenTo = body.voice !== undefined || body.language !== undefined
+          const checksVoice = body.voice !== undefined || body.language !== undefined
           yield* failWith(
-            errorsOf(...urls, ...(isSpokenTo ? [checks.voice(to.voice, to.language)] : []), change, bases)
+            errorsOf(...urls, ...(checksVoice ? [checks.voice(to.voice, to.language)] : []), change, bases)
           )
           const toWebhook = yield* change
           const knowledge_bases = yield* bases
@@ -180,12 +181,12 @@ export const agentChanges = (
 
       remove: Effect.fn("Agents.remove")(
         function* (owner, id) {
-          const state = yield* Effect.flatMap(repo.lockForDeletion(owner.project.id, id), found)
+          const state = yield* Effect.flatMap(repo.lockForDeletion(owner.project.id, id), requireState)
           const { row } = state
           if (yield* hooks.isActive(row.id)) return yield* new AgentHasActiveCalls()
-          yield* hooks.deleting(row.id)
+          yield* hooks.runDeletionHooks(row.id)
           yield* repo.link(row.id, [])
-          yield* subscriptions.removeOfAgent(row.id)
+          yield* agentWebhooks.remove(row.id)
           yield* repo.delete(row.id)
           yield* record(owner, "deleted", row.id, toAudit(state), {})
           return row.public_id
@@ -200,7 +201,7 @@ export const agentChanges = (
           if (Option.isNone(first)) return yield* new AgentNotFound()
           const { org_id, project_id } = first.value
           const server_secret = yield* newSecret
-          // Before the source is locked: see above. It may have changed until it is; what it is then is copied.
+          // The insert locks the project, so it precedes the lock on the source, which may change in between: it is copied below.
           const { id: copy } = yield* repo.insert({ ...changeable(first.value), server_secret, org_id, project_id })
           const source = yield* locked(owner, id)
           if (yield* hooks.isActive(source.row.id)) {
@@ -209,13 +210,13 @@ export const agentChanges = (
           const name = body.name ?? nameOfClone(source.row.name)
           const row = yield* repo.change(copy, { ...changeable(source.row), name, server_secret })
           const ids = source.knowledge_bases.map((base) => base.id)
-          const knowledge_bases = yield* checks.stillThere(owner.project, ids)
+          const knowledge_bases = yield* checks.existing(owner.project, ids)
           yield* repo.link(copy, knowledge_bases)
           const copied =
             source.webhook === undefined ? "keep" : { url: source.webhook.url, events: source.webhook.events }
           const state = { row, webhook: yield* putWebhook(row, undefined, copied), knowledge_bases }
           yield* record(owner, "cloned", row.id, {}, { ...toAudit(state), cloned_from: source.row.public_id })
-          return revealed(state)
+          return withSecrets(state)
         },
         sql.withTransaction,
         Effect.catchTag("SqlError", Effect.die)
@@ -224,7 +225,7 @@ export const agentChanges = (
       rotateWebhookSecret: Effect.fn("Agents.rotateWebhookSecret")(
         function* (owner, id) {
           const before = yield* locked(owner, id)
-          const rotated = yield* subscriptions.rotateOfAgent(before.row.id)
+          const rotated = yield* agentWebhooks.rotateSecret(before.row.id)
           if (Option.isNone(rotated)) return yield* new WebhookUrlRequired()
           yield* repo.change(before.row.id, changeable(before.row))
           const after = { ...before, webhook: rotated.value }

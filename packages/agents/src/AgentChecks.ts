@@ -6,7 +6,7 @@ import { Effect, Either } from "effect"
 import { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import { Voices } from "./Voices.ts"
 
-/** One error out of those of several fields: with a single one its own message, else the general one. */
+/** Fails with one error for all fields: a single error keeps its message, several get the general one. */
 export const failWith = (errors: ReadonlyArray<ValidationError>): Effect.Effect<void, ValidationError> => {
   const [first, second] = errors
   if (first === undefined) return Effect.void
@@ -23,9 +23,9 @@ export const errorsOf = (
 
 type Checked<A> = Effect.Effect<Either.Either<A, ValidationError>>
 
-/** The checks of an agent's fields that need more than the value itself. */
+/** The checks of an agent's fields that a schema cannot make. */
 export interface AgentChecks {
-  /** Asks name servers, so never inside a transaction. Null and empty are for `missing`, when there is one. */
+  /** Makes DNS look-ups, so never inside a transaction. A blank URL fails with the message `missing`, if given. */
   readonly url: (url: string, field: string, missing?: string) => Checked<unknown>
   readonly voice: (voice: string, language: string) => Either.Either<void, ValidationError>
   /** Each knowledge base once, by ascending id. Inside a transaction they are not deleted until it ends. */
@@ -33,8 +33,8 @@ export interface AgentChecks {
     project: PrincipalProject,
     ids: ReadonlyArray<string | number>
   ) => Checked<ReadonlyArray<KnowledgeBaseRef>>
-  /** Those of them that are not deleted, and until the transaction ends are not. */
-  readonly stillThere: (
+  /** Those of them that still exist, locked against deletion until the transaction ends. */
+  readonly existing: (
     project: PrincipalProject,
     ids: ReadonlyArray<number>
   ) => Effect.Effect<ReadonlyArray<KnowledgeBaseRef>>
@@ -71,7 +71,7 @@ export const agentChecks: Effect.Effect<AgentChecks, never, UrlSafety | Voices |
           const byId = new Map(found.flatMap((base) => (base === undefined ? [] : [[base.id, base] as const])))
           return Either.right([...byId.values()].toSorted((a, b) => a.id - b.id))
         }),
-      stillThere: (project, ids) =>
+      existing: (project, ids) =>
         Effect.map(bases.resolve(project.id, ids), (found) => found.flatMap((base) => base ?? []))
     }
   }

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 
-/** What slices registered under a name, in that order, until their scope closed. */
-const registry = <H>() => {
+/** Hooks by name, in the order of registration; each until its scope closes. */
+const makeHooks = <H>() => {
   const hooks = new Map<string, H>()
   return {
     all: (): ReadonlyArray<H> => [...hooks.values()],
@@ -15,13 +15,13 @@ const registry = <H>() => {
 
 /** Hooks of other slices: what to do when an agent is deleted, and whether it is in use. */
 export const agentHooks = () => {
-  const deletion = registry<(agentId: number) => Effect.Effect<void>>()
-  const activity = registry<(agentId: number) => Effect.Effect<boolean>>()
+  const deletion = makeHooks<(agentId: number) => Effect.Effect<void>>()
+  const activity = makeHooks<(agentId: number) => Effect.Effect<boolean>>()
   return {
     onDelete: deletion.add,
     activeWhen: activity.add,
-    /** Runs what is to happen in the transaction of a deletion. */
-    deleting: (agentId: number) =>
+    /** Runs the deletion hooks, in the transaction of the deletion. */
+    runDeletionHooks: (agentId: number) =>
       Effect.suspend(() => Effect.forEach(deletion.all(), (hook) => hook(agentId), { discard: true })),
     /** Whether any hook reports live calls of the agent. */
     isActive: (agentId: number) => Effect.suspend(() => Effect.exists(activity.all(), (look) => look(agentId)))

@@ -1,31 +1,31 @@
 import type { Agent } from "@svc/api/agents/Agent"
 import { AgentFields, agentSettings, type KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
 import { pick, variant } from "@svc/api/EntityFields"
+import { AgentWebhooks } from "@svc/webhooks/AgentWebhooks"
 import { namesOf } from "@svc/webhooks/ManagedWebhook"
 import { hintOf } from "@svc/webhooks/SigningSecret"
-import type { Subscription } from "@svc/webhooks/Subscription"
-import { Subscriptions } from "@svc/webhooks/Subscriptions"
+import type { WebhookRow } from "@svc/webhooks/WebhookRow"
 import { Effect, Struct } from "effect"
 import { type AgentRow, AgentsRepo } from "./AgentsRepo.ts"
 
 /** An agent with its webhook, if it has one, and the knowledge bases that it uses, by ascending id. */
 export interface AgentState {
   readonly row: AgentRow
-  readonly webhook: Subscription | undefined
+  readonly webhook: WebhookRow | undefined
   readonly knowledge_bases: ReadonlyArray<KnowledgeBaseRef>
 }
 
-/** Completes rows, in their order: at most two queries for any number of rows, and none for what the rows do not have. */
+/** Completes rows, in their order, with at most two queries for any number of rows. */
 export const agentStates: Effect.Effect<
   (rows: ReadonlyArray<AgentRow>) => Effect.Effect<ReadonlyArray<AgentState>>,
   never,
-  AgentsRepo | Subscriptions
+  AgentsRepo | AgentWebhooks
 > = Effect.gen(function* () {
   const repo = yield* AgentsRepo
-  const subscriptions = yield* Subscriptions
+  const agentWebhooks = yield* AgentWebhooks
 
   const withLinks = Effect.fnUntraced(function* (rows: ReadonlyArray<AgentRow>) {
-    const webhooks = yield* subscriptions.ofAgents(rows.flatMap((row) => (row.has_webhook ? [row.id] : [])))
+    const webhooks = yield* agentWebhooks.ofAgents(rows.flatMap((row) => (row.has_webhook ? [row.id] : [])))
     const linked = rows.flatMap((row) => (row.has_knowledge_bases ? [row.id] : []))
     const links = linked.length === 0 ? [] : yield* repo.links(linked)
     const bases = new Map<number, Array<KnowledgeBaseRef>>(linked.map((id) => [id, []]))
@@ -63,7 +63,7 @@ export type AgentAudit = typeof AgentAudit.Type
 
 const auditKeys = Struct.keys(AgentAudit.fields)
 
-/** What the audit log shows of an agent. */
+/** The fields of an agent in the audit log. */
 export const toAudit = (state: AgentState): AgentAudit => {
   const agent = toAgent(state)
   const { server_secret_hint: server_secret, webhook_secret_hint: webhook_secret } = agent

@@ -7,7 +7,7 @@ import type { AgentId } from "@svc/api/Ids"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { type BadRequest, ValidationError } from "@svc/api/VoiceError"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
-import type { Subscriptions } from "@svc/webhooks/Subscriptions"
+import type { AgentWebhooks } from "@svc/webhooks/AgentWebhooks"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import { agentChanges } from "./AgentChanges.ts"
 import { agentHooks } from "./AgentHooks.ts"
@@ -17,22 +17,22 @@ import { AuditLogRepo } from "./AuditLogRepo.ts"
 import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import type { Voices } from "./Voices.ts"
 
-/** What a call needs of its agent, as it is when the call starts. `server_secret` signs the requests to `server_url`. */
+/** The agent of a call, as of the start of the call. `server_secret` signs the requests to `server_url`. */
 export type CallAgent = Omit<AgentRow, "has_webhook" | "has_knowledge_bases" | "created_at" | "updated_at">
 
 /**
  * Voice agents of a project. Each change is one transaction with its entry in the
  * audit log. Agents are named by public or numeric id; one of another project is not found.
  *
- * What a deletion does to what an agent has:
+ * Effects of a deletion:
  *
- * | of the agent | what happens |
+ * | resource | effect |
  * |---|---|
- * | live calls | there are none: the deletion is refused, and a call that arrives during it is |
- * | phone numbers | have no agent |
- * | knowledge bases | are detached |
- * | webhook | is removed, with its secret |
- * | audit log | gets its last entry, and stays readable |
+ * | live calls | the deletion is refused; a call that arrives during a deletion is rejected |
+ * | phone numbers | stay, without an agent |
+ * | knowledge bases | stay, unlinked |
+ * | webhook | removed, with its secret |
+ * | audit log | gets a last entry, and stays readable |
  * | call records, usage | stay |
  */
 export class Agents extends Context.Tag("@svc/agents/Agents")<
@@ -51,18 +51,18 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
       }
     ) => Effect.Effect<{ readonly agents: ReadonlyArray<Agent>; readonly next_cursor: string | null }, ValidationError>
     readonly get: (project: PrincipalProject, id: string) => Effect.Effect<Agent, AgentNotFound>
-    /** Makes an agent with a new server secret, and a webhook with a new secret when there is a `webhook_url`. */
+    /** Creates an agent with a new server secret, and a webhook with a new secret when there is a `webhook_url`. */
     readonly create: (owner: ProjectPrincipal, body: AgentCreate) => Effect.Effect<NewAgent, ValidationError>
     /**
-     * Changes what is given. What changes nothing writes nothing. The voice is checked against the language as they are
-     * together after the change. `managedWebhookChange` decides about the webhook.
+     * Changes the given fields. A change without a difference writes nothing. The voice is checked against the language
+     * as of after the change. `managedWebhookChange` decides about the webhook.
      */
     readonly update: (
       owner: ProjectPrincipal,
       id: string,
       body: AgentUpdate
     ) => Effect.Effect<Agent, AgentNotFound | ValidationError | BadRequest>
-    /** Deletes the agent (soft); see above. Of several who try, one succeeds. Gives its public id. */
+    /** Deletes the agent (soft); see above. Of concurrent deletions one succeeds. Returns the public id. */
     readonly remove: (
       owner: ProjectPrincipal,
       id: string
@@ -85,7 +85,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
       { readonly id: number; readonly webhook_secret: string; readonly webhook_secret_note: string },
       AgentNotFound | WebhookUrlRequired
     >
-    /** Calls under way go on with the secret with which they began. */
+    /** Calls in progress keep the secret with which they began. */
     readonly rotateServerSecret: (
       owner: ProjectPrincipal,
       id: string
@@ -93,7 +93,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
       { readonly id: number; readonly server_secret: string; readonly server_secret_note: string },
       AgentNotFound
     >
-    /** Newest first. Also of an agent that is deleted: who deleted it is asked afterwards. */
+    /** Newest first. Also of a deleted agent. */
     readonly auditLog: (
       project: PrincipalProject,
       id: string,
@@ -102,32 +102,32 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
     /** By numeric id, of any project: for the call engine, which knows it from the number that was dialled. */
     readonly forCall: (agentId: number) => Effect.Effect<CallAgent, AgentNotFound>
     /**
-     * For a transaction that gives the agent something: until it ends the agent is not deleted. Waits for a deletion that
-     * is under way; false when the agent is deleted.
+     * For a transaction that links a row to the agent: prevents its deletion until the transaction ends. Waits for a
+     * deletion in progress; false when the agent is deleted.
      */
     readonly pin: (agentId: number) => Effect.Effect<boolean>
     /**
-     * Runs inside the transaction of every deletion of an agent (not of its project), until the scope closes. Whatever it
-     * fails with undoes the deletion. It may write to the database and must not make remote calls.
+     * Runs inside the transaction of every deletion of an agent (not of its project), until the scope closes. Its failure
+     * rolls the deletion back. It may write to the database and must not make remote calls.
      */
     readonly onDelete: (
       name: string,
       hook: (agentId: number) => Effect.Effect<void>
     ) => Effect.Effect<void, never, Scope.Scope>
     /**
-     * Tells, until the scope closes, whether an agent has live calls; asked inside the transactions of deleting and
-     * cloning. Who starts a call pins the agent in the transaction that makes the call visible to this question.
+     * Registers a check, until the scope closes, whether an agent has live calls. It runs inside the transactions that
+     * delete and clone agents. To start a call, pin the agent in the transaction that makes the call visible to the check.
      */
     readonly activeWhen: (
       name: string,
-      look: (agentId: number) => Effect.Effect<boolean>
+      check: (agentId: number) => Effect.Effect<boolean>
     ) => Effect.Effect<void, never, Scope.Scope>
   }
 >() {
   static readonly layer: Layer.Layer<
     Agents,
     never,
-    AgentsRepo | AuditLogRepo | KnowledgeBasesRepo | Subscriptions | UrlSafety | Voices | SqlClient.SqlClient
+    AgentsRepo | AuditLogRepo | KnowledgeBasesRepo | AgentWebhooks | UrlSafety | Voices | SqlClient.SqlClient
   > = Layer.effect(
     Agents,
     Effect.gen(function* () {
@@ -137,7 +137,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
       const hooks = agentHooks()
       const changes = yield* agentChanges(hooks)
 
-      const found = <A>(row: Option.Option<A>): Effect.Effect<A, AgentNotFound> =>
+      const orNotFound = <A>(row: Option.Option<A>): Effect.Effect<A, AgentNotFound> =>
         Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new AgentNotFound())
 
       return {
@@ -171,8 +171,8 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
           return state === undefined ? yield* new AgentNotFound() : toAgent(state)
         }),
         auditLog: (project, id, query) =>
-          Effect.flatMap(Effect.flatMap(repo.known(project.id, id), found), (agentId) => log.page(agentId, query)),
-        forCall: (agentId) => Effect.flatMap(repo.findById(agentId), found),
+          Effect.flatMap(Effect.flatMap(repo.known(project.id, id), orNotFound), (agentId) => log.page(agentId, query)),
+        forCall: (agentId) => Effect.flatMap(repo.findById(agentId), orNotFound),
         pin: repo.pin,
         onDelete: hooks.onDelete,
         activeWhen: hooks.activeWhen

@@ -22,19 +22,19 @@ export const changeable = (row: AgentChange): AgentChange => pick(row, changeKey
 
 const parseAgentId = parseId(AgentId)
 
-/** A name as names are searched: in one case, and composed. Not left to the database, whose locale may know ASCII only. */
+/** A name in the form in which it is searched: lower case, NFC. The locale of the database may fold only ASCII. */
 const fold = (name: string): string => name.normalize("NFC").toLowerCase()
 
-/** The pattern of what contains this text; nothing in the text is a wildcard. */
+/** The LIKE pattern for names that contain this text, without wildcards of its own. */
 const containing = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")}%`
 
 /** Table `agents`, and which knowledge bases each agent uses. */
 export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
   AgentsRepo,
   {
-    /** Waits for a deletion of the project, and dies when it happened. */
+    /** Waits for a concurrent deletion of the project; a deleted project is a defect. */
     readonly insert: (row: NewAgentRow) => Effect.Effect<AgentRow>
-    /** Writes all that can change, and moves `updated_at`. */
+    /** Writes all columns that can change, and sets `updated_at`. */
     readonly change: (id: number, to: AgentChange) => Effect.Effect<AgentRow>
     readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     readonly findById: (id: number) => Effect.Effect<Option.Option<AgentRow>>
@@ -44,7 +44,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     readonly lockForDeletion: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     /** Inside a transaction: until it ends the agent is not deleted. False when it is deleted. */
     readonly pin: (id: number) => Effect.Effect<boolean>
-    /** Numeric id of an agent that the project has, or had before it was deleted. */
+    /** Numeric id of an agent of the project, deleted or not. */
     readonly known: (projectId: number, id: string) => Effect.Effect<Option.Option<number>>
     /** Newest first, those with an id below `before`. `name`: part of the name, any case, no wildcards. */
     readonly page: (query: {
@@ -90,8 +90,8 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
         Result: AgentRow,
         execute: (id) => sql`select ${columns} from agents where id = ${id} and deleted_at is null`
       })
-      /** The condition that an id from outside names; none when it has neither form. */
-      const named = (id: string) => {
+      /** The condition for a public or numeric id; undefined when it has neither form. */
+      const idCondition = (id: string) => {
         const parsed = parseAgentId(id)
         if (parsed === undefined) return undefined
         return "numeric" in parsed ? sql`id = ${parsed.numeric}` : sql`public_id = ${parsed.public}`
@@ -99,7 +99,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
 
       const select = (suffix: Statement.Fragment) =>
         Effect.fn("AgentsRepo.find")(function* (projectId: number, id: string) {
-          const condition = named(id)
+          const condition = idCondition(id)
           if (condition === undefined) return Option.none()
           const found = yield* sql`
             select ${columns} from agents
@@ -161,7 +161,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
             Effect.orDie
           ),
         known: Effect.fn("AgentsRepo.known")(function* (projectId: number, id: string) {
-          const condition = named(id)
+          const condition = idCondition(id)
           if (condition === undefined) return Option.none()
           const found = yield* sql<{ readonly id: number }>`
             select id from agents where project_id = ${projectId} and ${condition}`

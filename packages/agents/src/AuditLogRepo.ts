@@ -3,7 +3,7 @@ import { type AuditAction, AuditEntry, type AuditLogPage, type AuditLogQuery } f
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, Schema } from "effect"
 
-/** A change about to be written down. */
+/** An entry to insert. */
 export interface NewEntry {
   readonly agent_id: number
   readonly api_key_id: number

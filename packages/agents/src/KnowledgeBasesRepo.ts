@@ -5,7 +5,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 
 const parse = parseId(KnowledgeBaseId)
 
-/** Which knowledge bases there are, for links to them; they belong to the knowledge package. */
+/** Looks up knowledge bases, which belong to the knowledge package, for links to them. */
 export class KnowledgeBasesRepo extends Context.Tag("@svc/agents/KnowledgeBasesRepo")<
   KnowledgeBasesRepo,
   {

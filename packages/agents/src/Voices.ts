@@ -14,13 +14,13 @@ export interface SpokenVoice {
 const sarah: Voice = { name: "Sarah", languages: "*", gender: "female" }
 
 /** Two plugins may have a voice of the same name: it then speaks the languages of both. */
-const both = (a: Voice, b: Voice): Voice => ({
+const merge = (a: Voice, b: Voice): Voice => ({
   ...a,
   languages: a.languages === "*" || b.languages === "*" ? "*" : [...a.languages, ...b.languages]
 })
 
 /** The platform's languages among those that a voice speaks, in the voice's order. */
-const spokenBy = (voice: Voice): ReadonlyArray<Language> =>
+const languagesSpokenBy = (voice: Voice): ReadonlyArray<Language> =>
   voice.languages === "*"
     ? languages
     : [...new Set(voice.languages.flatMap((tag) => languages.filter((language) => language === tag)))]
@@ -46,13 +46,13 @@ export class Voices extends Context.Tag("@svc/agents/Voices")<
       const byName = new Map([[sarah.name, sarah]])
       for (const voice of textToSpeech.flatMap((plugin) => plugin.voices)) {
         const known = byName.get(voice.name)
-        // Gender is the plugin's to say, also of Sarah.
+        // The plugin decides about the gender, also of Sarah.
         byName.set(
           voice.name,
-          known === undefined || known === sarah ? both(voice, known ?? voice) : both(known, voice)
+          known === undefined || known === sarah ? merge(voice, known ?? voice) : merge(known, voice)
         )
       }
-      const spoken = new Map([...byName.values()].map((voice) => [voice.name, spokenBy(voice)] as const))
+      const spoken = new Map([...byName.values()].map((voice) => [voice.name, languagesSpokenBy(voice)] as const))
       const all = [...byName.values()].flatMap(({ gender, name }) =>
         (spoken.get(name) ?? []).map((language): SpokenVoice => ({ name, language, gender }))
       )

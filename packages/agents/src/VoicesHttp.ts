@@ -46,29 +46,29 @@ const languageOf = (query: URLSearchParams): Either.Either<Language | undefined,
 
 /** A preview as an audio element requests it: cached for a day, whole or in part. */
 const responseOf = ({ bytes, etag }: VoicePreview, { headers, method }: PlainRequest): PlainResponse => {
-  const known = {
+  const common = {
     ETag: etag,
     "Cache-Control": "public, max-age=86400",
     "Accept-Ranges": "bytes",
     "Content-Type": "audio/wav",
     "X-Content-Type-Options": "nosniff",
-    // Pages of other origins may play and draw it.
+    // Pages of other origins may play it and draw its waveform.
     "Access-Control-Allow-Origin": "*",
     "Cross-Origin-Resource-Policy": "cross-origin"
   }
-  if (matchesEntityTag(headers["if-none-match"], etag)) return { status: 304, headers: known }
-  // A range of another file than the one that the client has a part of is of no use.
+  if (matchesEntityTag(headers["if-none-match"], etag)) return { status: 304, headers: common }
+  // If-Range with another entity tag: the client has a part of another file, so it gets the whole one.
   const condition = headers["if-range"]
   const partial = method === "GET" && (condition === undefined || condition === etag)
   const range = partial ? byteRange(headers["range"], bytes.length) : undefined
-  if (range === undefined) return { status: 200, headers: known, body: bytes }
+  if (range === undefined) return { status: 200, headers: common, body: bytes }
   if (range === "unsatisfiable") {
-    return { status: 416, headers: { ...known, "Content-Range": `bytes */${bytes.length}` }, body: "" }
+    return { status: 416, headers: { ...common, "Content-Range": `bytes */${bytes.length}` }, body: "" }
   }
   const part = `bytes ${range.start}-${range.end - 1}/${bytes.length}`
   return {
     status: 206,
-    headers: { ...known, "Content-Range": part },
+    headers: { ...common, "Content-Range": part },
     body: bytes.subarray(range.start, range.end)
   }
 }

@@ -44,7 +44,7 @@ const Plugins = Layer.succeed(Providers, {
 
 /** Agents on a database of their own; only the outside is made up. */
 export const Test = AgentsSlice.services.pipe(
-  Layer.provide(Layer.merge(WebhooksSlice.subscriptions, UrlSafety.layer)),
+  Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
   Layer.provideMerge(AuthSlice.services),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)

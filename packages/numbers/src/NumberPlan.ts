@@ -2,7 +2,7 @@ import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 import parse from "libphonenumber-js/max"
 import metadata from "libphonenumber-js/max/metadata"
 
-/** What the world's numbering plans say of a number. */
+/** Country and type of a number by the world's numbering plans. */
 export interface NumberFacts {
   /** ISO 3166-1 alpha-2; `ZZ` (unknown) where the number belongs to no country. */
   readonly country: string
@@ -10,10 +10,10 @@ export interface NumberFacts {
 }
 
 /**
- * Country and kind of an E.164 number. One that the plan does not know (in a test network, or newer than our data) is
- * taken as a local number of the main country of its calling code.
+ * Country and type of an E.164 number. A number that no plan contains (of a test network, or newer than our data)
+ * counts as a local number of the main country of its calling code.
  */
-export const factsOf = (number: string): NumberFacts => {
+export const numberFactsOf = (number: string): NumberFacts => {
   const parsed = parse(number)
   if (parsed === undefined) return { country: "ZZ", type: "local" }
   const type = parsed.getType()
@@ -32,12 +32,12 @@ export const candidatesOf = (dialled: string): ReadonlyArray<string> => {
   const digits = compact.replace(/^\+/, "")
   if (!/^[0-9]{3,20}$/.test(digits)) return []
   const literal = `+${digits}`
-  if (compact.startsWith("+")) return [literal, ...meantBy(dialled)]
-  return digits.startsWith("00") ? [`+${digits.slice(2)}`] : [literal, ...meantBy(literal)]
+  if (compact.startsWith("+")) return [literal, ...validNumberOf(dialled)]
+  return digits.startsWith("00") ? [`+${digits.slice(2)}`] : [literal, ...validNumberOf(literal)]
 }
 
-/** What the numbering plan makes of it, e.g. `+31 (0)20 …`, which people write and some carriers send. */
-const meantBy = (text: string): ReadonlyArray<string> => {
+/** The valid number that a notation such as `+31 (0)20 …` stands for, which people write and some carriers send. */
+const validNumberOf = (text: string): ReadonlyArray<string> => {
   const parsed = parse(text)
   return parsed?.isValid() === true ? [parsed.number] : []
 }

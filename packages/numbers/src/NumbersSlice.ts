@@ -30,7 +30,7 @@ export const services: Layer.Layer<
   Agents | Projects | Providers | SqlClient.SqlClient
 > = Layer.merge(PhoneNumbers.layer, releaseOnDelete).pipe(Layer.provideMerge(PhoneNumbersRepo.layer))
 
-/** The slice in a server: {@link services} with their handlers. Tests replace nothing of it. */
+/** The slice in a server: {@link services} with their handlers. Tests replace none of it. */
 export const layer: Layer.Layer<
   PhoneNumbers,
   never,

@@ -6,7 +6,7 @@ import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { ValidationError } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer, Option, Struct } from "effect"
-import { candidatesOf, factsOf } from "./NumberPlan.ts"
+import { candidatesOf, numberFactsOf } from "./NumberPlan.ts"
 import type { NumberRoute } from "./NumberRoute.ts"
 import type { OwnNumber } from "./OwnNumber.ts"
 import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
@@ -31,12 +31,12 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
       { readonly phone_numbers: ReadonlyArray<PhoneNumber>; readonly next_cursor: string | null },
       ValidationError
     >
-    /** Registers a number that the operator already owns, at no cost. A number is active once in the whole system. */
+    /** Registers a number that the operator already owns, at no cost. A number is active at most once in the whole system. */
     readonly import: (
       owner: ProjectPrincipal,
       body: { readonly number: string; readonly telephony: string }
     ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberInUse>
-    /** Gives the number to an agent of the same project (public or numeric id), or to none. `id` is numeric. */
+    /** Assigns the number to an agent of the same project (public or numeric id); null unassigns it. `id` is numeric. */
     readonly assign: (
       project: PrincipalProject,
       id: string,
@@ -90,7 +90,7 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
               org_id: owner.org.id,
               project_id: owner.project.id,
               number: body.number,
-              ...factsOf(body.number),
+              ...numberFactsOf(body.number),
               monthly_cost_eur: 0,
               telephony: body.telephony
             })

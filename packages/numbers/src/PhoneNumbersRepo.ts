@@ -5,7 +5,7 @@ import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import { NumberRoute } from "./NumberRoute.ts"
 import type { OwnNumber } from "./OwnNumber.ts"
 
-/** A row of `phone_numbers`, as far as it is shown. */
+/** The columns of `phone_numbers` that responses show. */
 export const NumberRow = Schema.Struct({
   ...Struct.omit(PhoneNumber.fields, "agent_id", "address_id"),
   agent_public_id: Schema.NullOr(AgentId),
@@ -37,7 +37,7 @@ const toOwn = ({ agent_id, agent_public_id, number, telephony }: typeof OwnRow.T
 export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo")<
   PhoneNumbersRepo,
   {
-    /** None when the number is active already, anywhere. */
+    /** None when the number is already active in any project. */
     readonly insert: (row: typeof NewNumberRow.Type) => Effect.Effect<Option.Option<NumberRow>>
     /** Sets or removes the agent of an active number. */
     readonly assign: (
@@ -45,9 +45,9 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
       id: number,
       agent: { readonly id: number; readonly public_id: AgentId } | null
     ) => Effect.Effect<Option.Option<NumberRow>>
-    /** Takes an agent's numbers from it. */
+    /** Leaves an agent's numbers without an agent. */
     readonly unassignAll: (agentId: number) => Effect.Effect<void>
-    /** Releases all numbers of a project, and takes them from their agents. */
+    /** Releases all numbers of a project, and unassigns their agents. */
     readonly releaseAll: (projectId: number) => Effect.Effect<void>
     /** Whether the project has, or had, a number with this id. */
     readonly exists: (projectId: number, id: number) => Effect.Effect<boolean>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import { candidatesOf, factsOf } from "../src/NumberPlan.ts"
+import { candidatesOf, numberFactsOf } from "../src/NumberPlan.ts"
 
-describe("factsOf", () => {
+describe("numberFactsOf", () => {
   it.each([
     ["+31201234567", "NL", "local"],
     ["+31612345678", "NL", "mobile"],
@@ -17,7 +17,7 @@ describe("factsOf", () => {
     ["+80012345678", "ZZ", "toll_free"],
     ["+999123456", "ZZ", "local"]
   ])("%s is of %s and %s", (number, country, type) => {
-    expect(factsOf(number)).toEqual({ country, type })
+    expect(numberFactsOf(number)).toEqual({ country, type })
   })
 })
 

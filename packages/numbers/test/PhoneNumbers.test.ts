@@ -42,7 +42,7 @@ const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ addres
 
 const Test = NumbersSlice.services.pipe(
   Layer.provideMerge(AgentsSlice.services),
-  Layer.provide(Layer.merge(WebhooksSlice.subscriptions, UrlSafety.layer)),
+  Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
   Layer.provideMerge(AuthSlice.services),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)

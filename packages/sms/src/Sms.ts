@@ -46,7 +46,7 @@ export interface SmsOfCall {
   readonly org_id: number
   readonly project_id: number
   readonly agent: { readonly id: number; readonly public_id: AgentId }
-  /** Unique in the call: under one id one message is sent, however often it is asked for. */
+  /** Unique in the call: requests with the same id send one message. */
   readonly id: string
   /** E.164. */
   readonly to: string
@@ -54,16 +54,15 @@ export interface SmsOfCall {
   readonly sender_name: string | null
 }
 
-/** How long an answer waits for the books when the database is away. */
-const booksMs = 5_000
+/** How long a response waits for the outcome to be recorded while the database is unreachable. */
+const recordTimeoutMs = 5_000
 
-/** How long a stopping process waits for messages that the network has not taken yet. */
-const graceMs = 5_000
+/** How long a shutdown waits for in-flight messages. */
+const shutdownTimeoutMs = 5_000
 
 /**
- * Text messages. Each is written down before it is sent and never sent again: should the
- * process die in between, it is not known whether it was. Its cost, its use and `sms.sent` come with the answer of the
- * network, in one transaction. An in-flight message is completed even when its caller is interrupted.
+ * Text messages. Each is stored before it is sent and never sent again: if the process dies in between, it is unknown
+ * whether it was sent. Once the network has answered, its cost, its usage and `sms.sent` are written in one transaction. An in-flight message is completed even when its caller is interrupted.
  */
 export class Sms extends Context.Tag("@svc/sms/Sms")<
   Sms,
@@ -92,16 +91,16 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
       const { telephony } = yield* Providers
       const sending = yield* FiberSet.make<void>()
       /** By reference. */
-      const underWay = new Map<string, Deferred.Deferred<SmsMessage, SmsUnsent>>()
+      const inFlight = new Map<string, Deferred.Deferred<SmsMessage, SmsUnsent>>()
 
-      /** What comes in has no place in the API; a network that queues it must not be left with it. */
+      // The API has no inbound messages. They are consumed, so that a network does not queue them.
       for (const { id, sms } of telephony) {
         if (sms === undefined) continue
-        const note = Effect.logInfo(`A text message came in through ${id}; nothing is done with it`)
-        yield* Effect.forkScoped(Stream.runForEach(sms.incoming, () => note))
+        const logIgnored = Effect.logInfo(`A text message was received through ${id} and is ignored`)
+        yield* Effect.forkScoped(Stream.runForEach(sms.incoming, () => logIgnored))
       }
       yield* Effect.addFinalizer(() =>
-        FiberSet.awaitEmpty(sending).pipe(Effect.timeoutOption(graceMs), Effect.interruptible)
+        FiberSet.awaitEmpty(sending).pipe(Effect.timeoutOption(shutdownTimeoutMs), Effect.interruptible)
       )
 
       const costOf = (sms: NewSms) =>
@@ -109,8 +108,8 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           BigDecimal.multiply(rates.sms(tier), BigDecimal.fromBigInt(BigInt(sms.segments)))
         )
 
-      /** Books how it went, once, however long the database is away. */
-      const conclude = (sms: NewSms, from: string | null, outcome: SmsOutcome, cost: BigDecimal.BigDecimal) =>
+      /** Records the outcome once, and retries while the database is unreachable. */
+      const recordOutcome = (sms: NewSms, from: string | null, outcome: SmsOutcome, cost: BigDecimal.BigDecimal) =>
         Effect.gen(function* () {
           const now = new Date(yield* Clock.currentTimeMillis)
           if (!(yield* repo.finish(sms.public_id, outcome))) return
@@ -144,12 +143,14 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
         }).pipe(
           sql.withTransaction,
           Effect.sandbox,
-          Effect.tapError((cause) => Effect.logWarning("A text message could not be booked; trying again", cause)),
+          Effect.tapError((cause) =>
+            Effect.logWarning("The outcome of a text message could not be recorded; trying again", cause)
+          ),
           Effect.retry(Schedule.union(Schedule.exponential("100 millis"), Schedule.spaced("5 seconds"))),
           Effect.orDie
         )
 
-      /** From the network's door to the books. */
+      /** Sends a stored message and records its outcome. */
       const deliver = (sms: NewSms, from: string | null, cost: BigDecimal.BigDecimal) =>
         Effect.gen(function* () {
           const messaging = telephony.find(({ id }) => id === sms.telephony)?.sms
@@ -173,27 +174,27 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
               cost_eur: BigDecimal.format(cost)
             })
           })
-          const booking = yield* FiberSet.run(sending, conclude(sms, from, outcome, cost))
-          yield* Effect.timeoutOption(Fiber.join(booking), booksMs)
+          const recording = yield* FiberSet.run(sending, recordOutcome(sms, from, outcome, cost))
+          yield* Effect.timeoutOption(Fiber.join(recording), recordTimeoutMs)
           return yield* outcomeOf({ ...sms, ...outcome, cost_eur: numberOf(outcome.cost_eur) })
         })
 
       /** Sends a message, or returns the outcome of the one with the same reference. */
       const post = (sms: NewSms, from: string | null): Effect.Effect<SmsMessage, SmsUnsent> =>
         Effect.suspend(() => {
-          const twin = underWay.get(sms.reference)
-          if (twin !== undefined) return Deferred.await(twin)
+          const first = inFlight.get(sms.reference)
+          if (first !== undefined) return Deferred.await(first)
           const done = Deferred.unsafeMake<SmsMessage, SmsUnsent>(FiberId.none)
-          underWay.set(sms.reference, done)
+          inFlight.set(sms.reference, done)
           const work = Effect.gen(function* () {
-            // All that can fail before the network is asked comes before it is written that it will be.
+            // Everything that can fail before the network is called precedes the insert.
             const cost = yield* costOf(sms)
             if (yield* repo.begin(sms)) return yield* deliver(sms, from, cost)
-            const before = yield* repo.find(sms.reference)
-            return yield* Option.match(before, { onNone: () => unknown, onSome: outcomeOf })
+            const existing = yield* repo.find(sms.reference)
+            return yield* Option.match(existing, { onNone: () => unknown, onSome: outcomeOf })
           }).pipe(
             Effect.onExit((exit) => {
-              underWay.delete(sms.reference)
+              inFlight.delete(sms.reference)
               return Deferred.done(done, exit)
             }),
             Effect.ignore
@@ -201,7 +202,7 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           return Effect.zipRight(FiberSet.run(sending, work), Deferred.await(done))
         })
 
-      const drafted = (
+      const draft = (
         text: { readonly to: string; readonly message: string; readonly sender_name?: string | null | undefined },
         number: OwnNumber,
         public_id: string
@@ -223,7 +224,7 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           const public_id = yield* newSmsId
           const { agent } = number.value
           const sms: NewSms = {
-            ...drafted(body, number.value, public_id),
+            ...draft(body, number.value, public_id),
             reference: public_id,
             org_id: owner.org.id,
             project_id: owner.project.id,
@@ -239,7 +240,7 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           if (number === undefined)
             return yield* new SmsUnsent({ reason: "the agent has no phone number to send from" })
           const sms: NewSms = {
-            ...drafted(call, number, yield* newSmsId),
+            ...draft(call, number, yield* newSmsId),
             reference: `${call.call_id}/${call.id}`,
             org_id: call.org_id,
             project_id: call.project_id,

@@ -3,7 +3,7 @@ import type { AgentId, CallId } from "@svc/api/Ids"
 import { SmsMessage } from "@svc/api/sms/SmsMessage"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 
-/** A message about to be sent. */
+/** A message to send. */
 export interface NewSms {
   readonly public_id: string
   readonly org_id: number
@@ -11,7 +11,7 @@ export interface NewSms {
   readonly agent_id: number | null
   readonly agent_public_id: AgentId | null
   readonly call_id: CallId | null
-  /** Of one reference there is one message. */
+  /** Unique: there is one message per reference. */
   readonly reference: string
   readonly to_number: string
   readonly from_number: string | null
@@ -22,7 +22,7 @@ export interface NewSms {
   readonly telephony: string
 }
 
-/** How it went. */
+/** The result of sending a message. */
 export interface SmsOutcome {
   readonly status: "sent" | "failed"
   /** Why it failed. */
@@ -32,11 +32,11 @@ export interface SmsOutcome {
   readonly cost_eur: string | null
 }
 
-const { message_id, status, to, ...same } = SmsMessage.fields
+const { message_id, status, to, ...sharedFields } = SmsMessage.fields
 
 /** A row of `sms_messages`, the columns that are read. */
 const SmsRow = Schema.Struct({
-  ...same,
+  ...sharedFields,
   public_id: message_id,
   to_number: to,
   status: Schema.Literal("sending", ...status.literals),
@@ -49,9 +49,9 @@ export type SmsRow = typeof SmsRow.Type
 export class SmsRepo extends Context.Tag("@svc/sms/SmsRepo")<
   SmsRepo,
   {
-    /** Writes that a message is being sent. False when its reference was used before: then it is not to be sent again. */
+    /** Inserts a message as being sent. False when its reference was used before: do not send it then. */
     readonly begin: (sms: NewSms) => Effect.Effect<boolean>
-    /** Writes how it went. False when that was known already. */
+    /** Writes the outcome. False when the message already has one. */
     readonly finish: (publicId: string, outcome: SmsOutcome) => Effect.Effect<boolean>
     readonly find: (reference: string) => Effect.Effect<Option.Option<SmsRow>>
   }

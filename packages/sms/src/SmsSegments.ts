@@ -4,7 +4,7 @@ const basic = new Set(
 )
 const extended = new Set("\f^{}\\[~]|€")
 
-/** What carriers send a message as, and bill: parts of 160 characters of the GSM alphabet, or of 70 when it has others. */
+/** The number of parts in which carriers send and bill a message: of 160 characters of the GSM alphabet, or of 70 if it has others. */
 export const segmentsOf = (message: string): number => {
   const characters = [...message]
   const isGsm = characters.every((character) => basic.has(character) || extended.has(character))

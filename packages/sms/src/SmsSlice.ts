@@ -19,7 +19,7 @@ export const services: Layer.Layer<
   Billing | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
 > = Sms.layer.pipe(Layer.provide(SmsRepo.layer))
 
-/** The slice in a server: {@link services} with their handlers. Tests replace nothing of it. */
+/** The slice in a server: {@link services} with their handlers. Tests replace none of it. */
 export const layer: Layer.Layer<
   Sms,
   never,

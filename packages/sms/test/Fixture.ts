@@ -63,7 +63,7 @@ const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ addres
 export const Sending = SmsSlice.services.pipe(
   Layer.provideMerge(NumbersSlice.services),
   Layer.provideMerge(AgentsSlice.services),
-  Layer.provide(Layer.merge(WebhooksSlice.subscriptions, UrlSafety.layer)),
+  Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
   Layer.provideMerge(Layer.merge(BillingSlice.services, Outbox.layerWithoutDeliveries)),
   Layer.provideMerge(AuthSlice.services),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins))

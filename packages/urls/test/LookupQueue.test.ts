@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
-import { type Answer, LookupQueue } from "../src/UrlSafety/LookupQueue.ts"
+import { type LookupCallback, LookupQueue } from "../src/UrlSafety/LookupQueue.ts"
 
 /** A queue in front of a resolver that the test answers for. */
 const queueOf = (concurrency: number) => {
   const asked: Array<string> = []
-  const open = new Map<string, Answer>()
+  const open = new Map<string, LookupCallback>()
   const queue = new LookupQueue((hostname, done) => {
     asked.push(hostname)
     open.set(hostname, done)

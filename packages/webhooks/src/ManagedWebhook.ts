@@ -1,7 +1,7 @@
 import { webhookEvents } from "@svc/api/events/WebhookEvents"
 import { ValidationError } from "@svc/api/VoiceError"
 import { Either } from "effect"
-import type { Subscription } from "./Subscription.ts"
+import type { WebhookRow } from "./WebhookRow.ts"
 
 /** The fields of a request body that set the webhook of an agent or a project. */
 export interface ManagedWebhookBody {
@@ -51,7 +51,7 @@ const hasSameEvents = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): bool
  */
 export const managedWebhookChange = (
   rules: ManagedWebhookRules,
-  current: Pick<Subscription, "url" | "events" | "is_active"> | undefined,
+  current: Pick<WebhookRow, "url" | "events" | "is_active"> | undefined,
   body: ManagedWebhookBody
 ): Either.Either<ManagedWebhookChange, ValidationError> => {
   const given = body.webhook_events === undefined ? undefined : [...new Set(body.webhook_events)]

@@ -6,7 +6,7 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option } from "effect"
 import { managedWebhookChange, projectWebhookRules } from "./ManagedWebhook.ts"
 import { newSecret } from "./SigningSecret.ts"
-import type { Subscription } from "./Subscription.ts"
+import type { WebhookRow } from "./WebhookRow.ts"
 import { WebhooksRepo } from "./WebhooksRepo.ts"
 
 /** The project that manages the webhook. */
@@ -17,7 +17,7 @@ export interface WebhookProject {
 
 /** The webhook after a change, if there is one, and its secret when the change created it. */
 export interface ChangedProjectWebhook {
-  readonly webhook: Subscription | undefined
+  readonly webhook: WebhookRow | undefined
   readonly secret: string | undefined
 }
 
@@ -25,7 +25,7 @@ export interface ChangedProjectWebhook {
 export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks")<
   ProjectWebhooks,
   {
-    readonly find: (project: WebhookProject) => Effect.Effect<Option.Option<Subscription>>
+    readonly find: (project: WebhookProject) => Effect.Effect<Option.Option<WebhookRow>>
     /** See `managedWebhookChange`. A body without fields is a `BadRequest`. */
     readonly update: (
       project: WebhookProject,
@@ -33,7 +33,7 @@ export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks"
     ) => Effect.Effect<ChangedProjectWebhook, ValidationError | BadRequest>
     readonly remove: (project: WebhookProject) => Effect.Effect<void, WebhookNotFound>
     /** The returned row has the new secret. */
-    readonly rotate: (project: WebhookProject) => Effect.Effect<Subscription, WebhookUrlRequired>
+    readonly rotate: (project: WebhookProject) => Effect.Effect<WebhookRow, WebhookUrlRequired>
   }
 >() {
   static readonly layer: Layer.Layer<ProjectWebhooks, never, WebhooksRepo | UrlSafety> = Layer.effect(

@@ -6,12 +6,12 @@ import { Clock, Context, Deferred, Effect, Exit, Layer } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { type DeliveryRequest, deliveryRequest } from "./delivery/DeliveryRequest.ts"
 import { type AttemptResult, attemptTimeoutMs, ReceiverClient } from "./delivery/ReceiverClient.ts"
-import type { Subscription } from "./Subscription.ts"
+import type { WebhookRow } from "./WebhookRow.ts"
 
 /** Sends a sample event to a webhook: one attempt, now, even if it is inactive or not subscribed to the event. */
 export class TestDeliveries extends Context.Tag("@svc/webhooks/TestDeliveries")<
   TestDeliveries,
-  { readonly send: (webhook: Subscription, event: EventName) => Effect.Effect<TestResult> }
+  { readonly send: (webhook: WebhookRow, event: EventName) => Effect.Effect<TestResult> }
 >() {
   static readonly layer: Layer.Layer<TestDeliveries, never, DeliveriesRepo | ReceiverClient> = Layer.effect(
     TestDeliveries,

@@ -9,7 +9,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { FilterAgents } from "./FilterAgents.ts"
 import { newSecret } from "./SigningSecret.ts"
-import type { Subscription } from "./Subscription.ts"
+import type { WebhookRow } from "./WebhookRow.ts"
 import { type ResolvedFilters, type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
 
 /**
@@ -21,18 +21,18 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
   Webhooks,
   {
     /** The returned row has the new secret. */
-    readonly create: (owner: WebhookOwner, body: WebhookCreate) => Effect.Effect<Subscription, ValidationError>
+    readonly create: (owner: WebhookOwner, body: WebhookCreate) => Effect.Effect<WebhookRow, ValidationError>
     /** Newest first, at most 100. */
-    readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<Subscription>>
-    readonly get: (owner: WebhookOwner, id: string) => Effect.Effect<Subscription, WebhookNotFound>
+    readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<WebhookRow>>
+    readonly get: (owner: WebhookOwner, id: string) => Effect.Effect<WebhookRow, WebhookNotFound>
     readonly update: (
       owner: WebhookOwner,
       id: string,
       body: WebhookUpdate
-    ) => Effect.Effect<Subscription, ValidationError | BadRequest | WebhookNotFound | WebhookManaged>
+    ) => Effect.Effect<WebhookRow, ValidationError | BadRequest | WebhookNotFound | WebhookManaged>
     readonly remove: (owner: WebhookOwner, id: string) => Effect.Effect<void, WebhookNotFound | WebhookManaged>
     /** The returned row has the new secret. The old one is invalid from the commit on. */
-    readonly rotate: (owner: WebhookOwner, id: string) => Effect.Effect<Subscription, WebhookNotFound | WebhookManaged>
+    readonly rotate: (owner: WebhookOwner, id: string) => Effect.Effect<WebhookRow, WebhookNotFound | WebhookManaged>
   }
 >() {
   static readonly layer: Layer.Layer<
@@ -85,7 +85,7 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         return row
       })
 
-      const orNotFound = (row: Option.Option<Subscription>) =>
+      const orNotFound = (row: Option.Option<WebhookRow>) =>
         Effect.catchTag(row, "NoSuchElementException", () => new WebhookNotFound())
 
       return {

@@ -4,7 +4,7 @@ import type { AgentId } from "@svc/api/Ids"
 import type { WebhookFilters } from "@svc/api/webhooks/Webhook"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { Subscription } from "./Subscription.ts"
+import { WebhookRow } from "./WebhookRow.ts"
 
 /** All webhooks of the organization, or with a project those that are limited to it. */
 export interface WebhookOwner {
@@ -38,18 +38,18 @@ export interface WebhookChange {
 export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
   WebhooksRepo,
   {
-    readonly insert: (row: NewWebhook) => Effect.Effect<Subscription>
+    readonly insert: (row: NewWebhook) => Effect.Effect<WebhookRow>
     /** Newest first, at most 100. */
-    readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<Subscription>>
-    readonly find: (owner: WebhookOwner, id: number) => Effect.Effect<Option.Option<Subscription>>
+    readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<WebhookRow>>
+    readonly find: (owner: WebhookOwner, id: number) => Effect.Effect<Option.Option<WebhookRow>>
     /** `is_active: true` also resets `consecutive_failures` and `disabled_reason`. */
-    readonly change: (id: number, change: WebhookChange) => Effect.Effect<Option.Option<Subscription>>
-    readonly setSecret: (id: number, secret: string) => Effect.Effect<Option.Option<Subscription>>
+    readonly change: (id: number, change: WebhookChange) => Effect.Effect<Option.Option<WebhookRow>>
+    readonly setSecret: (id: number, secret: string) => Effect.Effect<Option.Option<WebhookRow>>
     /** Deletes the webhook with its pending deliveries and dead letters. False when it did not exist. */
     readonly delete: (id: number) => Effect.Effect<boolean>
     /** Webhooks that belong or are limited to a project, without those that agents manage. */
     readonly idsOfProject: (projectId: number) => Effect.Effect<ReadonlyArray<number>>
-    readonly findOfProject: (projectId: number) => Effect.Effect<Option.Option<Subscription>>
+    readonly findOfProject: (projectId: number) => Effect.Effect<Option.Option<WebhookRow>>
     /** Inserts the project's row, or sets its url and events and enables it. */
     readonly putOfProject: (row: {
       readonly org_id: number
@@ -58,20 +58,20 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
       readonly events: ReadonlyArray<string>
       /** For a new row; an existing row keeps its own. */
       readonly secret: string
-    }) => Effect.Effect<Subscription>
+    }) => Effect.Effect<WebhookRow>
   }
 >() {
   static readonly layer: Layer.Layer<WebhooksRepo, never, SqlClient.SqlClient> = Layer.effect(
     WebhooksRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(Object.keys(Subscription.fields).join(", "))
+      const columns = sql.literal(Object.keys(WebhookRow.fields).join(", "))
       const ofOwner = ({ org_id, project_id }: WebhookOwner) =>
         project_id === null ? sql`org_id = ${org_id}` : sql`org_id = ${org_id} and project_id = ${project_id}`
 
       const insert = SqlSchema.single({
         Request: Schema.Any,
-        Result: Subscription,
+        Result: WebhookRow,
         execute: ({ agent_public_id, events, filters, org_id, secret, url }: NewWebhook) => sql`
           insert into webhooks (org_id, project_id, agent_id, agent_public_id, url, events, filters, secret, api_version)
           values (
@@ -81,19 +81,19 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
       })
       const list = SqlSchema.findAll({
         Request: Schema.Any,
-        Result: Subscription,
+        Result: WebhookRow,
         execute: (owner: WebhookOwner) => sql`
           select ${columns} from webhooks where ${ofOwner(owner)} order by id desc limit 100`
       })
       const find = SqlSchema.findOne({
         Request: Schema.Any,
-        Result: Subscription,
+        Result: WebhookRow,
         execute: ({ id, owner }: { readonly owner: WebhookOwner; readonly id: number }) => sql`
           select ${columns} from webhooks where ${ofOwner(owner)} and id = ${id}`
       })
       const change = SqlSchema.findOne({
         Request: Schema.Any,
-        Result: Subscription,
+        Result: WebhookRow,
         execute: ({ change, id }: { readonly id: number; readonly change: WebhookChange }) => {
           const { events, is_active, resolved, url } = change
           const sets = [
@@ -116,18 +116,18 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
       })
       const setSecret = SqlSchema.findOne({
         Request: Schema.Struct({ id: Schema.Number, secret: Schema.String }),
-        Result: Subscription,
+        Result: WebhookRow,
         execute: ({ id, secret }) => sql`
           update webhooks set secret = ${secret}, updated_at = now() where id = ${id} returning ${columns}`
       })
       const findOfProject = SqlSchema.findOne({
         Request: Schema.Number,
-        Result: Subscription,
+        Result: WebhookRow,
         execute: (id) => sql`select ${columns} from webhooks where project_id = ${id} and is_project_managed`
       })
       const putOfProject = SqlSchema.single({
         Request: Schema.Any,
-        Result: Subscription,
+        Result: WebhookRow,
         execute: (row: Parameters<Context.Tag.Service<WebhooksRepo>["putOfProject"]>[0]) => sql`
           insert into webhooks (org_id, project_id, url, events, filters, secret, is_project_managed, api_version)
           values (

@@ -7,6 +7,8 @@ import type { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { type ConfigError, Effect, Layer } from "effect"
+import { AgentWebhooks } from "./AgentWebhooks.ts"
+import { AgentWebhooksRepo } from "./AgentWebhooksRepo.ts"
 import { CleanupWorker } from "./CleanupWorker.ts"
 import { Deliveries } from "./Deliveries.ts"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
@@ -18,8 +20,6 @@ import { RetrySchedule } from "./delivery/RetrySchedule.ts"
 import type { FilterAgents } from "./FilterAgents.ts"
 import { ProjectWebhookHttp } from "./ProjectWebhookHttp.ts"
 import { ProjectWebhooks } from "./ProjectWebhooks.ts"
-import { Subscriptions } from "./Subscriptions.ts"
-import { SubscriptionsRepo } from "./SubscriptionsRepo.ts"
 import { TestDeliveries } from "./TestDeliveries.ts"
 import { Webhooks } from "./Webhooks.ts"
 import { WebhooksHttp } from "./WebhooksHttp.ts"
@@ -31,8 +31,8 @@ export const outbox: Layer.Layer<Outbox | DeliveryFanOut, never, SqlClient.SqlCl
 )
 
 /** What the agents slice needs of this one. It is below agents, and the rest above, which needs their `FilterAgents`. */
-export const subscriptions: Layer.Layer<Subscriptions, never, SqlClient.SqlClient> = Subscriptions.layer.pipe(
-  Layer.provide(SubscriptionsRepo.layer)
+export const agentWebhooks: Layer.Layer<AgentWebhooks, never, SqlClient.SqlClient> = AgentWebhooks.layer.pipe(
+  Layer.provide(AgentWebhooksRepo.layer)
 )
 
 /** Deletes the webhooks of a deleted project in the same transaction. The agents slice deletes those of its agents. */

@@ -93,7 +93,7 @@ const PublicAddresses = Layer.succeed(Resolver, {
 /** All services of the package with in-memory receivers, for a given database; nothing is delivered. */
 export const Services = WebhooksSlice.services.pipe(
   Layer.provideMerge(
-    Layer.mergeAll(WebhooksSlice.subscriptions, UrlSafety.layer, AuthSlice.services, WebhooksSlice.outbox)
+    Layer.mergeAll(WebhooksSlice.agentWebhooks, UrlSafety.layer, AuthSlice.services, WebhooksSlice.outbox)
   ),
   Layer.provideMerge(Layer.merge(ClientInMemory, KnownAgents)),
   Layer.provideMerge(ReceiversInMemory.layer),

@@ -5,9 +5,9 @@ import { webhookEvents } from "@svc/api/events/WebhookEvents"
 import { newCallId } from "@svc/api/Ids"
 import { Outbox } from "@svc/database/Outbox"
 import { Effect, Option } from "effect"
+import { AgentWebhooks } from "../src/AgentWebhooks.ts"
 import { QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { ProjectWebhooks } from "../src/ProjectWebhooks.ts"
-import { Subscriptions } from "../src/Subscriptions.ts"
 import { TestDeliveries } from "../src/TestDeliveries.ts"
 import { Webhooks } from "../src/Webhooks.ts"
 import { account, freshUrl, requestsTo, WithoutWorker } from "./Fixture.ts"
@@ -102,8 +102,8 @@ layer(WithoutWorker, { excludeTestServices: true })("Webhooks", (it) => {
         const { agent, org_id, project_id } = yield* account
         const webhooks = yield* Webhooks
         const owner = { org_id, project_id: null }
-        const ofAgent = yield* Effect.flatMap(Subscriptions, (all) =>
-          all.putOfAgent(agent, { url: freshUrl(), events: ["*"] })
+        const ofAgent = yield* Effect.flatMap(AgentWebhooks, (all) =>
+          all.put(agent, { url: freshUrl(), events: ["*"] })
         )
         const { webhook: ofProject } = yield* Effect.flatMap(ProjectWebhooks, (all) =>
           all.update({ org_id, project_id }, { webhook_url: freshUrl() })
@@ -173,8 +173,8 @@ layer(WithoutWorker, { excludeTestServices: true })("Webhooks", (it) => {
         { org_id, project_id },
         { url: freshUrl(), events: everything, filters: {} }
       )
-      const ofAgent = yield* Effect.flatMap(Subscriptions, (all) =>
-        all.putOfAgent(agent, { url: freshUrl(), events: everything })
+      const ofAgent = yield* Effect.flatMap(AgentWebhooks, (all) =>
+        all.put(agent, { url: freshUrl(), events: everything })
       )
       const { webhook: ofProject } = yield* Effect.flatMap(ProjectWebhooks, (all) =>
         all.update({ org_id, project_id }, { webhook_url: freshUrl() })

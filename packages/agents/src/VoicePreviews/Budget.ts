@@ -1,4 +1,4 @@
-/** So many in a time, counted from the first one on. Times are milliseconds. */
+/** A limit on the number of uses in a window that begins with the first use. Times are in milliseconds. */
 export class Budget {
   readonly #limit: number
   readonly #window: number
@@ -10,7 +10,7 @@ export class Budget {
     this.#window = window
   }
 
-  /** How long until there is one left; 0 when there is one. */
+  /** Time until a use is allowed; 0 when one is allowed now. */
   wait(now: number): number {
     const left = this.#since + this.#window - now
     return this.#taken < this.#limit || left <= 0 ? 0 : left

@@ -8,7 +8,7 @@ export class PreviewCache<A extends { readonly bytes: Uint8Array }> {
     this.#room = room
   }
 
-  /** Bytes that are kept. */
+  /** Bytes of all items. */
   get used(): number {
     return this.#used
   }
@@ -22,7 +22,7 @@ export class PreviewCache<A extends { readonly bytes: Uint8Array }> {
     return item
   }
 
-  /** Keeps an item under a key that has none. */
+  /** Adds an item under a key that has none. */
   put(key: string, item: A): void {
     this.#items.set(key, item)
     this.#used += item.bytes.length

@@ -4,14 +4,14 @@ import { Cause, type Context, Deferred, Duration, Effect, FiberId } from "effect
 /** Timeout of one synthesis. */
 export const synthesisTimeout = Duration.seconds(15)
 /** Longest recording, in seconds of sound. */
-export const longest = 15
+export const maxSeconds = 15
 
 /** Samples below this peak (of 32767) cannot be heard. */
 const inaudible = 64
 
 const failed = (reason: string) => new TextToSpeechError({ reason, retryable: true })
 
-const joined = (chunks: ReadonlyArray<Int16Array>, length: number): Int16Array => {
+const concatenated = (chunks: ReadonlyArray<Int16Array>, length: number): Int16Array => {
   const all = new Int16Array(length)
   let at = 0
   for (const chunk of chunks) {
@@ -22,8 +22,8 @@ const joined = (chunks: ReadonlyArray<Int16Array>, length: number): Int16Array =
 }
 
 /**
- * What a synthesizer says, as PCM16 samples. One that takes longer than {@link synthesisTimeout}, speaks for longer than
- * {@link longest} seconds, or gives nothing that can be heard fails; it is not waited for when it does not stop.
+ * The synthesized speech as PCM16 samples. One that takes longer than {@link synthesisTimeout}, speaks for longer than
+ * {@link maxSeconds} seconds, or returns inaudible sound fails; the caller does not wait for one that does not stop.
  */
 export const record = (
   speech: Context.Tag.Service<TextToSpeech>,
@@ -35,7 +35,7 @@ export const record = (
   }
 ): Effect.Effect<Int16Array, TextToSpeechError> =>
   Effect.suspend(() => {
-    const room = longest * request.sampleRate
+    const maxSamples = maxSeconds * request.sampleRate
     const overflow = Deferred.unsafeMake<never, TextToSpeechError>(FiberId.none)
     const chunks: Array<Int16Array> = []
     let length = 0
@@ -44,9 +44,9 @@ export const record = (
       write: (samples: Int16Array): boolean => {
         if (!open) return false
         length += samples.length
-        if (length > room) {
+        if (length > maxSamples) {
           open = false
-          Deferred.unsafeDone(overflow, Effect.fail(failed(`spoke for more than ${longest} s`)))
+          Deferred.unsafeDone(overflow, Effect.fail(failed(`spoke for more than ${maxSeconds} s`)))
           return false
         }
         // The synthesizer may write into the same array again.
@@ -57,7 +57,7 @@ export const record = (
       drained: Effect.suspend(() => (open ? Effect.void : Effect.never))
     }
     return Effect.suspend(() => speech.synthesize({ ...request, callId: "voice_preview", sink })).pipe(
-      // Also when it interrupts itself, which says nothing of us.
+      // Includes a plugin that interrupts itself, which must not interrupt the caller.
       Effect.catchAllCause((cause) => {
         const failure = Cause.failureOrCause(cause)
         return Effect.fail(
@@ -76,7 +76,7 @@ export const record = (
         })
       ),
       Effect.flatMap(() => {
-        const samples = joined(chunks, length)
+        const samples = concatenated(chunks, length)
         const audible = samples.some((sample) => Math.abs(sample) >= inaudible)
         return audible ? Effect.succeed(samples) : Effect.fail(failed("gave no sound"))
       })

@@ -37,7 +37,7 @@ export const Charging = BillingSlice.services.pipe(Layer.provideMerge(AuthSlice.
 export const Services = SmsSlice.services.pipe(
   Layer.provideMerge(NumbersSlice.services),
   Layer.provideMerge(AgentsSlice.services),
-  Layer.provideMerge(Layer.mergeAll(WebhooksSlice.subscriptions, Charging, AuthSlice.services)),
+  Layer.provideMerge(Layer.mergeAll(WebhooksSlice.agentWebhooks, Charging, AuthSlice.services)),
   Layer.provide(BillingSlice.balance),
   Layer.provideMerge(Layer.mergeAll(Outbox.layerWithoutDeliveries, NodeLease.layer, UrlSafety.layer)),
   Layer.provideMerge(Layer.mergeAll(PluginLoader.layer(), Resolver.layer)),

@@ -1,11 +1,11 @@
 import type { AgentId } from "@svc/api/Ids"
 import { Context, Effect, Layer, type Option } from "effect"
+import { AgentWebhooksRepo } from "./AgentWebhooksRepo.ts"
 import { newSecret } from "./SigningSecret.ts"
-import type { Subscription } from "./Subscription.ts"
-import { SubscriptionsRepo } from "./SubscriptionsRepo.ts"
+import type { WebhookRow } from "./WebhookRow.ts"
 
 /** An agent that has a webhook. */
-export interface SubscribedAgent {
+export interface WebhookAgent {
   readonly id: number
   readonly public_id: AgentId
   readonly org_id: number
@@ -16,33 +16,33 @@ export interface SubscribedAgent {
  * The webhooks that agents manage themselves: one row each, at most. Every method is part of the caller's transaction. The
  * caller holds a lock on the agent, so an agent's webhook is never changed concurrently.
  */
-export class Subscriptions extends Context.Tag("@svc/webhooks/Subscriptions")<
-  Subscriptions,
+export class AgentWebhooks extends Context.Tag("@svc/webhooks/AgentWebhooks")<
+  AgentWebhooks,
   {
     /**
      * Creates the agent's webhook, with a new secret, or changes it: it keeps its secret then, and is enabled again if it was
      * disabled. `events`: event names, or `*` for all.
      */
-    readonly putOfAgent: (
-      agent: SubscribedAgent,
+    readonly put: (
+      agent: WebhookAgent,
       webhook: { readonly url: string; readonly events: ReadonlyArray<string> }
-    ) => Effect.Effect<Subscription>
+    ) => Effect.Effect<WebhookRow>
     /** Sets a new secret; the old one is invalid from the commit on. None when the agent has no webhook. */
-    readonly rotateOfAgent: (agentId: number) => Effect.Effect<Option.Option<Subscription>>
+    readonly rotateSecret: (agentId: number) => Effect.Effect<Option.Option<WebhookRow>>
     /** Removes the webhook, if there is one. */
-    readonly removeOfAgent: (agentId: number) => Effect.Effect<void>
+    readonly remove: (agentId: number) => Effect.Effect<void>
     /** Removes the webhooks of all agents of a project. */
-    readonly removeOfAgentsOf: (projectId: number) => Effect.Effect<void>
+    readonly removeAllOfProject: (projectId: number) => Effect.Effect<void>
     /** By agent id, in one query; agents without a webhook are missing. */
-    readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, Subscription>>
+    readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyMap<number, WebhookRow>>
   }
 >() {
-  static readonly layer: Layer.Layer<Subscriptions, never, SubscriptionsRepo> = Layer.effect(
-    Subscriptions,
-    Effect.map(SubscriptionsRepo, (repo) => ({
-      putOfAgent: Effect.fn("Subscriptions.putOfAgent")(function* (agent, { events, url }) {
+  static readonly layer: Layer.Layer<AgentWebhooks, never, AgentWebhooksRepo> = Layer.effect(
+    AgentWebhooks,
+    Effect.map(AgentWebhooksRepo, (repo) => ({
+      put: Effect.fn("AgentWebhooks.put")(function* (agent, { events, url }) {
         const { id: agent_id, org_id, project_id, public_id: agent_public_id } = agent
-        return yield* repo.putOfAgent({
+        return yield* repo.put({
           agent_id,
           agent_public_id,
           org_id,
@@ -52,9 +52,9 @@ export class Subscriptions extends Context.Tag("@svc/webhooks/Subscriptions")<
           secret: yield* newSecret
         })
       }),
-      rotateOfAgent: (agentId) => Effect.flatMap(newSecret, (secret) => repo.setSecretOfAgent(agentId, secret)),
-      removeOfAgent: repo.deleteOfAgent,
-      removeOfAgentsOf: repo.deleteOfAgentsOf,
+      rotateSecret: (agentId) => Effect.flatMap(newSecret, (secret) => repo.setSecret(agentId, secret)),
+      remove: repo.deleteOfAgent,
+      removeAllOfProject: repo.deleteAllOfProject,
       ofAgents: (agentIds) =>
         Effect.map(
           agentIds.length === 0 ? Effect.succeed([]) : repo.ofAgents(agentIds),

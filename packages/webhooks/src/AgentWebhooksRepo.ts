@@ -2,10 +2,10 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { apiVersion } from "@svc/api/events/Event"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { Subscription } from "./Subscription.ts"
+import { WebhookRow } from "./WebhookRow.ts"
 
 /** The webhook that an agent manages itself. */
-export interface AgentRow {
+export interface AgentWebhookRow {
   readonly agent_id: number
   readonly agent_public_id: string
   readonly org_id: number
@@ -17,28 +17,28 @@ export interface AgentRow {
 }
 
 /** Table `webhooks`: the rows that agents manage. */
-export class SubscriptionsRepo extends Context.Tag("@svc/webhooks/SubscriptionsRepo")<
-  SubscriptionsRepo,
+export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksRepo")<
+  AgentWebhooksRepo,
   {
     /** Inserts the agent's row, or sets its url and events and enables it. */
-    readonly putOfAgent: (row: AgentRow) => Effect.Effect<Subscription>
-    readonly setSecretOfAgent: (agentId: number, secret: string) => Effect.Effect<Option.Option<Subscription>>
+    readonly put: (row: AgentWebhookRow) => Effect.Effect<WebhookRow>
+    readonly setSecret: (agentId: number, secret: string) => Effect.Effect<Option.Option<WebhookRow>>
     readonly deleteOfAgent: (agentId: number) => Effect.Effect<void>
     /** Deletes the agent-managed rows of a project. */
-    readonly deleteOfAgentsOf: (projectId: number) => Effect.Effect<void>
-    readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<Subscription>>
+    readonly deleteAllOfProject: (projectId: number) => Effect.Effect<void>
+    readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<WebhookRow>>
   }
 >() {
-  static readonly layer: Layer.Layer<SubscriptionsRepo, never, SqlClient.SqlClient> = Layer.effect(
-    SubscriptionsRepo,
+  static readonly layer: Layer.Layer<AgentWebhooksRepo, never, SqlClient.SqlClient> = Layer.effect(
+    AgentWebhooksRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(Object.keys(Subscription.fields).join(", "))
+      const columns = sql.literal(Object.keys(WebhookRow.fields).join(", "))
 
-      const putOfAgent = SqlSchema.single({
+      const put = SqlSchema.single({
         Request: Schema.Any,
-        Result: Subscription,
-        execute: (row: AgentRow) => sql`
+        Result: WebhookRow,
+        execute: (row: AgentWebhookRow) => sql`
           insert into webhooks (
             org_id, project_id, agent_id, agent_public_id, url, events, filters, secret, is_agent_managed, api_version
           ) values (
@@ -50,26 +50,26 @@ export class SubscriptionsRepo extends Context.Tag("@svc/webhooks/SubscriptionsR
             disabled_reason = null, updated_at = now()
           returning ${columns}`
       })
-      const setSecretOfAgent = SqlSchema.findOne({
+      const setSecret = SqlSchema.findOne({
         Request: Schema.Struct({ agent_id: Schema.Number, secret: Schema.String }),
-        Result: Subscription,
+        Result: WebhookRow,
         execute: ({ agent_id, secret }) => sql`
           update webhooks set secret = ${secret}, updated_at = now()
           where agent_id = ${agent_id} and is_agent_managed returning ${columns}`
       })
       const ofAgents = SqlSchema.findAll({
         Request: Schema.Array(Schema.Number),
-        Result: Subscription,
+        Result: WebhookRow,
         execute: (ids) => sql`
           select ${columns} from webhooks where agent_id = any(${ids}::bigint[]) and is_agent_managed`
       })
 
       return {
-        putOfAgent: (row) => Effect.orDie(putOfAgent(row)),
-        setSecretOfAgent: (agent_id, secret) => Effect.orDie(setSecretOfAgent({ agent_id, secret })),
+        put: (row) => Effect.orDie(put(row)),
+        setSecret: (agent_id, secret) => Effect.orDie(setSecret({ agent_id, secret })),
         deleteOfAgent: (agentId) =>
           sql`delete from webhooks where agent_id = ${agentId} and is_agent_managed`.pipe(Effect.asVoid, Effect.orDie),
-        deleteOfAgentsOf: (projectId) =>
+        deleteAllOfProject: (projectId) =>
           sql`delete from webhooks where project_id = ${projectId} and is_agent_managed`.pipe(
             Effect.asVoid,
             Effect.orDie

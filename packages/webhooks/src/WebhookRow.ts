@@ -2,7 +2,7 @@ import { Webhook } from "@svc/api/webhooks/Webhook"
 import { Schema } from "effect"
 
 /** A row of `webhooks`: which events are sent to which URL. */
-export const Subscription = Schema.Struct({
+export const WebhookRow = Schema.Struct({
   ...Webhook.fields,
   org_id: Schema.Int,
   /** 64 hex characters; signs the deliveries. */
@@ -11,4 +11,4 @@ export const Subscription = Schema.Struct({
   created_at: Schema.DateFromSelf,
   updated_at: Schema.DateFromSelf
 })
-export type Subscription = typeof Subscription.Type
+export type WebhookRow = typeof WebhookRow.Type

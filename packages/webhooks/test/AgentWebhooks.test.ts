@@ -6,11 +6,11 @@ import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { BigDecimal, Effect, Exit, Layer, Option } from "effect"
+import { AgentWebhooks } from "../src/AgentWebhooks.ts"
 import { hintOf } from "../src/SigningSecret.ts"
-import { Subscriptions } from "../src/Subscriptions.ts"
 import * as WebhooksSlice from "../src/WebhooksSlice.ts"
 
-const Test = Layer.merge(WebhooksSlice.subscriptions, AuthSlice.accounts).pipe(Layer.provideMerge(TestDatabase.layer))
+const Test = Layer.merge(WebhooksSlice.agentWebhooks, AuthSlice.accounts).pipe(Layer.provideMerge(TestDatabase.layer))
 
 const project = Effect.gen(function* () {
   const accounts = yield* Accounts
@@ -42,19 +42,19 @@ const agentOf = (owner: { readonly org_id: number; readonly project_id: number }
   })
 
 const webhookOf = (agentId: number) =>
-  Effect.flatMap(Subscriptions, (subscriptions) =>
-    Effect.map(subscriptions.ofAgents([agentId]), (found) => Option.fromNullable(found.get(agentId)))
+  Effect.flatMap(AgentWebhooks, (agentWebhooks) =>
+    Effect.map(agentWebhooks.ofAgents([agentId]), (found) => Option.fromNullable(found.get(agentId)))
   )
 
 const webhook = { url: "https://example.com/events", events: ["call.ended"] }
 
-layer(Test)("Subscriptions", (it) => {
+layer(Test)("AgentWebhooks", (it) => {
   it.effect("putOfAgent creates a row that the agent manages, with its own secret", () =>
     Effect.gen(function* () {
-      const subscriptions = yield* Subscriptions
+      const agentWebhooks = yield* AgentWebhooks
       const sql = yield* SqlClient.SqlClient
       const agent = yield* agentOf(yield* project)
-      const made = yield* subscriptions.putOfAgent(agent, webhook)
+      const made = yield* agentWebhooks.put(agent, webhook)
       expect(made).toMatchObject({ ...webhook, agent_id: agent.id, project_id: agent.project_id, is_active: true })
       expect(made.secret).toMatch(/^[0-9a-f]{64}$/)
       expect(hintOf(made.secret)).toBe(`...${made.secret.slice(56)}`)
@@ -81,11 +81,11 @@ layer(Test)("Subscriptions", (it) => {
 
   it.effect("concurrent putOfAgent create one webhook, which keeps the first secret", () =>
     Effect.gen(function* () {
-      const subscriptions = yield* Subscriptions
+      const agentWebhooks = yield* AgentWebhooks
       const agent = yield* agentOf(yield* project)
       const puts = yield* Effect.forEach(
         Array.from({ length: 10 }, (_, i) => `https://example.com/${i}`),
-        (url) => subscriptions.putOfAgent(agent, { ...webhook, url }),
+        (url) => agentWebhooks.put(agent, { ...webhook, url }),
         { concurrency: "unbounded" }
       )
       expect(new Set(puts.map(({ id }) => id)).size).toBe(1)
@@ -93,52 +93,50 @@ layer(Test)("Subscriptions", (it) => {
     })
   )
 
-  it.effect("rotateOfAgent sets a new secret, and removeOfAgent removes the webhook with it", () =>
+  it.effect("rotateSecret sets a new secret, and remove deletes the webhook with it", () =>
     Effect.gen(function* () {
-      const subscriptions = yield* Subscriptions
+      const agentWebhooks = yield* AgentWebhooks
       const agent = yield* agentOf(yield* project)
-      expect(yield* subscriptions.rotateOfAgent(agent.id)).toEqual(Option.none())
-      yield* subscriptions.removeOfAgent(agent.id)
-      const made = yield* subscriptions.putOfAgent(agent, webhook)
-      const rotated = Option.getOrThrow(yield* subscriptions.rotateOfAgent(agent.id))
+      expect(yield* agentWebhooks.rotateSecret(agent.id)).toEqual(Option.none())
+      yield* agentWebhooks.remove(agent.id)
+      const made = yield* agentWebhooks.put(agent, webhook)
+      const rotated = Option.getOrThrow(yield* agentWebhooks.rotateSecret(agent.id))
       expect(rotated.id).toBe(made.id)
       expect(rotated.secret).not.toBe(made.secret)
-      yield* subscriptions.removeOfAgent(agent.id)
+      yield* agentWebhooks.remove(agent.id)
       expect(yield* webhookOf(agent.id)).toEqual(Option.none())
-      const again = yield* subscriptions.putOfAgent(agent, webhook)
+      const again = yield* agentWebhooks.put(agent, webhook)
       expect([made.secret, rotated.secret]).not.toContain(again.secret)
     })
   )
 
   it.effect("putOfAgent is part of the caller's transaction", () =>
     Effect.gen(function* () {
-      const subscriptions = yield* Subscriptions
+      const agentWebhooks = yield* AgentWebhooks
       const sql = yield* SqlClient.SqlClient
       const agent = yield* agentOf(yield* project)
-      const rolledBack = sql.withTransaction(
-        Effect.zipRight(subscriptions.putOfAgent(agent, webhook), Effect.fail("no"))
-      )
+      const rolledBack = sql.withTransaction(Effect.zipRight(agentWebhooks.put(agent, webhook), Effect.fail("no")))
       expect(Exit.isFailure(yield* Effect.exit(rolledBack))).toBe(true)
       expect(yield* webhookOf(agent.id)).toEqual(Option.none())
     })
   )
 
-  it.effect("ofAgents finds webhooks of many agents, and removeOfAgentsOf removes those of a project", () =>
+  it.effect("ofAgents finds webhooks of many agents, and removeAllOfProject removes those of a project", () =>
     Effect.gen(function* () {
-      const subscriptions = yield* Subscriptions
+      const agentWebhooks = yield* AgentWebhooks
       const sql = yield* SqlClient.SqlClient
       const [mine, theirs] = [yield* project, yield* project]
       const [a, b, c] = [yield* agentOf(mine), yield* agentOf(mine), yield* agentOf(theirs)]
-      for (const agent of [a, c]) yield* subscriptions.putOfAgent(agent, webhook)
+      for (const agent of [a, c]) yield* agentWebhooks.put(agent, webhook)
       // Limited to the project, but not managed by an agent: it must stay.
       yield* sql`
         insert into webhooks (org_id, project_id, url, events, secret, api_version)
         values (${mine.org_id}, ${mine.project_id}, 'https://example.com', array['*'], 's', ${apiVersion})`
-      const found = yield* subscriptions.ofAgents([a.id, b.id, c.id])
+      const found = yield* agentWebhooks.ofAgents([a.id, b.id, c.id])
       expect([...found.keys()].sort()).toEqual([a.id, c.id].sort())
-      expect(yield* subscriptions.ofAgents([])).toEqual(new Map())
-      yield* subscriptions.removeOfAgentsOf(mine.project_id)
-      expect([...(yield* subscriptions.ofAgents([a.id, c.id])).keys()]).toEqual([c.id])
+      expect(yield* agentWebhooks.ofAgents([])).toEqual(new Map())
+      yield* agentWebhooks.removeAllOfProject(mine.project_id)
+      expect([...(yield* agentWebhooks.ofAgents([a.id, c.id])).keys()]).toEqual([c.id])
       expect(yield* sql`select agent_id from webhooks where project_id = ${mine.project_id}`).toEqual([
         { agent_id: null }
       ])
