@@ -40,7 +40,9 @@ const publicUrl = Layer.effect(
   Effect.map(httpSettings, (http) => ({ base: publicAddress(http) }))
 )
 
-/** What the slices build on. It ends last: the database stays open, and sockets carry media, until calls are settled. */
+/**
+ * What the slices build on. It ends last: the database stays open, and sockets carry media, until calls are settled.
+ */
 const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
   Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox)),
   Layer.provideMerge(

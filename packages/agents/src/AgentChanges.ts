@@ -201,7 +201,8 @@ export const agentChanges = (
           if (Option.isNone(first)) return yield* new AgentNotFound()
           const { org_id, project_id } = first.value
           const server_secret = yield* newSecret
-          // The insert locks the project, so it precedes the lock on the source, which may change in between: it is copied below.
+          // The insert locks the project, so it precedes the lock on the source, which may change in between: it is
+          // copied below.
           const { id: copy } = yield* repo.insert({ ...changeable(first.value), server_secret, org_id, project_id })
           const source = yield* locked(owner, id)
           if (yield* hooks.isActive(source.row.id)) {

@@ -107,8 +107,8 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
      */
     readonly pin: (agentId: number) => Effect.Effect<boolean>
     /**
-     * Runs inside the transaction of every deletion of an agent (not of its project), until the scope closes. Its failure
-     * rolls the deletion back. It may write to the database and must not make remote calls.
+     * Runs inside the transaction of every deletion of an agent (not of its project), until the scope closes. Its
+     * failure rolls the deletion back. It may write to the database and must not make remote calls.
      */
     readonly onDelete: (
       name: string,
@@ -116,7 +116,8 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
     ) => Effect.Effect<void, never, Scope.Scope>
     /**
      * Registers a check, until the scope closes, whether an agent has live calls. It runs inside the transactions that
-     * delete and clone agents. To start a call, pin the agent in the transaction that makes the call visible to the check.
+     * delete and clone agents. To start a call, pin the agent in the transaction that makes the call visible to the
+     * check.
      */
     readonly activeWhen: (
       name: string,

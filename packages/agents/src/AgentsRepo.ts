@@ -38,7 +38,10 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     readonly change: (id: number, to: AgentChange) => Effect.Effect<AgentRow>
     readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     readonly findById: (id: number) => Effect.Effect<Option.Option<AgentRow>>
-    /** Inside a transaction: as `find`, and until it ends no other transaction changes or deletes the agent. Calls may start. */
+    /**
+     * Inside a transaction: as `find`, and until it ends no other transaction changes or deletes the agent. Calls may
+     * start.
+     */
     readonly lock: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     /** As `lock`, and no call of the agent starts either: see `pin`. */
     readonly lockForDeletion: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
@@ -175,7 +178,8 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
             ...(name === undefined ? [] : [sql`name_folded like ${containing(name)}`])
           ]
           // By the index of the project, and no other: see its migration.
-          // Not decoded: we wrote these rows and the columns have these types; decoding would add 30 µs to a page of 20.
+          // Not decoded: we wrote these rows and the columns have these types; decoding would add 30 µs to a page of
+          // 20.
           return Effect.orDie(
             sql<AgentRow>`select ${columns} from agents where ${sql.and(conditions)} order by -id limit ${limit}`
           )

@@ -59,9 +59,9 @@ export const services: Layer.Layer<
 )
 
 /**
- * The slice in a server: {@link services}, voice previews and the handlers. Tests replace nothing of it. `AgentWebhooks`
- * comes from `WebhooksSlice.agentWebhooks`. Provide this below the numbers slice: a deletion of a project locks its agents
- * before its numbers, as the deletion of an agent does.
+ * The slice in a server: {@link services}, voice previews and the handlers. Tests replace nothing of it.
+ * `AgentWebhooks` comes from `WebhooksSlice.agentWebhooks`. Provide this below the numbers slice: a deletion of a
+ * project locks its agents before its numbers, as the deletion of an agent does.
  */
 export const layer: Layer.Layer<
   Agents | FilterAgents | VoicePreviews | Voices,

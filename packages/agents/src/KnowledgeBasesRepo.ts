@@ -10,8 +10,8 @@ export class KnowledgeBasesRepo extends Context.Tag("@svc/agents/KnowledgeBasesR
   KnowledgeBasesRepo,
   {
     /**
-     * For each public or numeric id the project's knowledge base, or undefined. Inside a transaction those found are not
-     * deleted until it ends.
+     * For each public or numeric id the project's knowledge base, or undefined. Inside a transaction those found are
+     * not deleted until it ends.
      */
     readonly resolve: (
       projectId: number,

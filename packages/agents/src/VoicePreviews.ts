@@ -50,8 +50,8 @@ const finish = (samples: Int16Array, sampleRate: number): VoicePreview => {
 
 /**
  * Samples of the voices, served without a key. So that an anonymous client cannot overload the plugins or cause costs,
- * there is one fixed sentence per voice and language, each preview is synthesized once and cached, at most two at a time
- * and 60 in a minute. A plugin that failed three times within a minute is not called for the rest of it, so that
+ * there is one fixed sentence per voice and language, each preview is synthesized once and cached, at most two at a
+ * time and 60 in a minute. A plugin that failed three times within a minute is not called for the rest of it, so that
  * previews alone hardly open its circuit breaker. Failures are not cached.
  */
 export class VoicePreviews extends Context.Tag("@svc/agents/VoicePreviews")<

@@ -1,6 +1,9 @@
 import { Data } from "effect"
 
-/** What the errors of both APIs have in common: a service fails with one, and the HTTP layer sends it in its API's shape. */
+/**
+ * What the errors of both APIs have in common: a service fails with one, and the HTTP layer sends it in its API's
+ * shape.
+ */
 export interface ApiError {
   readonly _tag: string
   readonly code: string

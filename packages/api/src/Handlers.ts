@@ -105,8 +105,8 @@ export class HandlerRegistry extends Context.Tag("@svc/api/HandlerRegistry")<
 }
 
 /**
- * The layer that registers the handlers of a group of the voice API. `build` runs once and takes their dependencies; per
- * request they may use only {@link VoiceServices}.
+ * The layer that registers the handlers of a group of the voice API. `build` runs once and takes their dependencies;
+ * per request they may use only {@link VoiceServices}.
  *
  * `static readonly layer = Handlers.group(VoiceApi, "agents", Effect.gen(function*() { … return { list, get } }))`
  */
@@ -123,7 +123,10 @@ export const group = <A extends HttpApi.HttpApi.Any, const N extends string, E, 
     })
   )
 
-/** The same for the workspace API, whose handlers may use `CurrentWorkspace` and return {@link WithoutRequestId} envelopes. */
+/**
+ * The same for the workspace API, whose handlers may use `CurrentWorkspace` and return {@link WithoutRequestId}
+ * envelopes.
+ */
 export const workspaceGroup = <A extends HttpApi.HttpApi.Any, const N extends string, E, R>(
   _api: A,
   name: N,

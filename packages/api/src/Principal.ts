@@ -48,7 +48,9 @@ export class Authorization extends HttpApiMiddleware.Tag<Authorization>()("@svc/
 
 /** How an endpoint is reached; an annotation on endpoints and groups, read by the server's security layer. */
 export interface Access {
-  /** `project` (default): needs a project. `optional`: an org key without `X-Project-Id` is fine. `org`: org keys only. */
+  /**
+   * `project` (default): needs a project. `optional`: an org key without `X-Project-Id` is fine. `org`: org keys only.
+   */
   readonly needs: "project" | "optional" | "org"
   /** Writes that a paused account may still make. */
   readonly creditsExempt: boolean

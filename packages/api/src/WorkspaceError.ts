@@ -28,7 +28,9 @@ export type WorkspaceErrorCode = keyof typeof workspaceErrors
 const ErrorType = Schema.Literal("invalid_request_error", "permission_denied", "rate_limit_error", "server_error")
 type ErrorType = typeof ErrorType.Type
 
-/** The error type of a status. An invalid key (401) is an `invalid_request_error`, as in other APIs with these types. */
+/**
+ * The error type of a status. An invalid key (401) is an `invalid_request_error`, as in other APIs with these types.
+ */
 const typeOf = (status: number): ErrorType => {
   if (status === 403) return "permission_denied"
   if (status === 429) return "rate_limit_error"

@@ -12,7 +12,10 @@ const parseOrgId = parseId(OrgId)
 export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
   AccountsRepo,
   {
-    /** Takes a lock until the caller's transaction ends, so that checks do not overlap, then returns whether there is no organization. */
+    /**
+     * Takes a lock until the caller's transaction ends, so that checks do not overlap, then returns whether there is no
+     * organization.
+     */
     readonly lockAndCheckEmpty: Effect.Effect<boolean>
     readonly insertOrganization: (
       row: Pick<Organization, "name" | "tier" | "balance_eur">

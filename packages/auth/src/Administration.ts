@@ -49,7 +49,9 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
     readonly createKey: (
       request: KeyRequest
     ) => Effect.Effect<IssuedKey, OrganizationNotFound | ProjectNotFound | ValidationError>
-    /** By the key's numeric id, of any kind. Running servers refuse it within 2 s. Returns the key before the change. */
+    /**
+     * By the key's numeric id, of any kind. Running servers refuse it within 2 s. Returns the key before the change.
+     */
     readonly revokeKey: (id: string) => Effect.Effect<KeyRecord, ApiKeyNotFound>
   }
 >() {

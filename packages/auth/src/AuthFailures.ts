@@ -28,13 +28,13 @@ interface AddressCounts {
 
 /**
  * Failed authentications by client address: once an address has failed `SVC_LIMIT_AUTH_FAILURES` times (default 100)
- * within 15 minutes, all its requests are refused. The window is fixed and begins with the address's first failure; each
- * node has its own, and the sum over the running windows counts.
+ * within 15 minutes, all its requests are refused. The window is fixed and begins with the address's first failure;
+ * each node has its own, and the sum over the running windows counts.
  *
  * Nodes share counts through the database: each writes its whole count of each address at most once a second, all
- * addresses in one statement, and reads those of other nodes while there are any. No failure is lost or counted twice in
- * the sum, which is at most a second old. Written counts survive a restart. While the database is unreachable each node
- * continues with the counts it has.
+ * addresses in one statement, and reads those of other nodes while there are any. No failure is lost or counted twice
+ * in the sum, which is at most a second old. Written counts survive a restart. While the database is unreachable each
+ * node continues with the counts it has.
  */
 export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
   AuthFailures,

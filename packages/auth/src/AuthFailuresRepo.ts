@@ -30,8 +30,8 @@ export class AuthFailuresRepo extends Context.Tag("@svc/auth/AuthFailuresRepo")<
     /** Writes a node's counts in one statement. Idempotent, since they are totals. */
     readonly write: (node: string, counts: ReadonlyArray<CountedFailures>) => Effect.Effect<void, SqlError.SqlError>
     /**
-     * Rows of other nodes whose window runs at `now` (ms) and that changed after `since`, or shortly before: writes that
-     * began earlier may become visible later. Newest first, at most `limit`. `-infinity` as `since`: all.
+     * Rows of other nodes whose window runs at `now` (ms) and that changed after `since`, or shortly before: writes
+     * that began earlier may become visible later. Newest first, at most `limit`. `-infinity` as `since`: all.
      */
     readonly ofOthers: (
       node: string,

@@ -43,7 +43,8 @@ type Services =
   | Tiers
 
 /**
- * {@link accounts} with administration and keys. Needs no node lease: the `svc` commands use it beside a running server.
+ * {@link accounts} with administration and keys. Needs no node lease: the `svc` commands use it beside a running
+ * server.
  */
 export const services: Layer.Layer<
   Services | AccountsRepo | KeysRepo,
@@ -61,8 +62,8 @@ export const handlers: Layer.Layer<never, never, Organizations | Projects | KeyM
   Layer.mergeAll(OrganizationHttp, ProjectsHttp, ProjectHttp)
 
 /**
- * The slice in a server: {@link services} with their handlers, the limits on requests, which tests replace, and
- * {@link Bootstrap}. `Balance` comes from `BillingSlice.balance`, because the rest of billing needs the tiers of this slice.
+ * The slice in a server: {@link services} with their handlers, the limits on requests, which tests replace, and {@link
+ * Bootstrap}. `Balance` comes from `BillingSlice.balance`, because the rest of billing needs the tiers of this slice.
  */
 export const layer: Layer.Layer<
   Services | AuthFailures | Bootstrap | RateLimits | WorkspaceLimits,

@@ -63,7 +63,9 @@ export type BootstrapResult =
 export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
   Bootstrap,
   {
-    /** Creates them unless there is an organization. When several servers start at once, only one of them creates them. */
+    /**
+     * Creates them unless there is an organization. When several servers start at once, only one of them creates them.
+     */
     readonly run: Effect.Effect<BootstrapResult>
   }
 >() {

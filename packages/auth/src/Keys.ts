@@ -46,9 +46,9 @@ const toWorkspace = (row: WorkspaceKeyRow): CachedWorkspaceKey => ({
 })
 
 /**
- * API keys (docs/reference/access.md). Only the SHA-256 of a key is stored. A request costs one hash (half a microsecond)
- * and a look-up in memory; the database is queried when the cached answer for that key is older than 2 s. Unknown keys
- * are not cached, so a new key works at once.
+ * API keys (docs/reference/access.md). Only the SHA-256 of a key is stored. A request costs one hash (half a
+ * microsecond) and a look-up in memory; the database is queried when the cached answer for that key is older than 2 s.
+ * Unknown keys are not cached, so a new key works at once.
  */
 export class Keys extends Context.Tag("@svc/auth/Keys")<
   Keys,

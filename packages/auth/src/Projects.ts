@@ -68,8 +68,8 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
     /** Deletes the project with its resources, atomically. Of concurrent deletions one succeeds. */
     readonly remove: (orgId: number, id: string) => Effect.Effect<void, ProjectNotFound>
     /**
-     * Registers a hook that runs inside the transaction of every deletion, until the scope closes. Its failure rolls the
-     * deletion back. It may write to the database and must not make remote calls.
+     * Registers a hook that runs inside the transaction of every deletion, until the scope closes. Its failure rolls
+     * the deletion back. It may write to the database and must not make remote calls.
      */
     readonly onDelete: (name: string, hook: Hook) => Effect.Effect<void, never, Scope.Scope>
     /**

@@ -33,11 +33,11 @@ interface Counter {
 }
 
 /**
- * Requests per minute, in fixed windows aligned to the minute of the nodes' clocks. A bucket is a key with its own limit,
- * such as `voice:<org>`. Counting is a look-up in memory, and needs no database while this node is alone. With other
- * nodes, each writes its counts and reads theirs once a second in one statement, so together they exceed the limit by at
- * most the requests of that second. While the database is unreachable each node continues with the counts it last read:
- * limits fail open, never closed.
+ * Requests per minute, in fixed windows aligned to the minute of the nodes' clocks. A bucket is a key with its own
+ * limit, such as `voice:<org>`. Counting is a look-up in memory, and needs no database while this node is alone. With
+ * other nodes, each writes its counts and reads theirs once a second in one statement, so together they exceed the
+ * limit by at most the requests of that second. While the database is unreachable each node continues with the counts
+ * it last read: limits fail open, never closed.
  *
  * Only admitted requests count: a refused one takes nothing from the limit. Counters of past minutes are dropped, so
  * memory is bounded by the buckets used within a minute.
@@ -47,7 +47,9 @@ export class RateLimits extends Context.Tag("@svc/auth/RateLimits")<
   {
     /** Counts a request of `bucket` at `now` (ms) unless `limit` is reached. A null limit counts nothing. */
     readonly consume: (bucket: string, limit: number | null, now: number) => Allowance
-    /** The same without counting, for answers with limit headers. `admitted`: whether `consume` would admit a request. */
+    /**
+     * The same without counting, for answers with limit headers. `admitted`: whether `consume` would admit a request.
+     */
     readonly peek: (bucket: string, limit: number | null, now: number) => Allowance
     /** Number of counters in memory. */
     readonly size: () => number

@@ -8,7 +8,9 @@ export interface LimitsOfTier {
   readonly requestsPerMinute: number | null
   /** Concurrent calls; the value of `concurrent_call_limit` and `X-Concurrent-Call-Limit`, which every tier has. */
   readonly concurrentCalls: number
-  /** Whether a call above `concurrentCalls` is rejected. Enterprise's cap is only reported, unless it was configured. */
+  /**
+   * Whether a call above `concurrentCalls` is rejected. Enterprise's cap is only reported, unless it was configured.
+   */
   readonly concurrentCallsEnforced: boolean
   /** Chat completions per organization and minute. Null: no limit. */
   readonly chatPerMinute: number | null
@@ -46,8 +48,8 @@ const limitsOf = (tier: Tier): Config.Config<LimitsOfTier> => {
 }
 
 /**
- * The limits of each tier. Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`, `GROWTH`, `SCALE` or
- * `ENTERPRISE`; an invalid one fails the layer with an error that names it.
+ * The limits of each tier. Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`, `GROWTH`, `SCALE`
+ * or `ENTERPRISE`; an invalid one fails the layer with an error that names it.
  *
  * | variable | PAYG | STARTER | GROWTH | SCALE | ENTERPRISE |
  * |---|---|---|---|---|---|

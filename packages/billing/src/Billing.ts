@@ -44,8 +44,8 @@ export type Admission = "admitted" | "paused" | "full"
 const writableTtl = 1_000
 
 /**
- * The credits of organizations (docs/reference/billing.md). An account is paused while its balance is 0 or less, except on
- * the tier enterprise; this is derived from the balance, not stored.
+ * The credits of organizations (docs/reference/billing.md). An account is paused while its balance is 0 or less, except
+ * on the tier enterprise; this is derived from the balance, not stored.
  */
 export class Billing extends Context.Tag("@svc/billing/Billing")<
   Billing,
@@ -66,8 +66,8 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
     /** Books a cost or a refund, in the caller's transaction if there is one. The balance may become negative. */
     readonly charge: (orgId: number, charge: Charge) => Effect.Effect<void, InvalidAmount>
     /**
-     * Takes a slot and a hold of one minute at the call's rates. Runs in the caller's transaction, which also writes the
-     * call record, so that neither exists without the other.
+     * Takes a slot and a hold of one minute at the call's rates. Runs in the caller's transaction, which also writes
+     * the call record, so that neither exists without the other.
      */
     readonly admit: (call: CallRequest) => Effect.Effect<Admission>
     /**

@@ -30,8 +30,8 @@ const toDutchPostcode = (text: string): string | undefined => {
 }
 
 /**
- * The details after a change, with phone and postcode normalized, or the violations by field. A new customer is a change
- * to an empty one. `today` is `YYYY-MM-DD`, UTC.
+ * The details after a change, with phone and postcode normalized, or the violations by field. A new customer is a
+ * change to an empty one. `today` is `YYYY-MM-DD`, UTC.
  */
 export const change = (
   before: CustomerDetails | undefined,

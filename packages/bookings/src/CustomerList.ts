@@ -22,8 +22,8 @@ export class CustomerList extends Context.Tag("@svc/bookings/CustomerList")<
   CustomerList,
   {
     /**
-     * `after` is the id of the last customer of the page before; an unknown one is a `ValidationError`. Empty conditions
-     * are ignored. A `phone` without country code is read as a Dutch one.
+     * `after` is the id of the last customer of the page before; an unknown one is a `ValidationError`. Empty
+     * conditions are ignored. A `phone` without country code is read as a Dutch one.
      */
     readonly page: (
       org: WorkspacePrincipal["org"],

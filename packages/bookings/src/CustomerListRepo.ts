@@ -28,9 +28,9 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
     /** The numeric id of a cursor's customer, also when deleted since. */
     readonly cursor: (orgId: number, after: string) => Effect.Effect<Option.Option<number>>
     /**
-     * A page of at most `limit`. A search text that many customers contain is found by scanning the newest; one that few
-     * contain by its index, at some microseconds per match. Which of the two applies is not known before, so both are
-     * tried with a small bound, and then with larger ones. With a million customers a page takes about 10 ms.
+     * A page of at most `limit`. A search text that many customers contain is found by scanning the newest; one that
+     * few contain by its index, at some microseconds per match. Which of the two applies is not known before, so both
+     * are tried with a small bound, and then with larger ones. With a million customers a page takes about 10 ms.
      */
     readonly page: (filter: CustomerFilter) => Effect.Effect<ReadonlyArray<BookingCustomer>>
   }
@@ -66,7 +66,10 @@ export class CustomerListRepo extends Context.Tag("@svc/bookings/CustomerListRep
           Effect.map(Option.liftPredicate((rows) => rows.length === filter.limit))
         )
 
-      /** The page, if at most `maxMatches` customers match. Other conditions are applied afterwards, or the planner would start with them. */
+      /**
+       * The page, if at most `maxMatches` customers match. Other conditions are applied afterwards, or the planner
+       * would start with them.
+       */
       const byIndex = (maxMatches: number) => (filter: CustomerFilter, term: SearchTerm) =>
         Effect.gen(function* () {
           const indexed = term.codesPattern === undefined ? matches(term) : sql`search_codes like ${term.codesPattern}`

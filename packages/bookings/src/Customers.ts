@@ -17,9 +17,9 @@ import { IdempotencyRepo } from "./IdempotencyRepo.ts"
 type Org = WorkspacePrincipal["org"]
 
 /**
- * The customers who book with an organization (docs/reference/workspace.md). Each change and its event are one transaction.
- * An unknown or malformed id, or one of another organization, is the same `ResourceNotFound`. Deleted customers are kept
- * for 30 days, see {@link PurgeWorker}. For lists see {@link CustomerList}.
+ * The customers who book with an organization (docs/reference/workspace.md). Each change and its event are one
+ * transaction. An unknown or malformed id, or one of another organization, is the same `ResourceNotFound`. Deleted
+ * customers are kept for 30 days, see {@link PurgeWorker}. For lists see {@link CustomerList}.
  */
 export class Customers extends Context.Tag("@svc/bookings/Customers")<
   Customers,
@@ -56,8 +56,8 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
       id: string
     ) => Effect.Effect<BookingCustomer, ResourceNotFound | InvalidState | PaygLimit>
     /**
-     * Erases personal data irreversibly from the customer (deleted or not), from events within their retention, and from
-     * stored answers of idempotency keys: `booking_customer.updated`. Idempotent.
+     * Erases personal data irreversibly from the customer (deleted or not), from events within their retention, and
+     * from stored answers of idempotency keys: `booking_customer.updated`. Idempotent.
      */
     readonly anonymize: (org: Org, id: string) => Effect.Effect<BookingCustomer, ResourceNotFound>
   }

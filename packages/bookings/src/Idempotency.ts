@@ -88,7 +88,8 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
           }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
 
         return {
-          // Requests with the same key on this node wait here without a database connection; on other nodes in the database.
+          // Requests with the same key on this node wait here without a database connection; on other nodes in the
+          // database.
           once: (request, work) =>
             mutex.run(`${request.key_id} ${request.key}`, { timeout: waitTimeout, onTimeout: keyInUse }, (left) =>
               claimed(request, work, left)

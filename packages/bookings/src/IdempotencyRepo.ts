@@ -40,15 +40,16 @@ const isTimeout = (error: SqlError.SqlError): boolean =>
   error.cause.code === lockNotAvailable
 
 /**
- * Tables `idempotency_keys` and `idempotency_key_counts`. The row of a key is written in the transaction of the request's
- * effect, so neither exists without the other; a transaction that claims the same key waits for that one to end.
+ * Tables `idempotency_keys` and `idempotency_key_counts`. The row of a key is written in the transaction of the
+ * request's effect, so neither exists without the other; a transaction that claims the same key waits for that one to
+ * end.
  */
 export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo")<
   IdempotencyRepo,
   {
     /**
-     * Claims a key in the current transaction. None: claimed; `answer` must follow in the same transaction. Waits at most
-     * `waitMs` (1 or more) for a transaction that holds the key.
+     * Claims a key in the current transaction. None: claimed; `answer` must follow in the same transaction. Waits at
+     * most `waitMs` (1 or more) for a transaction that holds the key.
      */
     readonly claim: (
       name: ClientKey,
@@ -106,7 +107,8 @@ export class IdempotencyRepo extends Context.Tag("@svc/bookings/IdempotencyRepo"
           ),
         replaceCustomer: Effect.fn("IdempotencyRepo.replaceCustomer")(function* (customer) {
           const containsCustomer = sql`answer #>> '{data,id}' = ${customer.id} and answer #>> '{data,name}' is not null`
-          // An expired row may be locked by a request that claims its key again, which may itself wait for this customer.
+          // An expired row may be locked by a request that claims its key again, which may itself wait for this
+          // customer.
           yield* sql`
             delete from idempotency_keys where (api_key_id, key) in (
               select api_key_id, key from idempotency_keys

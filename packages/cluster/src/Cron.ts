@@ -22,10 +22,10 @@ export interface Job {
 }
 
 /**
- * Runs a job once per tick, on the first node that claims it. The claim is a row in the database, so a node that joins or
- * restarts does not repeat a tick. Of the ticks missed while no node ran, the newest one is run when a node starts. Work
- * that fails, or whose node dies, is retried within 30 seconds, so it must be idempotent. A tick does not start while an
- * earlier one of the same job runs.
+ * Runs a job once per tick, on the first node that claims it. The claim is a row in the database, so a node that joins
+ * or restarts does not repeat a tick. Of the ticks missed while no node ran, the newest one is run when a node starts.
+ * Work that fails, or whose node dies, is retried within 30 seconds, so it must be idempotent. A tick does not start
+ * while an earlier one of the same job runs.
  */
 export class Cron extends Context.Tag("@svc/cluster/Cron")<
   Cron,

@@ -32,8 +32,8 @@ export interface Lease {
 }
 
 /**
- * Detects dead nodes. Each node extends its lease, a row in the database, every second. A node whose lease ended 5 seconds
- * after its last heartbeat is dead, and the first node that notices settles what it left behind.
+ * Detects dead nodes. Each node extends its lease, a row in the database, every second. A node whose lease ended 5
+ * seconds after its last heartbeat is dead, and the first node that notices settles what it left behind.
  */
 export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
   NodeLease,
@@ -41,14 +41,14 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
     /** The current lease. Read it once for each piece of work, and end the work when the lease is lost. */
     readonly current: Effect.Effect<Lease>
     /**
-     * Number of other live nodes at the last heartbeat. A new node is counted within a second; a killed one counts until
-     * its lease ends.
+     * Number of other live nodes at the last heartbeat. A new node is counted within a second; a killed one counts
+     * until its lease ends.
      */
     readonly others: Effect.Effect<number>
     /**
      * Settles what dead nodes left behind, until the scope closes. `settle` gets the ids of their leases. It runs in a
-     * database transaction that also marks them as settled: once per dead lease over all nodes, and again if it fails. So
-     * it may write to the database, but not call other services. It also gets the ids of nodes that shut down; they
+     * database transaction that also marks them as settled: once per dead lease over all nodes, and again if it fails.
+     * So it may write to the database, but not call other services. It also gets the ids of nodes that shut down; they
      * usually left nothing. `name` identifies the registration and must not change between releases.
      */
     readonly onDeath: (

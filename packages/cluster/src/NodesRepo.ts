@@ -5,8 +5,8 @@ const Ids = Schema.Array(Schema.Struct({ id: Schema.String }))
 const Extended = Schema.Array(Schema.Struct({ others: Schema.Number }))
 
 /**
- * Table `nodes`: the leases. All times are the database's, so the clocks of nodes need not agree. SQL errors are returned,
- * because a node must handle an unreachable database.
+ * Table `nodes`: the leases. All times are the database's, so the clocks of nodes need not agree. SQL errors are
+ * returned, because a node must handle an unreachable database.
  */
 export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
   NodesRepo,

@@ -49,8 +49,9 @@ interface Server {
 const inUse = Symbol("inUse")
 
 /**
- * The shell script that runs PostgreSQL. It reads a pipe from this process, which the kernel closes when this process dies,
- * and then shuts the server down. $1 and $2: directories to remove at the end, or empty. The rest: the server's command.
+ * The shell script that runs PostgreSQL. It reads a pipe from this process, which the kernel closes when this process
+ * dies, and then shuts the server down. $1 and $2: directories to remove at the end, or empty. The rest: the server's
+ * command.
  */
 const supervisor = `
 data=$1 socket=$2; shift 2
@@ -147,8 +148,8 @@ const attach = (dir: string, { pid, port, socketDir, state }: DataDirectory.Runn
   })
 
 /**
- * The folder of the socket: private, with a short path (the limit is about 100 bytes), and the same at every start on the
- * directory, so that a pool can reconnect after a restart.
+ * The folder of the socket: private, with a short path (the limit is about 100 bytes), and the same at every start on
+ * the directory, so that a pool can reconnect after a restart.
  */
 const socketFolder = (dir: string, account: Account): Effect.Effect<string, EmbeddedPostgresError> =>
   Effect.gen(function* () {
@@ -185,12 +186,12 @@ const url = (server: Server): string =>
   `postgres://postgres@localhost:${server.port}/postgres?host=${encodeURIComponent(server.socketDir)}`
 
 /**
- * Runs a server on the data directory, or uses the one that already runs there, until the scope closes. A server that ends
- * before that is started again at the same address.
+ * Runs a server on the data directory, or uses the one that already runs there, until the scope closes. A server that
+ * ends before that is started again at the same address.
  *
- * When this process is root, PostgreSQL runs as the owner of the directory or, if that is root too, as uid 65534 (initdb
- * needs an account, which usual systems have for it). It writes to the directory, to the folder of the socket in /tmp
- * and, where the programs cannot run in place, to a folder with a copy of them.
+ * When this process is root, PostgreSQL runs as the owner of the directory or, if that is root too, as uid 65534
+ * (initdb needs an account, which usual systems have for it). It writes to the directory, to the folder of the socket
+ * in /tmp and, where the programs cannot run in place, to a folder with a copy of them.
  */
 export const start = (options: Options): Effect.Effect<EmbeddedPostgres, EmbeddedPostgresError, Scope.Scope> =>
   Effect.gen(function* () {

@@ -23,8 +23,8 @@ export const StoredEvent = Schema.Struct({
 export type StoredEvent = typeof StoredEvent.Type
 
 /**
- * The table of events (docs/reference/events.md). An event is written in the transaction of the change that it reports, so
- * that neither exists without the other. {@link EventFanOut} makes its deliveries in the same statement.
+ * The table of events (docs/reference/events.md). An event is written in the transaction of the change that it reports,
+ * so that neither exists without the other. {@link EventFanOut} makes its deliveries in the same statement.
  */
 export class Outbox extends Context.Tag("@svc/database/Outbox")<
   Outbox,

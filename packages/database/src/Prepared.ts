@@ -52,8 +52,8 @@ const isStale = (error: unknown): boolean =>
 const isAborted = (error: unknown): boolean => codeOf(error) === "25P02"
 
 /**
- * Makes a connection prepare frequent statements: planning most of them takes longer than running them. A statement with
- * a stale plan is retried with a new one, except in a transaction, which the error has aborted.
+ * Makes a connection prepare frequent statements: planning most of them takes longer than running them. A statement
+ * with a stale plan is retried with a new one, except in a transaction, which the error has aborted.
  */
 export const prepare = (client: Pg.PoolClient, names: StatementNames): void => {
   const query: (...call: ReadonlyArray<unknown>) => unknown = client.query.bind(client)

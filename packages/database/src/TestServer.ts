@@ -71,9 +71,9 @@ const dropAll = (run: number) =>
   })
 
 /**
- * A server for one run of the test suite: `SVC_TEST_DATABASE_URL`, or a temporary embedded one. Runs may share a server:
- * each holds a lock with its number, and has its own template and databases. They are dropped at the end of the run, or
- * by the next run if this one is killed.
+ * A server for one run of the test suite: `SVC_TEST_DATABASE_URL`, or a temporary embedded one. Runs may share a
+ * server: each holds a lock with its number, and has its own template and databases. They are dropped at the end of the
+ * run, or by the next run if this one is killed.
  */
 export const start: Effect.Effect<
   TestRun,

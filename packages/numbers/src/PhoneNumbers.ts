@@ -31,12 +31,17 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
       { readonly phone_numbers: ReadonlyArray<PhoneNumber>; readonly next_cursor: string | null },
       ValidationError
     >
-    /** Registers a number that the operator already owns, at no cost. A number is active at most once in the whole system. */
+    /**
+     * Registers a number that the operator already owns, at no cost. A number is active at most once in the whole
+     * system.
+     */
     readonly import: (
       owner: ProjectPrincipal,
       body: { readonly number: string; readonly telephony: string }
     ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberInUse>
-    /** Assigns the number to an agent of the same project (public or numeric id); null unassigns it. `id` is numeric. */
+    /**
+     * Assigns the number to an agent of the same project (public or numeric id); null unassigns it. `id` is numeric.
+     */
     readonly assign: (
       project: PrincipalProject,
       id: string,

@@ -62,7 +62,8 @@ const shutdownTimeoutMs = 5_000
 
 /**
  * Text messages. Each is stored before it is sent and never sent again: if the process dies in between, it is unknown
- * whether it was sent. Once the network has answered, its cost, its usage and `sms.sent` are written in one transaction. An in-flight message is completed even when its caller is interrupted.
+ * whether it was sent. Once the network has answered, its cost, its usage and `sms.sent` are written in one
+ * transaction. An in-flight message is completed even when its caller is interrupted.
  */
 export class Sms extends Context.Tag("@svc/sms/Sms")<
   Sms,

@@ -4,7 +4,10 @@ const basic = new Set(
 )
 const extended = new Set("\f^{}\\[~]|€")
 
-/** The number of parts in which carriers send and bill a message: of 160 characters of the GSM alphabet, or of 70 if it has others. */
+/**
+ * The number of parts in which carriers send and bill a message: of 160 characters of the GSM alphabet, or of 70 if it
+ * has others.
+ */
 export const segmentsOf = (message: string): number => {
   const characters = [...message]
   const isGsm = characters.every((character) => basic.has(character) || extended.has(character))

@@ -13,15 +13,15 @@ export interface WebhookAgent {
 }
 
 /**
- * The webhooks that agents manage themselves: one row each, at most. Every method is part of the caller's transaction. The
- * caller holds a lock on the agent, so an agent's webhook is never changed concurrently.
+ * The webhooks that agents manage themselves: one row each, at most. Every method is part of the caller's transaction.
+ * The caller holds a lock on the agent, so an agent's webhook is never changed concurrently.
  */
 export class AgentWebhooks extends Context.Tag("@svc/webhooks/AgentWebhooks")<
   AgentWebhooks,
   {
     /**
-     * Creates the agent's webhook, with a new secret, or changes it: it keeps its secret then, and is enabled again if it was
-     * disabled. `events`: event names, or `*` for all.
+     * Creates the agent's webhook, with a new secret, or changes it: it keeps its secret then, and is enabled again if
+     * it was disabled. `events`: event names, or `*` for all.
      */
     readonly put: (
       agent: WebhookAgent,

@@ -25,9 +25,9 @@ const removeAll = (removeBatch: (limit: number) => Effect.Effect<number>): Effec
   ).pipe(Effect.map(({ removed }) => removed))
 
 /**
- * Removes old events, attempts and dead letters every hour (docs/reference/webhooks.md). Their age counts from the event, the
- * attempt, or the time at which the delivery became a dead letter. An event with a pending delivery or a dead letter is
- * kept, however old it is.
+ * Removes old events, attempts and dead letters every hour (docs/reference/webhooks.md). Their age counts from the
+ * event, the attempt, or the time at which the delivery became a dead letter. An event with a pending delivery or a
+ * dead letter is kept, however old it is.
  */
 export const CleanupWorker: Layer.Layer<never, ConfigError.ConfigError, Cron | Outbox | DeliveriesRepo> =
   Layer.scopedDiscard(

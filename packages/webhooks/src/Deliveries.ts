@@ -14,8 +14,8 @@ const maxReplayed = 500
 const maxReplayMs = 7 * 86_400_000
 
 /**
- * The history of deliveries, dead letters, resend and replay (docs/reference/webhooks.md). The caller has checked that the
- * webhook belongs to the organization.
+ * The history of deliveries, dead letters, resend and replay (docs/reference/webhooks.md). The caller has checked that
+ * the webhook belongs to the organization.
  */
 export class Deliveries extends Context.Tag("@svc/webhooks/Deliveries")<
   Deliveries,

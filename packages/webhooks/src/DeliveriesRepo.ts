@@ -58,13 +58,16 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
     readonly hasDeadLetter: (webhookId: number, id: number) => Effect.Effect<boolean>
     /** Returns the id of the attempt. */
     readonly record: (attempt: TestAttempt) => Effect.Effect<number>
-    /** Queues the event of an attempt again, and removes its dead letter. False when the attempt or its event does not exist. */
+    /**
+     * Queues the event of an attempt again, and removes its dead letter. False when the attempt or its event does not
+     * exist.
+     */
     readonly resend: (webhookId: number, attemptId: number, now: Date) => Effect.Effect<boolean>
     /** Queues the oldest dead letters again, and returns their number. Concurrent calls resend different ones. */
     readonly resendDeadLetters: (webhookId: number, now: Date, limit: number) => Effect.Effect<number>
     /**
-     * Queues the events of a time range, both ends included, to which the webhook is subscribed, and returns their number. When
-     * there are more than `limit`, it returns `limit + 1` and queues none.
+     * Queues the events of a time range, both ends included, to which the webhook is subscribed, and returns their
+     * number. When there are more than `limit`, it returns `limit + 1` and queues none.
      */
     readonly replay: (webhookId: number, from: Date, to: Date, now: Date, limit: number) => Effect.Effect<number>
     /** Dead-letters the pending deliveries of a webhook that was disabled, without those that a node has claimed. */

@@ -17,9 +17,10 @@ const shutdownTimeout = "5 seconds"
 const shutdownPoll = Schedule.spaced("20 millis")
 
 /**
- * Delivers events to webhooks (docs/reference/webhooks.md). Every node runs it: it claims deliveries that are due, sends
- * them, records the outcomes and disables webhooks that keep failing. A claimed delivery belongs to the node as long as
- * its lease holds. When the lease is lost, or the node is dead, others recover the delivery and attempt it again.
+ * Delivers events to webhooks (docs/reference/webhooks.md). Every node runs it: it claims deliveries that are due,
+ * sends them, records the outcomes and disables webhooks that keep failing. A claimed delivery belongs to the node as
+ * long as its lease holds. When the lease is lost, or the node is dead, others recover the delivery and attempt it
+ * again.
  */
 export const DeliveryWorker: Layer.Layer<
   never,
@@ -45,7 +46,9 @@ export const DeliveryWorker: Layer.Layer<
     /** Open: {@link inFlight} is not idle. */
     const isActive = Effect.unsafeMakeLatch()
 
-    /** Whether to attempt a claimed delivery. One of a webhook that was disabled or deleted gets its outcome instead. */
+    /**
+     * Whether to attempt a claimed delivery. One of a webhook that was disabled or deleted gets its outcome instead.
+     */
     const isSendable = (delivery: ClaimedDelivery): boolean => {
       // After a crash the database may have lost the claim, and have returned the delivery once more.
       if (inFlight.has(delivery.id) || outcomes.has(delivery.id)) return false

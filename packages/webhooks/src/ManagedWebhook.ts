@@ -46,8 +46,8 @@ const hasSameEvents = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): bool
  * | given | absent | a new one with the default events | this URL; its events stay |
  * | given | given | a new one | this URL and these events |
  *
- * A webhook that is changed keeps its secret and becomes active. A name given twice counts once, and `*` replaces all other
- * names. An active webhook that would stay the same is kept, unless the rules rewrite it.
+ * A webhook that is changed keeps its secret and becomes active. A name given twice counts once, and `*` replaces all
+ * other names. An active webhook that would stay the same is kept, unless the rules rewrite it.
  */
 export const managedWebhookChange = (
   rules: ManagedWebhookRules,

@@ -13,9 +13,9 @@ import type { WebhookRow } from "./WebhookRow.ts"
 import { type ResolvedFilters, type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
 
 /**
- * The webhooks of an organization: the service of `/v1/webhooks` (docs/reference/webhooks.md). An owner with a project sees
- * and creates only webhooks that are limited to that project. Webhooks that an agent or a project manages itself can be
- * read here, but not changed.
+ * The webhooks of an organization: the service of `/v1/webhooks` (docs/reference/webhooks.md). An owner with a project
+ * sees and creates only webhooks that are limited to that project. Webhooks that an agent or a project manages itself
+ * can be read here, but not changed.
  */
 export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
   Webhooks,
@@ -52,7 +52,9 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
       const notOfOrganization = (key: keyof WebhookFilters, noun: string) =>
         ValidationError.field(`filters.${key}`, `filters.${key} is not ${noun} of this organization`)
 
-      /** Checks that the filters name an existing project and agent of the owner, and adds the owner's project to them. */
+      /**
+       * Checks that the filters name an existing project and agent of the owner, and adds the owner's project to them.
+       */
       const resolveFilters = Effect.fnUntraced(function* ({ org_id, project_id }: WebhookOwner, given: WebhookFilters) {
         if (project_id !== null && given.project_id !== undefined && given.project_id !== project_id) {
           return yield* notOfOrganization("project_id", "a project")

@@ -25,12 +25,17 @@ import { Webhooks } from "./Webhooks.ts"
 import { WebhooksHttp } from "./WebhooksHttp.ts"
 import { WebhooksRepo } from "./WebhooksRepo.ts"
 
-/** The outbox, with a delivery for each webhook that subscribes to an event. It is below all slices: each appends events. */
+/**
+ * The outbox, with a delivery for each webhook that subscribes to an event. It is below all slices: each appends
+ * events.
+ */
 export const outbox: Layer.Layer<Outbox | DeliveryFanOut, never, SqlClient.SqlClient> = Outbox.layer.pipe(
   Layer.provideMerge(DeliveryFanOut.layer)
 )
 
-/** What the agents slice needs of this one. It is below agents, and the rest above, which needs their `FilterAgents`. */
+/**
+ * What the agents slice needs of this one. It is below agents, and the rest above, which needs their `FilterAgents`.
+ */
 export const agentWebhooks: Layer.Layer<AgentWebhooks, never, SqlClient.SqlClient> = AgentWebhooks.layer.pipe(
   Layer.provide(AgentWebhooksRepo.layer)
 )
@@ -46,7 +51,10 @@ const deleteWithProject: Layer.Layer<never, never, Projects | WebhooksRepo> = La
   })
 )
 
-/** Webhooks and their deliveries, with the repositories that tests read. Nothing is delivered yet; tests replace `ReceiverClient`. */
+/**
+ * Webhooks and their deliveries, with the repositories that tests read. Nothing is delivered yet; tests replace
+ * `ReceiverClient`.
+ */
 export const services: Layer.Layer<
   Deliveries | ProjectWebhooks | TestDeliveries | Webhooks | DeliveriesRepo | QueueRepo | RetrySchedule | WebhooksRepo,
   ConfigError.ConfigError,

@@ -92,7 +92,10 @@ export const ProjectKeyCreate = Schema.Struct({
   scope: Schema.optionalWith(KeyScope, { default: () => "full" as const })
 }).annotations({ identifier: "ProjectKeyCreate" })
 
-/** Whether a text is an ISO 8601 time: a day of the calendar, a time, and a zone. `Date.parse` reads 30 February as 2 March. */
+/**
+ * Whether a text is an ISO 8601 time: a day of the calendar, a time, and a zone. `Date.parse` reads 30 February as 2
+ * March.
+ */
 const isTimestamp = (text: string): boolean => {
   const parts = /^((?!0000)\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/.exec(text)
   const day = Date.parse(`${parts?.[1]}T00:00:00Z`)

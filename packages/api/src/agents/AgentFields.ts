@@ -93,8 +93,8 @@ const knowledgeBasesBody = Schema.optional(
 )
 
 /**
- * Every field of an agent. A new setting is one line in `settings` and a column in a migration. Rules that need more than
- * the value itself are the service's. The audit log shows secrets as hints, under the names of the secrets.
+ * Every field of an agent. A new setting is one line in `settings` and a column in a migration. Rules that need more
+ * than the value itself are the service's. The audit log shows secrets as hints, under the names of the secrets.
  */
 export const AgentFields = Fields({
   id: Field({ wire: Schema.Int, row: Schema.Int }),

@@ -9,7 +9,9 @@ export const ExtractionField = Schema.Struct({
   type: Schema.Literal("string", "number", "boolean"),
   /** Describes the value to the model. */
   description: Schema.optionalWith(Schema.String, { exact: true }),
-  /** What text must be: `date`, `time`, `date-time`, `email`, `uri`, `uuid`, `phone`. Others are a hint for the model. */
+  /**
+   * What text must be: `date`, `time`, `date-time`, `email`, `uri`, `uuid`, `phone`. Others are a hint for the model.
+   */
   format: Schema.optionalWith(Schema.String, { exact: true }),
   /** A regular expression that text must match somewhere. */
   pattern: Schema.optionalWith(Schema.String, { exact: true })

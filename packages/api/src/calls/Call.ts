@@ -41,7 +41,10 @@ export type EndedReason = typeof EndedReason.Type
 /** The values of the filter of a list. */
 export const EndedReasonFilter = Schema.Literal(...EndedReason.literals, "max-duration")
 
-/** One turn of a transcript: what was said, and for the agent what was really played. `timestamp` is seconds from the call's start. */
+/**
+ * One turn of a transcript: what was said, and for the agent what was really played. `timestamp` is seconds from the
+ * call's start.
+ */
 export const TranscriptTurn = Schema.Struct({
   role: Schema.Literal("assistant", "user"),
   content: Schema.String,
@@ -52,7 +55,10 @@ export type TranscriptTurn = typeof TranscriptTurn.Type
 /** Calls that were recorded before it was measured lack it. */
 const addedLater = Schema.optionalWith(Schema.NullOr(Schema.Number), { default: () => null })
 
-/** Latency of one agent turn, in milliseconds; null where the stage did not happen. `ts` is seconds from the call's start. */
+/**
+ * Latency of one agent turn, in milliseconds; null where the stage did not happen. `ts` is seconds from the call's
+ * start.
+ */
 export const TurnLatency = Schema.Struct({
   turn: Schema.Int,
   ts: Schema.Number,

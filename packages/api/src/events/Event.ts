@@ -49,8 +49,8 @@ const checks = new Map(
 )
 
 /**
- * The violations of an event's schema, one line each with its path and no values; undefined when its data has exactly the
- * fields of its schema. The types say the same, but numbers that are none, and data from outside, pass them.
+ * The violations of an event's schema, one line each with its path and no values; undefined when its data has exactly
+ * the fields of its schema. The types say the same, but numbers that are none, and data from outside, pass them.
  */
 export const schemaViolationOf = ({
   data,

@@ -90,8 +90,9 @@ export interface Unusable {
 }
 
 /**
- * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other bad field is left
- * out with a warning. `speaks` tells whether a voice speaks a language; `earlier` are warnings that the answer gave already.
+ * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other bad field is left out
+ * with a warning. `speaks` tells whether a voice speaks a language; `earlier` are warnings that the answer gave
+ * already.
  */
 export const resolve = (
   answer: unknown,

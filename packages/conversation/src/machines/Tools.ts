@@ -132,7 +132,9 @@ const start = (d: Draft, turn: number, call: Called): void => {
   else Gather.enqueue(d, { kind: "tool", id: call.id }, definition.gather)
 }
 
-/** Asks for the result of a tool: of the network, or of the agent's server. `gathered`: what the caller typed for it. */
+/**
+ * Asks for the result of a tool: of the network, or of the agent's server. `gathered`: what the caller typed for it.
+ */
 export const run = (d: Draft, id: string, gathered: { readonly [name: string]: string | null } = {}): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)

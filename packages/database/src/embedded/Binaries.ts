@@ -105,9 +105,9 @@ const copy = (native: string, target: string) =>
   })
 
 /**
- * The programs of the package's folder `native`, in place if the account can run them there. If not (the account cannot read
- * a parent folder such as /root, or the folder is read-only and lacks the symlinks), they are copied once, to the first of
- * `folders` where they run.
+ * The programs of the package's folder `native`, in place if the account can run them there. If not (the account cannot
+ * read a parent folder such as /root, or the folder is read-only and lacks the symlinks), they are copied once, to the
+ * first of `folders` where they run.
  */
 export const runnable = (
   { native, version }: { readonly native: string; readonly version: string },

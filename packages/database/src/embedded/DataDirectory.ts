@@ -18,8 +18,9 @@ const toStartError = (dir: string) => (error: DiskError | EmbeddedPostgresError)
     : error
 
 /**
- * The account that PostgreSQL runs as on this directory: that of this process or, when it is root, the directory's owner,
- * so that `sudo` does not change the owner of the data. A directory that root owns or creates is given to `nobody`.
+ * The account that PostgreSQL runs as on this directory: that of this process or, when it is root, the directory's
+ * owner, so that `sudo` does not change the owner of the data. A directory that root owns or creates is given to
+ * `nobody`.
  */
 export const accountFor = (dir: string): Effect.Effect<Account, EmbeddedPostgresError> =>
   Effect.gen(function* () {
@@ -34,8 +35,8 @@ export const accountFor = (dir: string): Effect.Effect<Account, EmbeddedPostgres
   }).pipe(Effect.mapError(toStartError(dir)))
 
 /**
- * The path of the directory for a program started in it. PostgreSQL's account may not be allowed to read a parent such as
- * /root. On Linux a process reaches its own working directory by this path without access to the parents.
+ * The path of the directory for a program started in it. PostgreSQL's account may not be allowed to read a parent such
+ * as /root. On Linux a process reaches its own working directory by this path without access to the parents.
  */
 export const nameFor = (dir: string, account: Account): string =>
   account !== undefined && process.platform === "linux" ? "/proc/self/cwd" : dir
@@ -135,7 +136,10 @@ export interface Running {
   readonly state: "starting" | "ready" | "stopping"
 }
 
-/** Whether the process is a PostgreSQL on this directory: ids are reused, but PostgreSQL's working directory is its data. */
+/**
+ * Whether the process is a PostgreSQL on this directory: ids are reused, but PostgreSQL's working directory is its
+ * data.
+ */
 const isServerOf = (pid: number, dir: string): Effect.Effect<boolean> =>
   process.platform !== "linux"
     ? Effect.succeed(true)

@@ -18,8 +18,8 @@ class TooManyNames extends Error {
 }
 
 /**
- * Limits concurrent lookups and queues the rest. Requests for a name that is being looked up share its answer. The newest
- * name goes first, since under load the callers of older ones have timed out; above 1000 the oldest is refused.
+ * Limits concurrent lookups and queues the rest. Requests for a name that is being looked up share its answer. The
+ * newest name goes first, since under load the callers of older ones have timed out; above 1000 the oldest is refused.
  */
 export class LookupQueue {
   readonly #lookup: LookupFunction

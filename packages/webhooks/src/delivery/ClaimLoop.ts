@@ -26,9 +26,9 @@ export interface ClaimLoop {
 }
 
 /**
- * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote deliveries,
- * and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released. Never claims more
- * than there is room for. While the database is unreachable it keeps trying.
+ * Claims deliveries that are due and passes them to `send`: at once for webhooks for which this process wrote
+ * deliveries, and every 250 ms for all webhooks. The latter finds retries, and what other nodes wrote or released.
+ * Never claims more than there is room for. While the database is unreachable it keeps trying.
  */
 export const makeClaimLoop = (
   inFlight: InFlight,

@@ -6,7 +6,10 @@ export const leases = "webhooks.deliveries"
 /** How many first attempts of a webhook are searched for ones that other nodes hold. */
 const searchDepth = 4096
 
-/** A recursive query for the ids of webhooks that have such rows. Skips from one to the next through an index, over all its rows. */
+/**
+ * A recursive query for the ids of webhooks that have such rows. Skips from one to the next through an index, over all
+ * its rows.
+ */
 const webhooksWith = (sql: SqlClient.SqlClient, name: string, condition: string) => sql`
   ${sql.literal(name)} (webhook_id) as (
     (select webhook_id from webhook_deliveries where ${sql.literal(condition)} order by webhook_id limit 1)
@@ -31,8 +34,8 @@ const highest = "9223372036854775807"
 
 /**
  * Claims deliveries for a node: first attempts of each webhook in the order of their ids, retries in the order of their
- * times; every webhook gets its first before any gets its second. A first attempt is skipped while another node holds an
- * earlier one of the same call, so that the events of a call start in their order.
+ * times; every webhook gets its first before any gets its second. A first attempt is skipped while another node holds
+ * an earlier one of the same call, so that the events of a call start in their order.
  *
  * The queue grows and shrinks so fast that statistics about it mislead the planner. So rows are selected by arrays and
  * lateral joins, for which it can only use the indexes.

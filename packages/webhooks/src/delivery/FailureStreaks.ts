@@ -46,8 +46,8 @@ export const failureStreaks = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<
 }
 
 /**
- * The webhooks with a failure streak, as far as this node knows. Successes of all others change nothing in the database,
- * so most batches need no statement for streaks.
+ * The webhooks with a failure streak, as far as this node knows. Successes of all others change nothing in the
+ * database, so most batches need no statement for streaks.
  */
 export class FailingWebhooks {
   readonly #ids = new Set<number>()

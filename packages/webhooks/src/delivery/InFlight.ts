@@ -53,8 +53,8 @@ export type Post = (request: DeliveryRequest, done: (result: AttemptResult) => v
 
 /**
  * The deliveries that this node holds: claimed, and not completed yet. Limits them in total and by webhook. The next
- * delivery of a call starts when the one before it was answered, or after 100 ms: receivers get events in order, and one
- * that hangs does not block the call's other events. Plain code without fibers, for thousands of attempts a second.
+ * delivery of a call starts when the one before it was answered, or after 100 ms: receivers get events in order, and
+ * one that hangs does not block the call's other events. Plain code without fibers, for thousands of attempts a second.
  */
 export class InFlight {
   readonly #post: Post
@@ -109,7 +109,10 @@ export class InFlight {
     return this.#limit
   }
 
-  /** Deliveries that may be claimed for a webhook; 0 while it uses more than half: claiming a few at a time costs too much. */
+  /**
+   * Deliveries that may be claimed for a webhook; 0 while it uses more than half: claiming a few at a time costs too
+   * much.
+   */
   roomOf(webhookId: number): number {
     const load = this.#loads.get(webhookId)
     return load === undefined ? this.#limit : this.#roomOf(load)
@@ -131,7 +134,10 @@ export class InFlight {
     }
   }
 
-  /** Cancels attempts that time out, advances calls whose attempt is slow, and adapts allowances. To be called regularly. */
+  /**
+   * Cancels attempts that time out, advances calls whose attempt is slow, and adapts allowances. To be called
+   * regularly.
+   */
   tick(): void {
     const now = this.#now()
     for (const [id, { at, cancel }] of [...this.#attempts]) {

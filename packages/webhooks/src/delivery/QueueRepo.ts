@@ -42,8 +42,8 @@ export interface ClaimRequest {
   /** No other node is alive. */
   readonly isOnlyNode: boolean
   /**
-   * Also recovers deliveries whose claim was lost. These are the ids that the node holds: any other that has its lease is
-   * free, because the result of a claim was lost, or a crash of the database undid the end of an attempt. A delivery
+   * Also recovers deliveries whose claim was lost. These are the ids that the node holds: any other that has its lease
+   * is free, because the result of a claim was lost, or a crash of the database undid the end of an attempt. A delivery
    * under the lease of a settled node is free too: that node may have claimed it after it was settled.
    */
   readonly held?: ReadonlyArray<number> | undefined
@@ -64,8 +64,8 @@ export interface Outcome {
 }
 
 /**
- * A statement whose connection broke may never return and not be interruptible: after 5 seconds it is abandoned, and the
- * next one gets a connection that works.
+ * A statement whose connection broke may never return and not be interruptible: after 5 seconds it is abandoned, and
+ * the next one gets a connection that works.
  */
 export const withStatementTimeout = <A, E>(
   statement: Effect.Effect<A, E>
@@ -73,7 +73,8 @@ export const withStatementTimeout = <A, E>(
 
 /**
  * The queue of deliveries. A row is a pending delivery; while a node works on it, the row has the node's lease, which
- * holds as long as the node lives. SQL errors are returned, because the worker retries while the database is unreachable.
+ * holds as long as the node lives. SQL errors are returned, because the worker retries while the database is
+ * unreachable.
  */
 export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
   QueueRepo,
@@ -99,8 +100,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
       const sql = yield* SqlClient.SqlClient
 
       /**
-       * Commits need not wait for the disk: what a crash undoes is only done again. A delivery stays in the queue, and an
-       * attempt that was not recorded is repeated. Always true, but it must be in the condition to be evaluated.
+       * Commits need not wait for the disk: what a crash undoes is only done again. A delivery stays in the queue, and
+       * an attempt that was not recorded is repeated. Always true, but it must be in the condition to be evaluated.
        */
       const asyncCommit = sql`(set_config('synchronous_commit', 'off', true) = 'off')`
 

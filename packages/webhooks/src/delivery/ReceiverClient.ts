@@ -27,8 +27,8 @@ export class ReceiverClient extends Context.Tag("@svc/webhooks/ReceiverClient")<
   ReceiverClient,
   {
     /**
-     * Sends a request and calls `done` once, later, with its result. The caller measures the time: the returned function
-     * cancels the request, and `done` then gets the status, if one has arrived, or {@link timedOut}.
+     * Sends a request and calls `done` once, later, with its result. The caller measures the time: the returned
+     * function cancels the request, and `done` then gets the status, if one has arrived, or {@link timedOut}.
      */
     readonly post: (request: DeliveryRequest, done: (result: AttemptResult) => void) => () => void
   }
