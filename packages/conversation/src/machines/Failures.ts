@@ -2,7 +2,7 @@ import { command, type Draft, patch, providerField } from "../Draft.ts"
 import { may } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { phrasesIn } from "../phrases/Phrases.ts"
-import { languageOf } from "../State.ts"
+import { languageOf, openEntries } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
 import * as Model from "./Model.ts"
@@ -97,7 +97,9 @@ export const onVoice = (d: Draft, { id }: InputOf<"SpeechFailed">): void => {
   else {
     // Of all that waits it must be known what was heard, so that the rest is said in order.
     Speech.stop(d)
-    if (d.at - since >= noticeableMs) Filler.excuse(d)
+    // A turn that the caller has begun to hear continues at once: an apology would be another turn within it.
+    const isBegun = openEntries(d.state).some((entry) => entry.spoken_at !== null)
+    if (!isBegun && d.at - since >= noticeableMs) Filler.excuse(d)
     patch(d, { revoicing: true })
   }
 }

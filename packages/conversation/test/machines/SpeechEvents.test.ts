@@ -161,6 +161,19 @@ const play = (script: ReadonlyArray<readonly [number, Move]>): PlayedCall => {
 }
 
 describe("the speech events of any call", () => {
+  it("have no apology between the parts of a turn whose voice failed while it was being heard", () => {
+    const call = play([
+      [0, { kind: "partial", text: "Yes" }],
+      [900, { kind: "deaf" }],
+      [3000, { kind: "mute" }]
+    ])
+    const spoken = emitted(call.commands).filter((e) => e.event.startsWith("ai.speech."))
+    expect(spoken.slice(2, 4).map((e) => e.event)).toEqual(["ai.speech.started", "ai.speech.ended"])
+    expect(spoken[3]?.data).toMatchObject({
+      text: "I'm sorry, something went wrong. Could you please say that again?"
+    })
+  })
+
   it("come in pairs, one after the other, and all are closed when the call is over", () => {
     fc.assert(
       fc.property(moves, (script) => {
