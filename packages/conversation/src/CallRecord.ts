@@ -5,7 +5,7 @@ import type { Outcome } from "./Command.ts"
 import { metadataOf } from "./machines/Outbound.ts"
 import type { Conversation } from "./State.ts"
 
-/** The record of a finished call, before it is known what the call cost. */
+/** The record of a finished call, without its costs. */
 export interface CallRecord extends Outcome {
   readonly ended_at: Date
   readonly duration_seconds: number
@@ -20,7 +20,7 @@ export interface CallRecord extends Outcome {
   readonly extracted_data: ExtractedData
 }
 
-/** What the record of a call without a conversation has in all other fields. */
+/** All other fields of the record of a call without a conversation. */
 export const blankRecord: Omit<CallRecord, "status" | "disposition" | "ended_reason" | "ended_at"> = {
   duration_seconds: 0,
   transfer_duration_seconds: 0,
@@ -35,13 +35,13 @@ export const blankRecord: Omit<CallRecord, "status" | "disposition" | "ended_rea
 }
 
 /**
- * The record of a conversation that is over. A call is timed from its answer to its end, or to the moment at which the
- * caller was transferred: from there to the end it is the transfer that is timed.
+ * The record of a conversation that is over. The call's duration runs from its answer to its end or, for a transferred
+ * call, to the transfer; the rest is the duration of the transfer.
  */
 export const recordOf = (state: Conversation): CallRecord => {
   const endedAt = state.ended_at ?? 0
-  const leftAt = state.transferred?.at ?? endedAt
-  const seconds = state.answered_at === null ? 0 : Math.max(0, (leftAt - state.answered_at) / 1000)
+  const transferredAt = state.transferred?.at ?? endedAt
+  const seconds = state.answered_at === null ? 0 : Math.max(0, (transferredAt - state.answered_at) / 1000)
   const tools = state.entries.flatMap((e) =>
     e.kind === "agent" ? e.tools.flatMap((t) => (t.note === true ? [] : [t.name])) : []
   )
@@ -51,7 +51,7 @@ export const recordOf = (state: Conversation): CallRecord => {
     ended_reason: state.outcome === null ? "error" : state.outcome.ended_reason,
     ended_at: new Date(state.facts.started_at + endedAt),
     duration_seconds: Math.round(seconds),
-    transfer_duration_seconds: Math.max(0, Math.round((endedAt - leftAt) / 1000)),
+    transfer_duration_seconds: Math.max(0, Math.round((endedAt - transferredAt) / 1000)),
     transferred_to: state.transferred?.destination ?? null,
     turn_count: state.transcript.length,
     tool_call_count: tools.length,

@@ -3,37 +3,37 @@ import type { Command } from "./Command.ts"
 import type { Facts, Input } from "./Input.ts"
 import { type RecordedInput, replay } from "./Replay.ts"
 
-/** Who did what a line of the timeline tells of. */
+/** The actor of a timeline entry. */
 export type Actor = "call" | "caller" | "agent" | "model" | "tool" | "server" | "event"
 
-/** One thing that happened in a call. */
+/** One event of a call, for people. */
 export interface TimelineEntry {
   /** Milliseconds since the call's start. */
   readonly at: number
   readonly actor: Actor
   readonly what: string
-  /** More of it, as JSON. */
+  /** Details, as JSON. */
   readonly detail?: unknown
 }
 
-/** A call as its journal tells it. */
+/** The timeline of a call, derived from its journal. */
 export interface CallTimeline {
   readonly lines: ReadonlyArray<TimelineEntry>
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latencies: ReadonlyArray<TurnLatency>
   /** Fields of the agent's configuration that were left out, and why. */
   readonly warnings: ReadonlyArray<{ readonly field: string; readonly reason: string }>
-  /** The call was held by other logic than ours: what follows from its inputs may have been different then. */
-  readonly isOfOtherVersion: boolean
+  /** The call ran on another version: its commands may have differed from those shown. */
+  readonly isFromOtherVersion: boolean
 }
 
-type Told = Omit<TimelineEntry, "at"> | undefined
+type EntryText = Omit<TimelineEntry, "at"> | undefined
 
-const line = (actor: Actor, what: string, detail?: unknown): Told =>
+const line = (actor: Actor, what: string, detail?: unknown): EntryText =>
   detail === undefined ? { actor, what } : { actor, what, detail }
 
-/** What an input means to people; none for those that say nothing by themselves. */
-const ofInput = (input: Facts | Input): Told => {
+/** The entry for an input; undefined for inputs that are not shown. */
+const inputEntry = (input: Facts | Input): EntryText => {
   switch (input._tag) {
     case "Facts":
       return line(
@@ -42,7 +42,7 @@ const ofInput = (input: Facts | Input): Told => {
         input.agent
       )
     case "MenuAnswered":
-      return line("server", "answered call.started: a menu first", input.menu)
+      return line("server", "answered call.started with a menu", input.menu)
     case "ConfigAnswered":
       return line("server", "answered call.started", input.config)
     case "ConfigFailed":
@@ -62,7 +62,7 @@ const ofInput = (input: Facts | Input): Told => {
     case "RecognizerFailed":
       return line("caller", `speech recognition failed: ${input.reason}`)
     case "Dtmf":
-      return line("caller", `key ${input.digit}`)
+      return line("caller", `digit ${input.digit}`)
     case "ModelStarted":
       return line("model", `first token of turn ${input.turn}`)
     case "ModelFailed":
@@ -74,22 +74,19 @@ const ofInput = (input: Facts | Input): Told => {
     case "ToolFailed":
       return line("tool", `failed: ${input.reason}`)
     case "Extracted":
-      return line("model", "values drawn from the call", input.answer)
+      return line("model", "data extracted from the call", input.answer)
     case "ExtractionFailed":
-      return line("model", `no values could be drawn from the call: ${input.reason}`)
+      return line("model", `extraction failed: ${input.reason}`)
     case "PostCallSmsDone":
-      return line(
-        "tool",
-        input.failed === null ? "message after the call sent" : `message after the call failed: ${input.failed}`
-      )
+      return line("tool", input.failed === null ? "post_call_sms sent" : `post_call_sms failed: ${input.failed}`)
     case "GatherRequested":
-      return line("call", "digits asked for through the API", input.rules)
+      return line("call", "digits requested through the API", input.rules)
     case "TransferRequested":
-      return line("call", `transfer to ${input.destination} asked for through the API`)
+      return line("call", `transfer to ${input.destination} requested through the API`)
     case "TransferProgressed":
       return line("call", `transfer: ${input.state}${input.reason === null ? "" : ` (${input.reason})`}`)
     case "EndRequested":
-      return line("call", input.by === "api" ? "end asked for through the API" : "the server stops")
+      return line("call", input.by === "api" ? "end requested through the API" : "the server is stopping")
     case "CallerHungUp":
       return line("caller", "hung up")
     default:
@@ -97,17 +94,21 @@ const ofInput = (input: Facts | Input): Told => {
   }
 }
 
-const standIn = ({ provider }: { readonly provider?: number }): string =>
-  provider === undefined ? "" : `, by stand-in ${provider}`
+const fallbackSuffix = ({ provider }: { readonly provider?: number }): string =>
+  provider === undefined ? "" : `, fallback ${provider}`
 
-const ofCommand = (command: Command): Told => {
+const commandEntry = (command: Command): EntryText => {
   switch (command._tag) {
     case "FetchConfig":
-      return command.gathered === undefined ? undefined : line("server", "asked for the choice", command.gathered)
+      return command.gathered === undefined
+        ? undefined
+        : line("server", "requested the configuration after the menu", command.gathered)
     case "AskModel":
-      return line("model", `asked for turn ${command.turn}${standIn(command)}`, command.messages)
+      return line("model", `asked for turn ${command.turn}${fallbackSuffix(command)}`, command.messages)
     case "Listen":
-      return command.provider === undefined ? undefined : line("caller", `speech is recognized${standIn(command)}`)
+      return command.provider === undefined
+        ? undefined
+        : line("caller", `speech is recognized${fallbackSuffix(command)}`)
     case "Transfer":
       return line("call", `the network was asked to transfer to ${command.destination}`)
     case "InvokeTool":
@@ -115,7 +116,7 @@ const ofCommand = (command: Command): Told => {
     case "SendSms":
       return line("tool", `text message to ${command.to}`, command.message)
     case "Extract":
-      return line("model", "asked for the values of the call", command.fields)
+      return line("model", "asked to extract data", command.fields)
     case "Note":
       return line("call", command.text)
     case "Emit":
@@ -129,14 +130,14 @@ const ofCommand = (command: Command): Told => {
 
 const timeOf = (input: Facts | Input): number => (input._tag === "Facts" ? 0 : input.at)
 
-/** What a journal tells; undefined when it does not begin with the call's facts. */
+/** The timeline of a journal; undefined when it does not begin with the call's facts. */
 export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | undefined => {
   const replayed = replay(rows)
   if (replayed === undefined) return undefined
   const { differing, state, steps } = replayed
   const lines = steps.flatMap(({ commands, input }) =>
-    [ofInput(input), ...commands.map(ofCommand)].flatMap((told) =>
-      told === undefined ? [] : [{ at: timeOf(input), ...told }]
+    [inputEntry(input), ...commands.map(commandEntry)].flatMap((entry) =>
+      entry === undefined ? [] : [{ at: timeOf(input), ...entry }]
     )
   )
   return {
@@ -147,6 +148,6 @@ export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | u
       ...steps.flatMap(({ input }) => (input._tag === "MenuAnswered" ? input.warnings : [])),
       ...(state.config?.warnings ?? [])
     ],
-    isOfOtherVersion: differing.length > 0
+    isFromOtherVersion: differing.length > 0
   }
 }

@@ -5,7 +5,7 @@ import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import type { CallConfig } from "./answers/CallConfig.ts"
 import type { Timer } from "./Timer.ts"
 
-/** An event with its data; the shell adds whose it is. */
+/** An event with its data; the shell adds the ids of the organization, project, agent and call. */
 export type EmittedEvent = {
   readonly [N in EventName]: { readonly event: N; readonly data: EventData[N] }
 }[EventName]
@@ -17,7 +17,7 @@ export interface Outcome {
   readonly ended_reason: EndedReason | null
 }
 
-/** What the caller chose of the menu, as the second `call.started` request tells it. */
+/** The caller's choice in the menu, as sent with the second `call.started` request. */
 export interface MenuInput {
   readonly gathered_digit: string | null
   readonly gathered_input: string | null
@@ -27,15 +27,15 @@ export interface MenuInput {
 /** Position in the order of preference of a capability's providers, from 1; absent: the preferred one. */
 export type ProviderIndex = number
 
-/** What a conversation wants done. The shell carries commands out in order and reports back by inputs. */
+/** A command of the conversation. The shell carries commands out in order and feeds their outcomes back as inputs. */
 export type Command =
-  /** Ask the agent's server for the configuration → MenuAnswered | ConfigAnswered | ConfigFailed. `gathered`: again, with what was typed → ConfigAnswered | ConfigFailed. */
+  /** Request the configuration from the agent's server → MenuAnswered | ConfigAnswered | ConfigFailed. With `gathered`: the request after the menu → ConfigAnswered | ConfigFailed. */
   | { readonly _tag: "FetchConfig"; readonly gathered?: MenuInput }
-  /** Take the call → Answered | AnswerFailed. */
+  /** Answer the call → Answered | AnswerFailed. */
   | { readonly _tag: "Answer" }
   /** Place the call → Answered | DialFailed. */
   | { readonly _tag: "Dial" }
-  /** Start (again) to listen to the caller → Caller… inputs, RecognizerFailed. */
+  /** Open speech-to-text, in place of an open session → Caller… inputs, RecognizerFailed. */
   | {
       readonly _tag: "Listen"
       readonly language: string
@@ -43,9 +43,9 @@ export type Command =
       readonly keyterms: ReadonlyArray<string>
       readonly provider?: ProviderIndex
     }
-  /** No more is to be heard: the recognizer gives its last words → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
+  /** Finish speech-to-text and get the rest of its transcript → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
   | { readonly _tag: "StopListening" }
-  /** Say a text after all texts asked before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
+  /** Speak a text after all texts queued before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
   | {
       readonly _tag: "Speak"
       readonly id: string
@@ -54,9 +54,9 @@ export type Command =
       readonly language: string
       readonly provider?: ProviderIndex
     }
-  /** Stop at once and drop what waits → SpeechCleared. */
+  /** Stop speaking at once and drop queued texts → SpeechCleared. */
   | { readonly _tag: "StopSpeaking" }
-  /** → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone | ModelFailed. Replaces a running one. */
+  /** Start a generation, in place of a running one → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone | ModelFailed. */
   | {
       readonly _tag: "AskModel"
       readonly turn: number
@@ -65,7 +65,7 @@ export type Command =
       readonly provider?: ProviderIndex
     }
   | { readonly _tag: "CancelModel" }
-  /** Ask the agent's server → ToolAnswered | ToolFailed. The conversation keeps the time. */
+  /** Send tool.call to the agent's server → ToolAnswered | ToolFailed. The conversation sets the time limit. */
   | {
       readonly _tag: "InvokeTool"
       readonly id: string
@@ -82,32 +82,32 @@ export type Command =
       readonly message: string
       readonly sender_name: string | null
     }
-  /** Draw values from what was said → Extracted | ExtractionFailed. */
+  /** Extract data from the transcript → Extracted | ExtractionFailed. */
   | {
       readonly _tag: "Extract"
       readonly messages: ReadonlyArray<ModelMessage>
       readonly fields: ReadonlyArray<ExtractionField>
     }
-  /** For people: it stands in the log and the debug timeline. */
+  /** A message for people, in the log and the timeline. */
   | { readonly _tag: "Note"; readonly text: string }
-  /** → TimerFired after `ms`. A running timer of that name starts anew. */
+  /** → TimerFired after `ms`. Restarts a running timer of that name. */
   | { readonly _tag: "StartTimer"; readonly timer: Timer; readonly ms: number }
   | { readonly _tag: "StopTimer"; readonly timer: Timer }
   | ({ readonly _tag: "Emit"; readonly at: number } & EmittedEvent)
-  /** Tell the agent's server what was said (fire and forget, in order); `timestamp` in seconds. */
+  /** Send transcript.updated to the agent's server, in order, without waiting for the answer; `timestamp` in seconds. */
   | {
       readonly _tag: "TellTranscript"
       readonly role: "user" | "assistant"
       readonly content: string
       readonly timestamp: number
     }
-  /** Hand the caller over to another number (E.164) → TransferProgressed. */
+  /** Transfer the caller to another number (E.164) → TransferProgressed. */
   | { readonly _tag: "Transfer"; readonly destination: string }
-  /** Tell who asked for the transfer how it went. `failure_reason` null: the caller is gone, and we hear no more of the call. */
+  /** The transfer is over; completes the API request that started it. `failure_reason` null: the caller was transferred. */
   | { readonly _tag: "TransferOver"; readonly failure_reason: string | null }
-  /** Refuse the call that was not answered, stop ringing, or end the leg. */
+  /** Reject an unanswered call, stop ringing, or end the leg. */
   | { readonly _tag: "Hangup"; readonly reason: string }
-  /** The last command: settle the record, release everything. */
+  /** The last command: settle the record and release all resources. */
   | ({ readonly _tag: "Finish" } & Outcome)
 
 export type CommandOf<Tag extends Command["_tag"]> = Extract<Command, { readonly _tag: Tag }>

@@ -1,8 +1,7 @@
 import type { Command } from "./Command.ts"
 import { command, type Draft, emit, ids, patch, startTimer } from "./Draft.ts"
-import { may } from "./Floor.ts"
+import { isAllowed } from "./Floor.ts"
 import type { Facts, Input, InputOf } from "./Input.ts"
-import * as AfterCall from "./machines/AfterCall.ts"
 import * as Ending from "./machines/Ending.ts"
 import * as Failures from "./machines/Failures.ts"
 import * as Gather from "./machines/Gather.ts"
@@ -10,6 +9,7 @@ import * as Keypad from "./machines/Keypad.ts"
 import * as Limits from "./machines/Limits.ts"
 import * as Model from "./machines/Model.ts"
 import * as Opening from "./machines/Opening.ts"
+import * as PostCall from "./machines/PostCall.ts"
 import * as Speech from "./machines/Speech.ts"
 import * as Timers from "./machines/Timers.ts"
 import * as Tools from "./machines/Tools.ts"
@@ -20,14 +20,14 @@ import { type Conversation, initial } from "./State.ts"
 
 /**
  * The conversation of a call, as a pure function: no I/O, no clock, no provider. The same inputs give the same commands,
- * so a call's journal replays, and a production call becomes a test.
+ * so the journal of any call can be replayed.
  */
 
 export type { Conversation } from "./State.ts"
 
 type Result = readonly [Conversation, ReadonlyArray<Command>]
 
-/** The first step of a call that has just come in, or is to be placed. */
+/** The first step of an inbound call, or of an outbound call that is to be placed. */
 export const start = (facts: Facts): Result => {
   const d: Draft = { state: initial(facts), at: 0, commands: [] }
   emit(d, { event: "call.ringing", data: { ...ids(d), from: facts.from, to: facts.to } })
@@ -39,28 +39,28 @@ export const start = (facts: Facts): Result => {
   return [d.state, d.commands]
 }
 
-/** Applies one input: the next state, and what the shell has to do. */
+/** Applies one input. Returns the next state and the commands for the shell. */
 export const step = (state: Conversation, input: Input): Result => {
   if (state.phase === "over") return [state, []]
   const d: Draft = { state, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
   apply(d, input)
-  for (const { run } of settling) run(d)
+  for (const { run } of endOfStepActions) run(d)
   return [d.state, d.commands]
 }
 
-/** What machines do at the end of every step, in this order, because the input may have made it possible. */
-export const settling: ReadonlyArray<{ readonly name: string; readonly run: (d: Draft) => void }> = [
-  // First: words that have been played are in the transcript before anything that answers them.
+/** Actions of the machines at the end of every step, in this order: the input may have made them possible. */
+export const endOfStepActions: ReadonlyArray<{ readonly name: string; readonly run: (d: Draft) => void }> = [
+  // First: played speech enters the transcript before an answer to it.
   { name: "close finished agent turns", run: Speech.closeFinished },
-  // After the question is closed: the answer that the caller gave during it is the next turn.
+  // After the question is closed: an answer that the caller gave during it is the next turn.
   { name: "take an early answer", run: Turn.takeEarlyAnswer },
-  // After the caller's turn, which asks the model: digits are requested when the model has nothing more to say.
+  // After the caller's turn, which asks the model: a gather starts only when the model has nothing more to say.
   { name: "open the next gather", run: Gather.openNext },
-  // After gathers: a transfer waits for all digits, because the caller is gone after it.
+  // After gathers: a transfer waits for all digits, because the caller leaves with it.
   { name: "begin a waiting transfer", run: Transfer.beginWaiting },
   // After everything that may speak: the call is hung up when nothing is left to say.
   { name: "hang up after the farewell", run: Ending.hangUpWhenSilent },
-  // Last: inactivity counts in the state that the step leaves behind.
+  // Last: inactivity depends on the state at the end of the step.
   { name: "watch inactivity", run: Limits.watchInactivity }
 ]
 
@@ -70,16 +70,16 @@ export const needsPartials = (state: Conversation): boolean =>
   state.voicemail === "unknown" ||
   (state.caller.words.length === 0 && state.caller.partial === "") ||
   state.phase === "draining" ||
-  may(state, "heed partial")
+  isAllowed(state, "use partials")
 
 const apply = (d: Draft, input: Input): void => {
   if (input._tag === "TimerFired") Timers.onFired(d, input.timer)
   else if (d.state.phase === "draining") Ending.onDraining(d, input)
-  else if (d.state.phase === "after") AfterCall.apply(d, input)
+  else if (d.state.phase === "post_call") PostCall.apply(d, input)
   else applyToCall(d, input)
 }
 
-/** Inputs that count only between the answer and the hang-up, while the caller is ours. */
+/** Inputs that have an effect only between the answer and the hang-up, and not after a transfer. */
 type AnsweredInput = Exclude<
   Input,
   InputOf<
@@ -97,7 +97,7 @@ type AnsweredInput = Exclude<
   >
 >
 
-/** Every input but a timer, before the hang-up. */
+/** Applies an input other than a timer before the hang-up. */
 const applyToCall = (d: Draft, input: Exclude<Input, InputOf<"TimerFired">>): void => {
   switch (input._tag) {
     case "MenuAnswered":
@@ -155,7 +155,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       Turn.onWords(d, input.text, true)
       return
     case "CallerEndOfTurn":
-      patch(d, { deaf_ms: 0 })
+      patch(d, { unrecognized_ms: 0 })
       Turn.onEndOfTurn(d)
       return
     case "RecognizerFailed":
@@ -185,7 +185,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
     case "ModelToolCalls":
       if (!Model.acceptsCalls(d, input)) return
       if (Tools.invoke(d, input) !== null) Ending.begin(d, "agent-hangup", { finishSpeech: true })
-      else Voicemail.onHint(d, input)
+      else Voicemail.onModelReport(d, input)
       return
     case "ModelDone":
       Failures.onModel(d, Model.onDone(d, input))
@@ -200,7 +200,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       Speech.onPlayed(d, input)
       return
     case "SpeechFailed":
-      Failures.onVoice(d, input)
+      Failures.onSpeechFailed(d, input)
       return
     case "SpeechCleared":
       Speech.onCleared(d, input)
@@ -212,7 +212,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
     case "ToolFailed":
       Tools.onFailed(d, input)
       return
-    // These belong to the time after the hang-up.
+    // These have an effect only after the hang-up.
     case "RecognizerFinished":
     case "Extracted":
     case "ExtractionFailed":

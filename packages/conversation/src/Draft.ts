@@ -3,7 +3,7 @@ import type { Facts } from "./Input.ts"
 import { type AgentEntry, agentEntry, type Conversation, isoTime, isRunning } from "./State.ts"
 import type { Timer } from "./Timer.ts"
 
-/** A step in the making: the state so far (replaced, never changed in place) and the commands so far. */
+/** A step in progress: the state (replaced, never mutated) and the commands so far. */
 export interface Draft {
   state: Conversation
   /** Milliseconds since the call's start. */
@@ -59,8 +59,14 @@ export const updateAgent = (d: Draft, turn: number, change: (entry: AgentEntry) 
   patch(d, { entries: d.state.entries.map((e) => (e.kind === "agent" && e.turn === turn ? change(e) : e)) })
 }
 
-/** Adds the agent entry of a turn, when there is none yet. */
-export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside = false, filler = false): void => {
+/** Adds the agent entry of a turn unless it exists. */
+export const ensureAgent = (
+  d: Draft,
+  turn: number,
+  generating: boolean,
+  hidden_from_model = false,
+  filler = false
+): void => {
   if (agentEntry(d.state, turn) !== undefined) return
   patch(d, {
     entries: [
@@ -75,7 +81,7 @@ export const ensureAgent = (d: Draft, turn: number, generating: boolean, aside =
         quiet_at: null,
         interrupted: false,
         closed: false,
-        aside,
+        hidden_from_model,
         filler
       }
     ]

@@ -1,64 +1,64 @@
 import { type Conversation, isSpeaking } from "./State.ts"
 
-/** Who has the floor: what the call is occupied with, and so who may speak. See {@link floorOf}. */
+/** Who has the floor, and so who may speak. See {@link floorOf}. */
 export type Floor =
-  /** There is no conversation: not yet, or not any more. */
+  /** There is no conversation yet, or it is over. */
   | "closed"
   /** The menu before the conversation. */
   | "menu"
-  /** The agent says its last words. */
+  /** The agent says its farewell. */
   | "farewell"
-  /** A voicemail has the call: the agent is silent until it may leave its message. */
-  | "machine"
+  /** A voicemail took the call: the agent is silent until it may leave its message. */
+  | "voicemail"
   /** The caller is being connected to another number. */
   | "transferring"
   /** The prompt of a gather is being spoken. */
   | "prompting"
   /** Digits are awaited. */
   | "collecting"
-  /** Sound of the caller stopped the agent's speech. Without words, the rest is spoken. */
-  | "held"
+  /** Sound of the caller stopped the agent's speech. If no words follow, the agent speaks the rest. */
+  | "possibly interrupted"
   /** Words of the caller stopped the agent's speech, and the shell has not yet reported how much was played. */
   | "interrupted"
-  /** The agent speaks its first message while the person whom we called says hello. */
-  | "greeting"
-  | "speaking"
-  /** The caller speaks, and the model or tools are at work on an answer to what was said before. */
-  | "caller while thinking"
+  /** In an outbound call, the agent speaks its first message while the caller says hello. */
+  | "both greeting"
+  | "agent"
+  /** The caller speaks while the model or tools work on an answer to the previous turn. */
+  | "caller while generating"
   | "caller while tools run"
-  /** The person whom we called still says hello. The first message, already spoken, is the answer. */
-  | "hello"
+  /** In an outbound call, the caller still says hello; the first message, already spoken, is the answer. */
+  | "caller greeting"
   | "caller"
-  /** The model has been asked, and nothing that it said is left to be spoken. */
-  | "thinking"
-  /** The model will be asked when tools have answered. */
-  | "tools"
+  /** The model generates, and none of its sentences waits to be spoken. */
+  | "generating"
+  /** The model will be asked when the tools have answered. */
+  | "running tools"
   | "nobody"
 
-/** The first of these that holds has the floor. */
+/** Derives the floor from the state; the first condition that holds decides. */
 export const floorOf = (state: Conversation): Floor => {
   const { caller, interruption, model, phase } = state
   if (phase === "menu") return "menu"
   if (phase === "ending") return "farewell"
   if (phase !== "live") return "closed"
-  if (state.voicemail === "machine") return "machine"
-  if (state.transfer?.stage === "under way") return "transferring"
+  if (state.voicemail === "machine") return "voicemail"
+  if (state.transfer?.stage === "in progress") return "transferring"
   const gather = state.gathers[0]
   if (gather !== undefined && gather.stage !== "waiting") return isSpeaking(state) ? "prompting" : "collecting"
-  if (interruption?.user_text === null) return "held"
-  if (isSpeaking(state)) return isHello(state) ? "greeting" : "speaking"
+  if (interruption?.user_text === null) return "possibly interrupted"
+  if (isSpeaking(state)) return isCallerGreeting(state) ? "both greeting" : "agent"
   if (interruption !== null) return "interrupted"
-  if (model !== null) return caller.speaking ? "caller while thinking" : "thinking"
-  if (state.owed) return caller.speaking ? "caller while tools run" : "tools"
-  if (caller.speaking) return isHello(state) ? "hello" : "caller"
+  if (model !== null) return caller.speaking ? "caller while generating" : "generating"
+  if (state.must_ask_model) return caller.speaking ? "caller while tools run" : "running tools"
+  if (caller.speaking) return isCallerGreeting(state) ? "caller greeting" : "caller"
   return "nobody"
 }
 
 /**
  * Whether the caller's first words began before the agent could speak: a person who answers a phone says hello first.
- * They do not interrupt the first message, which is the answer to them.
+ * These words do not interrupt the first message, which answers them.
  */
-const isHello = ({ caller, config, entries, facts, opened_at }: Conversation): boolean =>
+const isCallerGreeting = ({ caller, config, entries, facts, opened_at }: Conversation): boolean =>
   facts.outbound !== undefined &&
   opened_at !== null &&
   config !== null &&
@@ -67,46 +67,46 @@ const isHello = ({ caller, config, entries, facts, opened_at }: Conversation): b
   caller.since <= opened_at &&
   !entries.some((e) => e.kind === "caller")
 
-/** What depends on who has the floor. */
-type Act =
+/** An action that depends on the floor. */
+type FloorAction =
   /** `inactivity_timeout` runs. */
   | "count inactivity"
-  /** The agent says that the answer takes a moment. */
+  /** The agent says a filler. */
   | "say filler"
-  /** The agent apologizes for words that speech-to-text lost. It may talk over the caller, whose words are lost anyway. */
+  /** The agent apologizes for words that speech-to-text lost. It may talk over the caller: these words are lost too. */
   | "apologize"
-  /** The prompt of the next gather is spoken, or the caller is transferred. The agent has said all that it had to say. */
-  | "proceed"
-  /** The model is asked. Its answer waits where there is speech. */
+  /** The next gather or a waiting transfer starts, because the agent has finished speaking. */
+  | "start gather or transfer"
+  /** The model is asked. Its answer is spoken after current speech. */
   | "ask model"
-  /** A turn of the caller that came early is taken. */
-  | "take turn"
-  /** A partial transcript may stop the agent, or be the caller's last words. */
-  | "heed partial"
+  /** An answer that the caller gave before the end of the question becomes a turn. */
+  | "take early answer"
+  /** Partial transcripts are used: they may stop the agent, or be the caller's last words. */
+  | "use partials"
 
-const agentSpeaks = ["ask model", "heed partial"] as const
-const agentIsSilent = ["ask model", "take turn", "apologize"] as const
+const agentSpeaks = ["ask model", "use partials"] as const
+const agentIsSilent = ["ask model", "take early answer", "apologize"] as const
 
-const allowed: { readonly [F in Floor]: ReadonlyArray<Act> } = {
+const allowed: { readonly [F in Floor]: ReadonlyArray<FloorAction> } = {
   closed: [],
-  menu: ["proceed"],
-  farewell: ["heed partial"],
-  machine: ["take turn"],
-  transferring: ["take turn"],
-  prompting: ["heed partial"],
-  collecting: ["take turn"],
-  held: [...agentSpeaks, "apologize"],
+  menu: ["start gather or transfer"],
+  farewell: ["use partials"],
+  voicemail: ["take early answer"],
+  transferring: ["take early answer"],
+  prompting: ["use partials"],
+  collecting: ["take early answer"],
+  "possibly interrupted": [...agentSpeaks, "apologize"],
   interrupted: agentIsSilent,
-  greeting: agentSpeaks,
-  speaking: agentSpeaks,
-  "caller while thinking": agentIsSilent,
-  "caller while tools run": [...agentIsSilent, "proceed"],
-  hello: [...agentIsSilent, "proceed"],
-  caller: [...agentIsSilent, "proceed"],
-  thinking: [...agentIsSilent, "say filler"],
-  tools: [...agentIsSilent, "proceed"],
-  nobody: [...agentIsSilent, "proceed", "count inactivity"]
+  "both greeting": agentSpeaks,
+  agent: agentSpeaks,
+  "caller while generating": agentIsSilent,
+  "caller while tools run": [...agentIsSilent, "start gather or transfer"],
+  "caller greeting": [...agentIsSilent, "start gather or transfer"],
+  caller: [...agentIsSilent, "start gather or transfer"],
+  generating: [...agentIsSilent, "say filler"],
+  "running tools": [...agentIsSilent, "start gather or transfer"],
+  nobody: [...agentIsSilent, "start gather or transfer", "count inactivity"]
 }
 
-/** Whether the floor allows it now. */
-export const may = (state: Conversation, act: Act): boolean => allowed[floorOf(state)].includes(act)
+/** Whether the current floor allows an action. */
+export const isAllowed = (state: Conversation, action: FloorAction): boolean => allowed[floorOf(state)].includes(action)

@@ -7,13 +7,13 @@ import { Menu } from "./answers/Menu.ts"
 import { Timer } from "./Timer.ts"
 
 /**
- * What a conversation is told: everything that happens to a call, at the grain of decisions. Inputs are the call's
- * journal, so each is plain JSON. `at` is milliseconds since the call's start.
+ * The inputs of a conversation: everything that happens to a call and may lead to a decision. Inputs are stored as the
+ * call's journal, so each is plain JSON. `at` is milliseconds since the call's start.
  */
 
 const Endpointing = Schema.Literal("provider", "none")
 
-/** What is fixed when a call begins; the first row of its journal. */
+/** The facts of a call, fixed when it begins; the first row of its journal. */
 export const Facts = Schema.TaggedStruct("Facts", {
   call_id: CallId,
   agent_id: AgentId,
@@ -22,16 +22,16 @@ export const Facts = Schema.TaggedStruct("Facts", {
   /** Unix milliseconds; `at` counts from here. */
   started_at: Schema.Number,
   agent: AgentDefaults,
-  /** Whether the preferred recognizer tells the end of a turn, or the conversation must. */
+  /** Whether the preferred speech-to-text provider reports the end of a turn, or the conversation detects it. */
   endpointing: Endpointing,
-  /** What there is to fall back on, in the order of preference; without it, nothing. */
+  /** The providers of each capability, fallbacks included, in the order of preference; absent: one of each. */
   providers: Schema.optionalWith(
     Schema.Struct({ recognizers: Schema.Array(Endpointing), models: Schema.Int, voices: Schema.Int }),
     { exact: true }
   ),
-  /** How long the caller waits for the model before the agent says that it takes a moment; without it, it never does. */
+  /** How long the caller waits for the model before the agent says a filler; absent: no fillers. */
   filler_ms: Schema.optionalWith(Schema.Number, { exact: true }),
-  /** Only of a call that we place: `from` is our number then. */
+  /** Only for outbound calls, in which `from` is our number. */
   outbound: Schema.optionalWith(
     Schema.Struct({
       ring_timeout_seconds: Schema.Number,
@@ -43,7 +43,7 @@ export const Facts = Schema.TaggedStruct("Facts", {
 export type Facts = typeof Facts.Type
 
 const at = { at: Schema.Number }
-/** Milliseconds from the sound to when it was noticed. */
+/** Milliseconds from the sound to its detection. */
 const late = { late: Schema.optionalWith(Schema.Number, { exact: true }) }
 const turn = { ...at, turn: Schema.Int }
 
@@ -54,33 +54,33 @@ const ModelToolCall = Schema.Struct({
 })
 
 export const Input = Schema.Union(
-  /** The agent's server asks for a menu before it gives a configuration. */
+  /** The agent's server answered with a menu, before it gives a configuration. */
   Schema.TaggedStruct("MenuAnswered", { ...at, menu: Menu, warnings: Schema.Array(Warning) }),
-  /** The agent's server gave a usable configuration, or none. */
+  /** The agent's server answered with a usable configuration, or did not. */
   Schema.TaggedStruct("ConfigAnswered", { ...at, config: CallConfig }),
   Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String }),
-  /** The call leg is up, or the caller was gone. */
+  /** The call leg is connected, or the caller had hung up. */
   Schema.TaggedStruct("Answered", at),
   Schema.TaggedStruct("AnswerFailed", { ...at, reason: Schema.String }),
-  /** The call that we placed was not answered. */
+  /** An outbound call was not answered. */
   Schema.TaggedStruct("DialFailed", {
     ...at,
     outcome: Schema.Literal("busy", "no-answer", "rejected", "failed"),
     reason: Schema.String
   }),
-  /** A single tone, as of a voicemail that waits for its message, is over. Only told of calls that we placed. */
+  /** The beep of a voicemail has ended; detected in outbound calls only. */
   Schema.TaggedStruct("BeepHeard", at),
-  /** Voice activity of the caller, before anything is understood. */
+  /** Voice activity of the caller, before any words are recognized. */
   Schema.TaggedStruct("CallerSpeechStarted", { ...at, ...late }),
   Schema.TaggedStruct("CallerSpeechStopped", { ...at, ...late }),
-  /** Words so far, words that stay, and the recognizer's own opinion that the turn is over. */
+  /** A partial transcript, a final one, and the end of turn as speech-to-text detects it. */
   Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
   Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
-  /** The answer to `StopListening`: nothing more comes from the recognizer. */
+  /** The outcome of `StopListening`: no further transcript follows. */
   Schema.TaggedStruct("RecognizerFinished", at),
-  /** A key press, told once whatever ways it came by. */
+  /** A digit, fed once although several sources may report it. */
   Schema.TaggedStruct("Dtmf", { ...at, digit: Schema.String }),
   /** The model's first token, each whole sentence, its tool calls, and its end. */
   Schema.TaggedStruct("ModelStarted", turn),
@@ -88,16 +88,16 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ModelToolCalls", { ...turn, calls: Schema.Array(ModelToolCall) }),
   Schema.TaggedStruct("ModelDone", turn),
   Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
-  /** The first frame of an utterance left, its last one did, or it could not be spoken. */
+  /** The first frame of an utterance was sent, its last one was, or it could not be spoken. */
   Schema.TaggedStruct("SpeechStarted", {
     ...at,
     id: Schema.String,
-    /** When the voice was asked for it, and when it gave the first audio. */
+    /** When text-to-speech was asked, and when it returned the first audio. */
     voice: Schema.optionalWith(Schema.Struct({ asked_at: Schema.Number, audio_at: Schema.Number }), { exact: true })
   }),
   Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String }),
   Schema.TaggedStruct("SpeechFailed", { ...at, id: Schema.String, reason: Schema.String }),
-  /** The answer to `StopSpeaking`: what had been played of each utterance that was not over. */
+  /** The outcome of `StopSpeaking`: what was played of each unfinished utterance. */
   Schema.TaggedStruct("SpeechCleared", {
     ...at,
     cuts: Schema.Array(Schema.Struct({ id: Schema.String, played: Schema.String }))
@@ -105,16 +105,16 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ToolAnswered", { ...at, id: Schema.String, result: Schema.Unknown }),
   Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String }),
   Schema.TaggedStruct("TimerFired", { ...at, timer: Timer }),
-  /** The API asks for digits; without effect while others are gathered. */
+  /** The API requests a gather; no effect while another is active. */
   Schema.TaggedStruct("GatherRequested", { ...at, rules: GatherRules }),
-  /** What the model drew from the call, not yet checked, or why there is nothing. */
+  /** The model's answer to the extraction, not yet validated, or why there is none. */
   Schema.TaggedStruct("Extracted", { ...at, answer: Schema.Unknown }),
   Schema.TaggedStruct("ExtractionFailed", { ...at, reason: Schema.String }),
-  /** The network took the message after the call, or `failed` says why not. */
+  /** The network accepted `post_call_sms`, or `failed` is the reason why not. */
   Schema.TaggedStruct("PostCallSmsDone", { ...at, failed: Schema.NullOr(Schema.String) }),
-  /** The API asks for a transfer (E.164); without effect while another is under way. */
+  /** The API requests a transfer (E.164); no effect while another is in progress. */
   Schema.TaggedStruct("TransferRequested", { ...at, destination: Schema.String }),
-  /** What the network tells of the transfer: that it rings, then the outcome. */
+  /** The network reports that the transfer's destination rings, then the outcome. */
   Schema.TaggedStruct("TransferProgressed", {
     ...at,
     state: Schema.Literal("ringing", "completed", "busy", "no-answer", "rejected", "failed"),
@@ -124,7 +124,7 @@ export const Input = Schema.Union(
   /** The caller hung up, or the connection to the network broke. */
   Schema.TaggedStruct("CallerHungUp", at),
   Schema.TaggedStruct("LegFailed", { ...at, reason: Schema.String }),
-  /** The process that held the call died or failed inside; ends the call whatever its state. */
+  /** The process of the call died, or the session had a defect; ends the call in any state. */
   Schema.TaggedStruct("Crashed", { ...at, reason: Schema.String })
 )
 export type Input = typeof Input.Type

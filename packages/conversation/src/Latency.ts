@@ -3,10 +3,10 @@ import type { InputOf } from "./Input.ts"
 import type { Conversation } from "./State.ts"
 
 /**
- * How long a caller waits for an answer (`latency_data`), measured when the first frame of a turn leaves:
+ * How long a caller waits for an answer (`latency_data`), measured when the first frame of a turn is sent:
  *
  * ```
- * sound ends   noticed, model asked   first token   first sentence   voice asked   first audio   first frame
+ * sound ends   detected, model asked  first token   first sentence    TTS asked    first audio   first frame
  *     │ endpointing_ms │                   │               │              │             │             │
  *     ├────────────────┤ llm_ttfb_ms       │               │              │ tts_ttfb_ms │             │
  *                      ├───────────────────┤               │              ├─────────────┤             │
@@ -16,21 +16,21 @@ import type { Conversation } from "./State.ts"
  *                      ├──────────────────────────────────────────────────────────────────────────────┤
  * ```
  *
- * After tools, the model is timed from when it was asked with their results, `response_ms` through them.
+ * After tools, the model's times count from the request with their results; `response_ms` includes the tools.
  */
 
 const since = (from: number | null | undefined, to: number | null | undefined): number | null =>
   typeof from !== "number" || typeof to !== "number" ? null : Math.round((to - from) * 10) / 10
 
-/** Whether an agent turn before this one was heard after that time. */
+/** Whether another agent turn was still played after that time. */
 const spokeAfter = (state: Conversation, turn: number, at: number): boolean =>
   state.entries.some((e) => e.kind === "agent" && e.turn !== turn && e.quiet_at !== null && e.quiet_at > at)
 
-/** The turn's first audio is out. A text of our own (a farewell, say) was not asked of the model. */
-export const noteLatency = (d: Draft, turn: number, { voice }: InputOf<"SpeechStarted">): void => {
-  const asked = d.state.waiting.find((w) => w.turn === turn)
-  const heard = asked === undefined ? d.state.unanswered : asked.heard
-  if (asked === undefined && heard === null) return
+/** Records the latency of a turn when its first audio is sent. Fixed texts, such as the farewell, have no model times. */
+export const recordLatency = (d: Draft, turn: number, { voice }: InputOf<"SpeechStarted">): void => {
+  const asked = d.state.unplayed.find((w) => w.turn === turn)
+  const callerTurn = asked === undefined ? d.state.unanswered : asked.caller_turn
+  if (asked === undefined && callerTurn === null) return
   const sentence_at = asked?.sentence_at ?? null
   const platform_ms =
     voice === undefined || sentence_at === null || spokeAfter(d.state, turn, sentence_at)
@@ -38,7 +38,7 @@ export const noteLatency = (d: Draft, turn: number, { voice }: InputOf<"SpeechSt
       : since(sentence_at + voice.audio_at - voice.asked_at, d.at)
   patch(d, {
     unanswered: null,
-    waiting: d.state.waiting.filter((w) => w.turn > turn),
+    unplayed: d.state.unplayed.filter((w) => w.turn > turn),
     latencies: [
       ...d.state.latencies,
       {
@@ -47,8 +47,8 @@ export const noteLatency = (d: Draft, turn: number, { voice }: InputOf<"SpeechSt
         llm_ttfb_ms: since(asked?.asked_at, asked?.started_at),
         tts_start_ms: since(asked?.asked_at, sentence_at),
         tts_ttfb_ms: sentence_at === null ? null : since(voice?.asked_at ?? sentence_at, voice?.audio_at ?? d.at),
-        response_ms: since(heard?.noticed_at, d.at),
-        endpointing_ms: since(heard?.ended_at, heard?.noticed_at),
+        response_ms: since(callerTurn?.detected_at, d.at),
+        endpointing_ms: since(callerTurn?.ended_at, callerTurn?.detected_at),
         platform_ms
       }
     ]

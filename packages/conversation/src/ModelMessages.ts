@@ -3,12 +3,12 @@ import { platformToolsOf } from "./answers/PlatformTools.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
 import type { AgentEntry, Conversation } from "./State.ts"
 
-/** The conversation as the language model is shown it. What the caller cut off is not part of it. */
+/** The messages for the language model. Speech that the caller interrupted is included only as far as it was played. */
 export const history = (state: Conversation): ReadonlyArray<ModelMessage> => [
   { role: "system", content: state.config?.system_prompt ?? "" },
   ...state.entries.flatMap((entry): ReadonlyArray<ModelMessage> => {
     if (entry.kind === "caller") return [{ role: "user", content: entry.content }]
-    return entry.aside ? [] : agent(entry)
+    return entry.hidden_from_model ? [] : agent(entry)
   })
 ]
 
@@ -29,7 +29,7 @@ const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
   ]
 }
 
-/** How the model transfers a call, created from `transfer_destinations`. */
+/** The tool by which the model transfers a call, created from `transfer_destinations`. */
 const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
   name: "transfer_call",
   description: "Transfers the phone call to somebody else. Tell the caller first.",
@@ -43,7 +43,7 @@ const transferCall = (labels: ReadonlyArray<string>): ModelTool => ({
   }
 })
 
-/** How the model tells that it talks to a machine, while that is not known. */
+/** The tool by which the model reports a voicemail, offered until it is decided who took the call. */
 const voicemailReached: ModelTool = {
   name: "svc_voicemail_reached",
   description: "Call this, and say nothing, when a voicemail or an answering machine took the call and not a person.",
@@ -69,12 +69,12 @@ export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
   ...(state.config === null ? [] : platformToolsOf(state.config))
 ]
 
-/** What the model is told when values are to be drawn from the call. */
+/** The instruction for the extraction. */
 const extractionTask =
   "The phone call is over. Draw from it the values that the schema asks for, as one JSON object, and say nothing else. " +
   "Use null for what was not said; guess nothing."
 
-/** The call as it was heard, for drawing values from it. The call's own prompt tells what it was about. */
+/** The messages for the extraction: the transcript, after the call's own prompt as context. */
 export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => [
   { role: "system", content: state.config?.system_prompt ?? "" },
   ...state.transcript.map(({ content, role }): ModelMessage => ({ role, content })),

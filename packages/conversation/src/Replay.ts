@@ -3,7 +3,7 @@ import type { Command } from "./Command.ts"
 import { type Conversation, start, step } from "./Conversation.ts"
 import type { Facts, Input } from "./Input.ts"
 
-/** A journal row as replay needs it. */
+/** The part of a journal row that replay needs. */
 export interface RecordedInput {
   readonly seq: number
   readonly input: Facts | Input
@@ -11,8 +11,8 @@ export interface RecordedInput {
 }
 
 /**
- * A short digest of the commands that a step gave; equal commands, equal digest. The order of an object's fields does not
- * count: the database that keeps the journal does not keep it.
+ * A short digest of the commands of a step. It does not depend on the order of an object's fields, which the database does
+ * not keep.
  */
 export const digest = (commands: ReadonlyArray<Command>): string =>
   commands.length === 0 ? "" : hash("sha1", JSON.stringify(ordered(commands)), "base64url").slice(0, 10)
@@ -24,11 +24,11 @@ const ordered = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([key, inner]) => [key, ordered(inner)]))
 }
 
-/** What a journal gives when it is played again. */
+/** The result of a replay. */
 export interface Replayed {
   readonly state: Conversation
   readonly steps: ReadonlyArray<{ readonly input: Facts | Input; readonly commands: ReadonlyArray<Command> }>
-  /** Rows whose commands were others when the call was live: the logic has changed since. */
+  /** The `seq` of rows with a different digest: the logic has changed since the call. */
   readonly differing: ReadonlyArray<number>
 }
 

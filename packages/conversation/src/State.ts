@@ -7,14 +7,14 @@ import type { Outcome } from "./Command.ts"
 import type { Facts } from "./Input.ts"
 import type { Timer } from "./Timer.ts"
 
-/** One text handed to speech synthesis. `held`: stopped by an interruption that may turn out to be none. */
+/** One text for text-to-speech. `held`: stopped by a possible interruption; the rest may be resumed. */
 export interface Utterance {
   readonly id: string
   readonly text: string
   readonly voice: string
   readonly language: string
   readonly state: "queued" | "playing" | "played" | "cut" | "held"
-  /** When it was handed over. */
+  /** When the command to speak it was given. */
   readonly said_at: number
   /** The part that the caller heard. */
   readonly played: string
@@ -28,11 +28,11 @@ export interface ToolUse {
   readonly timeout_seconds: number
   readonly pending: boolean
   readonly result: unknown
-  /** The model did not call it: this is how it is told of what was done through the API. */
+  /** Not called by the model: shows the model an action of the API or a rejected call. Not counted in the record. */
   readonly note?: true
 }
 
-/** What the agent did in one turn of the model. */
+/** The agent's speech and tool calls in one turn. */
 export interface AgentEntry {
   readonly kind: "agent"
   readonly turn: number
@@ -40,15 +40,15 @@ export interface AgentEntry {
   readonly tools: ReadonlyArray<ToolUse>
   /** More sentences may come. */
   readonly generating: boolean
-  /** When the first frame was played, and when the agent last fell silent in this turn. */
+  /** When the first frame was played, and when the agent last stopped speaking in this turn. */
   readonly spoken_at: number | null
   readonly quiet_at: number | null
   readonly interrupted: boolean
-  /** Its words are in the transcript; nothing more will be spoken. */
+  /** Complete: its speech is in the transcript, and nothing more will be spoken. */
   readonly closed: boolean
-  /** Said by us and not shown to the model. */
-  readonly aside: boolean
-  /** Said because the caller has to wait: an aside that answers nothing. */
+  /** A fixed text that is not shown to the model. */
+  readonly hidden_from_model: boolean
+  /** Said because the caller has to wait; hidden from the model, and not an answer. */
   readonly filler: boolean
 }
 
@@ -59,44 +59,44 @@ export interface CallerEntry {
 
 export type Entry = AgentEntry | CallerEntry
 
-/** A finished turn of the caller: when its sound ended, and when we noticed that it was over. */
-export interface Heard {
+/** A finished turn of the caller: when its sound ended, and when the end of turn was detected. */
+export interface CallerTurn {
   readonly ended_at: number
-  readonly noticed_at: number
+  readonly detected_at: number
 }
 
-/** The model at work on a turn. */
+/** A generation in progress. */
 export interface ModelTurn {
   readonly turn: number
   readonly asked_at: number
-  /** What this turn answers; null when that was answered already. */
-  readonly heard: Heard | null
+  /** The caller's turn that it answers; null when that was answered already. */
+  readonly caller_turn: CallerTurn | null
   readonly started_at: number | null
   readonly sentence_at: number | null
-  /** How many models before this one failed at once, without giving anything. */
+  /** How many models failed in this turn, before this one, without any output. */
   readonly failed_before: number
-  /** Names of the tools that it may call. */
+  /** Names of the tools that were offered. */
   readonly offered: ReadonlyArray<string>
 }
 
-/** Digits that the caller is, or will be, asked for: by the menu before the conversation, a tool, or the API. */
+/** A gather that is active or queued: of the menu, of a tool, or requested through the API. */
 export interface Gather {
-  readonly of: { readonly kind: "menu" | "request" } | { readonly kind: "tool"; readonly id: string }
+  readonly requester: { readonly kind: "menu" | "request" } | { readonly kind: "tool"; readonly id: string }
   readonly rules: GatherRules
-  /** How often it is asked again. */
+  /** How often the prompt may still be repeated. */
   readonly retries: number
   readonly stage: "waiting" | "prompting" | "collecting"
   readonly digits: string
 }
 
-/** A transfer of the caller that was asked for. `tool`: the id of the call of `transfer_call`; null: the API asked. */
+/** A requested transfer. `tool`: the id of the `transfer_call`; null: requested through the API. */
 export interface Transfer {
   /** E.164. */
   readonly destination: string
-  /** Why, as the model says; null when it does not. */
+  /** The reason that the model gave, or null. */
   readonly reason: string | null
   readonly tool: string | null
-  readonly stage: "waiting" | "under way" | "given up"
+  readonly stage: "waiting" | "in progress" | "timed out"
 }
 
 /** A whole conversation. Everything in it is plain JSON. */
@@ -104,8 +104,8 @@ export interface Conversation {
   readonly facts: Facts
   /**
    * starting (configuration) → answering → (menu, until the second configuration →) live → transferred, or ending
-   * (farewell) → draining (last words) → after (what is owed, nobody on the line) → over. A call that we place: answering →
-   * connected (configuration) → live.
+   * (farewell) → draining (rest of the transcript) → post_call (extraction, post_call_sms) → over. An outbound call:
+   * answering → connected (configuration) → live.
    */
   readonly phase:
     | "starting"
@@ -116,24 +116,24 @@ export interface Conversation {
     | "transferred"
     | "ending"
     | "draining"
-    | "after"
+    | "post_call"
     | "over"
-  /** What the first answer asked for in place of a configuration. */
+  /** The menu of the first answer, if it had one in place of a configuration. */
   readonly menu: Menu | null
   readonly config: CallConfig | null
   readonly answered_at: number | null
-  /** When the configuration let the agent speak. */
+  /** When the conversation began: from then on the agent may speak. */
   readonly opened_at: number | null
-  /** A recognizer was opened, and has not been given up. */
+  /** Speech-to-text was opened, and has not failed for good. */
   readonly listening: boolean
-  /** When the call was hung up. Its time stands still from then on. */
+  /** When the call was hung up. Later inputs are dated to this time. */
   readonly ended_at: number | null
   readonly entries: ReadonlyArray<Entry>
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latencies: ReadonlyArray<TurnLatency>
   /**
-   * What the caller is saying now. `voice`: sound of speech at this moment; `speaking`: since `since`, pauses included;
-   * `until`: when the sound last ended, or, where no sound but only words were noticed (not `voiced`), the last of them.
+   * The caller's speech. `voice`: there is sound of speech now; `speaking`: the caller has a turn since `since`, pauses
+   * included; `until`: when the sound last ended or, if words but no sound were detected (not `voiced`), the last words.
    */
   readonly caller: {
     readonly voice: boolean
@@ -143,45 +143,45 @@ export interface Conversation {
     readonly until: number
     readonly words: ReadonlyArray<string>
     readonly partial: string
-    /** What was said is an answer to a question that the agent has not quite finished: a turn once it has. */
-    readonly waits: boolean
+    /** The words answer a question that the agent has not finished yet; they become a turn once it has. */
+    readonly early_answer: boolean
   }
-  /** The agent's speech was stopped, at `at`. `user_text` is null while it may still be a false alarm. */
+  /** The agent's speech was stopped at `at`. `user_text` is null while it may be a false interruption. */
   readonly interruption: { readonly at: number; readonly user_text: string | null; readonly clearing: boolean } | null
   readonly model: ModelTurn | null
-  /** Timings of turns whose first audio has not been played yet, by turn. */
-  readonly waiting: ReadonlyArray<ModelTurn>
+  /** Generations whose first audio has not been sent yet, for their latency. */
+  readonly unplayed: ReadonlyArray<ModelTurn>
   /** A turn of the caller that no agent speech has answered yet. */
-  readonly unanswered: Heard | null
-  /** Keypad input under way, and what waits for it to be over. */
+  readonly unanswered: CallerTurn | null
+  /** The active gather, followed by queued ones. */
   readonly gathers: ReadonlyArray<Gather>
   readonly transfer: Transfer | null
-  /** Where the caller was transferred to, and when. */
+  /** The destination to which the caller was transferred, and when. */
   readonly transferred: { readonly destination: string; readonly at: number } | null
-  /** Who took a call that we placed; null: nobody has, or it is the other side that called. `machine`: the agent waits to leave its message. */
+  /** Who took an outbound call; null before its answer, and in inbound calls. `machine`: the agent waits to leave its message. */
   readonly voicemail: "unknown" | "person" | "machine" | null
-  /** The model owes an answer: its tools were called, or the caller spoke while they ran or digits were gathered. */
-  readonly owed: boolean
-  /** Model turns since the caller last spoke; bounds the tool rounds. */
+  /** The model must be asked again: tools were called, or the caller spoke while tools ran or digits were gathered. */
+  readonly must_ask_model: boolean
+  /** Generations since the caller last spoke, which limits tool rounds. */
   readonly rounds: number
   readonly next_turn: number
   readonly next_utterance: number
-  /** Which provider of each kind serves the call: 0 is the preferred one, the next are what there is to fall back on. */
-  readonly ranks: { readonly model: number; readonly voice: number; readonly recognizer: number }
-  /** Milliseconds of the caller's speech of which nothing was understood since the last words. */
-  readonly deaf_ms: number
-  /** The voice failed and was stopped; once it is known what was played, another says the rest. */
-  readonly revoicing: boolean
-  /** Failures in a row. */
+  /** The index of the provider in use for each stage: 0 is the preferred one, others are fallbacks. */
+  readonly provider_index: { readonly model: number; readonly speech: number; readonly recognizer: number }
+  /** Milliseconds of the caller's speech without recognized words since the last words. */
+  readonly unrecognized_ms: number
+  /** Text-to-speech failed and was stopped; when the shell has reported what was played, the fallback speaks the rest. */
+  readonly switching_tts: boolean
+  /** Consecutive failures of each stage. */
   readonly failures: { readonly model: number; readonly speech: number; readonly recognizer: number }
   readonly timers: ReadonlyArray<Timer>
   readonly ending: { readonly outcome: Outcome; readonly hanging: boolean } | null
   readonly outcome: Outcome | null
-  /** What the phase `after` waits for. */
-  readonly after: "extracting" | "texting" | null
-  /** The values of the extraction schema, once they are there. */
+  /** What the phase `post_call` waits for. */
+  readonly post_call: "extracting" | "texting" | null
+  /** The extracted data, once it is known. */
   readonly extracted: ExtractedData | null
-  /** The process is about to stop: nothing may take long. */
+  /** The process is about to stop, so waits are shortened. */
   readonly stopping: boolean
 }
 
@@ -197,27 +197,36 @@ export const initial = (facts: Facts): Conversation => ({
   entries: [],
   transcript: [],
   latencies: [],
-  caller: { voice: false, voiced: false, speaking: false, since: 0, until: 0, words: [], partial: "", waits: false },
+  caller: {
+    voice: false,
+    voiced: false,
+    speaking: false,
+    since: 0,
+    until: 0,
+    words: [],
+    partial: "",
+    early_answer: false
+  },
   interruption: null,
   model: null,
-  waiting: [],
+  unplayed: [],
   unanswered: null,
   gathers: [],
   transfer: null,
   transferred: null,
   voicemail: null,
-  owed: false,
+  must_ask_model: false,
   rounds: 0,
   next_turn: 0,
   next_utterance: 0,
-  ranks: { model: 0, voice: 0, recognizer: 0 },
-  deaf_ms: 0,
-  revoicing: false,
+  provider_index: { model: 0, speech: 0, recognizer: 0 },
+  unrecognized_ms: 0,
+  switching_tts: false,
   failures: { model: 0, speech: 0, recognizer: 0 },
   timers: [],
   ending: null,
   outcome: null,
-  after: null,
+  post_call: null,
   extracted: null,
   stopping: false
 })
@@ -229,10 +238,10 @@ export const agentEntry = (state: Conversation, turn: number): AgentEntry | unde
 export const openEntries = (state: Conversation): ReadonlyArray<AgentEntry> =>
   state.entries.filter((e): e is AgentEntry => e.kind === "agent" && !e.closed)
 
-/** Whether an utterance is being spoken or waits to be. */
+/** Whether an utterance is being played or queued. */
 export const isActive = (u: Utterance): boolean => u.state === "queued" || u.state === "playing"
 
-/** Whether the agent says something, or is about to. */
+/** Whether the agent has speech that is playing or queued. */
 export const isSpeaking = (state: Conversation): boolean => openEntries(state).some((e) => e.utterances.some(isActive))
 
 export const hasPendingTools = (state: Conversation): boolean =>
@@ -240,7 +249,7 @@ export const hasPendingTools = (state: Conversation): boolean =>
 
 /** Whether a transfer was requested whose outcome is awaited. */
 export const isTransferring = ({ transfer }: Conversation): boolean =>
-  transfer !== null && transfer.stage !== "given up"
+  transfer !== null && transfer.stage !== "timed out"
 
 export const isRunning = (state: Conversation, timer: Timer): boolean => state.timers.includes(timer)
 

@@ -26,29 +26,29 @@ const journalOf = (s: Script): ReadonlyArray<RecordedInput> => {
   return rows
 }
 
-describe("the story of a call", () => {
-  const story = timelineOf(journal())
-  const told = (actor: string) => story?.lines.filter((line) => line.actor === actor).map(({ what }) => what)
+describe("the timeline of a call", () => {
+  const timeline = timelineOf(journal())
+  const textsOf = (actor: string) => timeline?.lines.filter((line) => line.actor === actor).map(({ what }) => what)
 
-  it("tells who did what, in order of time", () => {
-    expect(story?.isOfOtherVersion).toBe(false)
-    expect(told("caller")).toEqual(["Look it up", "hung up"])
-    expect(told("tool")).toEqual(["lookup", "result"])
-    expect(told("event")).toContain("tool.invoked")
-    expect(told("call")?.at(-1)).toBe("ended: completed, answered, caller-hangup")
-    const times = story?.lines.map(({ at }) => at) ?? []
+  it("has an actor and a text for each entry, in order of time", () => {
+    expect(timeline?.isFromOtherVersion).toBe(false)
+    expect(textsOf("caller")).toEqual(["Look it up", "hung up"])
+    expect(textsOf("tool")).toEqual(["lookup", "result"])
+    expect(textsOf("event")).toContain("tool.invoked")
+    expect(textsOf("call")?.at(-1)).toBe("ended: completed, answered, caller-hangup")
+    const times = timeline?.lines.map(({ at }) => at) ?? []
     expect(times).toEqual([...times].sort((a, b) => a - b))
   })
 
-  it("shows what tools and the model were given", () => {
-    expect(story?.lines.find(({ what }) => what === "lookup")?.detail).toEqual({ a: 1 })
-    expect(story?.lines.find(({ actor, what }) => actor === "tool" && what === "result")?.detail).toEqual({ n: 1 })
-    expect(JSON.stringify(story?.lines.find(({ what }) => what.startsWith("asked for turn"))?.detail)).toContain(
+  it("shows the arguments of tools and the messages of the model", () => {
+    expect(timeline?.lines.find(({ what }) => what === "lookup")?.detail).toEqual({ a: 1 })
+    expect(timeline?.lines.find(({ actor, what }) => actor === "tool" && what === "result")?.detail).toEqual({ n: 1 })
+    expect(JSON.stringify(timeline?.lines.find(({ what }) => what.startsWith("asked for turn"))?.detail)).toContain(
       "Look it up"
     )
   })
 
-  it("tells of a menu, its choice and digits that were asked for, with what was wrong in the menu's answer", () => {
+  it("shows a menu, its choice, requested digits, and the warnings about the menu", () => {
     const rules = { prompt: "1?", voice: null, language: null, max_digits: 1, terminator: "", timeout_seconds: 5 }
     const warnings = [{ field: "pre_gather.digits", reason: "not valid" }]
     const s = new Script().input({ _tag: "MenuAnswered", menu: { rules, max_retries: 0 }, warnings })
@@ -58,24 +58,26 @@ describe("the story of a call", () => {
     const whats = lines.map(({ what }) => what)
     expect(whats).toEqual(
       expect.arrayContaining([
-        "answered call.started: a menu first",
-        "key 2",
-        "asked for the choice",
+        "answered call.started with a menu",
+        "digit 2",
+        "requested the configuration after the menu",
         "answered call.started",
-        "digits asked for through the API"
+        "digits requested through the API"
       ])
     )
-    expect(lines.find(({ what }) => what === "asked for the choice")?.detail).toMatchObject({ gathered_digit: "2" })
+    expect(lines.find(({ what }) => what === "requested the configuration after the menu")?.detail).toMatchObject({
+      gathered_digit: "2"
+    })
     expect(left).toEqual(warnings)
   })
 
-  it("says so when another version held the call", () => {
+  it("has isFromOtherVersion when the call ran on another version", () => {
     const [first, second, ...rest] = journal()
     if (first === undefined || second === undefined) throw new Error("a journal has rows")
-    expect(timelineOf([first, { ...second, commands: "other" }, ...rest])?.isOfOtherVersion).toBe(true)
+    expect(timelineOf([first, { ...second, commands: "other" }, ...rest])?.isFromOtherVersion).toBe(true)
   })
 
-  it("is none without the facts of a call", () => {
+  it("is undefined without the facts of a call", () => {
     expect(timelineOf([])).toBeUndefined()
     expect(timelineOf(journal().slice(1))).toBeUndefined()
   })

@@ -9,14 +9,14 @@ import { anyCall, commandsOf, type Played } from "./Histories.ts"
 
 const runs = { numRuns: 1000, seed: fc.sample(fc.integer(), 1)[0] ?? 0 }
 
-/** Every property is checked on the same calls, which are played to their end. */
+/** All properties are checked on the same calls, which are run to their end. */
 const calls = fc.sample(anyCall, runs)
 
 const holds = (check: (call: Played) => void): void => {
   try {
     for (const call of calls) check(call)
   } catch {
-    // Finds the same call again, and the shortest like it.
+    // Finds the same failing call again and shrinks it.
     fc.assert(fc.property(anyCall, check), runs)
   }
 }
@@ -48,7 +48,7 @@ const outcomes = new Set([
 ])
 
 describe("inputs in any order", () => {
-  it("end the call exactly once, with nothing pending, once the shell has done its part", () => {
+  it("end the call exactly once, with nothing pending, when the shell carries out all commands", () => {
     holds((call) => {
       expect(call.state.phase).toBe("over")
       expect(of(commandsOf(call), "Finish").length).toBe(1)
@@ -70,7 +70,7 @@ describe("inputs in any order", () => {
     })
   })
 
-  it("speak, ask, listen and invoke nothing after the hang-up", () => {
+  it("lead to no Speak, AskModel, Listen or InvokeTool after the hang-up", () => {
     holds((call) => {
       const commands = commandsOf(call)
       const after = commands.slice(commands.findIndex((c) => c._tag === "Hangup") + 1).map((c) => c._tag)
@@ -80,12 +80,12 @@ describe("inputs in any order", () => {
     })
   })
 
-  it("leave the agent silent while the caller is being transferred or a voicemail has the call", () => {
+  it("leave the agent silent during a transfer and while a voicemail has the call", () => {
     holds((call) => {
       let [state] = start(call.facts)
       for (const { commands, input } of call.steps) {
         ;[state] = step(state, input)
-        if (!["transferring", "machine"].includes(floorOf(state))) continue
+        if (!["transferring", "voicemail"].includes(floorOf(state))) continue
         expect(isSpeaking(state)).toBe(false)
         const said = commands.findLastIndex((c) => c._tag === "Speak")
         expect(commands.findLastIndex((c) => c._tag === "StopSpeaking")).toBeGreaterThanOrEqual(said)
@@ -93,7 +93,7 @@ describe("inputs in any order", () => {
     })
   })
 
-  it("end with an outcome that the documents name, one that was answered if the call was", () => {
+  it("end with a documented outcome, which is that of an answered call if the call was answered", () => {
     holds((call) => {
       const { disposition, ended_reason, status } = call.state.outcome ?? {}
       expect(outcomes).toContain(`${status} ${disposition} ${ended_reason}`)
@@ -108,7 +108,7 @@ describe("inputs in any order", () => {
     })
   })
 
-  it("emit an end for each beginning: of speech, of a gather, of a transfer", () => {
+  it("emit an end event for each start event of speech, gathers and transfers", () => {
     holds((call) => {
       const events = eventsOf(commandsOf(call))
       expect(count(events, "speech.ended")).toBe(count(events, "speech.started"))
@@ -138,7 +138,7 @@ describe("inputs in any order", () => {
     })
   })
 
-  it("start and stop only timers that make sense: none is stopped that does not run", () => {
+  it("stop only running timers", () => {
     holds((call) => {
       const running = new Set<string>()
       for (const command of call.first) if (command._tag === "StartTimer") running.add(command.timer)
@@ -151,7 +151,7 @@ describe("inputs in any order", () => {
     })
   })
 
-  it("leave a state that is plain JSON", () => {
+  it("lead to states that are plain JSON", () => {
     holds((call) => {
       for (const state of [call.unsettled, call.state]) expect(JSON.parse(JSON.stringify(state))).toEqual(state)
     })

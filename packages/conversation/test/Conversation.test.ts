@@ -9,7 +9,7 @@ const asked = (commands: ReadonlyArray<Command>): CommandOf<"AskModel"> => {
 }
 
 describe("the beginning of a call", () => {
-  it("rings, asks for its configuration, answers, and greets", () => {
+  it("rings, requests its configuration, is answered, and the agent says first_message", () => {
     const s = new Script()
     expect(s.take()).toEqual(["Emit call.ringing", "FetchConfig"])
     const live = Script.live()
@@ -28,7 +28,7 @@ describe("the beginning of a call", () => {
     expect(Script.live({ first_message: null }).take()).not.toContain("Speak u0 Hello there.")
   })
 
-  it("is refused as failed when no configuration comes", () => {
+  it("fails when no configuration comes", () => {
     const s = new Script()
     s.take()
     s.input({ _tag: "ConfigFailed", reason: "timeout" })
@@ -71,7 +71,7 @@ describe("a turn", () => {
     expect(indices).toEqual([0, 1])
   })
 
-  it("measures its latencies", () => {
+  it("has its latencies in the record", () => {
     const s = Script.greeted()
     s.wait(5000).say("Hi")
     s.wait(30).input({ _tag: "ModelStarted", turn: 1 })
@@ -91,7 +91,7 @@ describe("a turn", () => {
     ])
   })
 
-  it("counts the caller's wait through the tools, until the agent speaks", () => {
+  it("has a response_ms that includes tools, until the agent speaks", () => {
     const s = Script.greeted()
     s.wait(1000).say("Look it up")
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: {} }] })
@@ -100,7 +100,7 @@ describe("a turn", () => {
     expect(s.state.latencies.map((l) => [l.turn, l.llm_ttfb_ms, l.response_ms])).toEqual([[2, 100, 500]])
   })
 
-  it("ends half a second after the last words when the recognizer does not tell", () => {
+  it("ends half a second after the last final transcript when speech-to-text has no endpointing", () => {
     const s = Script.greeted({}, { endpointing: "none" })
     s.input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerSpeechStopped" })
     s.take()
@@ -110,7 +110,7 @@ describe("a turn", () => {
     expect(s.take()).toContain("AskModel 1")
   })
 
-  it("takes words that come while the model thinks into the same question", () => {
+  it("with words that come while the model generates is asked again with all words", () => {
     const s = Script.greeted()
     s.say("Book a table").say("for two")
     expect(s.take().filter((c) => c.includes("Model"))).toEqual(["AskModel 1", "CancelModel", "AskModel 2"])
@@ -118,7 +118,7 @@ describe("a turn", () => {
     expect(s.take()).toEqual([])
   })
 
-  it("hears noise without words, and does nothing but say that it was nothing", () => {
+  it("of noise without words leads only to speech.ended with a null transcript", () => {
     const s = Script.greeted()
     s.input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerSpeechStopped" }).fire("endpoint")
     expect(s.take()).toEqual(["Emit speech.started", "StartTimer endpoint 2000", "Emit speech.ended"])
@@ -126,7 +126,7 @@ describe("a turn", () => {
 })
 
 describe("barge-in", () => {
-  it("stops the agent at the first word, and keeps only what was heard", () => {
+  it("stops the agent at the first word, and the transcript has only what was played", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" }).take()
     s.wait(300).input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerPartial", text: "Stop" })
@@ -139,7 +139,7 @@ describe("barge-in", () => {
     expect(asked(s.commands).messages.at(1)).toEqual({ role: "assistant", content: "Hello" })
   })
 
-  it("stops after half a second of speech without a word, and speaks on when none comes", () => {
+  it("stops the agent after half a second of sound, and resumes when no words follow", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" }).input({ _tag: "CallerSpeechStarted" }).take()
     s.fire("barge_in")
@@ -153,7 +153,7 @@ describe("barge-in", () => {
     expect(s.events).not.toContain("barge_in")
   })
 
-  it("says a word again that a false alarm had cut in two", () => {
+  it("repeats a word that a false interruption had cut", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" }).input({ _tag: "CallerSpeechStarted" }).fire("barge_in")
     s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hello th" }] }).fire("resume")
@@ -162,14 +162,14 @@ describe("barge-in", () => {
     expect(s.transcript).toEqual(["assistant: Hello there."])
   })
 
-  it("is not a short noise", () => {
+  it("is not caused by a short noise", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" }).take()
     s.input({ _tag: "CallerSpeechStarted" }).wait(200).input({ _tag: "CallerSpeechStopped" })
     expect(s.take()).not.toContain("StopSpeaking")
   })
 
-  it("holds what the model says while it is undecided, and drops it when it was real", () => {
+  it("holds new sentences while it is undecided, and drops them when words follow", () => {
     const s = Script.greeted()
     s.say("Tell me a story").input({ _tag: "ModelSentence", turn: 1, text: "Once upon a time." })
     s.input({ _tag: "SpeechStarted", id: "u1" }).input({ _tag: "CallerSpeechStarted" }).fire("barge_in")
@@ -187,7 +187,7 @@ describe("tools", () => {
   const calls = (...names: ReadonlyArray<string>) =>
     names.map((name, i) => ({ id: `t${i}`, name, arguments: { n: i } }))
 
-  it("run side by side; the model goes on when all have answered", () => {
+  it("run in parallel, and the model continues when all have answered", () => {
     const s = Script.greeted()
     s.say("Look it up").take()
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: calls("lookup", "slow") }).input({ _tag: "ModelDone", turn: 1 })
@@ -218,7 +218,7 @@ describe("tools", () => {
     ])
   })
 
-  it("answers after the timeout change nothing", () => {
+  it("that answer after their timeout have no effect", () => {
     const s = Script.greeted()
     s.say("Go")
       .input({ _tag: "ModelToolCalls", turn: 1, calls: calls("slow") })
@@ -237,7 +237,7 @@ describe("tools", () => {
     expect(commands).toContain("AskModel 2")
   })
 
-  it("the model is asked without tools after five rounds, so that it must speak", () => {
+  it("are not offered after five rounds, so that the model must speak", () => {
     const s = Script.greeted()
     s.say("Loop")
     for (let turn = 1; turn <= 5; turn++) {
@@ -248,7 +248,7 @@ describe("tools", () => {
     expect(asked(s.commands).turn).toBe(6)
   })
 
-  it("keep running when the caller talks over them, and the model gets the words with the results", () => {
+  it("keep running while the caller speaks, and the model gets the words with the results", () => {
     const s = Script.greeted()
     s.say("Look").input({ _tag: "ModelSentence", turn: 1, text: "One moment please." })
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: calls("lookup") }).input({ _tag: "ModelDone", turn: 1 })
@@ -269,7 +269,7 @@ describe("tools", () => {
     ])
   })
 
-  it("a repeated id is told apart", () => {
+  it("with a repeated id get different ids", () => {
     const s = Script.greeted()
     s.say("Go").take()
     const twice = [
@@ -285,7 +285,7 @@ describe("tools", () => {
 })
 
 describe("a model that fails", () => {
-  it("is excused once, and ends the call the second time, with the farewell", () => {
+  it("leads to an apology, and the second failure in a row to the farewell and the end of the call", () => {
     const s = Script.greeted()
     s.say("Hi").input({ _tag: "ModelFailed", turn: 1, reason: "boom" })
     expect(s.take().some((c) => c.startsWith("Speak u1 I'm sorry"))).toBe(true)
@@ -295,14 +295,14 @@ describe("a model that fails", () => {
     expect(s.take().filter((c) => /^(Hangup|Finish)/.test(c))).toEqual(["Hangup error", "Finish failed failed error"])
   })
 
-  it("by silence is given up after ten seconds", () => {
+  it("by silence counts as failed after ten seconds", () => {
     const s = Script.greeted()
     s.say("Hi").take()
     s.fire("model")
     expect(s.take()).toContain("CancelModel")
   })
 
-  it("is forgiven once it speaks again", () => {
+  it("has no counted failures after it has spoken again", () => {
     const s = Script.greeted()
     s.say("Hi").input({ _tag: "ModelFailed", turn: 1, reason: "boom" }).play("u1")
     s.say("Hi").input({ _tag: "ModelSentence", turn: 3, text: "Hello, friend." }).input({ _tag: "ModelDone", turn: 3 })

@@ -5,7 +5,7 @@ import { blankRecord } from "../src/CallRecord.ts"
 import { timelineOf } from "../src/CallTimeline.ts"
 import type { Command } from "../src/Command.ts"
 import { longestMs } from "../src/machines/Transfer.ts"
-import { greetingMs, patienceMs } from "../src/machines/Voicemail.ts"
+import { greetingMs, maxWaitMs } from "../src/machines/Voicemail.ts"
 import { digest } from "../src/Replay.ts"
 import { config, facts, Script } from "../src/testing/Script.ts"
 
@@ -49,7 +49,7 @@ describe("speech recognition", () => {
     expect(s.state.phase).not.toBe("live")
   })
 
-  it("adds speech without words up to a failure, and starts from 0 at an end of turn", () => {
+  it("fails after enough speech without words, counted from the last end of turn", () => {
     const s = Script.greeted()
     const speakUnintelligibly = (ms: number) =>
       s
@@ -69,7 +69,7 @@ describe("speech recognition", () => {
 })
 
 describe("the model", () => {
-  it("is not spoken for when its sentence is blank, and its silence goes on", () => {
+  it("counts as silent when its sentence is blank", () => {
     const s = Script.greeted()
     s.say("Hi").take()
     s.input({ _tag: "ModelSentence", turn: 1, text: "  " })
@@ -84,14 +84,14 @@ describe("the model", () => {
     expect(s.take()).toEqual([])
   })
 
-  it("that calls a tool has no filler said any more", () => {
+  it("stops the filler timer when it calls a tool", () => {
     const s = Script.greeted({}, { filler_ms: 800 })
     s.say("Look it up").take()
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: [call("t", "lookup")] })
     expect(s.take()).toContain("StopTimer filler")
   })
 
-  it("that ends the call by end_call has its disposition in the events and the record of the tool", () => {
+  it("that calls end_call has its disposition in the events and the record of the tool", () => {
     const s = Script.greeted()
     s.say("Bye")
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: [call("e", "end_call", { disposition: "resolved" })] })
@@ -138,7 +138,7 @@ describe("a filler", () => {
     return s
   }
 
-  it("is said while the model is slow, once", () => {
+  it("is said once while the model is slow", () => {
     const s = asked()
     s.fire("filler")
     expect(commandsOf(s, "Speak")).toHaveLength(1)
@@ -165,7 +165,7 @@ describe("a filler", () => {
   })
 })
 
-describe("a digit request through the API", () => {
+describe("a gather through the API", () => {
   const rules = {
     prompt: "Your number?",
     voice: "Sarah",
@@ -175,13 +175,13 @@ describe("a digit request through the API", () => {
     timeout_seconds: 5
   } as const
 
-  it("has no effect while a transfer is under way, and works after one that was given up", () => {
+  it("has no effect while a transfer is in progress, and works after one that timed out", () => {
     const s = Script.greeted()
     s.input({ _tag: "TransferRequested", destination: "+15550004444" })
     s.input({ _tag: "GatherRequested", rules })
     expect(s.state.gathers).toEqual([])
     s.wait(35_000).fire("transfer")
-    expect(s.state.transfer?.stage).toBe("given up")
+    expect(s.state.transfer?.stage).toBe("timed out")
     s.input({ _tag: "GatherRequested", rules })
     expect(s.state.gathers).toHaveLength(1)
   })
@@ -190,7 +190,7 @@ describe("a digit request through the API", () => {
 describe("a transfer", () => {
   const request = (s: Script) => s.input({ _tag: "TransferRequested", destination: "+15550004444" })
 
-  it("that waits for the agent's last words ignores what the network says", () => {
+  it("that waits for the agent to finish speaking ignores reports of the network", () => {
     const s = Script.greeted({ transfer_destinations: { sales: "+15550003333" } })
     s.say("Sales").input({ _tag: "ModelSentence", turn: 1, text: "One moment." })
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: [call("t", "transfer_call", { destination: "sales" })] })
@@ -205,7 +205,7 @@ describe("a transfer", () => {
   it("that completes while the agent speaks cuts what was not played, and records what was", () => {
     const s = Script.greeted()
     request(s).wait(35_000).fire("transfer")
-    // The model was told of the failure, and speaks when the network completes after all.
+    // The model got the failure and speaks when the network reports `completed` late.
     const turn = s.state.model?.turn ?? -1
     s.input({ _tag: "ModelSentence", turn, text: "It failed." }).input({ _tag: "ModelSentence", turn, text: "Sorry." })
     const [first = "", second = ""] = commandsOf(s, "Speak").map(({ id }) => id)
@@ -230,18 +230,18 @@ describe("a voicemail", () => {
     return s
   }
 
-  it("is recognized by the model's tool among other calls, and stops the timers of the doubt", () => {
+  it("is detected by the model's tool among other calls, which stops the detection timers", () => {
     const s = answered()
     s.say("Leave us a note").take()
     const calls = [call("t", "lookup"), call("v", "svc_voicemail_reached")]
     s.input({ _tag: "ModelToolCalls", turn: s.state.model?.turn ?? -1, calls })
     expect(s.state.voicemail).toBe("machine")
     expect(s.take()).toEqual(
-      expect.arrayContaining(["StopTimer voicemail_doubt", `StartTimer voicemail_patience ${patienceMs}`])
+      expect.arrayContaining(["StopTimer voicemail_doubt", `StartTimer voicemail_patience ${maxWaitMs}`])
     )
   })
 
-  it("gets its message after a beep, and none of its timers run on", () => {
+  it("gets its message after a beep, and none of its timers keeps running", () => {
     const s = answered()
     s.input({ _tag: "CallerSpeechStarted" })
     expect(s.take()).toContain(`StartTimer voicemail_greeting ${greetingMs}`)
@@ -253,7 +253,7 @@ describe("a voicemail", () => {
     )
   })
 
-  it("is not taken for one any more when the doubt is over, and its greeting timer stops", () => {
+  it("is no longer detected after voicemail_doubt has fired, and its greeting timer stops", () => {
     const s = answered()
     s.input({ _tag: "CallerSpeechStarted" }).fire("voicemail_doubt")
     expect(s.state.voicemail).toBe("person")
@@ -261,7 +261,7 @@ describe("a voicemail", () => {
   })
 })
 
-describe("the story of a call", () => {
+describe("the timeline of a call", () => {
   const lines = (input: Parameters<Script["input"]>[0]) => {
     const s = Script.greeted()
     s.input(input)
@@ -271,12 +271,12 @@ describe("the story of a call", () => {
 
   it("says whether the end was requested through the API or by the server", () => {
     expect(lines({ _tag: "EndRequested", by: "api" }).map(({ what }) => what)).toContain(
-      "end asked for through the API"
+      "end requested through the API"
     )
-    expect(lines({ _tag: "EndRequested", by: "shutdown" }).map(({ what }) => what)).toContain("the server stops")
+    expect(lines({ _tag: "EndRequested", by: "shutdown" }).map(({ what }) => what)).toContain("the server is stopping")
   })
 
-  it("has no field for a detail that an input does not have", () => {
+  it("has no detail for an input without one", () => {
     const hungUp = lines({ _tag: "CallerHungUp" }).find(({ what }) => what === "hung up")
     expect(Object.keys(hungUp ?? {}).sort()).toEqual(["actor", "at", "what"])
   })

@@ -20,7 +20,7 @@ describe("the end", () => {
     expect(s.transcript.at(-1)).toBe("assistant: Goodbye.")
   })
 
-  it("by silence comes only while the agent waits for the caller", () => {
+  it("by inactivity_timeout comes only while the agent waits for the caller", () => {
     const s = Script.live({ inactivity_timeout: 4 })
     expect(s.take()).not.toContain("StartTimer inactivity 4000")
     s.play("u0")
@@ -34,7 +34,7 @@ describe("the end", () => {
     expect(s.take().at(-1)).toBe("Finish completed answered silence-timeout")
   })
 
-  it("by the end_call tool lets the last words be said first", () => {
+  it("by end_call comes after the agent has finished speaking", () => {
     const s = Script.greeted()
     s.say("Bye").input({ _tag: "ModelSentence", turn: 1, text: "Have a nice day." }).take()
     s.input({
@@ -51,7 +51,7 @@ describe("the end", () => {
     expect(s.transcript.slice(-2)).toEqual(["assistant: Have a nice day.", "assistant: Goodbye."])
   })
 
-  it("by end_call is refused to a model that may not end calls", () => {
+  it("by end_call is not possible when end_call was not offered", () => {
     const s = Script.greeted({ end_call: false })
     s.say("Bye")
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "e", name: "end_call", arguments: {} }] })
@@ -78,7 +78,7 @@ describe("the end", () => {
     expect(s.transcript).toContain("user: Wait, one more thing")
   })
 
-  it("comes all the same when the farewell never ends", () => {
+  it("comes after the time limit when the farewell never ends", () => {
     const s = Script.greeted()
     s.input({ _tag: "EndRequested", by: "api" }).take()
     s.fire("farewell")
@@ -95,7 +95,7 @@ describe("the end", () => {
     expect(s.take().at(-1)).toBe("Finish completed answered caller-hangup")
   })
 
-  it("keeps what the caller had heard of what was being said", () => {
+  it("keeps the played part of current speech", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" })
     s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hello" }] }).input({ _tag: "CallerHungUp" })
@@ -111,7 +111,7 @@ describe("the end", () => {
     expect(s.take().at(-1)).toBe("Finish failed failed error")
   })
 
-  it("gives up tools that still run", () => {
+  it("cancels running tools", () => {
     const s = Script.greeted()
     s.say("Go")
       .input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: {} }] })
@@ -121,7 +121,7 @@ describe("the end", () => {
   })
 })
 
-describe("a voice or recognizer that fails", () => {
+describe("text-to-speech or speech-to-text that fails", () => {
   it("ends the call without a farewell when two utterances in a row could not be spoken", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechFailed", id: "u0", reason: "x" }).say("Hi")
@@ -141,8 +141,8 @@ describe("a voice or recognizer that fails", () => {
   })
 })
 
-describe("keys", () => {
-  it("are told with their action", () => {
+describe("digits", () => {
+  it("are emitted with their action", () => {
     const s = Script.greeted({ tools: [tool("a")] })
     s.input({ _tag: "Dtmf", digit: "1" }).input({ _tag: "Dtmf", digit: "2" })
     const actions = s.commands.flatMap((c) =>

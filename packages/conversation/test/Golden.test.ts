@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest"
 import { digest, replay } from "../src/Replay.ts"
 import { render } from "./Golden.ts"
 
-/** Only `npm run golden:update` writes, and never where tests are run by a machine. */
+/** Files are written only by `npm run golden:update`, and never in CI. */
 const update = process.env["GOLDEN"] === "update" && process.env["CI"] === undefined
 
 const folder = fileURLToPath(new URL("./golden/", import.meta.url))
@@ -15,13 +15,13 @@ describe("recorded conversations", () => {
     expect(files.length).toBeGreaterThanOrEqual(25)
   })
 
-  it.each(files)("%s goes as it is written", (name) => {
+  it.each(files)("%s has the recorded inputs and commands", (name) => {
     const written = readFileSync(folder + name, "utf8")
     const { call, facts, text } = render(written)
     if (update) writeFileSync(folder + name, text)
     else expect(text).toBe(written)
 
-    // As its journal tells it, it goes the same way again.
+    // Its journal replays without a difference.
     const rows = [
       { seq: 0, input: facts, commands: digest(call.first) },
       ...call.steps.map(({ commands, input }, i) => ({ seq: i + 1, input, commands: digest(commands) }))

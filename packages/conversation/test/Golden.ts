@@ -3,12 +3,11 @@ import type { Command } from "../src/Command.ts"
 import type { Facts, Input, UntimedInput } from "../src/Input.ts"
 import { Input as InputSchema } from "../src/Input.ts"
 import { config, facts, tool } from "../src/testing/Script.ts"
-import { fairWorld, PlayedCall } from "./PlayedCall.ts"
+import { defaultDelays, PlayedCall } from "./PlayedCall.ts"
 
 /**
- * Recorded conversations as files that a person can read; see golden/README.md. A file has a head (title, prose, settings)
- * and lines that begin with `>`: what happens from outside. All other lines are what the conversation made of it, and are
- * written by {@link render}.
+ * Recorded conversations as readable files; see golden/README.md. A file has a head (title, prose, settings) and lines that
+ * begin with `>`: external actions. All other lines are the resulting inputs and commands, written by {@link render}.
  */
 
 const Settings = Schema.Struct({
@@ -27,7 +26,7 @@ type Act = (call: PlayedCall) => UntimedInput | undefined
 interface Due {
   readonly at: number
   readonly act: Act
-  /** The line of the file that it comes from, where it is the first thing of it. */
+  /** The line of the file, if this is its first act. */
   readonly line?: string
 }
 
@@ -37,12 +36,12 @@ const decodeInput = Schema.decodeUnknownSync(InputSchema)
 
 const currentTurn = (call: PlayedCall): number => call.state.model?.turn ?? 0
 
-/** How long the caller takes for a text, in milliseconds. */
+/** How long the caller speaks a text, in milliseconds. */
 const spokenMs = (text: string): number => text.length * 60
 
 let toolIds = 0
 
-/** The first line that is not the author's. */
+/** The first generated line. */
 const opening = "          (the call comes in)"
 
 const verbs: ReadonlyArray<string> = [
@@ -62,7 +61,7 @@ const verbs: ReadonlyArray<string> = [
   "nothing"
 ]
 
-/** What a line stands for: things that happen, each so many milliseconds after its time. */
+/** The acts of a line, each with its delay in milliseconds after the line's time. */
 const actsOf = (what: string, conf: typeof config): ReadonlyArray<readonly [number, Act]> => {
   const verb = verbs.find((v) => what === v || what.startsWith(`${v} `)) ?? ""
   const rest = what.slice(verb.length).trim()
@@ -170,18 +169,18 @@ const pairs = (record: object, but: ReadonlyArray<string>): string =>
     )
     .join("")
 
-const ofInput = (input: Input): string => `${input._tag}${pairs(input, ["_tag", "at", "config", "voice"])}`
+const inputLine = (input: Input): string => `${input._tag}${pairs(input, ["_tag", "at", "config", "voice"])}`
 
 const provider = (c: { readonly provider?: number }): string =>
   c.provider === undefined ? "" : ` provider=${c.provider}`
 
-const ofCommand = (c: Command): string => {
+const commandLine = (c: Command): string => {
   switch (c._tag) {
     case "Emit":
       return `Emit ${c.event}${pairs(c.data, ["call_id", "agent_id", "from", "to"])}`
     case "AskModel": {
-      const told = c.messages.slice(1).map((m) => `${m.role}: ${m.content}`)
-      return `AskModel turn=${c.turn}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${told.join(" | ")}]`
+      const messages = c.messages.slice(1).map((m) => `${m.role}: ${m.content}`)
+      return `AskModel turn=${c.turn}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${messages.join(" | ")}]`
     }
     case "Speak":
       return `Speak ${c.id}${provider(c)} ${value(c.text)}`
@@ -205,7 +204,7 @@ const settingsOf = (head: ReadonlyArray<string>): typeof Settings.Type => {
   return Schema.decodeUnknownSync(Settings)(found)
 }
 
-/** A golden file as it should be; and the call. */
+/** The text that a golden file should have, and its call. */
 export const render = (file: string): { readonly text: string; readonly call: PlayedCall; readonly facts: Facts } => {
   toolIds = 0
   const lines = file.split("\n")
@@ -214,10 +213,10 @@ export const render = (file: string): { readonly text: string; readonly call: Pl
   const settings = settingsOf(head)
   const given = { ...facts, ...settings.facts } as Facts // as the file says, over facts
   const conf = { ...config, tools: [tool("lookup")], ...settings.config } as typeof config // likewise
-  const world = { ...fairWorld, ...settings.world }
+  const world = { ...defaultDelays, ...settings.world }
   const call = new PlayedCall(given, {
-    voice: world.voice === undefined ? fairWorld.voice : world.voice,
-    recognizer: world.recognizer === undefined ? fairWorld.recognizer : world.recognizer
+    voice: world.voice === undefined ? defaultDelays.voice : world.voice,
+    recognizer: world.recognizer === undefined ? defaultDelays.recognizer : world.recognizer
   })
   const agenda: ReadonlyArray<Due> = lines
     .filter((line) => line.startsWith(">"))
@@ -232,25 +231,25 @@ export const render = (file: string): { readonly text: string; readonly call: Pl
     .sort(([a, i], [b, j]) => a.at - b.at || i - j)
     .map(([due]) => due)
 
-  const out: Array<string> = [opening, ...call.first.map((c) => `          ${ofCommand(c)}`)]
-  let told = 0
-  const tell = (): void => {
-    for (const { commands, input } of call.steps.slice(told)) {
-      out.push(` ${seconds(input.at)}   ${ofInput(input)}`, ...commands.map((c) => `            → ${ofCommand(c)}`))
+  const out: Array<string> = [opening, ...call.first.map((c) => `          ${commandLine(c)}`)]
+  let written = 0
+  const writeSteps = (): void => {
+    for (const { commands, input } of call.steps.slice(written)) {
+      out.push(` ${seconds(input.at)}   ${inputLine(input)}`, ...commands.map((c) => `            → ${commandLine(c)}`))
     }
-    told = call.steps.length
+    written = call.steps.length
   }
   for (const { act, at, line } of agenda) {
     call.until(at)
-    tell()
+    writeSteps()
     if (line !== undefined) out.push(line)
-    const happening = act(call)
-    if (happening !== undefined) call.input(happening)
-    tell()
+    const input = act(call)
+    if (input !== undefined) call.input(input)
+    writeSteps()
   }
-  // What is due at once, that the recognizer has no last words, say.
+  // Inputs that are due at once, such as RecognizerFinished.
   call.until(call.at)
-  tell()
+  writeSteps()
   const { latencies, outcome, phase, transcript } = call.state
   out.push(
     "",

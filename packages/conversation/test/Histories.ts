@@ -7,7 +7,7 @@ import type { Facts, Input, InputOf, UntimedInput } from "../src/Input.ts"
 import { Timer } from "../src/Timer.ts"
 import { config, facts, tool } from "../src/testing/Script.ts"
 
-/** Calls with inputs in any order, as no shell would give them, for property tests. */
+/** Calls with inputs in any order, also impossible ones, for property tests. */
 
 /** A call from its facts to its last input. */
 export interface History {
@@ -22,12 +22,12 @@ export const commandsOf = ({ first, steps }: History): ReadonlyArray<Command> =>
   ...steps.flatMap(({ commands }) => commands)
 ]
 
-/** An input that refers to the state in which it comes: "the model's turn", "the utterance that is played". */
+/** An input derived from the current state: of the current turn, of a playing utterance. */
 type Act = (state: Conversation) => UntimedInput
 
 type Fields<Tag extends Input["_tag"]> = Omit<InputOf<Tag>, "_tag" | "at">
 
-/** How often an input comes, against the others, and its fields. */
+/** The relative frequency of an input, and its fields. */
 interface Source<Tag extends Input["_tag"]> {
   readonly weight: number
   readonly fields: fc.Arbitrary<(state: Conversation) => Fields<Tag>>
@@ -96,11 +96,11 @@ const none = fixed(fc.constant({}))
 const late = fixed(fc.constantFrom({}, { late: 60 }))
 const words = fc.constantFrom("", " ", "Hello there.", "Yes", "uh-huh", "Please leave a message", "What time is it?")
 const reason = fixed(fc.record({ reason: fc.constant("it broke") }))
-/** Mostly the turn that the model works on. */
+/** Mostly the current turn of the model. */
 const turn = fc.constantFrom(0, 0, 0, 0, 0, -1, 1)
 const turnOf = (state: Conversation, shift: number): number => (state.model?.turn ?? state.next_turn) + shift
 const ofTurn = turn.map((shift) => (state: Conversation) => ({ turn: turnOf(state, shift) }))
-/** Mostly an utterance that is spoken or waits. */
+/** Mostly an utterance that is playing or queued. */
 const utterance = fc.constantFrom(0, 0, 0, 0, 0, -1, 1)
 const idOf = (state: Conversation, shift: number): string => {
   const open = state.entries.flatMap((e) => (e.kind === "agent" ? e.utterances : []))
@@ -224,7 +224,7 @@ const actOf = <Tag extends Input["_tag"]>(tag: Tag, { fields }: Source<Tag>): fc
   // A tag with the fields of its own input.
   fields.map((fieldsIn) => (state) => ({ _tag: tag, ...fieldsIn(state) }) as unknown as UntimedInput)
 
-const strayAct: fc.Arbitrary<Act> = fc.oneof(
+const randomAct: fc.Arbitrary<Act> = fc.oneof(
   ...Object.entries(sources).map(([tag, source]) => ({
     weight: source.weight,
     // Object.entries loses that each tag has its own source.
@@ -232,7 +232,7 @@ const strayAct: fc.Arbitrary<Act> = fc.oneof(
   }))
 )
 
-/** What could really come next, one of a few: without these, chance alone hardly ever gets deep into a call. */
+/** Plausible next inputs: without them, random inputs rarely get far into a call. */
 const candidates = (
   state: Conversation,
   said: string,
@@ -282,9 +282,9 @@ const likelyAct: fc.Arbitrary<Act> = fc
     return some[n % some.length] ?? { _tag: "CallerEndOfTurn" }
   })
 
-const anyAct: fc.Arbitrary<Act> = fc.oneof(strayAct, { weight: 2, arbitrary: likelyAct })
+const anyAct: fc.Arbitrary<Act> = fc.oneof(randomAct, { weight: 2, arbitrary: likelyAct })
 
-/** How real calls begin, more often than chance would: in the middle of a conversation, or of a menu. */
+/** Realistic beginnings, up to a conversation or a menu. */
 const beginnings: ReadonlyArray<(conf: CallConfig) => ReadonlyArray<UntimedInput>> = [
   () => [],
   () => [
@@ -306,7 +306,7 @@ const beginnings: ReadonlyArray<(conf: CallConfig) => ReadonlyArray<UntimedInput
 
 type Step = (state: Conversation, input: Input) => readonly [Conversation, ReadonlyArray<Command>]
 
-/** Freezes a value and all in it: a step that changes its state in place fails. */
+/** Freezes a value deeply, so that a step that mutates its state fails. */
 const frozen = <A>(value: A): A => {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)
@@ -315,13 +315,13 @@ const frozen = <A>(value: A): A => {
   return value
 }
 
-/** A call that is being played. */
+/** A call in progress. */
 export class Played implements History {
   readonly facts: Facts
   readonly first: ReadonlyArray<Command>
   readonly steps: Array<{ readonly input: Input; readonly commands: ReadonlyArray<Command> }> = []
   state: Conversation
-  /** Before the shell did its part. */
+  /** The steps before the shell carried out all commands. */
   unsettled: Conversation
   at = 0
   readonly #step: Step
@@ -343,7 +343,7 @@ export class Played implements History {
     this.steps.push({ input, commands })
   }
 
-  /** Does what a fair shell would, until nothing is left to do, and hangs up; for a bounded number of inputs. */
+  /** Carries out all pending commands as a correct shell would, and hangs up, in a bounded number of inputs. */
   settle(): this {
     for (let round = 0; round < 100; round++) {
       const { entries, model, phase, timers } = this.state
@@ -351,7 +351,7 @@ export class Played implements History {
       const speech = entries.flatMap((e) => (e.kind === "agent" ? e.utterances : []))
       const next = speech.find((u) => u.state === "queued" || u.state === "playing")
       const pending = entries.flatMap((e) => (e.kind === "agent" ? e.tools.filter((t) => t.pending) : []))[0]
-      if (round > 50 && phase !== "draining" && phase !== "after") this.input({ _tag: "CallerHungUp" })
+      if (round > 50 && phase !== "draining" && phase !== "post_call") this.input({ _tag: "CallerHungUp" })
       else if (next !== undefined)
         this.input({ _tag: next.state === "queued" ? "SpeechStarted" : "SpeechPlayed", id: next.id })
       else if (pending !== undefined) this.input({ _tag: "ToolAnswered", id: pending.id, result: 1 })
@@ -363,7 +363,7 @@ export class Played implements History {
   }
 }
 
-/** Calls of any configuration with inputs in any order, which a fair shell then brings to their end. */
+/** Calls of any configuration with inputs in any order, which a correct shell then brings to their end. */
 export const anyCall: fc.Arbitrary<Played> = fc
   .record({
     facts: anyFacts,

@@ -3,17 +3,17 @@ import { type Conversation, start, step } from "../src/Conversation.ts"
 import type { Facts, Input, UntimedInput } from "../src/Input.ts"
 import type { Timer } from "../src/Timer.ts"
 
-/** How the world around a played call behaves. */
-export interface World {
-  /** Milliseconds from the command to the first audio; null: nothing is spoken unless an input says so. */
+/** The delays of the simulated providers of a played call. */
+export interface ProviderDelays {
+  /** Milliseconds from Speak to the first audio; null: speech is reported only by inputs of the test. */
   readonly voice: number | null
-  /** Milliseconds until the recognizer has given its last words; null: it hangs. */
+  /** Milliseconds until speech-to-text has finished after StopListening; null: it hangs. */
   readonly recognizer: number | null
 }
 
-export const fairWorld: World = { voice: 100, recognizer: 0 }
+export const defaultDelays: ProviderDelays = { voice: 100, recognizer: 0 }
 
-/** Characters a second of the voice. */
+/** Characters per second of text-to-speech. */
 const speed = 15
 
 interface Speech {
@@ -25,30 +25,30 @@ interface Speech {
   started: boolean
 }
 
-/** One input, and what the conversation made of it. */
+/** One input and its commands. */
 export interface Played {
   readonly input: Input
   readonly commands: ReadonlyArray<Command>
 }
 
 /**
- * A conversation in a world that does what it is told, in virtual time: what is to be spoken is played at 15 characters
- * a second, timers fire when they are due, and what was stopped is told to the character.
+ * A conversation with simulated providers in virtual time: speech is played at 15 characters per second, timers fire when
+ * due, and the played part of stopped speech is reported to the character.
  */
 export class PlayedCall {
   state: Conversation
   at = 0
   readonly steps: Array<Played> = []
   readonly first: ReadonlyArray<Command>
-  private readonly world: World
+  private readonly delays: ProviderDelays
   private readonly timers = new Map<Timer, number>()
   private speeches: Array<Speech> = []
   private finishes = Number.POSITIVE_INFINITY
   private readonly pending: Array<UntimedInput> = []
   private feeding = false
 
-  constructor(facts: Facts, world: World = fairWorld) {
-    this.world = world
+  constructor(facts: Facts, delays: ProviderDelays = defaultDelays) {
+    this.delays = delays
     const [state, commands] = start(facts)
     this.state = state
     this.first = commands
@@ -64,7 +64,7 @@ export class PlayedCall {
     this.feeding = true
     for (let next = this.pending.shift(); next !== undefined; next = this.pending.shift()) {
       if (this.state.phase === "over") continue
-      const input = { ...next, at: this.at } as Input // a happening with its time
+      const input = { ...next, at: this.at } as Input // an input with its time
       const [state, commands] = step(this.state, input)
       this.state = state
       this.steps.push({ input, commands })
@@ -74,7 +74,7 @@ export class PlayedCall {
     return this
   }
 
-  /** Lets time pass until then: what is due happens, in order, at its time. */
+  /** Advances time; due inputs are fed in order, each at its time. */
   until(end: number): this {
     for (;;) {
       const speech = this.speeches[0]
@@ -92,7 +92,7 @@ export class PlayedCall {
         speech.started = true
         if (started) this.input({ _tag: "SpeechPlayed", id })
         else {
-          const voice = { asked_at: asked, audio_at: asked + (this.world.voice ?? 0) }
+          const voice = { asked_at: asked, audio_at: asked + (this.delays.voice ?? 0) }
           this.input({ _tag: "SpeechStarted", id, voice })
         }
       } else if (timer !== undefined) {
@@ -108,11 +108,11 @@ export class PlayedCall {
     if (command._tag === "StartTimer") this.timers.set(command.timer, this.at + command.ms)
     else if (command._tag === "StopTimer") this.timers.delete(command.timer)
     else if (command._tag === "StopListening")
-      this.finishes = this.at + (this.world.recognizer ?? Number.POSITIVE_INFINITY)
+      this.finishes = this.at + (this.delays.recognizer ?? Number.POSITIVE_INFINITY)
     else if (command._tag === "Hangup") this.speeches = []
-    else if (command._tag === "Speak" && this.world.voice !== null) {
+    else if (command._tag === "Speak" && this.delays.voice !== null) {
       const { id, text } = command
-      const starts = Math.max(this.at + this.world.voice, this.speeches.at(-1)?.ends ?? 0)
+      const starts = Math.max(this.at + this.delays.voice, this.speeches.at(-1)?.ends ?? 0)
       const ends = starts + Math.round((text.length * 1000) / speed)
       this.speeches.push({ id, text, asked: this.at, starts, ends, started: false })
     } else if (command._tag === "StopSpeaking") {

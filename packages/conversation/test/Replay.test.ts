@@ -27,8 +27,8 @@ const call = (): Script => {
   return s
 }
 
-describe("a journal played again", () => {
-  it("gives the same commands, state and digests, also after a journey through JSON", () => {
+describe("a replayed journal", () => {
+  it("gives the same commands, state and digests, also after a round trip through JSON", () => {
     const s = call()
     const rows = journal(s.inputs)
     const replayed = replay(JSON.parse(JSON.stringify(rows)))
@@ -38,7 +38,7 @@ describe("a journal played again", () => {
     expect(replayed?.steps.flatMap((one) => one.commands)).toEqual(s.commands)
   })
 
-  it("does not mind the order of fields, which the database does not keep", () => {
+  it("does not depend on the order of fields, which the database does not keep", () => {
     const backwards = (value: unknown): unknown => {
       if (typeof value !== "object" || value === null) return value
       if (Array.isArray(value)) return value.map(backwards)
@@ -52,13 +52,13 @@ describe("a journal played again", () => {
     expect(replay(rows.map((row) => ({ ...row, input: backwards(row.input) as Input })))?.differing).toEqual([])
   })
 
-  it("shows the rows whose commands are others now", () => {
+  it("lists the rows whose commands differ now", () => {
     const rows = journal(call().inputs)
     const changed = rows.map((row) => (row.seq === 3 ? { ...row, commands: "other" } : row))
     expect(replay(changed)?.differing).toEqual([3])
   })
 
-  it("shows a changed command where it is, when a changed input leads to another", () => {
+  it("lists the row of a changed command, when a changed input leads to it", () => {
     const rows = journal(call().inputs)
     const changed = rows.map((row) =>
       row.input._tag === "ModelSentence" ? { ...row, input: { ...row.input, text: "It is two." } } : row
@@ -67,19 +67,19 @@ describe("a journal played again", () => {
     expect(replay(changed)?.differing[0]).toBe(sentence)
   })
 
-  it("is nothing when it is empty or does not begin with the facts of a call", () => {
+  it("is undefined when it is empty or does not begin with the facts of a call", () => {
     expect(replay([])).toBeUndefined()
     expect(replay(journal(call().inputs).slice(1))).toBeUndefined()
   })
 
-  it("that broke off ends where it broke off", () => {
+  it("that is incomplete ends with its last input", () => {
     const rows = journal(call().inputs)
     const upToAnswer = rows.slice(0, 3)
     expect(replay(upToAnswer)?.state.phase).toBe("live")
     expect(replay(upToAnswer)?.differing).toEqual([])
   })
 
-  it("has an empty digest where nothing was commanded, and different ones for different commands", () => {
+  it("has an empty digest for a step without commands, and different digests for different commands", () => {
     expect(digest([])).toBe("")
     expect(digest([{ _tag: "Answer" }])).not.toBe(digest([{ _tag: "FetchConfig" }]))
     expect(digest([{ _tag: "Answer" }])).toBe(digest([{ _tag: "Answer" }]))

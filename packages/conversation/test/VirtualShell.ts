@@ -1,10 +1,10 @@
 import type { Timer } from "../src/Timer.ts"
 import type { Script } from "../src/testing/Script.ts"
 
-/** Milliseconds that every utterance takes to be played. */
+/** How long every utterance plays, in milliseconds. */
 export const spokenMs = 1000
 
-/** A fair shell around a conversation, in virtual time: speaks what it is told to, and fires timers when they are due. */
+/** A simulated shell in virtual time: plays every utterance, and fires timers when they are due. */
 export class VirtualShell {
   readonly script: Script
   private done = 0
@@ -21,7 +21,7 @@ export class VirtualShell {
     this.obey()
   }
 
-  /** Lets time pass: what is due happens, in order, at its time. */
+  /** Advances time; due inputs are fed in order, each at its time. */
   advance(ms: number): void {
     const end = this.script.at + ms
     for (;;) {

@@ -53,8 +53,8 @@ export const make = (options: {
             onRight: (body) => StartedAnswer.read(body, facts.agent, speaks, gathered !== undefined)
           })
           const log = Effect.forEach(
-            StartedAnswer.complaintsOf(input),
-            (complaint) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${complaint}`),
+            StartedAnswer.problemsOf(input),
+            (problem) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${problem}`),
             { discard: true }
           )
           return Effect.map(log, () => feed(input))

@@ -191,7 +191,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
         return Effect.raceFirst(Deferred.await(outcome), Effect.as(session.over, "the call ended"))
       },
       isInProgress: () => session.state().answered_at !== null && session.state().ended_at === null,
-      isCompleting: () => session.state().phase === "draining" || session.state().phase === "after",
+      isCompleting: () => session.state().phase === "draining" || session.state().phase === "post_call",
       extracting: session.extracting,
       abandon: session.abandon,
       recording: () => recording,

@@ -7,7 +7,7 @@ import { during, scriptedSpeechToText, together } from "../doubles/VirtualProvid
 /** A conversation in which the caller's words are not final yet. */
 const hearing = (): Script => {
   const s = Script.greeted()
-  s.recognizes = true
+  s.feedsRecognizerFinished = true
   s.wait(1000).input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerPartial", text: "I want" })
   return s
 }

@@ -9,7 +9,7 @@ import { metadataProblem } from "./MetadataLimits.ts"
 import { PostCallSms, postCallSmsOf } from "./PostCallSms.ts"
 import { destinationsOf } from "./TransferAnswer.ts"
 
-/** What the agent's own settings give a call before its server is asked. */
+/** The agent's settings, which apply where its server's answer has no value. */
 export const AgentDefaults = Schema.Struct({
   language: Schema.String,
   voice: Schema.String,
@@ -19,24 +19,24 @@ export const AgentDefaults = Schema.Struct({
 })
 export type AgentDefaults = typeof AgentDefaults.Type
 
-/** A custom tool of a call; one with `gather` collects digits before the agent's server is asked. */
+/** A custom tool of a call; with `gather` it collects digits before its tool.call request. */
 export const CallTool = Schema.extend(
   Schema.typeSchema(ToolDefinition),
   Schema.Struct({ gather: Schema.optionalWith(GatherRules, { exact: true }) })
 )
 export type CallTool = typeof CallTool.Type
 
-/** A field that calls of earlier versions lack in their journals. */
+/** A field that is absent in journals of earlier versions. */
 const added = <A, I>(schema: Schema.Schema<A, I>, otherwise: () => NoInfer<A>) =>
   Schema.optionalWith(schema, { exact: true, default: otherwise })
 const none = () => null
 
-/** The configuration of one call: the `call.started` answer over the agent's defaults, every field decided. */
+/** The configuration of one call: the `call.started` answer over the agent's defaults, with every value resolved. */
 export const CallConfig = Schema.Struct({
   system_prompt: Schema.String,
   first_message: Schema.NullOr(Schema.String),
   end_session_message: Schema.NullOr(Schema.String),
-  /** Left with a voicemail that took the call which we placed. Absent in journals of earlier versions. */
+  /** Spoken to the voicemail of an outbound call. Absent in journals of earlier versions. */
   voicemail_message: Schema.optionalWith(Schema.NullOr(Schema.String), { exact: true }),
   language: Schema.String,
   voice: Schema.String,
@@ -44,18 +44,18 @@ export const CallConfig = Schema.Struct({
   max_duration: Schema.Number,
   /** Seconds, or null: no limit. */
   inactivity_timeout: Schema.NullOr(Schema.Number),
-  /** Null: as the agent's settings say. */
+  /** Null: the agent's setting applies. */
   recording_enabled: added(Schema.NullOr(Schema.Boolean), none),
   stt_format: added(callStartedFields.stt_format, () => "smart" as const),
   stt_keyterms: added(Schema.Array(Schema.String), () => []),
-  /** `auto`, or the words. */
+  /** `auto`, or the text to say. */
   speak_during_tool_call: added(Schema.NullOr(Schema.String), none),
   /** Custom tools, run by the agent's server. */
   tools: Schema.Array(CallTool),
   end_call: Schema.Boolean,
   /** `svc_send_sms`, when the model may use it. */
   send_sms: added(Schema.NullOr(Schema.Struct({ timeout_seconds: Schema.Number })), none),
-  /** What is drawn from the call when it has ended. */
+  /** What is extracted from the call after it has ended. */
   extraction: added(Schema.NullOr(ExtractionSchema), none),
   post_call_sms: added(Schema.NullOr(PostCallSms), none),
   /** Label → E.164: where the model may transfer the caller to. Absent in journals of earlier versions. */
@@ -77,22 +77,21 @@ export const platformTools: ReadonlySet<string> = new Set([
   "transfer_call"
 ])
 
-/** How long a platform tool may take, in seconds: as its entry in `tools` says, else as any tool. */
+/** The time limit of a platform tool in seconds: from its entry in `tools`, else the default of all tools. */
 const platformSeconds = (warnings: Array<Warning>, path: string, item: unknown): number => {
   const given = isRecord(item) ? item : {}
   const wanted = fieldReader(warnings, given, `${path}.`)("timeout_seconds", TimeoutSeconds)
   return wanted ?? defaultToolSeconds
 }
 
-/** What makes an answer unusable: the call is hung up. */
+/** Why an answer cannot be used; the call is hung up. */
 export interface Unusable {
   readonly reason: string
 }
 
 /**
- * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other bad field is left out
- * with a warning. `speaks` tells whether a voice speaks a language; `earlier` are warnings that the answer gave
- * already.
+ * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other invalid field is left
+ * out with a warning. `speaks`: whether a voice speaks a language. `earlier`: warnings about the answer so far.
  */
 export const resolve = (
   answer: unknown,

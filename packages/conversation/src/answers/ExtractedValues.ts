@@ -5,21 +5,21 @@ import type { ExtractionSchema } from "./ExtractionAnswer.ts"
 import { isRecord } from "./FieldReader.ts"
 import { linearPattern } from "./LinearPattern.ts"
 
-/** The longest text that is taken for a value. */
+/** The longest text that is accepted as a value, in characters. */
 const longestValue = 10_000
 
 const clock = String.raw`([01]\d|2[0-3]):[0-5]\d(:([0-5]\d|60)(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?`
 const time = new RegExp(`^${clock}$`)
 const dateTime = new RegExp(String.raw`^(\d{4}-\d{2}-\d{2})[Tt ]${clock}$`)
 
-/** Whether it is a day of the calendar, `2026-02-28`. */
+/** Whether a text is an existing date, such as `2026-02-28`. */
 const isDate = (text: string): boolean => {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
   const at = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
 
-/** The formats that are checked. Times may lack seconds and zone: people do not say them. */
+/** The formats that are validated. Times may lack seconds and zone, because people do not say them. */
 const formats: { readonly [format: string]: (text: string) => boolean } = {
   date: isDate,
   time: (text) => time.test(text),
@@ -37,7 +37,7 @@ const isText = (field: ExtractionField, text: string): boolean => {
   return field.pattern === undefined || linearPattern(field.pattern).test(text)
 }
 
-const fitting = (field: ExtractionField, value: unknown): ExtractedValue => {
+const validated = (field: ExtractionField, value: unknown): ExtractedValue => {
   switch (field.type) {
     case "boolean":
       return typeof value === "boolean" ? value : null
@@ -49,15 +49,15 @@ const fitting = (field: ExtractionField, value: unknown): ExtractedValue => {
 }
 
 /**
- * What the model drew from a call, as its schema wants it: every field is there, and one that was not said, or is not of its
- * type, format and pattern, is null. Anything but an object gives nulls.
+ * Validates the model's answer to an extraction. Every field of the schema is present; it is null when it is absent from the
+ * answer or does not have its type, format and pattern. An answer that is not an object gives nulls only.
  */
 export const extractedFrom = (schema: ExtractionSchema, answer: unknown): ExtractedData => {
   const given = isRecord(answer) ? answer : {}
   return Object.fromEntries(
-    schema.map((field) => [field.name, Object.hasOwn(given, field.name) ? fitting(field, given[field.name]) : null])
+    schema.map((field) => [field.name, Object.hasOwn(given, field.name) ? validated(field, given[field.name]) : null])
   )
 }
 
-/** The fields of a call from which nothing was drawn. */
+/** The data of a call without an extraction: all fields null. */
 export const nothingExtracted = (schema: ExtractionSchema | null): ExtractedData => extractedFrom(schema ?? [], null)

@@ -3,11 +3,11 @@ import { Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
 import { linearPattern, UnusablePattern } from "./LinearPattern.ts"
 
-/** What is to be drawn from a call, in the order in which it was given. A list, because the journal keeps no order of keys. */
+/** The fields to extract from a call, in their given order. A list, because the journal does not keep the order of keys. */
 export const ExtractionSchema = Schema.Array(ExtractionField)
 export type ExtractionSchema = typeof ExtractionSchema.Type
 
-/** The pattern when it can be used. */
+/** The pattern if it can be used; else null and a warning. */
 const patternOf = (warnings: Array<Warning>, field: string, source: string): string | null => {
   try {
     linearPattern(source)
@@ -42,8 +42,8 @@ const fieldOf = (warnings: Array<Warning>, name: string, given: unknown): Extrac
 }
 
 /**
- * Reads an `extraction_schema`: 1 to 20 fields. A bad field is left out, a bad part of one as well, each with a
- * warning; null when nothing is left.
+ * Reads an `extraction_schema` of 1 to 20 fields. Invalid fields, and invalid parts of fields, are left out with a warning
+ * each; null when no field is left.
  */
 export const extractionOf = (
   given: Readonly<Record<string, unknown>> | null,
@@ -58,6 +58,6 @@ export const extractionOf = (
     })
     return null
   }
-  const good = fields.flatMap(([name, definition]) => fieldOf(warnings, name, definition) ?? [])
-  return good.length === 0 ? null : good
+  const valid = fields.flatMap(([name, definition]) => fieldOf(warnings, name, definition) ?? [])
+  return valid.length === 0 ? null : valid
 }

@@ -7,13 +7,13 @@ export type Warning = typeof Warning.Type
 const oneLine = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
 
-/** What a field of a few words may be; the parser would tell of the first only. */
+/** The allowed values of an enumeration; the parser's own message names only the first. */
 const choiceOf = ({ ast }: Schema.Schema.All): string | undefined =>
   ast._tag === "Union" && ast.types.every((type) => type._tag === "Literal")
     ? `must be one of ${ast.types.map((type) => (type._tag === "Literal" ? String(type.literal) : "")).join(", ")}`
     : undefined
 
-/** Decodes a value, or notes under `field` why it cannot be: then it is null. */
+/** Decodes a value. If it is invalid, adds a warning for `field` and returns null. */
 export const decodeValue = <A, I>(
   warnings: Array<Warning>,
   field: string,
@@ -26,11 +26,11 @@ export const decodeValue = <A, I>(
   return null
 }
 
-/** Whether it is a JSON object. */
+/** Whether a value is a JSON object. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Reads the fields of an object one by one; null is as if it were not there. `path` stands before their names. */
+/** Reads the fields of an object one by one; null counts as absent. `path` is the prefix of their names in warnings. */
 export const fieldReader =
   (warnings: Array<Warning>, given: Readonly<Record<string, unknown>>, path = "") =>
   <A, I>(field: string, schema: Schema.Schema<A, I>): A | null => {

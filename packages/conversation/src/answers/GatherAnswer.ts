@@ -5,11 +5,10 @@ import type { GatherRules } from "./GatherRules.ts"
 import type { Menu } from "./Menu.ts"
 
 /**
- * The keypad parts of an answer to `call.started`. A bad field is left out with a warning and its default
- * holds.
+ * The gathers in an answer to `call.started`. An invalid field is left out with a warning, and its default applies.
  */
 
-/** The two words for a voice that is not named. */
+/** Whether a voice is given by gender instead of by name. */
 export const isGender = (voice: string): voice is "female" | "male" => voice === "female" || voice === "male"
 
 const known: ReadonlyArray<string> = languages
@@ -20,7 +19,7 @@ const supported = (warnings: Array<Warning>, field: string, language: string | n
   return null
 }
 
-/** The menu that a first answer asks for; null when it asks for none, or for one without a usable prompt. */
+/** The menu of a first answer; null when it has none, or one without a valid prompt. */
 export const menuOf = (answer: unknown, warnings: Array<Warning>): Menu | null => {
   const given = isRecord(answer) ? answer["pre_gather"] : undefined
   if (given === undefined || given === null) return null
@@ -29,7 +28,7 @@ export const menuOf = (answer: unknown, warnings: Array<Warning>): Menu | null =
     return null
   }
   const read = fieldReader(warnings, given, "pre_gather.")
-  // Absent, it is as bad as empty.
+  // An absent prompt is as invalid as an empty one.
   const prompt = decodeValue(warnings, "pre_gather.prompt", given["prompt"] ?? "", preGatherFields.prompt)
   if (prompt === null) return null
   return {
@@ -45,7 +44,7 @@ export const menuOf = (answer: unknown, warnings: Array<Warning>): Menu | null =
   }
 }
 
-/** What a tool gathers, or null. Without a prompt it is collected silently; voice and language are the call's unless given. */
+/** The gather of a tool, or null. Without a prompt it starts silently; voice and language default to those of the call. */
 export const toolGatherOf = (
   value: unknown,
   path: string,

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 
-/** How keypad digits are asked for and collected, every value decided. Plain JSON: it is part of the journal. */
+/** How digits are requested and collected, with every value resolved. Plain JSON, because it is part of the journal. */
 export const GatherRules = Schema.Struct({
-  /** Spoken first; empty: collected without a word. */
+  /** Spoken first; empty: no prompt. */
   prompt: Schema.String,
   /** A voice's name, or `female` or `male`; null: the voice of the call. */
   voice: Schema.NullOr(Schema.String),
@@ -10,7 +10,7 @@ export const GatherRules = Schema.Struct({
   language: Schema.NullOr(Schema.String),
   /** 1 to 20. */
   max_digits: Schema.Number,
-  /** The key that ends the input, or empty: none does. */
+  /** The digit that ends the input; empty: none. */
   terminator: Schema.String,
   /** Seconds without a digit, from the end of the prompt or from the last digit. */
   timeout_seconds: Schema.Number
@@ -18,25 +18,25 @@ export const GatherRules = Schema.Struct({
 export type GatherRules = typeof GatherRules.Type
 
 /**
- * What a key does to the digits so far:
+ * Applies a digit to the digits so far:
  *
- * | key | digits so far | then |
+ * | digit | digits so far | verdict |
  * |---|---|---|
- * | digit | fewer than `max_digits` with it | more |
- * | digit | `max_digits` with it | valid |
+ * | 0-9 | fewer than `max_digits` with it | more |
+ * | 0-9 | `max_digits` with it | valid |
  * | terminator | some | valid |
  * | terminator | none | wrong |
- * | another | any | wrong |
+ * | any other | any | wrong |
  *
- * A terminator that is a digit counts as the terminator.
+ * A terminator from 0 to 9 counts as the terminator only.
  */
 export const press = (
   { max_digits, terminator }: Pick<GatherRules, "max_digits" | "terminator">,
   digits: string,
-  key: string
+  digit: string
 ): { readonly digits: string; readonly verdict: "more" | "valid" | "wrong" } => {
-  if (terminator !== "" && key === terminator) return { digits, verdict: digits === "" ? "wrong" : "valid" }
-  if (!/^[0-9]$/.test(key)) return { digits, verdict: "wrong" }
-  const all = digits + key
+  if (terminator !== "" && digit === terminator) return { digits, verdict: digits === "" ? "wrong" : "valid" }
+  if (!/^[0-9]$/.test(digit)) return { digits, verdict: "wrong" }
+  const all = digits + digit
   return { digits: all, verdict: all.length >= max_digits ? "valid" : "more" }
 }

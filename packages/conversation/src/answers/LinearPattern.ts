@@ -1,32 +1,32 @@
 /**
- * Regular expressions of strangers, matched in time that grows with the text alone: all ways through the pattern are walked
- * side by side, so none can run away (catastrophic backtracking). The syntax is JavaScript's, without what cannot be matched
- * so: look-around and back-references.
+ * Untrusted regular expressions, matched in time linear in the text: all alternatives are followed in parallel (Thompson's
+ * algorithm), so there is no catastrophic backtracking. The syntax is JavaScript's without look-around and back-references,
+ * which this algorithm cannot match.
  */
 export interface LinearPattern {
   /** Whether the pattern matches somewhere in a text. A text of more than {@link longestText} characters does not match. */
   readonly test: (text: string) => boolean
 }
 
-/** Texts that are looked at, in characters; what matches a pattern is a code, a number or a date. */
+/** The longest text that can match, in characters; patterns are for codes, numbers and dates. */
 export const longestText = 256
-/** Patterns that are taken, in characters, and in the steps that they come to when repetitions are written out. */
+/** The longest pattern, in characters, and in steps after repetitions are expanded. */
 const longestPattern = 500
-const mostSteps = 500
+const maxSteps = 500
 
-/** A pattern that cannot be used, and why in one plain sentence. */
+/** A pattern cannot be used; the message is the reason in one plain sentence. */
 export class UnusablePattern extends Error {}
 
 type Assertion = "^" | "$" | "\\b" | "\\B"
 type Node =
-  | { readonly kind: "one"; readonly fits: (character: string) => boolean }
+  | { readonly kind: "one"; readonly matches: (character: string) => boolean }
   | { readonly kind: "assert"; readonly what: Assertion }
   | { readonly kind: "all" | "any"; readonly parts: ReadonlyArray<Node> }
   | { readonly kind: "repeat"; readonly what: Node; readonly least: number; readonly most: number }
 
-/** One step of a pattern: takes a character, is true at a place, goes on in two ways, or has arrived. */
+/** One step of a compiled pattern: consumes a character, asserts a position, forks, or reports a match. */
 type Step =
-  | { readonly kind: "one"; readonly fits: (character: string) => boolean }
+  | { readonly kind: "one"; readonly matches: (character: string) => boolean }
   | { readonly kind: "assert"; readonly what: Assertion }
   | { readonly kind: "fork"; readonly ways: Array<number> }
   | { readonly kind: "match" }
@@ -35,7 +35,7 @@ const escaped = /^\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|p\{[^}]*\
 const characterClass = /^\[(?:\\.|[^\]\\])*\]/su
 const quantifier = /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/u
 
-/** Reads a pattern that JavaScript has found well-formed. */
+/** Parses a pattern that JavaScript accepts. */
 class Reader {
   #rest: string
   readonly #flags: string
@@ -82,7 +82,7 @@ class Reader {
     if (this.#take(".")) return this.#charactersOf(".")
     const [literal = ""] = this.#flags === "u" ? this.#rest : [this.#rest.charAt(0)]
     this.#rest = this.#rest.slice(literal.length)
-    return { kind: "one", fits: (character) => character === literal }
+    return { kind: "one", matches: (character) => character === literal }
   }
 
   #group(): Node {
@@ -94,10 +94,10 @@ class Reader {
     return inner
   }
 
-  /** What one class or escape takes, as JavaScript judges it: of a single character that is quick. */
+  /** The characters of one class or escape. JavaScript tests a single character, which is fast. */
   #charactersOf(source: string): Node {
     const set = new RegExp(`^${source}$`, this.#flags)
-    return { kind: "one", fits: (character) => set.test(character) }
+    return { kind: "one", matches: (character) => set.test(character) }
   }
 }
 
@@ -111,7 +111,7 @@ const bounds = (found: RegExpExecArray): { readonly least: number; readonly most
 const compile = (tree: Node): ReadonlyArray<Step> => {
   const steps: Array<Step> = []
   const add = <S extends Step>(step: S): S => {
-    if (steps.length >= mostSteps) throw new UnusablePattern("it is too large")
+    if (steps.length >= maxSteps) throw new UnusablePattern("it is too large")
     steps.push(step)
     return step
   }
@@ -173,7 +173,7 @@ const holds = (what: Assertion, text: ReadonlyArray<string>, at: number): boolea
 const run = (steps: ReadonlyArray<Step>, text: ReadonlyArray<string>): boolean => {
   let waiting: Array<number> = []
   for (let at = 0; at <= text.length; at++) {
-    // A match may begin at each place. What is reached without a character is walked once.
+    // A match may begin at every position. Each step is visited once per position.
     const seen = new Set<number>()
     const open = [...waiting, 0]
     const taking: Array<number> = []
@@ -190,13 +190,13 @@ const run = (steps: ReadonlyArray<Step>, text: ReadonlyArray<string>): boolean =
     if (character === undefined) return false
     waiting = taking.flatMap((index) => {
       const step = steps[index]
-      return step?.kind === "one" && step.fits(character) ? [index + 1] : []
+      return step?.kind === "one" && step.matches(character) ? [index + 1] : []
     })
   }
   return false
 }
 
-/** Whether JavaScript takes a pattern with these flags; if not, why. */
+/** Why JavaScript rejects a pattern with these flags; undefined if it accepts it. */
 const faultOf = (source: string, flags: string): string | undefined => {
   try {
     new RegExp(source, flags)
@@ -209,7 +209,7 @@ const faultOf = (source: string, flags: string): string | undefined => {
 /** Makes a pattern. Throws {@link UnusablePattern}. */
 export const linearPattern = (source: string): LinearPattern => {
   if (source.length > longestPattern) throw new UnusablePattern(`it is longer than ${longestPattern} characters`)
-  // By code points, as JSON Schema says; a pattern that is only well-formed by code units is taken so.
+  // By code points, as JSON Schema requires; by code units if the pattern is valid only that way.
   const flags = faultOf(source, "u") === undefined ? "u" : ""
   const fault = flags === "u" ? undefined : faultOf(source, "")
   if (fault !== undefined) throw new UnusablePattern(fault)

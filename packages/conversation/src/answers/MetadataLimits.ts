@@ -1,8 +1,8 @@
-/** Most bytes of a metadata object's JSON, and its deepest nesting. */
+/** The maximum size of metadata as JSON, in bytes, and its maximum nesting. */
 const metadataBytes = 65_536
 const metadataDepth = 5
 
-/** Whether objects and arrays are nested in more than so many levels. Looks no deeper than that. */
+/** Whether objects and arrays are nested in more than `levels` levels. Inspects no deeper levels. */
 const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
   value !== null &&

@@ -4,7 +4,7 @@ import type { ModelTool } from "@svc/providers/LanguageModel"
 import { Either, ParseResult, Schema } from "effect"
 import type { CallConfig } from "./CallConfig.ts"
 
-/** The tools that the platform runs itself, as the model is offered them. */
+/** The definitions, for the model, of tools that the platform runs itself. */
 
 const dispositions = [
   "resolved",
@@ -49,13 +49,13 @@ const sendSmsTool: ModelTool = {
   }
 }
 
-/** Those that a call has. */
+/** The platform tools of a call. */
 export const platformToolsOf = ({ end_call, send_sms }: CallConfig): ReadonlyArray<ModelTool> => [
   ...(end_call ? [endCallTool] : []),
   ...(send_sms === null ? [] : [sendSmsTool])
 ]
 
-/** What the model ended the call with; what is none of the list counts as `resolved`. */
+/** The disposition with which the model ended the call; an unknown one counts as `resolved`. */
 export const dispositionOf = (args: { readonly [name: string]: unknown }): typeof Disposition.Type => {
   const { disposition } = args
   return isDisposition(disposition) ? disposition : "resolved"
@@ -67,7 +67,7 @@ const Sms = Schema.Struct({
   sender_name: Schema.optional(Schema.NullOr(SenderName))
 })
 
-/** The message that the model wants sent, or what is wrong with it, for the model. */
+/** The text message in the arguments of the model, or an error for the model. */
 export const smsOf = (args: {
   readonly [name: string]: unknown
 }): Either.Either<{ readonly to: string; readonly message: string; readonly sender_name: string | null }, string> =>

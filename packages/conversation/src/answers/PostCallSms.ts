@@ -3,7 +3,7 @@ import { charactersIn, smsCharacters } from "@svc/api/sms/SmsLimits"
 import { Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
 
-/** The message that is sent when a call has ended, with its variables still in it. */
+/** The text message that is sent after a call, with unreplaced variables. */
 export const PostCallSms = Schema.Struct({
   /** E.164, or `caller`. */
   to: Schema.String,
@@ -12,25 +12,25 @@ export const PostCallSms = Schema.Struct({
 })
 export type PostCallSms = typeof PostCallSms.Type
 
-/** What stands in for `{{…}}`; other names stay as they are. */
+/** The values that replace `{{…}}`; other names are left unchanged. */
 export interface CallVariables {
   readonly call_id: string
   readonly duration_seconds: number
 }
 
-/** The message as it is sent. */
+/** Replaces the variables of a message. */
 export const filled = (message: string, variables: CallVariables): string =>
   message.replace(/\{\{\s*(call_id|duration_seconds)\s*\}\}/g, (_, name: keyof CallVariables) =>
     String(variables[name])
   )
 
-/** Whether a message, with its variables filled in, is longer than one may be. */
+/** Whether a message with replaced variables exceeds the maximum length. */
 export const tooLong = (message: string): boolean => charactersIn(message) > smsCharacters
 
-/** As long as every call's id. */
-const someCall = `call_${"0".repeat(24)}`
+/** An id with the length of every call's id. */
+const placeholderId = `call_${"0".repeat(24)}`
 
-/** Reads `post_call.sms`. Without a receiver or a text it is left out as a whole. */
+/** Reads `post_call.sms`. Without a valid receiver or text it is left out as a whole. */
 export const postCallSmsOf = (answer: unknown, warnings: Array<Warning>): PostCallSms | null => {
   const parts = isRecord(answer) ? (answer["post_call"] ?? null) : null
   if (parts === null) return null
@@ -45,13 +45,13 @@ export const postCallSmsOf = (answer: unknown, warnings: Array<Warning>): PostCa
     return null
   }
   const read = fieldReader(warnings, given, "post_call.sms.")
-  // Absent, they are as bad as wrong.
+  // Absent fields are as invalid as wrong ones.
   const to = decodeValue(warnings, "post_call.sms.to", given["to"] ?? "", postCallSmsFields.to)
   const message = decodeValue(warnings, "post_call.sms.message", given["message"] ?? "", postCallSmsFields.message)
   const sender_name = read("sender_name", postCallSmsFields.sender_name) || null
   if (to === null || message === null) return null
-  // How long the call will be is not known yet; of one digit it is shortest.
-  if (tooLong(filled(message, { call_id: someCall, duration_seconds: 0 }))) {
+  // The duration is not known yet; one digit is the shortest.
+  if (tooLong(filled(message, { call_id: placeholderId, duration_seconds: 0 }))) {
     warnings.push({ field: "post_call.sms.message", reason: `message must not exceed ${smsCharacters} characters` })
     return null
   }

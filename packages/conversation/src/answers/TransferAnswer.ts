@@ -2,8 +2,8 @@ import { E164 } from "@svc/api/Wire"
 import { decodeValue, isRecord, type Warning } from "./FieldReader.ts"
 
 /**
- * The `transfer_destinations` of an answer to `call.started`: label → E.164. A destination that is not valid
- * is left out with a warning, and the others stay.
+ * The `transfer_destinations` of an answer to `call.started`: label → E.164. Invalid destinations are left out with a
+ * warning.
  */
 export const destinationsOf = (value: unknown, warnings: Array<Warning>): { readonly [label: string]: string } => {
   if (value === undefined || value === null) return {}

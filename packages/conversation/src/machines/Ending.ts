@@ -3,9 +3,9 @@ import type { Outcome } from "../Command.ts"
 import { command, type Draft, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { Input, InputOf } from "../Input.ts"
 import { isSpeaking, openEntries } from "../State.ts"
-import * as AfterCall from "./AfterCall.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
+import * as PostCall from "./PostCall.ts"
 import * as Speech from "./Speech.ts"
 import * as Tools from "./Tools.ts"
 import * as Transfer from "./Transfer.ts"
@@ -16,26 +16,26 @@ import * as Turn from "./Turn.ts"
  *
  * | phase | on | then |
  * |---|---|---|
- * | starting, answering | no usable configuration | refused: failed |
- * | starting, answering | caller gone | canceled |
+ * | starting, answering | no usable configuration | over: failed |
+ * | starting, answering | the caller hangs up | over: canceled |
  * | menu | no usable second configuration | over: failed |
- * | live | end_call | what is being said, then the farewell, then we hang up |
- * | connected, menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then we hang up |
- * | ending | all spoken, or {@link farewellMs} over | we hang up |
- * | menu, live, ending | caller gone, or we hung up | draining: the recognizer is asked for its last words |
- * | draining | they are there, or do not come within {@link drainMs} | over |
- * | transferred | either party gone, API, shutdown | over, as transferred |
+ * | live | end_call | finishes speaking, says the farewell, then hangs up |
+ * | connected, menu, live | API, limits, failure, shutdown | stops speaking, says the farewell, then hangs up |
+ * | ending | all is spoken, or {@link farewellMs} | hangs up |
+ * | menu, live, ending | either side hung up | draining: speech-to-text is asked for the rest of its transcript |
+ * | draining | the transcript is complete, or {@link drainMs} | post_call |
+ * | transferred | either party hangs up, API, shutdown | over, as transferred |
  *
- * The reason is the first one: a caller who hangs up during our farewell does not change it.
+ * The first reason counts: a caller who hangs up during the farewell does not change it.
  */
 
-/** The longest that a farewell may take. */
+/** Time limit of the farewell. */
 export const farewellMs = 15_000
-/** The same when the process is about to stop; with {@link clearMs} and {@link drainMs} less than what the engine waits. */
+/** The same when the process is about to stop. With {@link clearMs} and {@link drainMs} it is less than the engine waits. */
 export const shutdownFarewellMs = 6_000
-/** The longest wait for the recognizer's last words after the hang-up. */
+/** How long to wait for the rest of the transcript after the hang-up. */
 export const drainMs = 1_500
-/** How long we wait to hear what was played before we hang up all the same. */
+/** How long to wait for the report of what was played before hanging up without it. */
 const clearMs = 1_000
 
 const outcomeOf = (reason: EndedReason): Outcome =>
@@ -43,7 +43,7 @@ const outcomeOf = (reason: EndedReason): Outcome =>
     ? { status: "failed", disposition: "failed", ended_reason: "error" }
     : { status: "completed", disposition: "answered", ended_reason: reason }
 
-/** Ends a live call from our side, with the farewell. */
+/** Ends a live call from the agent's side, with the farewell. */
 export const begin = (
   d: Draft,
   reason: EndedReason,
@@ -51,9 +51,9 @@ export const begin = (
     readonly finishSpeech?: boolean
     readonly limitMs?: number
     readonly farewell?: boolean
-    /** When it is not what follows from the reason. */
+    /** Replaces the outcome that follows from the reason. */
     readonly outcome?: Outcome
-    /** Said in place of the farewell; null: nothing is. */
+    /** Said in place of the farewell; null: nothing is said. */
     readonly message?: string | null
   } = {}
 ): void => {
@@ -71,12 +71,12 @@ export const begin = (
   startTimer(d, "farewell", options.limitMs ?? farewellMs)
 }
 
-/** In the ending: hangs up as soon as nothing is left to say. Called at the end of every step. */
+/** In the phase `ending`: hangs up when nothing is left to say. Called at the end of every step. */
 export const hangUpWhenSilent = (d: Draft): void => {
   const { ending, phase } = d.state
   if (phase !== "ending" || ending === null) return
-  const waits = openEntries(d.state).some((e) => e.utterances.some((u) => u.state === "held"))
-  if (!isSpeaking(d.state) && !waits) finish(d, ending.outcome, hangupReason(ending.outcome))
+  const hasHeldSpeech = openEntries(d.state).some((e) => e.utterances.some((u) => u.state === "held"))
+  if (!isSpeaking(d.state) && !hasHeldSpeech) finish(d, ending.outcome, hangupReason(ending.outcome))
 }
 
 const hangupReason = (outcome: Outcome): string => outcome.ended_reason ?? outcome.status
@@ -92,7 +92,7 @@ export const onFarewellTimer = (d: Draft): void => {
   } else finish(d, ending.outcome, hangupReason(ending.outcome))
 }
 
-/** The other side is gone, or never was: the call is over, with the reason that was decided before, if any. */
+/** Ends a call whose other side is gone or never answered. An outcome that was decided before stays. */
 export const over = (d: Draft, outcome: Outcome): void =>
   finish(d, d.state.ending?.outcome ?? outcome, hangupReason(outcome))
 
@@ -102,11 +102,11 @@ export const onHungUp = (d: Draft): void => {
   else over(d, d.state.answered_at === null ? canceled : hungUp)
 }
 
-/** The process that held the call is gone: nothing more can be done for it. */
+/** The process of the call died, or the session had a defect. */
 export const onCrash = (d: Draft): void => {
-  // Unfinished words stay out of the transcript, and speech-to-text cannot give the last ones.
+  // Unfinished words do not enter the transcript, and speech-to-text cannot complete them.
   patch(d, { caller: { ...d.state.caller, words: [], partial: "" }, listening: false })
-  finish(d, d.state.ending?.outcome ?? failed, hangupReason(failed), AfterCall.skip)
+  finish(d, d.state.ending?.outcome ?? failed, hangupReason(failed), PostCall.skip)
 }
 
 /** The API or a shutdown ends the call. */
@@ -124,13 +124,13 @@ export const onRequested = (d: Draft, { by }: InputOf<"EndRequested">): void => 
   else begin(d, "agent-hangup", { limitMs: shutdownFarewellMs })
 }
 
-/** Hangs up; what the recognizer has not told yet is waited for a little. */
-const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof AfterCall.skip): void => {
+/** Hangs up, then waits briefly for the rest of the transcript. */
+const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof PostCall.skip): void => {
   Model.cancel(d)
   Transfer.cancel(d, outcome.ended_reason === "caller-hangup" ? "the caller hung up" : "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
-  Speech.hush(d)
+  Speech.recordSilence(d)
   for (const entry of openEntries(d.state)) {
     updateAgent(d, entry.turn, (e) => ({
       ...e,
@@ -149,25 +149,25 @@ const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof AfterC
   } else conclude(d, outcome, next)
 }
 
-/** The last step of every call with somebody on the line. Words of an unfinished turn are kept: they are often why somebody hung up. */
-const conclude = (d: Draft, outcome: Outcome, next = AfterCall.begin): void => {
+/** Ends the phase `draining`. Words of an unfinished turn are kept: they are often the reason for the hang-up. */
+const conclude = (d: Draft, outcome: Outcome, next = PostCall.begin): void => {
   stopTimer(d, "drain")
   Turn.commit(d)
   next(d, outcome)
 }
 
-/** The last words did not come in time. */
+/** The rest of the transcript did not come in time. */
 export const onDrainTimer = (d: Draft): void => conclude(d, d.state.ending?.outcome ?? failed)
 
-/** After the hang-up only the caller's last words count. */
+/** Applies an input while draining: only transcripts and the end of speech-to-text count. */
 export const onDraining = (d: Draft, input: Input): void => {
   const outcome = d.state.ending?.outcome ?? failed
   switch (input._tag) {
     case "CallerPartial":
-      Turn.noteWords(d, input.text, false)
+      Turn.addWords(d, input.text, false)
       return
     case "CallerFinal":
-      Turn.noteWords(d, input.text, true)
+      Turn.addWords(d, input.text, true)
       return
     case "RecognizerFinished":
     case "RecognizerFailed":
@@ -177,7 +177,7 @@ export const onDraining = (d: Draft, input: Input): void => {
       if (input.by === "shutdown") patch(d, { stopping: true })
       return
     case "Crashed":
-      conclude(d, outcome, AfterCall.skip)
+      conclude(d, outcome, PostCall.skip)
       return
   }
 }
@@ -186,5 +186,5 @@ export const failed: Outcome = { status: "failed", disposition: "failed", ended_
 export const rejected: Outcome = { status: "rejected", disposition: "rejected", ended_reason: null }
 export const canceled: Outcome = { status: "canceled", disposition: "no-answer", ended_reason: "caller-hangup" }
 export const hungUp: Outcome = { status: "completed", disposition: "answered", ended_reason: "caller-hangup" }
-/** A voicemail that waited long enough for a message hangs up. */
+/** The voicemail hung up. */
 const voicemailHungUp: Outcome = { status: "completed", disposition: "voicemail", ended_reason: "caller-hangup" }

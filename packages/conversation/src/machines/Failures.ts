@@ -1,5 +1,5 @@
 import { command, type Draft, patch, providerField } from "../Draft.ts"
-import { may } from "../Floor.ts"
+import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { phrasesIn } from "../phrases/Phrases.ts"
 import { languageOf, openEntries } from "../State.ts"
@@ -10,25 +10,25 @@ import * as Speech from "./Speech.ts"
 import * as Turn from "./Turn.ts"
 
 /**
- * What happens when a provider fails, or is silent for too long:
+ * Fallback when a provider fails or is silent for too long:
  *
- * | stage | is given up | the first time | the second in a row |
+ * | stage | fails when | first failure | second failure in a row |
  * |---|---|---|---|
- * | model | fails before it gave anything | the next model is asked the same, and so on: only when all have failed is it a failure, as below | |
- * | model | silent for {@link Model.modelMs}, fails, gives nothing | the next model is asked the same; where there is none, or all were asked, an apology, and the caller may say it again | the call ends, with the farewell |
- * | voice | fails, or gives no audio for 10 s | the next voice says the rest; where there is none, it is left out | the call ends, without a farewell |
- * | recognizer | fails, or understands nothing of {@link deafMs} of speech | the next one is opened, else the same again; an apology when words were lost | the call ends, with the farewell |
+ * | model | it fails without any output | the next model is asked, and so on; only when all have failed, this is a failure as below | |
+ * | model | it is silent for {@link Model.modelMs}, fails, or returns nothing | the next model is asked; if there is none, or all were asked, the agent apologizes and asks the caller to repeat | the call ends, with the farewell |
+ * | text-to-speech | it fails, or returns no audio for 10 s | the next provider speaks the rest; if there is none, the utterance is skipped | the call ends, without a farewell |
+ * | speech-to-text | it fails, or recognizes nothing in {@link unrecognizedMs} of speech | the next provider is opened, else the same again; the agent apologizes if words were lost | the call ends, with the farewell |
  *
- * Who took over stays for the rest of the call. When the caller has waited for {@link noticeableMs}, the agent says that
- * it is sorry first. A provider that is not used for a while (its circuit is open) fails at once, and so counts.
+ * A fallback stays in use for the rest of the call. If the caller has waited for {@link noticeableMs}, the agent apologizes
+ * for the delay first. A provider with an open circuit breaker fails at once.
  */
 
-/** The caller's speech of which nothing is understood before the recognizer counts as deaf. */
-export const deafMs = 8_000
-/** A wait that the caller has noticed. */
+/** Caller speech without recognized words after which speech-to-text counts as failed. */
+export const unrecognizedMs = 8_000
+/** A delay for which the agent apologizes. */
 export const noticeableMs = 3_000
 
-type Stage = "model" | "voice" | "recognizer"
+type Stage = "model" | "speech" | "recognizer"
 
 const countOf = (d: Draft, stage: Stage): number => {
   const { providers } = d.state.facts
@@ -36,16 +36,16 @@ const countOf = (d: Draft, stage: Stage): number => {
   return stage === "recognizer" ? providers.recognizers.length : stage === "model" ? providers.models : providers.voices
 }
 
-/** Goes over to the next provider. Returns whether there is one. */
+/** Switches to the next provider. Returns whether there is one. */
 const fallBack = (d: Draft, stage: Stage): boolean => {
-  const rank = d.state.ranks[stage] + 1
-  if (rank >= countOf(d, stage)) return false
-  patch(d, { ranks: { ...d.state.ranks, [stage]: rank } })
+  const index = d.state.provider_index[stage] + 1
+  if (index >= countOf(d, stage)) return false
+  patch(d, { provider_index: { ...d.state.provider_index, [stage]: index } })
   return true
 }
 
 /** Counts a failure. Returns whether it is the second in a row. */
-const again = (d: Draft, stage: "model" | "speech" | "recognizer"): boolean => {
+const isSecondFailure = (d: Draft, stage: "model" | "speech" | "recognizer"): boolean => {
   const failures = { ...d.state.failures, [stage]: d.state.failures[stage] + 1 }
   patch(d, { failures })
   return failures[stage] > 1
@@ -53,22 +53,25 @@ const again = (d: Draft, stage: "model" | "speech" | "recognizer"): boolean => {
 
 export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
   if (failure === null || d.state.phase !== "live") return
-  const { failed_at_once } = failure
-  if (failed_at_once > 0 && fallBack(d, "model")) {
-    if (!Speech.isAnswering(d.state)) excuseDelay(d)
-    Model.askNext(d, failed_at_once)
+  const { failed_without_output } = failure
+  if (failed_without_output > 0 && fallBack(d, "model")) {
+    if (!Speech.isAnswering(d.state)) apologizeForDelay(d)
+    Model.askNext(d, failed_without_output)
     return
   }
-  // All models failed at once: the next answer begins with the same one as this.
-  if (failed_at_once > 1) patch(d, { ranks: { ...d.state.ranks, model: d.state.ranks.model - failed_at_once + 1 } })
-  if (again(d, "model")) {
+  // All models failed without output: the next answer starts again with the model that this one started with.
+  if (failed_without_output > 1)
+    patch(d, {
+      provider_index: { ...d.state.provider_index, model: d.state.provider_index.model - failed_without_output + 1 }
+    })
+  if (isSecondFailure(d, "model")) {
     Ending.begin(d, "error")
     return
   }
-  const next = failure.elsewhere && failed_at_once === 0 && fallBack(d, "model")
-  // What was said before the failure stands, and a tool that still runs will be answered: no need to excuse anything.
+  const next = failure.may_fall_back && failed_without_output === 0 && fallBack(d, "model")
+  // What was said before the failure stays valid, and running tools will lead to an answer: no apology is needed.
   if (Speech.isAnswering(d.state)) return
-  if (d.state.owed) {
+  if (d.state.must_ask_model) {
     Model.continueAfterTools(d)
     return
   }
@@ -76,68 +79,68 @@ export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
     Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
     return
   }
-  excuseDelay(d)
+  apologizeForDelay(d)
   Model.respond(d)
 }
 
-/** The agent says sorry when the caller has noticed the wait. */
-const excuseDelay = (d: Draft): void => {
-  const waiting = d.state.unanswered?.noticed_at ?? d.at
-  if (d.at - waiting >= noticeableMs) Filler.excuse(d)
+/** The agent apologizes if the caller has waited noticeably. */
+const apologizeForDelay = (d: Draft): void => {
+  const since = d.state.unanswered?.detected_at ?? d.at
+  if (d.at - since >= noticeableMs) Filler.apologize(d)
 }
 
-export const onVoice = (d: Draft, { id }: InputOf<"SpeechFailed">): void => {
+export const onSpeechFailed = (d: Draft, { id }: InputOf<"SpeechFailed">): void => {
   const since = Speech.awaitedSince(d.state, id)
   if (since === undefined) return
-  if (again(d, "speech")) {
-    Speech.giveUp(d, id)
-    // A voice that failed twice will not say the farewell either.
+  if (isSecondFailure(d, "speech")) {
+    Speech.skip(d, id)
+    // Text-to-speech that failed twice would not speak the farewell either.
     Ending.begin(d, "error", { farewell: false })
-  } else if (!fallBack(d, "voice")) Speech.giveUp(d, id)
+  } else if (!fallBack(d, "speech")) Speech.skip(d, id)
   else {
-    // Of all that waits it must be known what was heard, so that the rest is said in order.
+    // The shell must report what was played, so that the fallback speaks the rest in order.
     Speech.stop(d)
-    // A turn that the caller has begun to hear continues at once: an apology would be another turn within it.
+    // A turn that is already playing continues at once: an apology would start another turn within it.
     const isBegun = openEntries(d.state).some((entry) => entry.spoken_at !== null)
-    if (!isBegun && d.at - since >= noticeableMs) Filler.excuse(d)
-    patch(d, { revoicing: true })
+    if (!isBegun && d.at - since >= noticeableMs) Filler.apologize(d)
+    patch(d, { switching_tts: true })
   }
 }
 
-/** It is known what was heard of what the former voice said. Returns whether that was waited for. */
+/** The shell has reported what was played. Returns whether a switch of text-to-speech waited for this. */
 export const onCleared = (d: Draft): boolean => {
-  if (!d.state.revoicing) return false
-  patch(d, { revoicing: false })
+  if (!d.state.switching_tts) return false
+  patch(d, { switching_tts: false })
   Speech.resume(d)
   return true
 }
 
 export const onRecognizer = (d: Draft, wordsLost = d.state.caller.speaking): void => {
-  patch(d, { deaf_ms: 0 })
-  if (again(d, "recognizer")) {
+  patch(d, { unrecognized_ms: 0 })
+  if (isSecondFailure(d, "recognizer")) {
     patch(d, { listening: false })
     Ending.begin(d, "error")
     return
   }
   fallBack(d, "recognizer")
   listen(d)
-  if (wordsLost && may(d.state, "apologize")) Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
+  if (wordsLost && isAllowed(d.state, "apologize")) Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
 }
 
-/** The caller has been silent for long enough: the end of a turn, or of speech of which nothing was understood. */
+/** The endpoint timer fired: the end of a turn, or of speech without recognized words. */
 export const onEndpointTimer = (d: Draft): void => {
   const { partial, since, until, words } = d.state.caller
-  const understood = partial !== "" || words.length > 0
+  const hasWords = partial !== "" || words.length > 0
   Turn.onEndOfTurn(d)
-  if (!understood) onNothingUnderstood(d, until - since)
+  if (!hasWords) onUnrecognizedSpeech(d, until - since)
 }
 
-const onNothingUnderstood = (d: Draft, ms: number): void => {
-  patch(d, { deaf_ms: d.state.deaf_ms + ms })
-  if (d.state.listening && d.state.phase === "live" && d.state.deaf_ms >= deafMs) onRecognizer(d, true)
+const onUnrecognizedSpeech = (d: Draft, ms: number): void => {
+  patch(d, { unrecognized_ms: d.state.unrecognized_ms + ms })
+  if (d.state.listening && d.state.phase === "live" && d.state.unrecognized_ms >= unrecognizedMs) onRecognizer(d, true)
 }
 
-/** Opens a recognizer, as the call's configuration wants it. */
+/** Opens speech-to-text with the call's configuration. */
 export const listen = (d: Draft): void => {
   patch(d, { listening: true })
   command(d, {
@@ -145,6 +148,6 @@ export const listen = (d: Draft): void => {
     language: languageOf(d.state),
     format: d.state.config?.stt_format ?? "smart",
     keyterms: d.state.config?.stt_keyterms ?? [],
-    ...providerField(d.state.ranks.recognizer)
+    ...providerField(d.state.provider_index.recognizer)
   })
 }

@@ -1,20 +1,20 @@
 import { type Draft, startTimer, stopTimer } from "../Draft.ts"
-import { may } from "../Floor.ts"
+import { isAllowed } from "../Floor.ts"
 import { phrasesIn } from "../phrases/Phrases.ts"
 import { type AgentEntry, languageOf } from "../State.ts"
 import * as Speech from "./Speech.ts"
 
 /**
- * A few words while the model is slow, where `filler_ms` is set:
+ * Fillers while the model is slow, if `filler_ms` is set:
  *
  * | the timer | when |
  * |---|---|
- * | starts | the model is asked for what the caller waits for, and no filler was said since the caller spoke |
- * | stops | the model gives a sentence or calls tools, or its turn is over |
- * | fires | the words are said, unless somebody speaks |
+ * | starts | the model is asked, the caller waits for its answer, and no filler was said since the caller spoke |
+ * | stops | the model returns a sentence or tool calls, or its turn is over |
+ * | fires | the filler is said, unless the caller or the agent speaks |
  *
- * They are in the transcript, because the caller hears them; the model is not shown them, and they are no answer: the latency
- * goes on to the first frame of what the model says.
+ * Fillers are in the transcript but hidden from the model. They are not answers: the latency is measured to the first frame
+ * of the model's own speech.
  */
 
 const timer = "filler"
@@ -33,27 +33,26 @@ export const start = (d: Draft): void => {
 export const stop = (d: Draft): void => stopTimer(d, timer)
 
 export const onTimer = (d: Draft): void => {
-  if (may(d.state, "say filler")) say(d)
+  if (isAllowed(d.state, "say filler")) say(d)
 }
 
 const say = (d: Draft): void => Speech.announce(d, phrasesIn(languageOf(d.state)).wait, { filler: true })
 
-/** The caller waits because something failed: like a filler, and in place of one. */
-export const excuse = (d: Draft): void => {
+/** Apologizes for a delay after a failure; replaces a filler. */
+export const apologize = (d: Draft): void => {
   stop(d)
   Speech.announce(d, phrasesIn(languageOf(d.state)).waitWithApology, { filler: true })
 }
 
-/** What the agent has done since the caller last spoke. */
+/** The agent's entries since the caller last spoke. */
 const sinceCaller = (d: Draft): ReadonlyArray<AgentEntry> =>
   d.state.entries
     .slice(d.state.entries.findLastIndex(({ kind }) => kind === "caller") + 1)
     .filter((e): e is AgentEntry => e.kind === "agent")
 
 /**
- * Called when a tool begins to run: says what `speak_during_tool_call` wants, once in a turn of the caller. Words of
- * the customer's are always said; with `auto` the agent says its own when it has said nothing in this turn. The model is not
- * shown them, and they are no answer: see Filler.
+ * Called when a tool starts: says the text of `speak_during_tool_call` as a filler, once per turn of the caller; with `auto`
+ * a standard phrase, unless the agent has spoken in this turn.
  */
 export const onToolStarted = (d: Draft): void => {
   const wanted = d.state.config?.speak_during_tool_call ?? null

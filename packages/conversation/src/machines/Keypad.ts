@@ -4,7 +4,7 @@ import * as Limits from "./Limits.ts"
 import * as Model from "./Model.ts"
 import * as Tools from "./Tools.ts"
 
-/** The caller pressed a key. */
+/** The caller pressed a digit. */
 export const onDigit = (d: Draft, digit: string): void => {
   Limits.restartInactivity(d)
   const action = Gather.isActive(d.state) ? "gather" : (d.state.config?.dtmf_actions[digit] ?? "unmapped")
@@ -12,15 +12,15 @@ export const onDigit = (d: Draft, digit: string): void => {
   deliver(d, Gather.onDigit(d, digit))
 }
 
-/** No digit came in time. */
+/** The timeout of the active gather. */
 export const onTimer = (d: Draft): void => deliver(d, Gather.onTimer(d))
 
-/** Hands a finished gather to what requested it: the tool, or the agent's server for the menu. */
+/** Passes a finished gather to its requester: the tool, or the agent's server for the menu. */
 const deliver = (d: Draft, gathered: Gather.Gathered | null): void => {
   if (gathered === null) return
-  const { input, of, status } = gathered
-  if (of.kind === "tool") Tools.run(d, of.id, { gathered_input: input, gather_status: status })
-  if (of.kind === "menu") {
+  const { input, requester, status } = gathered
+  if (requester.kind === "tool") Tools.run(d, requester.id, { gathered_input: input, gather_status: status })
+  if (requester.kind === "menu") {
     const gathered_digit = input === null ? null : input.slice(0, 1)
     command(d, { _tag: "FetchConfig", gathered: { gathered_digit, gathered_input: input, gather_status: status } })
   }

@@ -1,5 +1,5 @@
 import { command, type Draft, ensureAgent, patch, providerField, startTimer, stopTimer, updateAgent } from "../Draft.ts"
-import { may } from "../Floor.ts"
+import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
 import { agentEntry, hasPendingTools, isTransferring } from "../State.ts"
@@ -8,20 +8,20 @@ import * as Speech from "./Speech.ts"
 
 /** Longest silence of the model before its turn counts as failed. */
 export const modelMs = 10_000
-/** Tool rounds in one turn of the caller; after them the model is asked without tools, so that it must speak. */
+/** Tool rounds per turn of the caller. After them the model is asked without tools, so that it must speak. */
 export const maxRounds = 5
 
-/** Asks the model, unless tools are still running, digits are gathered or a transfer is under way: then it is asked after that. */
+/** Asks the model, or marks it as to be asked after running tools, gathers or a transfer. */
 export const respond = (d: Draft): void => {
   if (mayAsk(d)) ask(d)
-  else patch(d, { owed: true })
+  else patch(d, { must_ask_model: true })
 }
 
-/** The model is asked when nothing is pending that it needs: results of tools, digits, the outcome of a transfer. */
+/** Whether nothing is pending that the model needs: tool results, digits, the outcome of a transfer. */
 const mayAsk = ({ state }: Draft): boolean =>
-  may(state, "ask model") && state.gathers.length === 0 && !hasPendingTools(state) && !isTransferring(state)
+  isAllowed(state, "ask model") && state.gathers.length === 0 && !hasPendingTools(state) && !isTransferring(state)
 
-/** Asks the next model the same. A model that gave nothing has used no round of tools. */
+/** Asks the next model the same. A model without output does not use up a tool round. */
 export const askNext = (d: Draft, failed_before: number): void => {
   const { next_turn, rounds } = d.state
   patch(d, { rounds: rounds - 1 })
@@ -38,33 +38,33 @@ const ask = (d: Draft): void => {
   const model = {
     turn,
     asked_at: d.at,
-    heard: d.state.unanswered,
+    caller_turn: d.state.unanswered,
     started_at: null,
     sentence_at: null,
     failed_before: 0,
     offered
   }
-  patch(d, { next_turn: turn + 1, model, owed: false, rounds: d.state.rounds + 1 })
+  patch(d, { next_turn: turn + 1, model, must_ask_model: false, rounds: d.state.rounds + 1 })
   command(d, {
     _tag: "AskModel",
     turn,
     messages: Messages.history(d.state),
     tools,
-    ...providerField(d.state.ranks.model)
+    ...providerField(d.state.provider_index.model)
   })
   startTimer(d, "model", modelMs)
   Filler.start(d)
 }
 
-/** Stops the model; what it said so far stays. */
+/** Stops the generation; its speech so far stays. */
 export const cancel = (d: Draft): void => {
   if (d.state.model === null) return
   command(d, { _tag: "CancelModel" })
-  settle(d)
+  endGeneration(d)
 }
 
-/** The model's turn is over, however. */
-const settle = (d: Draft): void => {
+/** The generation has ended, in any way. */
+const endGeneration = (d: Draft): void => {
   const { model } = d.state
   if (model === null) return
   stopTimer(d, "model")
@@ -89,7 +89,7 @@ export const onSentence = (d: Draft, input: InputOf<"ModelSentence">): void => {
   Filler.stop(d)
   if (model.sentence_at === null) {
     const timed = { ...model, started_at: model.started_at ?? d.at, sentence_at: d.at }
-    patch(d, { model: timed, waiting: [...d.state.waiting, timed], failures: { ...d.state.failures, model: 0 } })
+    patch(d, { model: timed, unplayed: [...d.state.unplayed, timed], failures: { ...d.state.failures, model: 0 } })
   }
   Speech.say(d, input.turn, input.text, true)
 }
@@ -97,41 +97,41 @@ export const onSentence = (d: Draft, input: InputOf<"ModelSentence">): void => {
 /** Whether the model may call a tool of this name in its turn. */
 export const isOffered = (d: Draft, name: string): boolean => d.state.model?.offered.includes(name) === true
 
-/** Returns whether the calls belong to the turn that we wait for. */
+/** Returns whether the tool calls belong to the current generation. */
 export const acceptsCalls = (d: Draft, input: InputOf<"ModelToolCalls">): boolean => {
   if (!isCurrent(d, input.turn) || input.calls.length === 0) return false
   startTimer(d, "model", modelMs)
   Filler.stop(d)
   ensureAgent(d, input.turn, true)
-  patch(d, { owed: true })
-  // A model that calls what it was not offered has not recovered from anything.
+  patch(d, { must_ask_model: true })
+  // Calls of tools that were not offered do not reset the failures.
   if (input.calls.some(({ name }) => isOffered(d, name))) patch(d, { failures: { ...d.state.failures, model: 0 } })
   return true
 }
 
-/** Why a turn of the model failed. */
+/** A generation failed. */
 export interface ModelFailure {
   readonly reason: string
-  /** Another model may do better. */
-  readonly elsewhere: boolean
-  /** The model failed before it gave anything: so many models in this answer, this one included. 0: it gave something, or hung. */
-  readonly failed_at_once: number
+  /** Whether the next model should be asked. */
+  readonly may_fall_back: boolean
+  /** How many models have failed without output in this turn, this one included; 0 if this one had output or hung. */
+  readonly failed_without_output: number
 }
 
-/** The model is done. Returns why its turn failed, or null. */
+/** The generation is complete. Returns why it counts as failed, or null. */
 export const onDone = (d: Draft, input: InputOf<"ModelDone">): ModelFailure | null => {
   const { model } = d.state
   if (model === null || !isCurrent(d, input.turn)) return null
-  settle(d)
+  endGeneration(d)
   const entry = agentEntry(d.state, input.turn)
   if (entry === undefined || (entry.utterances.length === 0 && entry.tools.length === 0)) {
-    return { reason: "the model returned nothing", elsewhere: true, failed_at_once: 0 }
+    return { reason: "the model returned nothing", may_fall_back: true, failed_without_output: 0 }
   }
   if (entry.tools.length > 0 && d.state.rounds > maxRounds) {
-    // It was to speak at last; asked again it would only call again.
-    patch(d, { owed: false })
+    // It had to speak; asked again, it would only call tools again.
+    patch(d, { must_ask_model: false })
     return entry.utterances.length === 0
-      ? { reason: "the model calls tools without end", elsewhere: false, failed_at_once: 0 }
+      ? { reason: "the model calls tools without end", may_fall_back: false, failed_without_output: 0 }
       : null
   }
   continueAfterTools(d)
@@ -141,20 +141,20 @@ export const onDone = (d: Draft, input: InputOf<"ModelDone">): ModelFailure | nu
 export const onFailed = (d: Draft, input: InputOf<"ModelFailed">): ModelFailure | null => {
   const { model } = d.state
   if (model === null || !isCurrent(d, input.turn)) return null
-  settle(d)
-  const failed_at_once = model.started_at === null ? model.failed_before + 1 : 0
-  return { reason: input.reason, elsewhere: true, failed_at_once }
+  endGeneration(d)
+  const failed_without_output = model.started_at === null ? model.failed_before + 1 : 0
+  return { reason: input.reason, may_fall_back: true, failed_without_output }
 }
 
-/** The model said nothing for too long. */
+/** The model was silent for too long. */
 export const onTimer = (d: Draft): ModelFailure | null => {
   if (d.state.model === null) return null
   cancel(d)
-  return { reason: "the model did not answer in time", elsewhere: true, failed_at_once: 0 }
+  return { reason: "the model did not answer in time", may_fall_back: true, failed_without_output: 0 }
 }
 
-/** Once all tools have answered, no digits are gathered and the model is done with its turn, it goes on with the results. */
+/** Asks the model again when it has to be asked, its generation is complete, and nothing that it needs is pending. */
 export const continueAfterTools = (d: Draft): void => {
-  const { model, owed } = d.state
-  if (owed && model === null && mayAsk(d)) ask(d)
+  const { model, must_ask_model } = d.state
+  if (must_ask_model && model === null && mayAsk(d)) ask(d)
 }

@@ -9,7 +9,7 @@ import * as Speech from "./Speech.ts"
 import * as Voicemail from "./Voicemail.ts"
 
 /**
- * How a call comes to its conversation.
+ * From the arrival of a call to its conversation.
  *
  * | phase | on | then |
  * |---|---|---|
@@ -17,16 +17,16 @@ import * as Voicemail from "./Voicemail.ts"
  * | starting | no usable configuration | over: failed |
  * | answering | answered, with a configuration | live |
  * | answering | answered, with a menu | menu: its digits are gathered |
- * | answering | answered, a call that we placed | connected: the configuration is requested |
- * | answering | the caller is gone, or the dialled number did not answer | over |
+ * | answering | answered, outbound | connected: the configuration is requested |
+ * | answering | the caller hung up, or the dialled number did not answer | over |
  * | connected | a menu | menu |
  * | connected, menu after its digits | a configuration | live |
  * | connected, menu after its digits | no usable configuration | over: failed |
  *
- * A call that we place begins in `answering`; see Outbound.
+ * An outbound call begins in `answering`; see Outbound.
  */
 
-/** Whether the call is answered and its configuration has been requested: of a call that we placed, or after the menu. */
+/** Whether the call is answered and waits for its configuration: an outbound call, or any call after the menu. */
 const awaitsConfig = (d: Draft): boolean =>
   d.state.phase === "connected" || (d.state.phase === "menu" && !Gather.isActive(d.state))
 
@@ -43,7 +43,7 @@ export const onMenu = (d: Draft, { menu }: InputOf<"MenuAnswered">): void => {
 export const onConfig = (d: Draft, { config }: InputOf<"ConfigAnswered">): void => {
   if (awaitsConfig(d)) {
     patch(d, { phase: "live", config })
-    converse(d)
+    startConversation(d)
   } else if (d.state.phase === "starting") {
     patch(d, { phase: "answering", config })
     command(d, { _tag: "Answer" })
@@ -63,10 +63,10 @@ export const onAnswered = (d: Draft): void => {
   if (outbound) {
     stopTimer(d, "ring")
     patch(d, { voicemail: "unknown" })
-    startTimer(d, "voicemail_doubt", Voicemail.doubtMs)
+    startTimer(d, "voicemail_doubt", Voicemail.decisionMs)
     Limits.startMaxDuration(d)
     command(d, { _tag: "FetchConfig" })
-  } else if (menu === null) converse(d)
+  } else if (menu === null) startConversation(d)
   else {
     Limits.startMaxDuration(d)
     Gather.enqueue(d, { kind: "menu" }, menu.rules, menu.max_retries)
@@ -82,7 +82,7 @@ export const onDialFailed = (d: Draft, { outcome }: InputOf<"DialFailed">): void
 }
 
 /** Starts speech-to-text and the conversation. */
-const converse = (d: Draft): void => {
+const startConversation = (d: Draft): void => {
   const { config } = d.state
   patch(d, { opened_at: d.at })
   Failures.listen(d)

@@ -3,19 +3,19 @@ import type { InputOf } from "../Input.ts"
 import type { Conversation } from "../State.ts"
 
 /**
- * A call that we place: it rings until it is answered, refused, or its time is over; then the agent's
- * server is asked, and the conversation is as any other.
+ * An outbound call rings until it is answered, declined or timed out. After the answer its configuration is requested, and
+ * the conversation is that of an inbound call.
  *
  * | phase | on | then |
  * |---|---|---|
- * | answering | answered | connected: `call.started`, and the configuration is asked for |
+ * | answering | answered | connected: `call.started`, and the configuration is requested |
  * | answering | busy, no answer, declined, could not be placed | over |
  * | answering | `ring_timeout_seconds` | over: no-answer |
  * | connected | the configuration, or a menu | live, or menu |
  * | connected | no usable configuration | over: failed |
  */
 
-/** A call that was not answered. A declined one is `failed`; its reason is in the timeline. */
+/** The outcome of a call that was not answered. A declined call is `failed`; the reason is in the timeline. */
 export const outcomeOf = (failed: InputOf<"DialFailed">["outcome"]): Outcome => {
   switch (failed) {
     case "busy":
@@ -28,7 +28,7 @@ export const outcomeOf = (failed: InputOf<"DialFailed">["outcome"]): Outcome => 
   }
 }
 
-/** What is stored with the call: what the one who placed it gave, under what the agent's server gave. */
+/** The metadata of a call: from the request that placed it, overridden by the agent's server. */
 export const metadataOf = ({ config, facts }: Conversation): { readonly [key: string]: unknown } => ({
   ...facts.outbound?.metadata,
   ...config?.metadata

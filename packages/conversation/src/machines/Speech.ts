@@ -11,26 +11,27 @@ import {
   updateAgent
 } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
-import { noteLatency } from "../Latency.ts"
+import { recordLatency } from "../Latency.ts"
 import { type AgentEntry, type Conversation, isActive, openEntries, type Utterance } from "../State.ts"
 
 /**
- * The agent's voice. An utterance goes
+ * The agent's speech. The states of an utterance:
  *
  * | from | on | to |
  * |---|---|---|
- * | – | say | queued (held, while an interruption is undecided) |
+ * | – | say | queued; held during a possible interruption |
  * | queued | SpeechStarted | playing |
  * | queued, playing | SpeechPlayed | played |
  * | queued, playing | SpeechFailed | cut |
- * | queued, playing | stop | held; SpeechCleared tells how much of it was played |
- * | held | resume | played as far as it was, and the rest queued under a new id |
+ * | queued, playing | stop | held; SpeechCleared reports how much of it was played |
+ * | held | resume | played up to the cut; the rest is queued under a new id |
  * | held | drop | cut |
  *
- * An entry closes, and its played words enter the transcript, when none of its utterances waits and the model is done.
+ * An entry is closed, and its played text enters the transcript, when all its utterances are played or cut and its
+ * generation is complete.
  */
 
-/** Whether the agent says something, or is about to, that answers the caller. */
+/** Whether the agent has speech other than fillers that is playing or queued. */
 export const isAnswering = (state: Conversation): boolean =>
   openEntries(state).some((e) => !e.filler && e.utterances.some(isActive))
 
@@ -42,10 +43,10 @@ const join = (parts: ReadonlyArray<string>): string =>
     .filter((p) => p !== "")
     .join(" ")
 
-/** What the caller heard of a turn. */
+/** The played text of an entry. */
 export const playedText = (e: AgentEntry): string => join(e.utterances.map((u) => u.played))
 
-/** What was generated for a turn. */
+/** The whole text of an entry, played or not. */
 export const wholeText = (e: AgentEntry): string => join(e.utterances.map((u) => u.text))
 
 const nextId = (d: Draft): string => {
@@ -55,45 +56,45 @@ const nextId = (d: Draft): string => {
 }
 
 const speak = (d: Draft, { id, language, text, voice }: Utterance): void =>
-  command(d, { _tag: "Speak", id, text, voice, language, ...providerField(d.state.ranks.voice) })
+  command(d, { _tag: "Speak", id, text, voice, language, ...providerField(d.state.provider_index.speech) })
 
-/** How a text is said when not as the call's configuration wants it. */
-export interface Manner {
+/** Deviations from the call's configuration for one text. */
+export interface SpeechOptions {
   readonly voice?: string | null
   readonly language?: string | null
-  /** The model is not shown it. */
-  readonly aside?: boolean
-  /** The same, and it is no answer to the caller. */
+  /** Hidden from the model. */
+  readonly hidden_from_model?: boolean
+  /** Hidden from the model, and not an answer to the caller. */
   readonly filler?: boolean
 }
 
-/** Adds a text to what the agent says in a turn. */
-export const say = (d: Draft, turn: number, text: string, generating: boolean, manner: Manner = {}): void => {
+/** Adds a text to the agent's speech in a turn. */
+export const say = (d: Draft, turn: number, text: string, generating: boolean, options: SpeechOptions = {}): void => {
   if (text.trim() === "") return
-  ensureAgent(d, turn, generating, manner.aside === true || manner.filler === true, manner.filler)
-  const { config, facts, interruption, revoicing } = d.state
-  const undecided = revoicing || (interruption !== null && interruption.user_text === null)
+  ensureAgent(d, turn, generating, options.hidden_from_model === true || options.filler === true, options.filler)
+  const { config, facts, interruption, switching_tts } = d.state
+  const isHolding = switching_tts || (interruption !== null && interruption.user_text === null)
   const utterance: Utterance = {
     id: nextId(d),
     text,
-    voice: manner.voice ?? config?.voice ?? facts.agent.voice,
-    language: manner.language ?? config?.language ?? facts.agent.language,
-    state: undecided ? "held" : "queued",
+    voice: options.voice ?? config?.voice ?? facts.agent.voice,
+    language: options.language ?? config?.language ?? facts.agent.language,
+    state: isHolding ? "held" : "queued",
     said_at: d.at,
     played: ""
   }
   updateAgent(d, turn, (e) => ({ ...e, utterances: [...e.utterances, utterance] }))
-  if (!undecided) speak(d, utterance)
+  if (!isHolding) speak(d, utterance)
 }
 
 /** Says one text as a turn of its own: greeting, apology, prompt, farewell. */
-export const announce = (d: Draft, text: string, manner: Manner = {}): void => {
+export const announce = (d: Draft, text: string, options: SpeechOptions = {}): void => {
   const turn = d.state.next_turn
   patch(d, { next_turn: turn + 1 })
-  say(d, turn, text, false, manner)
+  say(d, turn, text, false, options)
 }
 
-/** Puts what an open entry said into the transcript, once nothing of it waits any more. */
+/** Closes entries without pending speech: their played text enters the transcript. */
 export const closeFinished = (d: Draft): void => {
   for (const entry of openEntries(d.state)) {
     if (entry.generating || isHeld(entry) || entry.utterances.some(isActive)) continue
@@ -114,7 +115,7 @@ export const closeFinished = (d: Draft): void => {
   }
 }
 
-/** Appends a turn to the transcript and tells it: event and callback. */
+/** Appends a turn to the transcript, emits it, and sends it to the agent's server. */
 export const addToTranscript = (d: Draft, role: "assistant" | "user", content: string, at: number): void => {
   const turn_index = d.state.transcript.length
   patch(d, { transcript: [...d.state.transcript, { role, content, timestamp: seconds(at) }] })
@@ -131,22 +132,22 @@ const mapUtterances = (d: Draft, change: (u: Utterance) => ReadonlyArray<Utteran
   }
 }
 
-/** Notes when the turns that are being heard fell silent. */
-export const hush = (d: Draft): void => {
+/** Records that the entries that are playing fall silent now. */
+export const recordSilence = (d: Draft): void => {
   for (const entry of openEntries(d.state)) {
     if (!entry.utterances.some((u) => u.state === "playing")) continue
     updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
   }
 }
 
-/** Stops the voice at once; what was not played is held. */
+/** Stops the agent's speech at once; what was not played is held. */
 export const stop = (d: Draft): void => {
-  hush(d)
+  recordSilence(d)
   mapUtterances(d, (u) => [isActive(u) ? { ...u, state: "held" } : u])
   command(d, { _tag: "StopSpeaking" })
 }
 
-/** Speaks on where an interruption that was none had stopped it; a word that was cut in two is said again. */
+/** Speaks held utterances from where they were stopped; a word that was cut is repeated from its start. */
 export const resume = (d: Draft): void =>
   mapUtterances(d, (u) => {
     if (u.state !== "held") return [u]
@@ -164,11 +165,11 @@ export const resume = (d: Draft): void =>
     return at === 0 ? [again] : [{ ...u, text: spoken, played: spoken, state: "played" }, again]
   })
 
-/** The end of the last whole word of what was played. */
+/** The position after the last whole word that was played. */
 const wordEnd = ({ played, text }: Utterance): number =>
   text.charAt(played.length) === " " ? played.length : played.lastIndexOf(" ") + 1
 
-/** Gives up what is held. */
+/** Drops held speech. */
 export const dropHeld = (d: Draft): void => {
   for (const entry of openEntries(d.state)) {
     if (!isHeld(entry)) continue
@@ -181,52 +182,53 @@ export const dropHeld = (d: Draft): void => {
   }
 }
 
-/** Notes what the caller had heard of what was stopped, by us or because the caller is gone. */
+/** Records how much was played of stopped speech. */
 export const onCleared = (d: Draft, input: InputOf<"SpeechCleared">): void => {
   const played = new Map(input.cuts.map((cut) => [cut.id, cut.played]))
   mapUtterances(d, (u) => {
-    const heard = u.state === "held" || isActive(u) ? (played.get(u.id) ?? "") : ""
-    if (heard === "" || !u.text.startsWith(heard)) return [u]
-    return [heard.length === u.text.length ? { ...u, state: "played", played: heard } : { ...u, played: heard }]
+    const playedPart = u.state === "held" || isActive(u) ? (played.get(u.id) ?? "") : ""
+    if (playedPart === "" || !u.text.startsWith(playedPart)) return [u]
+    return [
+      playedPart.length === u.text.length ? { ...u, state: "played", played: playedPart } : { ...u, played: playedPart }
+    ]
   })
 }
 
-const owner = (state: Conversation, id: string): AgentEntry | undefined =>
+const entryOf = (state: Conversation, id: string): AgentEntry | undefined =>
   openEntries(state).find((e) => e.utterances.some((u) => u.id === id && isActive(u)))
 
 const setUtterance = (d: Draft, entry: AgentEntry, id: string, change: (u: Utterance) => Utterance): void =>
   updateAgent(d, entry.turn, (e) => ({ ...e, utterances: e.utterances.map((u) => (u.id === id ? change(u) : u)) }))
 
 export const onStarted = (d: Draft, input: InputOf<"SpeechStarted">): void => {
-  const entry = owner(d.state, input.id)
+  const entry = entryOf(d.state, input.id)
   if (entry === undefined) return
   setUtterance(d, entry, input.id, (u) => ({ ...u, state: "playing" }))
   if (entry.spoken_at !== null) return
   updateAgent(d, entry.turn, (e) => ({ ...e, spoken_at: d.at }))
   emit(d, { event: "ai.speech.started", data: { ...ids(d), text: wholeText(entry) || null, timestamp: timestamp(d) } })
-  if (!entry.filler) noteLatency(d, entry.turn, input)
+  if (!entry.filler) recordLatency(d, entry.turn, input)
 }
 
 export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {
-  const entry = owner(d.state, input.id)
+  const entry = entryOf(d.state, input.id)
   if (entry === undefined) return
   setUtterance(d, entry, input.id, (u) => ({ ...u, state: "played", played: u.text }))
   updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
   patch(d, { failures: { ...d.state.failures, speech: 0 } })
 }
 
-/** Returns whether the utterance was ours. */
-/** An utterance that cannot be spoken is given up. */
-export const giveUp = (d: Draft, id: string): void => {
-  const entry = owner(d.state, id)
+/** Skips an utterance that cannot be spoken. */
+export const skip = (d: Draft, id: string): void => {
+  const entry = entryOf(d.state, id)
   if (entry === undefined) return
-  hush(d)
+  recordSilence(d)
   setUtterance(d, entry, id, (u) => ({ ...u, state: "cut" }))
 }
 
-/** Since when an utterance has been waited for, or undefined when it is not one that waits. */
+/** Since when the caller has been waiting for an utterance; undefined if it is not pending. */
 export const awaitedSince = (state: Conversation, id: string): number | undefined => {
-  const entry = owner(state, id)
+  const entry = entryOf(state, id)
   const utterance = entry?.utterances.find((u) => u.id === id)
   return utterance === undefined ? undefined : Math.max(utterance.said_at, entry?.quiet_at ?? 0)
 }

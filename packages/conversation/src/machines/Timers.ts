@@ -1,13 +1,13 @@
 import { type Draft, removeTimer } from "../Draft.ts"
 import { isRunning } from "../State.ts"
 import { type Timer, toolCallOf } from "../Timer.ts"
-import * as AfterCall from "./AfterCall.ts"
 import * as Ending from "./Ending.ts"
 import * as Failures from "./Failures.ts"
 import * as Filler from "./Filler.ts"
 import * as Keypad from "./Keypad.ts"
 import * as Model from "./Model.ts"
 import * as Outbound from "./Outbound.ts"
+import * as PostCall from "./PostCall.ts"
 import * as Tools from "./Tools.ts"
 import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
@@ -20,7 +20,7 @@ export const onFired = (d: Draft, timer: Timer): void => {
   dispatch(d, timer)
 }
 
-/** The end of its phase stops every timer by a command, this one included. */
+/** Whether a timer ends its phase, which stops all timers by commands, this one included. */
 const endsPhase = (d: Draft, timer: Timer): boolean =>
   timer === "ring" || timer === "drain" || (timer === "transfer" && d.state.phase === "transferred")
 
@@ -58,7 +58,7 @@ const dispatch = (d: Draft, timer: Timer): void => {
       else Transfer.onTimer(d)
       return
     case "voicemail_doubt":
-      Voicemail.onDoubtTimer(d)
+      Voicemail.onDecisionTimer(d)
       return
     case "voicemail_greeting":
       Voicemail.onGreetingTimer(d)
@@ -74,10 +74,10 @@ const dispatch = (d: Draft, timer: Timer): void => {
       Ending.onDrainTimer(d)
       return
     case "extraction":
-      AfterCall.onExtractionTimer(d)
+      PostCall.onExtractionTimer(d)
       return
     case "post_call_sms":
-      AfterCall.onSmsTimer(d)
+      PostCall.onSmsTimer(d)
       return
     default:
       Tools.onTimeout(d, toolCallOf(timer))

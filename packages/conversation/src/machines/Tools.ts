@@ -10,22 +10,22 @@ import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 
 /**
- * The tools of a turn run side by side, each with its own time limit:
+ * The tools of a turn run in parallel, each with its own time limit:
  *
  * | a tool is | on | then |
  * |---|---|---|
- * | called | it is defined for this call | asked of the agent's server, timer started |
- * | called | it wants digits | gathered first, then asked with `gathered_input` and `gather_status` in its arguments |
- * | called | it is `transfer_call` with a destination of this call | pending until the transfer is over; see Transfer |
- * | called | it was not offered to the model in this turn | answered with an error at once; nobody hears of it |
- * | called | it is `svc_send_sms` | the message is sent by us; one that is not within the limits is an error at once |
+ * | called | it is defined for this call | tool.call is sent to the agent's server, timer started |
+ * | called | it has `gather` | digits are gathered first, then sent as `gathered_input` and `gather_status` in its arguments |
+ * | called | it is `transfer_call` with a known destination | pending until the transfer is over; see Transfer |
+ * | called | it was not offered to the model in this turn | answered with an error at once, without events |
+ * | called | it is `svc_send_sms` | the platform sends the message; an invalid one is answered with an error at once |
  * | pending | ToolAnswered, ToolFailed | tool.completed with its result |
- * | pending | its timer | tool.timeout; the model goes on without a result |
+ * | pending | its timer | tool.timeout; the model continues without a result |
  *
- * When none is pending, the model goes on.
+ * When none is pending, the model continues.
  */
 
-/** By which the model tells that a machine took the call that we placed; see Voicemail. */
+/** The tool by which the model reports that a voicemail took an outbound call; see Voicemail. */
 export const voicemailTool = "svc_voicemail_reached"
 
 type Called = InputOf<"ModelToolCalls">["calls"][number]
@@ -38,16 +38,16 @@ const pendingEntry = (d: Draft, id: string): AgentEntry | undefined =>
 const addUse = (d: Draft, turn: number, use: ToolUse): void =>
   updateAgent(d, turn, (e) => ({ ...e, tools: [...e.tools, use] }))
 
-/** The id of a call, or one made of it when the model repeats an id: each call has one answer. */
-const freeId = (d: Draft, id: string, turn: number): string => {
-  let free = id
-  while (d.state.entries.some((e) => e.kind === "agent" && useOf(e, free) !== undefined)) {
-    free = `${free}_${turn}_${d.commands.length}`
+/** The id of a tool call, made unique if the model repeats an id. */
+const uniqueId = (d: Draft, id: string, turn: number): string => {
+  let unique = id
+  while (d.state.entries.some((e) => e.kind === "agent" && useOf(e, unique) !== undefined)) {
+    unique = `${unique}_${turn}_${d.commands.length}`
   }
-  return free
+  return unique
 }
 
-/** Starts the tools of a model turn. Returns the disposition that `end_call` was given, when it was called. */
+/** Starts the tools of a turn. Returns the disposition of `end_call` if it was called, else null. */
 export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | null => {
   const ending = Model.isOffered(d, endCall) ? input.calls.find((c) => c.name === endCall) : undefined
   if (ending !== undefined) {
@@ -58,12 +58,12 @@ export const invoke = (d: Draft, input: InputOf<"ModelToolCalls">): string | nul
     return disposition
   }
   for (const call of input.calls) {
-    start(d, input.turn, { ...call, id: freeId(d, call.id, input.turn) })
+    start(d, input.turn, { ...call, id: uniqueId(d, call.id, input.turn) })
   }
   return null
 }
 
-/** The model wants to transfer the caller; once it has finished what it says. */
+/** The model requests a transfer, which begins when the agent has finished speaking. */
 const transfer = (d: Draft, turn: number, call: Pick<ToolUse, "id" | "name" | "arguments">): void => {
   const destinations = d.state.config?.transfer_destinations ?? {}
   const { destination: label, reason } = call.arguments
@@ -82,7 +82,7 @@ const transfer = (d: Draft, turn: number, call: Pick<ToolUse, "id" | "name" | "a
   patch(d, { transfer: { destination, reason: why, tool: call.id, stage: "waiting" } })
 }
 
-/** Shows the model what was done without it, as if it had called a tool. */
+/** Shows the model an action that it did not request, as if it had called a tool. */
 export const note = (d: Draft, name: string, args: ToolUse["arguments"], result: unknown): void => {
   const turn = d.state.next_turn
   patch(d, { next_turn: turn + 1 })
@@ -95,7 +95,7 @@ const start = (d: Draft, turn: number, call: Called): void => {
   const refused = (error: string) => ({ ...call, timeout_seconds: 0, pending: false, result: { error } })
   const answered = (error: string) => addUse(d, turn, refused(error))
   if (!Model.isOffered(d, call.name)) {
-    // Nothing was called: the record does not count it.
+    // No tool was called, so the record does not count it.
     addUse(d, turn, { ...refused(`There is no tool ${call.name}.`), note: true })
     return
   }
@@ -132,9 +132,7 @@ const start = (d: Draft, turn: number, call: Called): void => {
   else Gather.enqueue(d, { kind: "tool", id: call.id }, definition.gather)
 }
 
-/**
- * Asks for the result of a tool: of the network, or of the agent's server. `gathered`: what the caller typed for it.
- */
+/** Runs a tool: sends the text message, or tool.call to the agent's server. `gathered`: the digits of its gather. */
 export const run = (d: Draft, id: string, gathered: { readonly [name: string]: string | null } = {}): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)
@@ -155,7 +153,7 @@ const names = (d: Draft, use: { readonly id: string; readonly name: string }) =>
 const invoked = (d: Draft, use: Pick<ToolUse, "id" | "name" | "arguments">): void =>
   emit(d, { event: "tool.invoked", data: { ...names(d, use), arguments: use.arguments } })
 
-const settle = (d: Draft, entry: AgentEntry, id: string, result: unknown): void => {
+const setResult = (d: Draft, entry: AgentEntry, id: string, result: unknown): void => {
   stopTimer(d, toolTimer(id))
   updateAgent(d, entry.turn, (e) => ({
     ...e,
@@ -163,12 +161,12 @@ const settle = (d: Draft, entry: AgentEntry, id: string, result: unknown): void 
   }))
 }
 
-/** A tool has its result; the model goes on when it was the last. */
+/** Sets the result of a tool; the model continues after the last one. */
 export const answer = (d: Draft, id: string, result: unknown): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)
   if (entry === undefined || use === undefined) return
-  settle(d, entry, id, result)
+  setResult(d, entry, id, result)
   emit(d, { event: "tool.completed", data: { ...names(d, use), result } })
   Model.continueAfterTools(d)
 }
@@ -182,19 +180,19 @@ export const onTimeout = (d: Draft, id: string): void => {
   const use = entry === undefined ? undefined : useOf(entry, id)
   if (entry === undefined || use === undefined) return
   command(d, { _tag: "CancelTool", id })
-  settle(d, entry, id, { error: "The tool did not answer in time." })
+  setResult(d, entry, id, { error: "The tool did not answer in time." })
   emit(d, { event: "tool.timeout", data: { ...names(d, use), timeout_seconds: use.timeout_seconds } })
   Model.continueAfterTools(d)
 }
 
-/** Gives up all that still run: the call is about to end. */
+/** Cancels all running tools, because the call is about to end. */
 export const cancelAll = (d: Draft): void => {
-  patch(d, { owed: false })
+  patch(d, { must_ask_model: false })
   for (const entry of d.state.entries) {
     if (entry.kind !== "agent") continue
     for (const use of entry.tools.filter((t) => t.pending)) {
       command(d, { _tag: "CancelTool", id: use.id })
-      settle(d, entry, use.id, { error: "The call ended." })
+      setResult(d, entry, use.id, { error: "The call ended." })
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Outcome } from "../Command.ts"
 import { command, type Draft, emit, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
-import { may } from "../Floor.ts"
+import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isTransferring, openEntries, type Transfer } from "../State.ts"
 import * as Gather from "./Gather.ts"
@@ -15,22 +15,22 @@ import * as Turn from "./Turn.ts"
  * | a transfer is | on | then |
  * |---|---|---|
  * | – | the tool is called | waiting |
- * | – | asked for through the API | what is said, thought and gathered is dropped; under way |
- * | waiting | the agent has finished what it says | under way: the network is asked |
+ * | – | requested through the API | speech, generation and gathers are dropped; in progress |
+ * | waiting | the agent has finished speaking | in progress: the network is asked |
  * | waiting | the call ends | – |
- * | under way | the network says completed | the call is the destination's: phase `transferred` |
- * | under way | the network says why not, or nothing for {@link outcomeMs} | failed: the model is told, and speaks on |
- * | under way | the caller hangs up, or the call ends | failed |
- * | given up for its time | the network says completed after all | phase `transferred`, without another event |
+ * | in progress | the network reports `completed` | phase `transferred` |
+ * | in progress | the network reports a failure, or nothing for {@link outcomeMs} | failed: the model gets the reason and continues |
+ * | in progress | the caller hangs up, or the call ends | failed |
+ * | timed out | the network reports `completed` late | phase `transferred`, without another event |
  *
- * Meanwhile the caller's words are written down and the model gets them when it has failed; no digits are gathered, and
- * inactivity does not count. `max_duration` does, until it has come through. From then on nobody of us hears or speaks;
- * the call is over when the network says so, or after {@link longestMs}. That time is the transfer's, not the call's.
+ * During a transfer the caller's words are recorded, and the model gets them if the transfer fails; no digits are gathered,
+ * `inactivity_timeout` does not run, and `max_duration` does. After it has completed, the agent neither listens nor speaks;
+ * the call is over when the network reports the end, or after {@link longestMs}. That time counts as the transfer's duration.
  */
 
-/** How long the network may take to tell the outcome: longer than it may itself ({@link transferOutcomeMs} of the contract). */
+/** How long to wait for the outcome: longer than the contract allows the network (`transferOutcomeMs`). */
 export const outcomeMs = 35_000
-/** The longest that a transferred call may take: the network may have forgotten to tell us its end. */
+/** Time limit of a transferred call, in case the network does not report its end. */
 export const longestMs = 4 * 3_600_000
 
 const timer = "transfer"
@@ -38,23 +38,24 @@ const timer = "transfer"
 /** How a transferred call ends. */
 export const outcome: Outcome = { status: "completed", disposition: "transferred", ended_reason: "transfer" }
 
-/** The API asks for it. Without effect unless the agent is talking with the caller, or when another is under way. */
+/** The API requests a transfer. No effect outside of a live conversation, or while another is pending. */
 export const onRequested = (d: Draft, { destination }: InputOf<"TransferRequested">): void => {
   if (d.state.phase !== "live" || isTransferring(d.state)) return
   Turn.silenceAgent(d)
   const gathers = d.state.gathers
   Gather.cancelAll(d)
-  // First, so that the results of the tools do not make the model speak.
-  begin(d, { destination, reason: null, tool: null, stage: "under way" })
-  for (const { of } of gathers) {
-    if (of.kind === "tool") Tools.answer(d, of.id, { error: "The call is being transferred." })
+  // Before the tools get their results, so that these do not make the model speak.
+  begin(d, { destination, reason: null, tool: null, stage: "in progress" })
+  for (const { requester } of gathers) {
+    if (requester.kind === "tool") Tools.answer(d, requester.id, { error: "The call is being transferred." })
   }
 }
 
-/** Begins what the tool asked for, once the agent has finished what it says; called in every step. */
+/** Begins the transfer of `transfer_call` when the agent has finished speaking; called in every step. */
 export const beginWaiting = (d: Draft): void => {
   const { transfer } = d.state
-  if (transfer?.stage === "waiting" && may(d.state, "proceed")) begin(d, { ...transfer, stage: "under way" })
+  if (transfer?.stage === "waiting" && isAllowed(d.state, "start gather or transfer"))
+    begin(d, { ...transfer, stage: "in progress" })
 }
 
 const begin = (d: Draft, transfer: Transfer): void => {
@@ -68,31 +69,31 @@ const begin = (d: Draft, transfer: Transfer): void => {
   startTimer(d, timer, outcomeMs)
 }
 
-/** What the network says. */
+/** The network reported progress. */
 export const onProgress = (d: Draft, { reason, state }: InputOf<"TransferProgressed">): void => {
   const { transfer } = d.state
   if (transfer === null || transfer.stage === "waiting") return
   if (state === "completed") complete(d, transfer)
-  else if (state !== "ringing" && transfer.stage === "under way") fail(d, inWords[state] ?? reason ?? "failed")
+  else if (state !== "ringing" && transfer.stage === "in progress") fail(d, failureReasons[state] ?? reason ?? "failed")
 }
 
-const inWords: { readonly [state: string]: string } = {
+const failureReasons: { readonly [state: string]: string } = {
   busy: "busy",
   "no-answer": "no answer",
   rejected: "rejected"
 }
 
-/** The network said nothing for too long. */
+/** The network reported no outcome in time. */
 export const onTimer = (d: Draft): void => {
   const { transfer } = d.state
-  if (transfer?.stage !== "under way") return
+  if (transfer?.stage !== "in progress") return
   fail(d, "the network did not tell the outcome in time")
-  patch(d, { transfer: { ...transfer, stage: "given up" } })
+  patch(d, { transfer: { ...transfer, stage: "timed out" } })
 }
 
 const complete = (d: Draft, transfer: Transfer): void => {
   const { destination, stage, tool } = transfer
-  if (stage !== "given up") {
+  if (stage !== "timed out") {
     emit(d, {
       event: "transfer.completed",
       data: { ...ids(d), from: d.state.facts.from, transfer_to: destination }
@@ -100,11 +101,11 @@ const complete = (d: Draft, transfer: Transfer): void => {
     command(d, { _tag: "TransferOver", failure_reason: null })
   }
   patch(d, { transfer: null, transferred: { destination, at: d.at } })
-  if (tool !== null && stage !== "given up") Tools.answer(d, tool, { status: "transferred", destination })
+  if (tool !== null && stage !== "timed out") Tools.answer(d, tool, { status: "transferred", destination })
   Model.cancel(d)
   Tools.cancelAll(d)
   Gather.cancelAll(d)
-  Speech.hush(d)
+  Speech.recordSilence(d)
   for (const entry of openEntries(d.state)) {
     updateAgent(d, entry.turn, (e) => ({
       ...e,
@@ -120,7 +121,7 @@ const complete = (d: Draft, transfer: Transfer): void => {
   startTimer(d, timer, longestMs)
 }
 
-/** Ends the transfer that is under way; the model is told, and goes on with the caller. */
+/** The transfer failed: the model gets the reason and continues with the caller. */
 const fail = (d: Draft, failure_reason: string): void => {
   const { transfer } = d.state
   if (transfer === null) return
@@ -130,7 +131,7 @@ const fail = (d: Draft, failure_reason: string): void => {
   if (tool !== null) Tools.answer(d, tool, result)
   else {
     Tools.note(d, "transfer_call", { destination }, result)
-    patch(d, { owed: true })
+    patch(d, { must_ask_model: true })
     Model.continueAfterTools(d)
   }
 }
@@ -140,7 +141,7 @@ const end = (d: Draft, failure_reason: string): void => {
   if (transfer === null) return
   stopTimer(d, timer)
   patch(d, { transfer: null })
-  if (transfer.stage !== "under way") return
+  if (transfer.stage !== "in progress") return
   const { destination, reason } = transfer
   emit(d, {
     event: "transfer.failed",
@@ -149,5 +150,5 @@ const end = (d: Draft, failure_reason: string): void => {
   command(d, { _tag: "TransferOver", failure_reason })
 }
 
-/** The call is about to end. */
+/** Cancels a transfer, because the call is about to end. */
 export const cancel = (d: Draft, why: string): void => end(d, why)

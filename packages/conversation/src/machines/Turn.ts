@@ -1,5 +1,5 @@
 import { type Draft, emit, ids, patch, startTimer, stopTimer, timestamp } from "../Draft.ts"
-import { floorOf, may } from "../Floor.ts"
+import { floorOf, isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel } from "../phrases/Backchannels.ts"
 import { isSpeaking, languageOf, openEntries } from "../State.ts"
@@ -8,19 +8,18 @@ import * as Speech from "./Speech.ts"
 import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
 
 /**
- * The caller's turns, and how they interrupt the agent's. What each input does depends on who has the floor: see
- * {@link turnTable}.
+ * The caller's turns and interruptions of the agent. The action of each input depends on the floor: see {@link turnTable}.
  */
 
-/** Caller speech that counts as an interruption without a word understood. */
+/** Caller speech without words that counts as a possible interruption. */
 export const bargeInMs = 500
-/** The same while all that was understood is a backchannel. */
+/** The same while the only words are a backchannel. */
 export const backchannelMs = 1000
-/** How long a word may take before an interruption counts as false. */
+/** Time without words after which a possible interruption counts as false. */
 export const resumeMs = 2000
-/** End of turn after the last final transcript, when the recognizer does not tell. */
+/** End of turn after the last final transcript, when speech-to-text does not report it. */
 export const endpointMs = 500
-/** The longest wait for an end of turn that does not come. */
+/** The longest wait for the end of a turn. */
 export const endpointMaxMs = 3000
 
 export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
@@ -31,7 +30,7 @@ export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSta
   react(d, "sound", late)
 }
 
-/** `at`: when the sound began, which is noticed a little later. */
+/** `at`: when the sound began, which is detected a little later. */
 const beginSpeech = (d: Draft, at: number): void => {
   const { caller, facts } = d.state
   if (caller.speaking) return
@@ -48,12 +47,12 @@ export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSto
   if (d.state.caller.speaking) startTimer(d, "endpoint", endpointDelay(d))
 }
 
-/** Takes down words of the caller. Returns whether there were any. */
-export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
+/** Adds words of the caller. Returns whether there were any. */
+export const addWords = (d: Draft, text: string, final: boolean): boolean => {
   if (text.trim() === "") return false
   beginSpeech(d, d.at)
-  patch(d, { deaf_ms: 0 })
-  const caller = { ...d.state.caller, waits: false, until: d.state.caller.voiced ? d.state.caller.until : d.at }
+  patch(d, { unrecognized_ms: 0 })
+  const caller = { ...d.state.caller, early_answer: false, until: d.state.caller.voiced ? d.state.caller.until : d.at }
   patch(d, {
     caller: final ? { ...caller, words: [...caller.words, text.trim()], partial: "" } : { ...caller, partial: text }
   })
@@ -61,93 +60,93 @@ export const noteWords = (d: Draft, text: string, final: boolean): boolean => {
 }
 
 export const onWords = (d: Draft, text: string, final: boolean): void => {
-  if (!noteWords(d, text, final)) return
-  react(d, isBackchannel(heard(d), languageOf(d.state), d.state.caller.partial !== "") ? "backchannel" : "words")
+  if (!addWords(d, text, final)) return
+  react(d, isBackchannel(callerWords(d), languageOf(d.state), d.state.caller.partial !== "") ? "backchannel" : "words")
   startTimer(d, "endpoint", endpointDelay(d))
 }
 
-/** How long to wait for the end of the turn from now on. */
+/** How long to wait from now for the end of the turn. */
 const endpointDelay = (d: Draft): number => {
   const { partial, voice, words } = d.state.caller
   if (words.length === 0 && partial === "") return resumeMs
-  const { facts, ranks } = d.state
-  const endpointing = facts.providers?.recognizers[ranks.recognizer] ?? facts.endpointing
+  const { facts, provider_index } = d.state
+  const endpointing = facts.providers?.recognizers[provider_index.recognizer] ?? facts.endpointing
   return endpointing === "none" && partial === "" && !voice ? endpointMs : endpointMaxMs
 }
 
-/** All that the caller has said since the last turn. */
-const heard = (d: Draft): string => [...d.state.caller.words, d.state.caller.partial].join(" ").trim()
+/** The caller's words since the last turn. */
+const callerWords = (d: Draft): string => [...d.state.caller.words, d.state.caller.partial].join(" ").trim()
 
-/** Whether the last thing that the agent says is a question; not while the model may add to it. */
+/** Whether the agent's current speech ends with a question and the model cannot add to it. */
 const isAsking = (d: Draft): boolean =>
   d.state.model === null && /\?["'”’»)\]]*\s*$/.test(openEntries(d.state).map(Speech.wholeText).join(" "))
 
-/** An answer that came before the question was over is a turn once it is. */
+/** Turns an answer that came before the end of the question into a turn once the question is over. */
 export const takeEarlyAnswer = (d: Draft): void => {
-  const { voice, waits } = d.state.caller
-  // A caller who goes on speaking has more to say.
-  if (waits && !voice && may(d.state, "take turn")) onEndOfTurn(d)
+  const { early_answer, voice } = d.state.caller
+  // A caller who is still speaking has more to say.
+  if (early_answer && !voice && isAllowed(d.state, "take early answer")) onEndOfTurn(d)
 }
 
-/** Does what the table says of an input. `late`: milliseconds since the sound, where it is one. */
+/** Carries out the action of the table. `late`: for sound, the milliseconds since it began. */
 const react = (d: Draft, input: TurnInput, late = 0): void => actions[turnTable[floorOf(d.state)][input]](d, late)
 
 const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } = {
   "-": () => {},
-  listen: (d) => stopTimer(d, "barge_in"),
-  watch: (d, late) => startTimer(d, "barge_in", Math.max(0, bargeInMs - late)),
-  tolerate: (d) => {
+  "stop barge-in timer": (d) => stopTimer(d, "barge_in"),
+  "start barge-in timer": (d, late) => startTimer(d, "barge_in", Math.max(0, bargeInMs - late)),
+  "extend barge-in timer": (d) => {
     if (d.state.caller.voice && d.state.interruption === null) startTimer(d, "barge_in", backchannelMs)
   },
-  hold: (d) => {
-    // New speech waits behind what is still being stopped.
+  "hold speech": (d) => {
+    // Already stopped: new speech is held too.
     if (d.state.interruption !== null) return
     patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
     Speech.stop(d)
   },
   interrupt: (d) => {
     stopTimer(d, "barge_in")
-    actions.hold(d, 0)
-    confirm(d)
+    actions["hold speech"](d, 0)
+    confirmInterruption(d)
   },
-  drop: (d) => {
+  "drop held speech": (d) => {
     if (d.state.interruption === null) Speech.dropHeld(d)
     else finishInterruption(d)
   },
-  resume: (d) => {
+  "resume speech": (d) => {
     patch(d, { interruption: null })
     Speech.resume(d)
   },
-  "resume if final": (d) => {
+  "resume speech if final": (d) => {
     if (d.state.caller.partial !== "" || d.state.interruption?.clearing === true) return
     stopTimer(d, "resume")
-    actions.resume(d, 0)
+    actions["resume speech"](d, 0)
   },
-  "await words": (d) => {
+  "start resume timer": (d) => {
     if (d.state.interruption !== null) patch(d, { interruption: { ...d.state.interruption, clearing: false } })
     startTimer(d, "resume", resumeMs)
   },
-  answer: (d) => {
+  "record turn and answer": (d) => {
     commit(d)
-    patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, noticed_at: d.at } })
+    patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, detected_at: d.at } })
     Model.respond(d)
   },
-  "write down": (d) => {
+  "record turn": (d) => {
     commit(d)
   },
-  ignore: (d) => {
-    const text = heard(d)
-    if (isAsking(d)) patch(d, { caller: { ...d.state.caller, words: [text], partial: "", waits: true } })
+  "discard turn": (d) => {
+    const text = callerWords(d)
+    if (isAsking(d)) patch(d, { caller: { ...d.state.caller, words: [text], partial: "", early_answer: true } })
     else endSpeech(d, text)
   }
 }
 
 /** There are words: the interruption is real. */
-const confirm = (d: Draft): void => {
+const confirmInterruption = (d: Draft): void => {
   const { interruption } = d.state
   if (interruption === null || interruption.user_text !== null) return
   stopTimer(d, "resume")
-  patch(d, { interruption: { ...interruption, user_text: heard(d) } })
+  patch(d, { interruption: { ...interruption, user_text: callerWords(d) } })
   if (!interruption.clearing) finishInterruption(d)
 }
 
@@ -157,7 +156,7 @@ const finishInterruption = (d: Draft): void => {
   patch(d, { interruption: null })
   if (cut.some((e) => e.turn === d.state.model?.turn)) Model.cancel(d)
   Speech.dropHeld(d)
-  // Who was not heard yet was not interrupted.
+  // Speech that had not begun was not interrupted.
   if (!cut.some((e) => e.spoken_at !== null)) return
   emit(d, {
     event: "barge_in",
@@ -171,21 +170,21 @@ const finishInterruption = (d: Draft): void => {
   })
 }
 
-/** The shell has reported how much was played of what it stopped. */
+/** The shell has reported how much of the stopped speech was played. */
 export const onCleared = (d: Draft): void => react(d, "cleared")
 
-export const onBargeInTimer = (d: Draft): void => react(d, "sound lasts")
+export const onBargeInTimer = (d: Draft): void => react(d, "long sound")
 
 export const onResumeTimer = (d: Draft): void => react(d, "no words")
 
-/** Ends an interruption without its outcome: what it stopped is dropped. */
+/** Ends a possible interruption undecided; its held speech is dropped. */
 export const endInterruption = (d: Draft): void => {
   const { interruption } = d.state
-  patch(d, { revoicing: false, interruption: null })
+  patch(d, { switching_tts: false, interruption: null })
   if (interruption !== null && !interruption.clearing) Speech.dropHeld(d)
 }
 
-/** Silences the agent, and drops what it was about to say. */
+/** Silences the agent and drops its pending speech. */
 export const silenceAgent = (d: Draft): void => {
   Model.cancel(d)
   endInterruption(d)
@@ -197,7 +196,7 @@ export const silenceAgent = (d: Draft): void => {
 export const onEndOfTurn = (d: Draft): void => {
   stopTimer(d, "endpoint")
   stopTimer(d, "barge_in")
-  const text = heard(d)
+  const text = callerWords(d)
   if (text === "") {
     endSpeech(d, text)
     return
@@ -209,11 +208,13 @@ export const onEndOfTurn = (d: Draft): void => {
   actions[row[backchannel ? "end of backchannel" : "end of turn"]](d, 0)
 }
 
-/** Closes the caller's speech. */
+/** Ends the caller's speech. */
 const endSpeech = (d: Draft, text: string): void => {
   const { speaking, voice } = d.state.caller
   const until = voice ? d.at : d.state.caller.until
-  patch(d, { caller: { ...d.state.caller, speaking: false, since: d.at, until, words: [], partial: "", waits: false } })
+  patch(d, {
+    caller: { ...d.state.caller, speaking: false, since: d.at, until, words: [], partial: "", early_answer: false }
+  })
   if (speaking) {
     emit(d, {
       event: "speech.ended",
@@ -222,8 +223,8 @@ const endSpeech = (d: Draft, text: string): void => {
   }
 }
 
-/** Closes the caller's speech and writes its words down. Returns whether there were any. */
-export const commit = (d: Draft, text: string = heard(d)): boolean => {
+/** Ends the caller's speech and records its words as a turn. Returns whether there were any. */
+export const commit = (d: Draft, text: string = callerWords(d)): boolean => {
   const { speaking, since } = d.state.caller
   endSpeech(d, text)
   if (text === "") return false

@@ -1,112 +1,110 @@
 import type { Floor } from "../Floor.ts"
 
-/** What a turn machine reacts to. */
+/** The inputs of the turn table. */
 export type TurnInput =
   /** Sound of the caller begins. */
   | "sound"
-  /** The sound has lasted for `bargeInMs`, or with nothing but a backchannel for `backchannelMs`. */
-  | "sound lasts"
-  /** Words that may take the floor: all that was understood since the caller began is more than a backchannel. */
+  /** The sound has lasted for `bargeInMs`, or for `backchannelMs` if the only words are a backchannel. */
+  | "long sound"
+  /** Words that may take the floor: the caller's words so far are more than a backchannel. */
   | "words"
-  /** All that was understood since the caller began is a backchannel ("uh-huh"). */
+  /** The caller's only words so far are a backchannel ("uh-huh"). */
   | "backchannel"
-  /** No word within `resumeMs` after the sound stopped the agent. */
+  /** No words within `resumeMs` after sound stopped the agent. */
   | "no words"
-  /** The shell has stopped the speech, and reports how much of it was played. */
+  /** The shell has stopped the agent's speech and reported how much of it was played. */
   | "cleared"
-  /** The caller has finished, with words or with a backchannel. */
+  /** The caller has finished, with other words or with a backchannel only. */
   | "end of turn"
   | "end of backchannel"
 
 export type TurnAction =
   | "-"
-  /** Takes the words in, and waits for the end of the turn. */
-  | "listen"
-  /** Waits whether the sound lasts. */
-  | "watch"
-  /** Waits longer for other words. */
-  | "tolerate"
-  /** Stops the agent; the rest is held. */
-  | "hold"
-  /** Stops the agent; the rest is dropped. */
+  /** The timer, started at the first sound, fires `long sound`. */
+  | "start barge-in timer"
+  /** A backchannel gets more time: the timer restarts with `backchannelMs`. */
+  | "extend barge-in timer"
+  | "stop barge-in timer"
+  /** Stops the agent; the rest of its speech is held. */
+  | "hold speech"
+  /** Stops the agent; the rest of its speech is dropped. */
   | "interrupt"
-  /** Drops the rest. */
-  | "drop"
-  /** Speaks the rest. */
-  | "resume"
-  /** Speaks the rest, when the transcript is final. */
-  | "resume if final"
-  /** Waits for words. */
-  | "await words"
-  /** Writes the words down as a turn, and asks the model as soon as it may be asked. */
-  | "answer"
-  /** Writes the words down as a turn. */
-  | "write down"
-  /** Writes nothing down; the answer to a question that the agent has not quite finished is kept until it has. */
-  | "ignore"
+  | "drop held speech"
+  /** Speaks the held speech: the interruption was false. */
+  | "resume speech"
+  /** The same, but only if the transcript is final. */
+  | "resume speech if final"
+  /** Waits for words: the timer fires `no words`. */
+  | "start resume timer"
+  /** Records the words as a turn, and asks the model as soon as possible. */
+  | "record turn and answer"
+  /** Records the words as a turn, without asking the model. */
+  | "record turn"
+  /** Records nothing, except that an answer to an unfinished question is kept until the question is over. */
+  | "discard turn"
 
 type Row = { readonly [I in TurnInput]: TurnAction }
 
 /** The agent does not speak. */
 const silent: Row = {
   sound: "-",
-  "sound lasts": "-",
-  words: "listen",
-  backchannel: "listen",
+  "long sound": "-",
+  words: "stop barge-in timer",
+  backchannel: "stop barge-in timer",
   "no words": "-",
-  cleared: "drop",
-  "end of turn": "answer",
-  "end of backchannel": "answer"
+  cleared: "drop held speech",
+  "end of turn": "record turn and answer",
+  "end of backchannel": "record turn and answer"
 }
 
 /** The model is not asked. */
-const writtenDown: Row = { ...silent, "end of turn": "write down", "end of backchannel": "write down" }
+const recordedOnly: Row = { ...silent, "end of turn": "record turn", "end of backchannel": "record turn" }
 
-/** The agent speaks, and is not interrupted. */
+/** The agent speaks and cannot be interrupted. */
 const uninterrupted: Row = {
   ...silent,
-  sound: "watch",
-  backchannel: "tolerate",
-  "end of backchannel": "ignore"
+  sound: "start barge-in timer",
+  backchannel: "extend barge-in timer",
+  "end of backchannel": "discard turn"
 }
 
 /**
- * What each input does, by who has the floor when it comes. The end of a turn first counts as words, the end of a
+ * The action of each input, by the floor when it arrives. An end of turn is first handled as words, the end of a
  * backchannel as a backchannel.
  *
- * | floor | sound | sound lasts | words | backchannel | no words | cleared | end of turn | end of backchannel |
+ * | floor | sound | long sound | words | backchannel | no words | cleared | end of turn | end of backchannel |
  * |---|---|---|---|---|---|---|---|---|
- * | closed, menu, farewell, hello | - | - | listen | listen | - | drop | write down | write down |
- * | machine, transferring, collecting, nobody, caller, thinking, caller while thinking, tools, caller while tools run, interrupted | - | - | listen | listen | - | drop | answer | answer |
- * | prompting | watch | - | listen | tolerate | - | drop | answer | ignore |
- * | greeting | watch | - | listen | tolerate | - | drop | write down | ignore |
- * | speaking | watch | hold | interrupt | tolerate | - | drop | answer | ignore |
- * | held | - | - | interrupt | resume if final | resume | await words | answer | ignore |
+ * | closed, menu, farewell, caller greeting | - | - | stop barge-in timer | stop barge-in timer | - | drop held speech | record turn | record turn |
+ * | voicemail, transferring, collecting, nobody, caller, generating, caller while generating, running tools, caller while tools run, interrupted | - | - | stop barge-in timer | stop barge-in timer | - | drop held speech | record turn and answer | record turn and answer |
+ * | prompting | start barge-in timer | - | stop barge-in timer | extend barge-in timer | - | drop held speech | record turn and answer | discard turn |
+ * | both greeting | start barge-in timer | - | stop barge-in timer | extend barge-in timer | - | drop held speech | record turn | discard turn |
+ * | agent | start barge-in timer | hold speech | interrupt | extend barge-in timer | - | drop held speech | record turn and answer | discard turn |
+ * | possibly interrupted | - | - | interrupt | resume speech if final | resume speech | start resume timer | record turn and answer | discard turn |
  */
 export const turnTable: { readonly [F in Floor]: Row } = {
-  closed: writtenDown,
-  menu: writtenDown,
-  farewell: writtenDown,
-  hello: writtenDown,
-  machine: silent,
+  closed: recordedOnly,
+  menu: recordedOnly,
+  farewell: recordedOnly,
+  "caller greeting": recordedOnly,
+  voicemail: silent,
   transferring: silent,
   collecting: silent,
   nobody: silent,
   caller: silent,
-  thinking: silent,
-  "caller while thinking": silent,
-  tools: silent,
+  generating: silent,
+  "caller while generating": silent,
+  "running tools": silent,
   "caller while tools run": silent,
   prompting: uninterrupted,
-  greeting: { ...uninterrupted, "end of turn": "write down" },
-  speaking: { ...uninterrupted, "sound lasts": "hold", words: "interrupt" },
-  held: {
+  "both greeting": { ...uninterrupted, "end of turn": "record turn" },
+  agent: { ...uninterrupted, "long sound": "hold speech", words: "interrupt" },
+  "possibly interrupted": {
     ...silent,
     words: "interrupt",
-    backchannel: "resume if final",
-    "no words": "resume",
-    cleared: "await words",
-    "end of backchannel": "ignore"
+    backchannel: "resume speech if final",
+    "no words": "resume speech",
+    cleared: "start resume timer",
+    "end of backchannel": "discard turn"
   },
   interrupted: silent
 }

@@ -8,28 +8,28 @@ import * as Tools from "./Tools.ts"
 import * as Turn from "./Turn.ts"
 
 /**
- * Whether a person or a machine took a call that we placed, and the message that is left.
+ * Whether a person or a voicemail took an outbound call, and the message for the voicemail.
  *
- * | we think | on | then |
+ * | state | on | then |
  * |---|---|---|
- * | unknown | words of a voicemail, a first speech of {@link greetingMs}, the model says so | machine: the agent is silent |
+ * | unknown | words of a voicemail, a first speech of {@link greetingMs}, the model reports it | machine: the agent is silent |
  * | unknown, machine | a beep | the message is left |
- * | machine | {@link silenceMs} of silence | the message is left: it did not beep, or we did not hear it |
- * | machine | {@link patienceMs} | the message is left all the same |
- * | unknown | {@link doubtMs} after the answer | person |
+ * | machine | {@link silenceMs} of silence | the message is left: there was no beep, or it was not detected |
+ * | machine | {@link maxWaitMs} | the message is left anyway |
+ * | unknown | {@link decisionMs} after the answer | person |
  *
- * A call for which the agent's server gave no `voicemail_message` is hung up as soon as a machine is recognized.
+ * A call for which the agent's server gave no `voicemail_message` is hung up as soon as a voicemail is detected.
  */
 
-/** A first speech of a person is shorter. */
+/** First speech of this length is a voicemail's greeting: a person's is shorter. */
 export const greetingMs = 7_000
-/** A machine that says nothing for so long is waiting for the message. */
+/** A voicemail that is silent for this long waits for the message. */
 export const silenceMs = 2_500
-/** The longest that we wait for a machine to let us speak. */
-export const patienceMs = 40_000
-/** Who has not been recognized as a machine by then is a person. */
-export const doubtMs = 30_000
-/** The longest that the message may take. */
+/** The longest wait for the end of a voicemail's greeting. */
+export const maxWaitMs = 40_000
+/** Without signs of a voicemail until then, a person took the call. */
+export const decisionMs = 30_000
+/** Time limit of the message. */
 const messageMs = 120_000
 
 const outcome: Outcome = { status: "completed", disposition: "voicemail", ended_reason: "agent-hangup" }
@@ -48,36 +48,36 @@ export const onSpeechStopped = (d: Draft): void => {
   if (d.state.voicemail === "machine" && d.state.phase === "live") startTimer(d, "voicemail_silence", silenceMs)
 }
 
-/** Words of the other side; called before they are taken as anything else. */
+/** Words of the other side; called before the turn machine gets them. */
 export const onWords = (d: Draft, words: string): void => {
-  if (isUnknown(d) && soundsLikeVoicemail([...d.state.caller.words, words].join(" "))) recognize(d)
+  if (isUnknown(d) && soundsLikeVoicemail([...d.state.caller.words, words].join(" "))) onDetected(d)
 }
 
 export const onBeep = (d: Draft): void => {
   if (d.state.voicemail !== "unknown" && d.state.voicemail !== "machine") return
-  recognize(d)
-  // Without the configuration there is nothing to leave yet: see Opening.
+  onDetected(d)
+  // Before the configuration there is no message yet: see Opening.
   if (d.state.phase === "live") leaveMessage(d)
 }
 
-/** The model called its tool. */
-export const onHint = (d: Draft, input: InputOf<"ModelToolCalls">): void => {
-  if (isUnknown(d) && input.calls.some(({ name }) => name === Tools.voicemailTool)) recognize(d)
+/** The model reported a voicemail by its tool. */
+export const onModelReport = (d: Draft, input: InputOf<"ModelToolCalls">): void => {
+  if (isUnknown(d) && input.calls.some(({ name }) => name === Tools.voicemailTool)) onDetected(d)
 }
 
-/** Nothing sounded like a machine for long enough. */
-export const onDoubtTimer = (d: Draft): void => {
+/** There were no signs of a voicemail for long enough. */
+export const onDecisionTimer = (d: Draft): void => {
   if (isUnknown(d)) patch(d, { voicemail: "person" })
   stopTimer(d, "voicemail_greeting")
 }
 
-/** The first speech was too long for a person's. */
+/** The first speech was too long for a person. */
 export const onGreetingTimer = (d: Draft): void => {
-  if (d.state.caller.speaking && isFirstTurn(d)) recognize(d)
+  if (d.state.caller.speaking && isFirstTurn(d)) onDetected(d)
 }
 
-/** It is a machine: the agent is silent until it may leave its message. */
-const recognize = (d: Draft): void => {
+/** A voicemail took the call: the agent is silent until it may leave its message. */
+const onDetected = (d: Draft): void => {
   if (!isUnknown(d)) return
   patch(d, { voicemail: "machine" })
   for (const timer of ["voicemail_doubt", "voicemail_greeting"] as const) stopTimer(d, timer)
@@ -88,7 +88,7 @@ const recognize = (d: Draft): void => {
     leaveMessage(d)
     return
   }
-  startTimer(d, "voicemail_patience", patienceMs)
+  startTimer(d, "voicemail_patience", maxWaitMs)
   if (!d.state.caller.voice) startTimer(d, "voicemail_silence", silenceMs)
 }
 

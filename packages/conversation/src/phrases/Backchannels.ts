@@ -1,6 +1,6 @@
 import { phrases } from "./Phrases.ts"
 
-/** In characters: a longer text is no backchannel, however often it says "yes". */
+/** The longest backchannel in characters: a longer text is none, even if it only repeats "yes". */
 const longest = 40
 
 const plain = (text: string): string =>
@@ -29,8 +29,8 @@ const consistsOf = (listed: ReadonlyArray<string>, text: string, unfinished: boo
   )
 
 /**
- * Whether a text in a BCP-47 language consists of nothing but backchannels. `unfinished`: more may follow, so it is
- * enough that it may still become one. Of languages without a list nothing is one, nor is a text without words.
+ * Whether a text in a BCP-47 language consists of nothing but backchannels. `unfinished`: more may follow, so a
+ * beginning of a backchannel counts too. False for a text without words, and in languages without a list.
  */
 export const isBackchannel = (text: string, language: string, unfinished = false): boolean => {
   const words = plain(text)

@@ -12,7 +12,7 @@ import { portuguese } from "./languages/Portuguese.ts"
 import { spanish } from "./languages/Spanish.ts"
 import { swedish } from "./languages/Swedish.ts"
 
-/** What the agent says by itself in a language, and what it has to understand. */
+/** The fixed phrases of the agent in a language, and the phrases that it must recognize. */
 export interface Phrases {
   /** Said when the caller has to wait. */
   readonly wait: string
@@ -20,9 +20,9 @@ export interface Phrases {
   readonly waitWithApology: string
   /** Said when no model gave an answer: something went wrong, please say it again. */
   readonly modelApology: string
-  /** Words by which a listener says "go on", with commas between them. See Backchannels. */
+  /** Words by which a listener signals "go on", separated by commas. See Backchannels. */
   readonly backchannels: string
-  /** What voicemails say and a person who picks up does not begin with: regular expressions. See VoicemailGreetings. */
+  /** Regular expressions for what voicemails say and people who pick up do not. See VoicemailGreetings. */
   readonly voicemailGreetings: ReadonlyArray<string>
 }
 

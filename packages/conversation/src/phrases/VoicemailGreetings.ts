@@ -4,5 +4,5 @@ const greetings = Object.values(phrases).flatMap(({ voicemailGreetings }) => voi
 
 const pattern = new RegExp(`(?:^|[^\\p{L}])(?:${greetings.join("|")})`, "iu")
 
-/** Whether words are those of a voicemail, whatever its language. */
+/** Whether words are those of a voicemail, in any language. */
 export const soundsLikeVoicemail = (words: string): boolean => pattern.test(words)

@@ -6,7 +6,7 @@ import { type Conversation, start, step } from "../Conversation.ts"
 import type { Facts, Input } from "../Input.ts"
 import type { Timer } from "../Timer.ts"
 
-/** Conversations for tests: inputs in, commands out, in words. */
+/** Conversations for tests: inputs in, readable commands out. */
 
 export const facts: Facts = {
   _tag: "Facts",
@@ -50,14 +50,14 @@ export const config: CallConfig = {
 
 type Untimed = Input extends infer I ? (I extends Input ? Omit<I, "at"> : never) : never
 
-/** One conversation under test. Time moves by `wait`; `said` are the commands since last asked, in short. */
+/** One conversation under test. `wait` advances its time; `take` returns the commands since the last `take`, in short. */
 export class Script {
   state: Conversation
   at = 0
   readonly commands: Array<Command> = []
   readonly inputs: Array<Input> = []
-  /** Whether the recognizer may have last words, so that the test tells when it is finished. */
-  recognizes = false
+  /** Whether the test itself feeds RecognizerFinished; else it follows StopListening at once. */
+  feedsRecognizerFinished = false
 
   constructor(given: Facts = facts) {
     const [state, commands] = start(given)
@@ -65,7 +65,7 @@ export class Script {
     this.commands.push(...commands)
   }
 
-  /** An answered call whose greeting, if any, waits to be spoken. */
+  /** An answered call with its first message, if any, still queued. */
   static live(change: Partial<CallConfig> = {}, given: Partial<Facts> = {}): Script {
     const script = new Script({ ...facts, ...given })
     script.input({ _tag: "ConfigAnswered", config: { ...config, ...change } })
@@ -73,7 +73,7 @@ export class Script {
     return script
   }
 
-  /** A live call in which the greeting has been heard. */
+  /** A live call in which the first message has been played. */
   static greeted(change: Partial<CallConfig> = {}, given: Partial<Facts> = {}): Script {
     const script = Script.live(change, given)
     script.play("u0")
@@ -92,8 +92,9 @@ export class Script {
     const [state, commands] = step(this.state, timed)
     this.state = state
     this.commands.push(...commands)
-    // A recognizer that has told everything already.
-    if (!this.recognizes && commands.some((c) => c._tag === "StopListening")) this.input({ _tag: "RecognizerFinished" })
+    // Speech-to-text without further transcripts.
+    if (!this.feedsRecognizerFinished && commands.some((c) => c._tag === "StopListening"))
+      this.input({ _tag: "RecognizerFinished" })
     return this
   }
 
@@ -101,7 +102,7 @@ export class Script {
     return this.input({ _tag: "SpeechStarted", id }).input({ _tag: "SpeechPlayed", id })
   }
 
-  /** The caller says something, and is done. */
+  /** The caller speaks a whole turn. */
   say(text: string): this {
     return this.input({ _tag: "CallerSpeechStarted" })
       .input({ _tag: "CallerFinal", text })
@@ -113,7 +114,7 @@ export class Script {
     return this.input({ _tag: "TimerFired", timer })
   }
 
-  /** The commands since the last time, each in a word or two. */
+  /** The commands since the last `take`, each in short form. */
   take(): ReadonlyArray<string> {
     return this.commands.splice(0).map(describe)
   }

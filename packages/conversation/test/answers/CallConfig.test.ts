@@ -29,7 +29,7 @@ describe("an answer to call.started", () => {
     expect(Either.isLeft(read(answer))).toBe(true)
   })
 
-  it("with a prompt alone takes everything else from the agent", () => {
+  it("with a system_prompt alone takes everything else from the agent", () => {
     expect(config({})).toEqual({
       system_prompt: "Hi",
       first_message: null,
@@ -55,7 +55,7 @@ describe("an answer to call.started", () => {
     })
   })
 
-  it("that gives everything is taken as it is", () => {
+  it("with all fields is used unchanged", () => {
     const given = {
       system_prompt_append: "Be kind.",
       first_message: "Hello.",
@@ -135,7 +135,7 @@ describe("an answer to call.started", () => {
     "dtmf_actions",
     "metadata"
   ]
-  it.each(optional)("may have %s null: as if it were not there", (field) => {
+  it.each(optional)("may have %s null, which counts as absent", (field) => {
     expect(config({ [field]: null })).toEqual(config({}))
   })
 
@@ -178,7 +178,7 @@ describe("an answer to call.started", () => {
     ["metadata", "crm"],
     ["metadata", [1]]
   ]
-  it.each(bad)("with a bad %s (%j) is used without it, and the warning names it", (field, value) => {
+  it.each(bad)("with an invalid %s (%j) is used without it, with a warning", (field, value) => {
     const { warnings, ...rest } = config({ [field]: value })
     const { warnings: _, ...plain } = config({})
     expect(rest).toEqual(plain)
@@ -186,7 +186,7 @@ describe("an answer to call.started", () => {
     expect(warnings[0]?.reason).toMatch(/^[^\n]+$/)
   })
 
-  it("has one warning for each bad field", () => {
+  it("has one warning for each invalid field", () => {
     expect([...fields(config(Object.fromEntries(bad.map(([field, value]) => [field, value]))))].sort()).toEqual(
       [...new Set(bad.map(([field]) => field))].sort()
     )
@@ -203,12 +203,12 @@ describe("an answer to call.started", () => {
     expect(config({ max_duration: given })).toMatchObject({ max_duration: taken, warnings: [] })
   })
 
-  it("is judged by the voice that fits the language of the call, not of the agent", () => {
+  it("needs a voice for the language of the call, not of the agent", () => {
     expect(config({ voice: "Lotte", language: "nl-NL" })).toMatchObject({ voice: "Lotte", warnings: [] })
     expect(config({ voice: "Lotte" }, { ...agent, language: "nl-NL" })).toMatchObject({ voice: "Lotte", warnings: [] })
   })
 
-  it("takes empty messages for none", () => {
+  it("treats empty messages as absent", () => {
     expect(config({ first_message: "", end_session_message: "" })).toMatchObject({
       first_message: null,
       end_session_message: null,
@@ -218,7 +218,7 @@ describe("an answer to call.started", () => {
 })
 
 describe("a configuration in the journal", () => {
-  it("is read without the fields that came after it was written", () => {
+  it("of an earlier version is read without newer fields", () => {
     const {
       extraction,
       post_call_sms,
@@ -236,7 +236,7 @@ describe("a configuration in the journal", () => {
 describe("key terms", () => {
   const terms = (count: number) => Array.from({ length: count }, (_, n) => `Term ${n}`)
 
-  it("may be 100, those that are blank not counted", () => {
+  it("may be 100, without counting blank ones", () => {
     expect(config({ stt_keyterms: [...terms(100), "", "  "] })).toMatchObject({
       stt_keyterms: terms(100),
       warnings: []
@@ -247,7 +247,7 @@ describe("key terms", () => {
 describe("an extraction schema", () => {
   const extraction = (schema: unknown) => config({ extraction_schema: schema })
 
-  it("of 20 fields keeps them in their order, with all that they say", () => {
+  it("of 20 fields keeps their order and all their properties", () => {
     const names = Array.from({ length: 20 }, (_, n) => `field ${20 - n}`)
     const c = extraction(Object.fromEntries(names.map((name) => [name, { type: "boolean" }])))
     expect(c.extraction?.map(({ name }) => name)).toEqual(names)
@@ -255,7 +255,7 @@ describe("an extraction schema", () => {
     expect(extraction({ postcode })).toMatchObject({ extraction: [{ name: "postcode", ...postcode }], warnings: [] })
   })
 
-  it("loses bad fields, and bad parts of good ones, one by one", () => {
+  it("is used without its invalid fields and without invalid parts of valid fields", () => {
     const c = extraction({
       a: { type: "integer" },
       b: "string",
@@ -282,7 +282,7 @@ describe("an extraction schema", () => {
   })
 })
 
-describe("a message after the call", () => {
+describe("post_call.sms", () => {
   const sms = (parts: Readonly<Record<string, unknown>>) =>
     config({ post_call: { sms: { to: "caller", message: "Thanks.", ...parts } } })
 
@@ -309,7 +309,7 @@ describe("a message after the call", () => {
     expect(sms({ message: `{{call_id}}${"x".repeat(131)}` }).post_call_sms).not.toBeNull()
   })
 
-  it("loses a sender's name of more than 11 characters", () => {
+  it("is used without a sender_name of more than 11 characters", () => {
     expect(sms({ sender_name: "Elevenchars" }).post_call_sms?.sender_name).toBe("Elevenchars")
     const c = sms({ sender_name: "Twelve chars" })
     expect(c.post_call_sms?.sender_name).toBeNull()
@@ -343,14 +343,14 @@ describe("metadata", () => {
     expect(fields(config({ metadata: { a: "é".repeat(40_000) } }))).toEqual(["metadata"])
   })
 
-  it("nested without end is left out, and breaks nothing", () => {
+  it("with extreme nesting is left out without an error", () => {
     const deep: unknown = JSON.parse(`{"a":${"[".repeat(300_000)}${"]".repeat(300_000)}}`)
     expect(fields(config({ metadata: deep }))).toEqual(["metadata"])
   })
 })
 
 describe("tools", () => {
-  it("that are no tools are left out one by one", () => {
+  it("that are invalid are left out one by one", () => {
     const c = config({
       tools: [
         null,
@@ -369,7 +369,7 @@ describe("tools", () => {
     expect(fields(c)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => `tools.${i}`))
   })
 
-  it("of the same name count once: the first", () => {
+  it("of the same name are left out, except the first", () => {
     const c = config({
       tools: [
         { name: "a", description: "first" },
@@ -380,7 +380,7 @@ describe("tools", () => {
     expect(c.warnings).toEqual([{ field: "tools.1", reason: "the tool a is defined twice" }])
   })
 
-  it("of the platform are never the server's: end_call is enabled, others that are not available are named", () => {
+  it("of the platform are not sent to the server: end_call is enabled, unavailable ones get a warning", () => {
     const c = config({
       tools: [{ name: "end_call" }, { name: "svc_send_sms", timeout_seconds: 2 }, { name: "transfer_call" }]
     })
@@ -395,7 +395,7 @@ describe("tools", () => {
 })
 
 describe("transfer_destinations", () => {
-  it("keep what is valid: a label and an E.164 number", () => {
+  it("keep valid entries: a label and an E.164 number", () => {
     const c = config({
       transfer_destinations: { sales: "+31201234567", bad: "020 1234567", none: null, " ": "+31201234567", n: 5 }
     })
@@ -404,14 +404,14 @@ describe("transfer_destinations", () => {
     expect(c.warnings[0]?.reason).toBe("must be a valid E.164 phone number")
   })
 
-  it("that are no object are left out", () => {
+  it("that are not an object are left out", () => {
     for (const given of ["+31201234567", ["+31201234567"], 5]) {
       const c = config({ transfer_destinations: given })
       expect([c.transfer_destinations, fields(c)]).toEqual([{}, ["transfer_destinations"]])
     }
   })
 
-  it("that has a word which is none of its field's is told which there are", () => {
+  it("with an unknown value of an enumeration gets a warning with the allowed values", () => {
     const { warnings } = config({ system_prompt: "Hi", stt_format: "loud" })
     expect(warnings).toEqual([{ field: "stt_format", reason: "must be one of smart, numerals, raw" }])
   })

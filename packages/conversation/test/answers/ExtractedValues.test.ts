@@ -9,7 +9,7 @@ const text = (more: Omit<Partial<ExtractionField>, "name" | "type"> = {}): Extra
 })
 const value = (field: ExtractionField, given: unknown) => extractedFrom([field], { f: given })["f"]
 
-describe("what is drawn from a call", () => {
+describe("extracted data", () => {
   it("has every field of the schema and no other", () => {
     const schema: ReadonlyArray<ExtractionField> = [
       { name: "b", type: "string" },
@@ -24,9 +24,12 @@ describe("what is drawn from a call", () => {
     ])
   })
 
-  it.each([[null], [undefined], ["text"], [[1]], [5], [{ toString: "x" }]])("is nulls of %j", (answer) => {
-    expect(extractedFrom([{ name: "toString", type: "number" }, text()], answer)).toEqual({ toString: null, f: null })
-  })
+  it.each([[null], [undefined], ["text"], [[1]], [5], [{ toString: "x" }]])(
+    "has null values for the answer %j",
+    (answer) => {
+      expect(extractedFrom([{ name: "toString", type: "number" }, text()], answer)).toEqual({ toString: null, f: null })
+    }
+  )
 
   it("is empty without a schema", () => {
     expect(nothingExtracted(null)).toEqual({})
@@ -64,7 +67,7 @@ describe("what is drawn from a call", () => {
     for (const given of bad) expect(value(text({ format }), given)).toBeNull()
   })
 
-  it("must match its pattern, whatever it says in another type", () => {
+  it("must match its pattern, which applies to strings only", () => {
     const postcode = text({ pattern: "^[0-9]{4} [A-Z]{2}$" })
     expect(value(postcode, "1234 AB")).toBe("1234 AB")
     expect(value(postcode, "1234AB")).toBeNull()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { AgentDefaults } from "../../src/answers/CallConfig.ts"
-import { complaintsOf, read } from "../../src/answers/StartedAnswer.ts"
+import { problemsOf, read } from "../../src/answers/StartedAnswer.ts"
 
 const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 1800, end_call_enabled: false }
 
@@ -11,10 +11,12 @@ const speaks = (voice: string, language: string): boolean =>
 const first = (answer: unknown) => read(answer, agent, speaks, false)
 const second = (answer: unknown) => read(answer, agent, speaks, true)
 
-/** What a first answer with this pre_gather asks for, and the fields that were left out of it. */
+/** The menu of a first answer with this pre_gather, and the fields that were left out. */
 const menu = (pre_gather: unknown) => {
-  const told = first({ pre_gather })
-  return told._tag === "MenuAnswered" ? { ...told.menu, left_out: told.warnings.map(({ field }) => field) } : told._tag
+  const input = first({ pre_gather })
+  return input._tag === "MenuAnswered"
+    ? { ...input.menu, left_out: input.warnings.map(({ field }) => field) }
+    : input._tag
 }
 
 const defaults = {
@@ -31,11 +33,11 @@ const defaults = {
 }
 
 describe("pre_gather", () => {
-  it("needs nothing but a prompt, and no system_prompt beside it", () => {
+  it("needs only a prompt, and no system_prompt", () => {
     expect(menu({ prompt: "Press 1." })).toEqual(defaults)
   })
 
-  it("is taken as it is, at its limits", () => {
+  it("is used unchanged at its limits", () => {
     const given = { digits: 20, language: "nl-NL", voice: "male", timeout: 60, max_retries: 10, terminator: "" }
     expect(menu({ prompt: "Toets 1.", ...given })).toEqual({
       rules: {
@@ -76,26 +78,26 @@ describe("pre_gather", () => {
   })
 
   it.each([[{}], [{ prompt: "" }], [{ prompt: " " }], [{ prompt: 1 }], ["Press 1."], [[1]], [true]])(
-    "of %j is none: without a system_prompt the call cannot go on",
+    "of %j is invalid: without a system_prompt the call fails",
     (value) => {
       expect(menu(value)).toBe("ConfigFailed")
     }
   )
 
-  it("that is none is left out of an answer that has a system_prompt, with a warning", () => {
-    const told = first({ system_prompt: "Hi", pre_gather: { digits: 1 } })
-    expect(told).toMatchObject({
+  it("that is invalid is left out of an answer with a system_prompt, with a warning", () => {
+    const input = first({ system_prompt: "Hi", pre_gather: { digits: 1 } })
+    expect(input).toMatchObject({
       _tag: "ConfigAnswered",
       config: { system_prompt: "Hi", warnings: [{ field: "pre_gather.prompt" }] }
     })
-    expect(complaintsOf(told)).toEqual(["pre_gather.prompt is left out: prompt is required."])
+    expect(problemsOf(input)).toEqual(["pre_gather.prompt is left out: prompt is required."])
   })
 
-  it("comes before the system_prompt of the same answer", () => {
+  it("takes precedence over the system_prompt of the same answer", () => {
     expect(first({ system_prompt: "Hi", pre_gather: { prompt: "Press 1." } })._tag).toBe("MenuAnswered")
   })
 
-  it.each([[null], [undefined]])("that is %s is as if it were not there", (pre_gather) => {
+  it.each([[null], [undefined]])("that is %s counts as absent", (pre_gather) => {
     expect(first({ system_prompt: "Hi", pre_gather })).toMatchObject({ config: { warnings: [] } })
   })
 
@@ -112,19 +114,19 @@ describe("pre_gather", () => {
 describe("the gather of a tool", () => {
   /** The first tool and the warnings of an answer. */
   const tool = (gather: unknown, more: Readonly<Record<string, unknown>> = {}) => {
-    const told = first({ system_prompt: "Hi", tools: [{ name: "pin", gather }], ...more })
-    if (told._tag !== "ConfigAnswered") throw new Error(told._tag)
-    const [defined] = told.config.tools
-    return { gather: defined?.gather, left_out: told.config.warnings.map(({ field }) => field) }
+    const input = first({ system_prompt: "Hi", tools: [{ name: "pin", gather }], ...more })
+    if (input._tag !== "ConfigAnswered") throw new Error(input._tag)
+    const [defined] = input.config.tools
+    return { gather: defined?.gather, left_out: input.config.warnings.map(({ field }) => field) }
   }
   const none = { prompt: "", voice: null, language: null, max_digits: 10, terminator: "#", timeout_seconds: 15 }
 
-  it("has the call's voice and language, and may do without a prompt", () => {
+  it("defaults to the call's voice and language, and needs no prompt", () => {
     expect(tool({})).toEqual({ gather: none, left_out: [] })
     expect(tool({ prompt: "Your pin." })).toEqual({ gather: { ...none, prompt: "Your pin." }, left_out: [] })
   })
 
-  it("is taken as it is, at its limits", () => {
+  it("is used unchanged at its limits", () => {
     const given = {
       prompt: "Pin.",
       voice: "Lotte",
@@ -156,7 +158,7 @@ describe("the gather of a tool", () => {
     expect(tool(value)).toEqual({ gather: undefined, left_out: ["tools.0.gather"] })
   })
 
-  it("is not there unless it is given", () => {
+  it("is absent by default", () => {
     expect(tool(null)).toEqual({ gather: undefined, left_out: [] })
   })
 })

@@ -5,7 +5,7 @@ import { Script, tool } from "../../src/testing/Script.ts"
 
 const send_sms = { timeout_seconds: 5 }
 
-/** The caller has spoken and the model thinks, as turn 1. */
+/** The caller has spoken and the model generates turn 1. */
 const asked = (change: Partial<CallConfig> = {}): Script => {
   const s = Script.greeted({ send_sms, ...change }).say("Please")
   return s
@@ -18,8 +18,8 @@ const offered = (s: Script): ReadonlyArray<string> => {
   return question?._tag === "AskModel" ? question.tools.map(({ name }) => name) : []
 }
 const commandsOf = (s: Script, tag: string) => s.commands.filter((c) => c._tag === tag)
-/** What the model is told of its last tool call. */
-const toldLast = (s: Script): unknown => {
+/** The result of the last tool call in the messages for the model. */
+const lastResult = (s: Script): unknown => {
   const question = s.commands.findLast((c) => c._tag === "AskModel")
   const last = question?._tag === "AskModel" ? question.messages.at(-1) : undefined
   return last?.role === "tool" ? JSON.parse(last.content) : undefined
@@ -34,7 +34,7 @@ describe("the tools of the platform", () => {
     expect(offered(asked({ send_sms: null, end_call: false, tools: [] }))).toEqual([])
   })
 
-  it("that the call does not have are answered with an error, and nobody hears of them", () => {
+  it("that the call does not have are answered with an error, without events", () => {
     for (const [name, change] of [
       ["end_call", { end_call: false }],
       ["svc_send_sms", { send_sms: null }],
@@ -43,7 +43,7 @@ describe("the tools of the platform", () => {
       const s = call(asked(change), 1, name, { disposition: "resolved", ...message })
       expect(s.state.phase).toBe("live")
       expect([...commandsOf(s, "InvokeTool"), ...commandsOf(s, "SendSms"), ...completed(s)]).toEqual([])
-      expect(toldLast(s)).toEqual({ error: `There is no tool ${name}.` })
+      expect(lastResult(s)).toEqual({ error: `There is no tool ${name}.` })
       expect(recordOf(s.state)).toMatchObject({ tool_call_count: 0, tools_called: [] })
     }
   })
@@ -64,25 +64,25 @@ describe("end_call", () => {
     expect(completed(s)).toEqual([{ disposition }])
   })
 
-  it.each([[{}], [{ disposition: "bored" }], [{ disposition: 5 }]])("takes %j for resolved", (args) => {
+  it.each([[{}], [{ disposition: "bored" }], [{ disposition: 5 }]])("treats %j as resolved", (args) => {
     expect(completed(call(asked(), 1, "end_call", args))).toEqual([{ disposition: "resolved" }])
   })
 })
 
 describe("svc_send_sms", () => {
-  it("sends the message itself, never by the server, and tells the model how it went", () => {
+  it("sends the message without the agent's server, and the model gets the outcome", () => {
     const s = call(asked(), 1, "svc_send_sms", { ...message, sender_name: " Shop " })
     expect(commandsOf(s, "SendSms")).toEqual([{ _tag: "SendSms", id: "t1", ...message, sender_name: "Shop" }])
     expect(commandsOf(s, "InvokeTool")).toEqual([])
     s.input({ _tag: "ToolAnswered", id: "t1", result: { status: "sent" } })
     expect(completed(s)).toEqual([{ status: "sent" }])
-    expect(toldLast(s)).toEqual({ status: "sent" })
+    expect(lastResult(s)).toEqual({ status: "sent" })
   })
 
-  it("tells the model when the network refuses", () => {
+  it("gives the model the error when the network refuses", () => {
     const s = call(asked(), 1, "svc_send_sms", message)
     s.input({ _tag: "ToolFailed", id: "t1", reason: "refused" })
-    expect(toldLast(s)).toEqual({ error: "refused" })
+    expect(lastResult(s)).toEqual({ error: "refused" })
   })
 
   it.each([
@@ -97,15 +97,15 @@ describe("svc_send_sms", () => {
     const s = call(asked(), 1, "svc_send_sms", args)
     expect(commandsOf(s, "SendSms")).toEqual([])
     expect(completed(s)).toEqual([{ error }])
-    expect(toldLast(s)).toEqual({ error })
+    expect(lastResult(s)).toEqual({ error })
   })
 
-  it("takes 160 characters however many bytes they are, and no sender for none", () => {
+  it("accepts 160 characters of any size in bytes, and an empty sender_name as absent", () => {
     const s = call(asked(), 1, "svc_send_sms", { to: "+31612345678", message: "😀".repeat(160), sender_name: null })
     expect(commandsOf(s, "SendSms")).toMatchObject([{ sender_name: null }])
   })
 
-  it("that hangs is a tool that timed out: the call goes on", () => {
+  it("that hangs times out like any tool, and the call continues", () => {
     const s = call(asked({ send_sms: { timeout_seconds: 2 } }), 1, "svc_send_sms", message)
     expect(s.take()).toContain("StartTimer tool:t1 2000")
     s.wait(2000).fire("tool:t1")
@@ -137,7 +137,7 @@ describe("a model that calls what it was not offered", () => {
     expect(s.state.model).toBeNull()
   })
 
-  it("without end ends the call", () => {
+  it("again and again ends the call", () => {
     const s = asked({ tools: [tool("lookup")] })
     for (let turn = 1; turn < 100 && s.state.phase === "live"; turn++) {
       if (s.state.model === null) s.say("Hello?")
@@ -146,7 +146,7 @@ describe("a model that calls what it was not offered", () => {
     expect(s.state.ending?.outcome.ended_reason ?? s.state.outcome?.ended_reason).toBe("error")
   })
 
-  it("keeps the words that it said with the call", () => {
+  it("keeps the text that came with the tool call", () => {
     const s = asked()
     for (let turn = 1; turn <= 5; turn++) call(s, turn, "nothing", {}, `x${turn}`)
     s.input({ _tag: "ModelSentence", turn: 6, text: "I cannot do that." })

@@ -9,7 +9,7 @@ const failed = (turn: number) => ({ _tag: "ModelFailed", turn, reason: "it broke
 const asked = (s: Script): ReadonlyArray<string> =>
   s.commands.flatMap((c) => (c._tag === "AskModel" ? [`turn ${c.turn}, model ${c.provider ?? 0}`] : []))
 
-describe("a model that fails before it gave anything", () => {
+describe("a model that fails without output", () => {
   it("is replaced by the next one in the same turn, without an apology", () => {
     const s = Script.greeted({}, { providers }).say("When are you open?").input(failed(1))
     expect(asked(s)).toEqual(["turn 1, model 0", "turn 2, model 1"])
@@ -17,7 +17,7 @@ describe("a model that fails before it gave anything", () => {
     expect(s.state.failures.model).toBe(0)
   })
 
-  it("is one failure with all the others: the second answer that no model gives ends the call", () => {
+  it("counts as one failure with all other models: the second such failure ends the call", () => {
     const s = Script.greeted({}, { providers }).say("When are you open?").input(failed(1)).input(failed(2))
     expect(s.take()).toContain("Speak u1 I'm sorry, something went wrong. Could you please say that again?")
     s.play("u1").say("When are you open?")
@@ -40,7 +40,7 @@ describe("a model that fails before it gave anything", () => {
     expect(s.state.model?.offered).toContain("lookup")
   })
 
-  it("is replaced while the agent still says what came before the tools", () => {
+  it("is replaced while the agent still speaks the text from before the tools", () => {
     const s = Script.greeted({}, { providers }).say("Look it up")
     s.input({ _tag: "ModelSentence", turn: 1, text: "Let me see." }).input({ _tag: "SpeechStarted", id: "u1" })
     s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: {} }] })
@@ -49,7 +49,7 @@ describe("a model that fails before it gave anything", () => {
     expect(asked(s).at(-1)).toBe("turn 3, model 1")
   })
 
-  it("after a wait that the caller has noticed is replaced with a word of regret", () => {
+  it("after a noticeable delay is replaced with an apology", () => {
     const s = Script.greeted({}, { providers }).say("When are you open?").wait(3000).input(failed(1))
     expect(s.take()).toContain("Speak u1 I'm sorry, one moment please.")
   })

@@ -4,7 +4,7 @@ import { Script } from "../../src/testing/Script.ts"
 /** What the agent says while a tool runs. */
 const spoken = (s: Script): ReadonlyArray<string> => s.commands.flatMap((c) => (c._tag === "Speak" ? [c.text] : []))
 
-/** The model calls tools in its turn, after words of its own if any. */
+/** The model calls tools in its turn, after a text if given. */
 const calls = (s: Script, turn: number, names: ReadonlyArray<string>, words?: string): Script => {
   if (words !== undefined) s.input({ _tag: "ModelSentence", turn, text: words })
   s.input({
@@ -19,22 +19,22 @@ const asked = (speak_during_tool_call: string | null, more: Parameters<typeof Sc
   Script.greeted({ speak_during_tool_call, ...more }).say("Look it up")
 
 describe("while a tool runs, the agent", () => {
-  it("says nothing of itself unless it is told to", () => {
+  it("says no filler without speak_during_tool_call", () => {
     expect(spoken(calls(asked(null), 1, ["lookup"]))).toEqual([])
   })
 
-  it("says the customer's words, also after words of the model", () => {
+  it("says the text of speak_during_tool_call, also after text of the model", () => {
     expect(spoken(calls(asked("Let me see."), 1, ["lookup"]))).toEqual(["Let me see."])
     expect(spoken(calls(asked("Let me see."), 1, ["lookup"], "Sure."))).toEqual(["Sure.", "Let me see."])
   })
 
-  it("says words of its own, in the language of the call, when the model has said none", () => {
+  it("with auto says a standard filler in the language of the call, if the model has said nothing", () => {
     expect(spoken(calls(asked("auto"), 1, ["lookup"]))).toEqual(["One moment, please."])
     expect(spoken(calls(asked("auto", { language: "nl-NL" }), 1, ["lookup"]))).toEqual(["Een ogenblik, alstublieft."])
     expect(spoken(calls(asked("auto"), 1, ["lookup"], "Sure."))).toEqual(["Sure."])
   })
 
-  it("says it once, however many tools run in a turn of the caller, and again in the next", () => {
+  it("says it once per turn of the caller, for any number of tools", () => {
     const s = calls(asked("Let me see."), 1, ["lookup", "slow"])
     s.play("u1")
       .input({ _tag: "ToolAnswered", id: "t1.0", result: 1 })
@@ -50,7 +50,7 @@ describe("while a tool runs, the agent", () => {
     expect(spoken(s)).toEqual(["Let me see.", "Done.", "Let me see."])
   })
 
-  it("says nothing for a tool that is not there, nor before digits that a tool asks for are there", () => {
+  it("says nothing for an unknown tool, nor before the digits of a tool's gather are complete", () => {
     expect(spoken(calls(asked("Let me see."), 1, ["nothing"]))).toEqual([])
     const gather = { prompt: "Pin?", voice: null, language: null, max_digits: 1, terminator: "", timeout_seconds: 5 }
     const pin = { name: "pin", description: "", parameters: {}, timeout_seconds: 5, gather }
@@ -60,7 +60,7 @@ describe("while a tool runs, the agent", () => {
     expect(spoken(s)).toEqual(["Pin?", "Let me see."])
   })
 
-  it("can be interrupted without harm to the tool, and the words stand in the transcript but not before the model", () => {
+  it("can be interrupted without canceling the tool; the filler is in the transcript but hidden from the model", () => {
     const s = calls(asked("Let me see."), 1, ["lookup"])
     s.input({ _tag: "SpeechStarted", id: "u1" }).input({ _tag: "CallerPartial", text: "Wait" })
     s.input({ _tag: "SpeechCleared", cuts: [{ id: "u1", played: "Let me" }] })
@@ -68,8 +68,8 @@ describe("while a tool runs, the agent", () => {
     s.input({ _tag: "ToolAnswered", id: "t1.0", result: 7 })
     expect(s.transcript).toEqual(["assistant: Hello there.", "user: Look it up", "assistant: Let me", "user: Wait"])
     const question = s.commands.findLast((c) => c._tag === "AskModel")
-    const told = question?._tag === "AskModel" ? question.messages.map(({ content }) => content) : []
-    expect(told).toContain("7")
-    expect(told.join()).not.toContain("Let me")
+    const contents = question?._tag === "AskModel" ? question.messages.map(({ content }) => content) : []
+    expect(contents).toContain("7")
+    expect(contents.join()).not.toContain("Let me")
   })
 })

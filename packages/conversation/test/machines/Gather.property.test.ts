@@ -6,7 +6,7 @@ import { digest, type RecordedInput, replay } from "../../src/Replay.ts"
 import { facts, Script, tool } from "../../src/testing/Script.ts"
 import { spokenMs, VirtualShell } from "../VirtualShell.ts"
 
-/** Callers who press any keys at any times. */
+/** Callers who press any digits at any times. */
 
 const rules: fc.Arbitrary<GatherRules> = fc.record({
   prompt: fc.constantFrom("", "Please type your number."),
@@ -36,7 +36,7 @@ const world: fc.Arbitrary<World> = fc.record({
   presses
 })
 
-/** A call in which digits are asked for at once. Its own limits are far away. */
+/** A call with a gather from the start. Its own limits are not reached. */
 const asking = ({ kind, max_retries, rules }: World): VirtualShell => {
   const far = { max_duration: 100_000 }
   if (kind === "menu") {
@@ -75,8 +75,8 @@ const ends = (s: Script) =>
 
 const runs = { numRuns: 1000 }
 
-describe("whatever keys are pressed, and whenever", () => {
-  it("a gather ends, once, in bounded time, with no more digits than were asked for", () => {
+describe("with any digits at any times", () => {
+  it("a gather ends once, in bounded time, with at most max_digits", () => {
     fc.assert(
       fc.property(world, (given) => {
         const script = play(given)
@@ -90,21 +90,21 @@ describe("whatever keys are pressed, and whenever", () => {
     )
   })
 
-  it("those who asked are told once, with the same digits as the event", () => {
+  it("the requester gets the outcome once, with the same digits as the event", () => {
     fc.assert(
       fc.property(world, (given) => {
         const script = play(given)
-        const told = script.commands.flatMap((c): ReadonlyArray<unknown> => {
+        const delivered = script.commands.flatMap((c): ReadonlyArray<unknown> => {
           if (c._tag === "InvokeTool") return [c.arguments["gathered_input"]]
           return c._tag === "FetchConfig" && c.gathered !== undefined ? [c.gathered.gathered_input] : []
         })
-        expect(told).toEqual(given.kind === "request" ? [] : [ends(script)[0]?.input])
+        expect(delivered).toEqual(given.kind === "request" ? [] : [ends(script)[0]?.input])
       }),
       runs
     )
   })
 
-  it("a journal of it gives the same again", () => {
+  it("its journal replays without a difference", () => {
     fc.assert(
       fc.property(world, (given) => {
         const { inputs } = play(given)

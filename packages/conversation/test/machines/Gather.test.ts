@@ -3,7 +3,7 @@ import type { GatherRules } from "../../src/answers/GatherRules.ts"
 import type { CommandOf } from "../../src/Command.ts"
 import { config, Script, tool } from "../../src/testing/Script.ts"
 
-/** Keypad input in a conversation, in virtual time. */
+/** Gathers in a conversation, in virtual time. */
 
 const rules: GatherRules = {
   prompt: "Please type your number.",
@@ -14,7 +14,7 @@ const rules: GatherRules = {
   timeout_seconds: 5
 }
 
-/** A call whose greeting was heard, with a gather asked for by the API. Its prompt is u1. */
+/** A greeted call with a gather requested through the API. Its prompt is u1. */
 const asked = (change: Partial<GatherRules> = {}): Script =>
   Script.greeted().input({ _tag: "GatherRequested", rules: { ...rules, ...change } })
 
@@ -31,8 +31,8 @@ const outcomes = (s: Script): ReadonlyArray<unknown> => dataOf(s, "call.gather.c
 const last = <T extends "InvokeTool" | "FetchConfig" | "Speak" | "AskModel">(s: Script, tag: T) =>
   s.commands.findLast((c): c is CommandOf<T> => c._tag === tag)
 
-describe("a gather asked for by the API", () => {
-  it("speaks its prompt in its own voice, and waits only from its end", () => {
+describe("a gather through the API", () => {
+  it("speaks its prompt in its own voice, and its timeout starts at the end of the prompt", () => {
     const s = asked({ voice: "male", language: "nl-NL" })
     expect(last(s, "Speak")).toMatchObject({ text: rules.prompt, voice: "male", language: "nl-NL" })
     expect(s.take()).not.toContain("StartTimer gather 5000")
@@ -50,18 +50,18 @@ describe("a gather asked for by the API", () => {
     expect(outcomes(press(asked().play("u1"), "12#"))).toMatchObject([{ status: "completed", input: "12" }])
   })
 
-  it("takes no notice of a terminator before any digit, nor of keys that are neither", () => {
+  it("ignores a terminator before any digit, and other digits than 0-9", () => {
     const s = press(asked().play("u1"), "#**1*2#")
     expect(outcomes(s)).toMatchObject([{ status: "completed", input: "12" }])
   })
 
-  it("is not prolonged by keys that do not count", () => {
+  it("is not prolonged by ignored digits", () => {
     const s = asked().play("u1")
     s.take()
     expect(press(s, "*#").take()).not.toContain("StartTimer gather 5000")
   })
 
-  it("with an empty terminator ends by count or time alone", () => {
+  it("with an empty terminator ends only by max_digits or timeout", () => {
     const s = press(asked({ terminator: "" }).play("u1"), "12#")
     expect(outcomes(s)).toEqual([])
     expect(outcomes(s.fire("gather"))).toMatchObject([{ status: "timeout", input: "12" }])
@@ -71,7 +71,7 @@ describe("a gather asked for by the API", () => {
     expect(outcomes(press(asked({ terminator: "9" }).play("u1"), "19"))).toMatchObject([{ input: "1" }])
   })
 
-  it("waits anew after each digit, and then times out with the digits so far", () => {
+  it("restarts its timeout after each digit, and times out with the digits so far", () => {
     const s = asked().play("u1")
     s.take()
     expect(press(s, "1").take()).toContain("StartTimer gather 5000")
@@ -93,7 +93,7 @@ describe("a gather asked for by the API", () => {
     expect(outcomes(press(s, "2#"))).toMatchObject([{ input: "12" }])
   })
 
-  it("lets the agent finish what it says, and leaves the prompt out when digits were typed ahead", () => {
+  it("waits until the agent has finished speaking, and skips the prompt when digits were typed ahead", () => {
     const s = Script.live().input({ _tag: "GatherRequested", rules })
     press(s, "12")
     expect(s.take().filter((c) => c.startsWith("Speak"))).toEqual(["Speak u0 Hello there."])
@@ -102,37 +102,37 @@ describe("a gather asked for by the API", () => {
     expect(outcomes(press(s, "#"))).toMatchObject([{ status: "completed", input: "12" }])
   })
 
-  it("that was typed ahead whole is over before its prompt", () => {
+  it("that was typed ahead completely ends before its prompt", () => {
     const s = press(Script.live().input({ _tag: "GatherRequested", rules }), "1234")
     expect(outcomes(s)).toMatchObject([{ status: "completed", input: "1234" }])
     expect(s.play("u0").take()).not.toContain("Speak u1 Please type your number.")
   })
 
-  it("waits for digits all the same when the prompt cannot be spoken", () => {
+  it("collects digits also when the prompt cannot be spoken", () => {
     const s = asked().input({ _tag: "SpeechFailed", id: "u1", reason: "no voice" })
     expect(s.take()).toContain("StartTimer gather 5000")
   })
 
-  it("is asked one at a time: a second has no effect", () => {
+  it("has no effect while another is active", () => {
     const s = asked().input({ _tag: "GatherRequested", rules: { ...rules, prompt: "Another." } })
     expect(s.state.gathers.length).toBe(1)
     press(s.play("u1"), "1#")
     expect(s.state.gathers).toEqual([])
   })
 
-  it("is over with what was typed when the caller hangs up, once", () => {
+  it("ends once with the digits so far when the caller hangs up", () => {
     const s = press(asked().play("u1"), "12").input({ _tag: "CallerHungUp" })
     expect(outcomes(s)).toMatchObject([{ status: "timeout", input: "12" }])
     expect(s.take().slice(-1)).toEqual(["Finish completed answered caller-hangup"])
   })
 
-  it("is over when the call is ended during the prompt, and the farewell is spoken", () => {
+  it("ends when the call is ended during the prompt, and the farewell is spoken", () => {
     const s = asked().input({ _tag: "EndRequested", by: "api" })
     expect(outcomes(s)).toMatchObject([{ status: "timeout", input: null }])
     expect(s.take()).toContain("Speak u2 Goodbye.")
   })
 
-  it("keeps the caller's words until it is over, and is not cut by them", () => {
+  it("is not interrupted by the caller's words, which are kept until it is over", () => {
     const s = asked().input({ _tag: "SpeechStarted", id: "u1" }).say("Wait a moment")
     expect(s.take()).not.toContain("StopSpeaking")
     s.input({ _tag: "SpeechPlayed", id: "u1" })
@@ -141,7 +141,7 @@ describe("a gather asked for by the API", () => {
     expect(last(s, "AskModel")?.messages.at(-1)).toEqual({ role: "user", content: "Wait a moment" })
   })
 
-  it("holds back the limit of inactivity", () => {
+  it("pauses inactivity_timeout", () => {
     const s = Script.greeted({ inactivity_timeout: 4 })
     s.input({ _tag: "GatherRequested", rules }).play("u1")
     expect(s.state.timers.includes("inactivity")).toBe(false)
@@ -150,10 +150,10 @@ describe("a gather asked for by the API", () => {
   })
 })
 
-describe("a key", () => {
+describe("a digit", () => {
   const actions = (s: Script) => dataOf(s, "call.dtmf.received")
 
-  it("has the name of dtmf_actions, is unmapped, or belongs to the gather, whatever it is mapped to", () => {
+  it("has the action of dtmf_actions, unmapped, or gather while one is active", () => {
     const s = press(Script.greeted(), "12")
     s.input({ _tag: "GatherRequested", rules }).play("u1")
     press(press(s, "1#"), "1")
@@ -175,7 +175,7 @@ describe("a tool with gather", () => {
     return s.input({ _tag: "ModelToolCalls", turn: 1, calls })
   }
 
-  it("is asked of the server only after the digits, with them in its arguments", () => {
+  it("is sent to the server only after its digits, with them in its arguments", () => {
     const s = called().input({ _tag: "ModelDone", turn: 1 })
     expect(last(s, "InvokeTool")).toBeUndefined()
     expect(last(s, "Speak")).toMatchObject({ text: rules.prompt, voice: "Sarah", language: "en-US" })
@@ -204,7 +204,7 @@ describe("a tool with gather", () => {
     expect(s.take()).toContain("Speak u2 Please type your number.")
   })
 
-  it("waits for another's digits, while a tool without runs beside it", () => {
+  it("waits for the gather of another tool, while a tool without gather runs in parallel", () => {
     const s = called(["pin", "lookup"]).input({ _tag: "ModelDone", turn: 1 })
     expect(s.take().filter((c) => c.startsWith("InvokeTool"))).toEqual(["InvokeTool t2"])
     press(s.play("u1"), "1#")
@@ -212,7 +212,7 @@ describe("a tool with gather", () => {
     expect(s.take().filter((c) => c.startsWith("InvokeTool"))).toEqual(["InvokeTool t0", "InvokeTool t1"])
   })
 
-  it("leaves no digits where the model sees them", () => {
+  it("does not show its digits to the model", () => {
     const s = press(called().input({ _tag: "ModelDone", turn: 1 }).play("u1"), "4242")
     s.input({ _tag: "ToolAnswered", id: "t0", result: true })
     expect(JSON.stringify(last(s, "AskModel")?.messages)).not.toContain("4242")
@@ -227,7 +227,7 @@ describe("the menu before a conversation", () => {
       .input({ _tag: "MenuAnswered", menu: { ...menu, rules: { ...menu.rules, ...change } }, warnings: [] })
       .input({ _tag: "Answered" })
 
-  it("answers the call, speaks its prompt, and asks the server again with the choice", () => {
+  it("answers the call, speaks its prompt, and sends call.started again with the choice", () => {
     const s = atMenu()
     expect(s.take()).toEqual([
       "Emit call.ringing",
@@ -272,13 +272,13 @@ describe("the menu before a conversation", () => {
     expect(outcomes(s)).toMatchObject([{ status: "timeout", input }])
   })
 
-  it("starts the digits anew when it is repeated", () => {
+  it("starts without digits when it is repeated", () => {
     const s = press(atMenu({ max_digits: 3 }).play("u0"), "12").fire("gather")
     press(s.play("u1"), "345")
     expect(last(s, "FetchConfig")?.gathered?.gathered_input).toBe("345")
   })
 
-  it("is cut by a key, and repeats after what was cut", () => {
+  it("is interrupted by a digit, and is repeated after that", () => {
     const s = atMenu().input({ _tag: "SpeechStarted", id: "u0" })
     s.take()
     expect(press(s, "*").take()).toEqual(["Emit call.dtmf.received", "StopSpeaking", "Speak u1 Press 1 or 2."])
@@ -293,7 +293,7 @@ describe("the menu before a conversation", () => {
     expect(s.take().slice(-2)).toEqual(["Hangup error", "Finish failed failed error"])
   })
 
-  it("takes no configuration before the choice, and only one after it", () => {
+  it("ignores a configuration before the choice, and a second one after it", () => {
     const s = atMenu().input({ _tag: "ConfigAnswered", config })
     expect(s.state.phase).toBe("menu")
     press(s, "1").input({ _tag: "ConfigAnswered", config })
@@ -315,7 +315,7 @@ describe("the menu before a conversation", () => {
     expect(after.input({ _tag: "ConfigAnswered", config }).state.phase).toBe("over")
   })
 
-  it("knows no other gather until the conversation begins", () => {
+  it("allows no other gather until the conversation begins", () => {
     const s = press(atMenu(), "1").input({ _tag: "GatherRequested", rules })
     expect(s.state.gathers).toEqual([])
   })

@@ -3,7 +3,7 @@ import type { CallConfig } from "../../src/answers/CallConfig.ts"
 import { recordOf } from "../../src/CallRecord.ts"
 import type { Command } from "../../src/Command.ts"
 import { start, step } from "../../src/Conversation.ts"
-import { doubtMs, greetingMs, patienceMs, silenceMs } from "../../src/machines/Voicemail.ts"
+import { decisionMs, greetingMs, maxWaitMs, silenceMs } from "../../src/machines/Voicemail.ts"
 import { soundsLikeVoicemail } from "../../src/phrases/VoicemailGreetings.ts"
 import { digest, type RecordedInput, replay } from "../../src/Replay.ts"
 import { config, facts, Script } from "../../src/testing/Script.ts"
@@ -50,8 +50,8 @@ class Call extends VirtualShell {
   }
 }
 
-describe("a call that we place", () => {
-  it("rings first, and asks the agent's server when it is answered", () => {
+describe("an outbound call", () => {
+  it("rings first, and sends call.started to the agent's server when it is answered", () => {
     const call = new Call()
     expect(call.script.commands.map(({ _tag }) => _tag)).toEqual(["Emit", "Dial", "StartTimer"])
     expect(call.script.events).toEqual(["call.ringing"])
@@ -69,7 +69,7 @@ describe("a call that we place", () => {
     expect(recordOf(call.script.state).duration_seconds).toBe(60)
   })
 
-  it("ends as its outcome says when it is not answered", () => {
+  it("ends with the outcome of the dialling when it is not answered", () => {
     for (const [outcome, end] of [
       ["busy", "busy busy null"],
       ["no-answer", "no-answer no-answer null"],
@@ -83,7 +83,7 @@ describe("a call that we place", () => {
     }
   })
 
-  it("gives up after its time, also when the network hangs", () => {
+  it("stops ringing after ring_timeout_seconds, also when the network hangs", () => {
     const call = new Call()
     call.advance(29_999)
     expect(call.outcome).toContain("undefined")
@@ -105,7 +105,7 @@ describe("a call that we place", () => {
     for (const call of [died, stopped, unconfigured]) expect(call.outcome).toBe("failed failed error")
   })
 
-  it("replays from its journal, also one that broke off while it rang", () => {
+  it("replays from its journal, also from one that ends while it rings", () => {
     const call = Call.answered().speak("My voicemail")
     call.input({ _tag: "BeepHeard" })
     call.advance(spokenMs)
@@ -137,19 +137,19 @@ describe("a call that we place", () => {
     expect(call.script.state.phase).toBe("live")
   })
 
-  it("can be ended while its configuration is on its way", () => {
+  it("can be ended before its configuration has arrived", () => {
     const call = new Call()
     call.input({ _tag: "Answered" })
     call.input({ _tag: "EndRequested", by: "api" })
     expect(call.outcome).toBe("completed answered api")
   })
 
-  it("keeps the metadata it was placed with, under what the agent's server gives", () => {
+  it("has the metadata of its request, overridden by that of the agent's server", () => {
     const call = Call.answered({ metadata: { from: "server" } })
     expect(recordOf(call.script.state).metadata).toEqual({ order: 7, from: "server" })
   })
 
-  it("whose callee says hello first still hears the greeting, whole, and is not answered twice", () => {
+  it("plays first_message completely to a caller who says hello first, and answers once", () => {
     const call = new Call()
     call.input({ _tag: "Answered" })
     call.input({ _tag: "CallerSpeechStarted" })
@@ -166,7 +166,7 @@ describe("a call that we place", () => {
     expect(call.of("AskModel")).toHaveLength(1)
   })
 
-  it("whose callee says hello is answered by the model where there is no greeting", () => {
+  it("without first_message answers the caller's hello by the model", () => {
     const call = new Call()
     call.input({ _tag: "Answered" })
     call.input({ _tag: "CallerSpeechStarted" })
@@ -178,7 +178,7 @@ describe("a call that we place", () => {
 })
 
 describe("a voicemail", () => {
-  it("known by its words gets the message after the beep; then we hang up", () => {
+  it("detected by its words gets the message after the beep, then the call is hung up", () => {
     const call = Call.answered()
     call.speak("You have reached the voicemail of somebody. Please leave a message after the beep.", 5000)
     expect(call.of("StopSpeaking")).toHaveLength(1)
@@ -191,7 +191,7 @@ describe("a voicemail", () => {
     expect(call.outcome).toBe("completed voicemail agent-hangup")
   })
 
-  it("that does not beep gets the message after a silence, and one that never ends after a while", () => {
+  it("without a beep gets the message after a silence, or after the longest wait", () => {
     const quiet = Call.answered().speak("This is my voicemail")
     quiet.advance(silenceMs - 1)
     expect(quiet.said).not.toContain(message)
@@ -200,11 +200,11 @@ describe("a voicemail", () => {
     const endless = Call.answered()
     endless.input({ _tag: "CallerSpeechStarted" })
     endless.input({ _tag: "CallerPartial", text: "My voicemail" })
-    endless.advance(patienceMs)
+    endless.advance(maxWaitMs)
     expect(endless.said).toContain(message)
   })
 
-  it("known by a beep alone gets the message at once", () => {
+  it("detected by a beep alone gets the message at once", () => {
     const call = Call.answered({ first_message: null })
     call.input({ _tag: "BeepHeard" })
     call.advance(spokenMs)
@@ -212,7 +212,7 @@ describe("a voicemail", () => {
     expect(call.outcome).toBe("completed voicemail agent-hangup")
   })
 
-  it("that beeps before the configuration is there gets the message in place of the greeting", () => {
+  it("that beeps before the configuration gets the message in place of first_message", () => {
     const call = new Call()
     call.input({ _tag: "Answered" })
     call.input({ _tag: "BeepHeard" })
@@ -220,7 +220,7 @@ describe("a voicemail", () => {
     expect(call.said).toEqual([message])
   })
 
-  it("known by the length of its greeting", () => {
+  it("is detected by the length of its greeting", () => {
     const call = Call.answered()
     call.input({ _tag: "CallerSpeechStarted" })
     for (let spoken = 0; spoken < greetingMs - 1000; spoken += 1000) {
@@ -233,7 +233,7 @@ describe("a voicemail", () => {
     expect(call.script.state.voicemail).toBe("machine")
   })
 
-  it("known by the model's tool, which is only offered while it may be one", () => {
+  it("is detected by the model's tool, which is offered only until it is decided", () => {
     const call = Call.answered()
     call.advance(spokenMs)
     call.speak("Hi this is Ann")
@@ -251,7 +251,7 @@ describe("a voicemail", () => {
     ).not.toContain("svc_voicemail_reached")
   })
 
-  it("is hung up at once, without the farewell, where there is no message for it", () => {
+  it("is hung up at once, without a farewell, if there is no voicemail_message", () => {
     const call = Call.answered({ voicemail_message: null })
     call.advance(spokenMs)
     call.speak("Please leave a message")
@@ -259,17 +259,17 @@ describe("a voicemail", () => {
     expect(call.outcome).toBe("completed voicemail agent-hangup")
   })
 
-  it("that hangs up before the message was a voicemail all the same", () => {
+  it("that hangs up before the message has the disposition voicemail", () => {
     const call = Call.answered().speak("My voicemail")
     call.input({ _tag: "CallerHungUp" })
     expect(call.script.state.outcome).toMatchObject({ status: "completed", disposition: "voicemail" })
   })
 
-  it("is not what a person is, who speaks shortly or later on", () => {
+  it("is not detected for a person who speaks briefly, or later in the call", () => {
     const call = Call.answered()
     call.advance(spokenMs)
     call.speak("Hello, this is Ann", 3000)
-    call.advance(doubtMs)
+    call.advance(decisionMs)
     expect(call.script.state.voicemail).toBe("person")
     call.input({ _tag: "ModelDone", turn: 1 })
     call.speak("I was just listening to my voicemail", 9000)
@@ -278,7 +278,7 @@ describe("a voicemail", () => {
     expect(call.script.state.voicemail).toBe("person")
   })
 
-  it("is never what calls us", () => {
+  it("is never detected in an inbound call", () => {
     const script = Script.greeted()
     script.say("Please leave a message after the beep").input({ _tag: "BeepHeard" })
     expect(script.state.voicemail).toBeNull()
@@ -287,7 +287,7 @@ describe("a voicemail", () => {
 })
 
 describe("words of a voicemail", () => {
-  it("are known in the languages of the platform", () => {
+  it("are detected in all languages of the platform", () => {
     for (const words of [
       "You have reached the voicemail of 5550100.",
       "We can't take your call right now",
@@ -307,7 +307,7 @@ describe("words of a voicemail", () => {
     }
   })
 
-  it("are not those of people who pick up", () => {
+  it("are not detected in greetings of people", () => {
     for (const words of [
       "Hello?",
       "Ann speaking, how can I help you?",

@@ -20,7 +20,7 @@ const one = (commands: PlayedCall["commands"], event: Emitted["event"]): Emitted
 }
 
 describe("the times of speech events", () => {
-  it("are those of the caller's sound, not of when it was noticed", () => {
+  it("are those of the caller's sound, not of its detection", () => {
     const s = Script.greeted()
     s.wait(1000).input({ _tag: "CallerSpeechStarted", late: 60 })
     s.wait(800).input({ _tag: "CallerSpeechStopped", late: 160 })
@@ -30,7 +30,7 @@ describe("the times of speech events", () => {
     expect(s.state.transcript.at(-1)?.timestamp).toBe(0.94)
   })
 
-  it("are those of the words where no sound was noticed", () => {
+  it("are those of the words if no sound was detected", () => {
     const s = Script.greeted()
     s.wait(500).input({ _tag: "CallerPartial", text: "Hel" })
     s.wait(300).input({ _tag: "CallerFinal", text: "Hello" }).wait(400).input({ _tag: "CallerEndOfTurn" })
@@ -38,7 +38,7 @@ describe("the times of speech events", () => {
     expect(when(one(s.commands, "speech.ended"))).toBe(800)
   })
 
-  it("are those of the agent's first and last frame, though its model was slow to be done", () => {
+  it("are those of the agent's first and last frame, although its generation ended later", () => {
     const s = Script.greeted()
     s.wait(1000).say("Hi").input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." })
     s.wait(100).input({ _tag: "SpeechStarted", id: "u1" }).wait(900).input({ _tag: "SpeechPlayed", id: "u1" })
@@ -48,7 +48,7 @@ describe("the times of speech events", () => {
     expect(ended.data).toMatchObject({ text: "Hello, friend.", duration_ms: 900 })
   })
 
-  it("are those of the silence that an interruption made, though its words came later", () => {
+  it("are those of the interruption, although its words came later", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" }).wait(300).input({ _tag: "CallerSpeechStarted", late: 60 })
     s.wait(440)
@@ -69,7 +69,7 @@ describe("the times of speech events", () => {
 })
 
 describe("an answer that was not heard yet", () => {
-  it("is given up without a barge-in", () => {
+  it("is dropped without barge_in", () => {
     const s = Script.greeted()
     s.say("Hi").input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." }).take()
     s.input({ _tag: "CallerPartial", text: "Wait" }).input({ _tag: "SpeechCleared", cuts: [{ id: "u1", played: "" }] })
@@ -79,7 +79,7 @@ describe("an answer that was not heard yet", () => {
   })
 })
 
-/** What may happen next, wherever the call is. */
+/** Any next action, in any state of the call. */
 const move = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("sound"), late: fc.constantFrom(0, 60) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("silence"), late: fc.constantFrom(0, 160) }) },
@@ -161,7 +161,7 @@ const play = (script: ReadonlyArray<readonly [number, Move]>): PlayedCall => {
 }
 
 describe("the speech events of any call", () => {
-  it("have no apology between the parts of a turn whose voice failed while it was being heard", () => {
+  it("have no apology between the parts of a turn in which text-to-speech failed while it was playing", () => {
     const call = play([
       [0, { kind: "partial", text: "Yes" }],
       [900, { kind: "deaf" }],
@@ -174,7 +174,7 @@ describe("the speech events of any call", () => {
     })
   })
 
-  it("come in pairs, one after the other, and all are closed when the call is over", () => {
+  it("come in pairs of start and end, which are complete when the call is over", () => {
     fc.assert(
       fc.property(moves, (script) => {
         const call = play(script)
@@ -192,7 +192,7 @@ describe("the speech events of any call", () => {
     )
   })
 
-  it("tell of an interruption only while the agent is being heard", () => {
+  it("include barge_in only while the agent is playing", () => {
     fc.assert(
       fc.property(moves, (script) => {
         let heard = false
@@ -205,7 +205,7 @@ describe("the speech events of any call", () => {
     )
   })
 
-  it("lie within the call, and none tells of what is still to come", () => {
+  it("lie within the call, and none is later than its emission", () => {
     fc.assert(
       fc.property(moves, (script) => {
         const call = play(script)

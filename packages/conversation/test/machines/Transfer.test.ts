@@ -73,7 +73,7 @@ describe("a transfer by the model", () => {
     expect(call.count("InvokeTool")).toBe(0)
   })
 
-  it("that comes through ends the agent's part: nobody is asked, nothing is said, and it is told", () => {
+  it("that completes stops the agent: no model request, no speech, and transfer.completed is emitted", () => {
     const call = new Call().useTool()
     call.advance(spokenMs + 2000)
     call.progress("ringing").progress("completed")
@@ -95,7 +95,7 @@ describe("a transfer by the model", () => {
     expect(record.tools_called).toEqual(["transfer_call"])
   })
 
-  it("that fails is told to the model with the reason, and the agent speaks on", () => {
+  it("that fails gives the model the reason, and the agent continues", () => {
     for (const [state, reason, failure_reason] of [
       ["busy", null, "busy"],
       ["no-answer", "nobody", "no answer"],
@@ -119,7 +119,7 @@ describe("a transfer by the model", () => {
     }
   })
 
-  it("to a label that there is not goes nowhere: the model is told which there are", () => {
+  it("to an unknown label fails with an error that lists the labels", () => {
     for (const label of ["support", "__proto__", "toString", 7, undefined]) {
       const call = new Call().useTool({ destination: label })
       call.advance(60_000)
@@ -129,7 +129,7 @@ describe("a transfer by the model", () => {
     }
   })
 
-  it("asked for twice in one turn goes to the first", () => {
+  it("requested twice in one turn goes to the first destination", () => {
     const call = new Call({ transfer_destinations: { sales, support: destination } })
     call.script.say("Sales please")
     const calls = ["sales", "support"].map((label) => ({
@@ -144,7 +144,7 @@ describe("a transfer by the model", () => {
     expect(call.count("AskModel")).toBe(2)
   })
 
-  it("is not offered where there are no destinations", () => {
+  it("is not offered without transfer_destinations", () => {
     const offered = (change: Partial<CallConfig>) => {
       const call = new Call(change)
       call.script.say("Hello")
@@ -172,7 +172,7 @@ describe("a transfer through the API", () => {
     expect(call.all.filter((c) => c._tag === "TransferOver")).toEqual([{ _tag: "TransferOver", failure_reason: null }])
   })
 
-  it("that fails is told to who asked and to the model, and counts as no tool call", () => {
+  it("that fails completes the API request, is shown to the model, and does not count as a tool call", () => {
     const call = new Call().request().progress("rejected")
     expect(call.all.filter((c) => c._tag === "TransferOver")).toEqual([
       { _tag: "TransferOver", failure_reason: "rejected" }
@@ -184,7 +184,7 @@ describe("a transfer through the API", () => {
     expect(call.outcome).toBe("completed answered caller-hangup")
   })
 
-  it("leaves nothing to happen to the caller meanwhile, and what was said then is answered after it failed", () => {
+  it("silences the agent meanwhile, and the caller's words are answered after it has failed", () => {
     const call = new Call({ inactivity_timeout: 5 }).request().progress("ringing")
     call.advance(20_000)
     call.script.say("Are you there?")
@@ -196,7 +196,7 @@ describe("a transfer through the API", () => {
     expect(call.script.transcript).toEqual(["user: Are you there?"])
   })
 
-  it("ends the digits that are being collected, and the tool that waits for them is answered", () => {
+  it("ends an active gather, and its tool gets an error", () => {
     const call = new Call()
     const rules = { prompt: "Digits", voice: null, language: null, max_digits: 4, terminator: "#", timeout_seconds: 5 }
     call.input({ _tag: "GatherRequested", rules })
@@ -209,7 +209,7 @@ describe("a transfer through the API", () => {
     expect(call.count("AskModel")).toBe(1)
   })
 
-  it("does not ask the model when it ends the digits of a tool", () => {
+  it("does not ask the model when it ends the gather of a tool", () => {
     const gather = { prompt: "", voice: null, language: null, max_digits: 4, terminator: "#", timeout_seconds: 5 }
     const call = new Call({ tools: [{ ...tool("pin"), gather }] })
     call.script.say("Here is my pin")
@@ -223,7 +223,7 @@ describe("a transfer through the API", () => {
     expect(call.script.take().filter((c) => c.startsWith("AskModel")).length).toBe(1)
   })
 
-  it("silences what the agent began to say before its interrupted speech was reported", () => {
+  it("silences speech that was queued before SpeechCleared", () => {
     const s = Script.live(destinations).say("What time is it?")
     s.input({ _tag: "ModelSentence", turn: 0, text: "It is noon." })
       .input({ _tag: "SpeechStarted", id: "u0" })
@@ -234,14 +234,14 @@ describe("a transfer through the API", () => {
     expect(isSpeaking(s.state)).toBe(false)
   })
 
-  it("is not begun twice", () => {
+  it("is not started twice", () => {
     const call = new Call().request().request()
     expect(call.count("Transfer")).toBe(1)
     call.progress("busy").request()
     expect(call.count("Transfer")).toBe(2)
   })
 
-  it("before the answer, or in the farewell, does nothing", () => {
+  it("has no effect before the answer or during the farewell", () => {
     const fresh = new Script()
     fresh.input({ _tag: "TransferRequested", destination })
     expect(fresh.state.transfer).toBeNull()
@@ -252,8 +252,8 @@ describe("a transfer through the API", () => {
   })
 })
 
-describe("in the middle of a transfer", () => {
-  it("the caller hangs up: it failed, and the call ends as by the caller", () => {
+describe("during a transfer", () => {
+  it("a hang-up of the caller fails it, and the call ends with caller-hangup", () => {
     const call = new Call().request().progress("ringing")
     call.input({ _tag: "CallerHungUp" })
     expect(call.data("transfer.failed")).toEqual([
@@ -263,7 +263,7 @@ describe("in the middle of a transfer", () => {
     expect(call.outcome).toBe("completed answered caller-hangup")
   })
 
-  it("the call is ended through the API, or its time is over: it failed, and the farewell is said", () => {
+  it("an end through the API or by max_duration fails it, and the farewell is spoken", () => {
     const ended = new Call().request()
     ended.input({ _tag: "EndRequested", by: "api" })
     ended.advance(spokenMs)
@@ -277,7 +277,7 @@ describe("in the middle of a transfer", () => {
     expect(late.data("transfer.failed")).toHaveLength(1)
   })
 
-  it("the network hangs: it failed after its time, and an outcome that comes late is believed", () => {
+  it("a network that hangs fails it after the time limit, and a late `completed` is accepted", () => {
     const call = new Call().request()
     call.advance(outcomeMs)
     expect(call.data("transfer.failed")).toMatchObject([
@@ -292,7 +292,7 @@ describe("in the middle of a transfer", () => {
     expect(call.outcome).toBe("completed transferred transfer")
   })
 
-  it("the network repeats itself, or tells what nobody asked: nothing happens", () => {
+  it("repeated and unrequested reports of the network are ignored", () => {
     const call = new Call().progress("completed").progress("busy")
     expect(call.script.state.phase).toBe("live")
     call.request().progress("ringing").progress("ringing").progress("busy").progress("busy").progress("ringing")
@@ -300,7 +300,7 @@ describe("in the middle of a transfer", () => {
     expect(call.count("AskModel")).toBe(1)
   })
 
-  it("the process dies: the call failed, and so did the transfer", () => {
+  it("the death of the process fails the call and the transfer", () => {
     const call = new Call().request()
     call.input({ _tag: "Crashed", reason: "killed" })
     expect(call.outcome).toBe("failed failed error")
@@ -309,7 +309,7 @@ describe("in the middle of a transfer", () => {
 })
 
 describe("a call that was transferred", () => {
-  it("ends as such, whoever ends it, and after four hours at the latest", () => {
+  it("ends with disposition transferred, and after four hours at the latest", () => {
     const endings: ReadonlyArray<(call: Call) => void> = [
       (call) => call.input({ _tag: "CallerHungUp" }),
       (call) => call.input({ _tag: "LegFailed", reason: "broken" }),

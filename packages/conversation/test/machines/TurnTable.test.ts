@@ -5,7 +5,7 @@ import { turnTable } from "../../src/machines/TurnTable.ts"
 
 const source = readFileSync(fileURLToPath(new URL("../../src/machines/TurnTable.ts", import.meta.url)), "utf8")
 
-/** The table as Markdown, one row for all floors that do the same. */
+/** The table as Markdown, with one row for all floors with the same actions. */
 const markdown = (): ReadonlyArray<string> => {
   const inputs = Object.keys(turnTable.nobody)
   const rows = new Map<string, Array<string>>()

@@ -35,11 +35,11 @@ describe("a backchannel", () => {
     for (const text of texts) expect([text, isBackchannel(text, language)]).toEqual([text, false])
   })
 
-  it("is not what goes on and on", () => {
+  it("is not a long text of backchannels", () => {
     expect(isBackchannel("yeah ".repeat(12), "en-US")).toBe(false)
   })
 
-  it("may still become one while it is unfinished", () => {
+  it("may be an unfinished text that can still become one", () => {
     expect(isBackchannel("u", "en-US", true)).toBe(true)
     expect(isBackchannel("yeah, ri", "en-US", true)).toBe(true)
     expect(isBackchannel("wa", "en-US", true)).toBe(false)
@@ -55,7 +55,7 @@ const speaking = (first_message = "We are open from nine to five on weekdays."):
 }
 
 describe("while the agent speaks, a backchannel", () => {
-  it("does not stop it, and is no turn; its words are in speech.ended alone", () => {
+  it("does not stop it and is not a turn; its words are only in speech.ended", () => {
     const s = speaking()
     s.input({ _tag: "CallerPartial", text: "uh" }).wait(300).input({ _tag: "CallerSpeechStopped" })
     s.input({ _tag: "CallerFinal", text: "uh-huh" }).input({ _tag: "CallerEndOfTurn" })
@@ -66,7 +66,7 @@ describe("while the agent speaks, a backchannel", () => {
     expect(s.transcript).toEqual(["assistant: We are open from nine to five on weekdays."])
   })
 
-  it("stops it once it turns out to be more", () => {
+  it("stops it when other words follow", () => {
     const s = speaking()
     s.input({ _tag: "CallerPartial", text: "okay" })
     expect(s.take()).not.toContain("StopSpeaking")
@@ -74,7 +74,7 @@ describe("while the agent speaks, a backchannel", () => {
     expect(s.take()).toContain("StopSpeaking")
   })
 
-  it("that is said for long stops it after a second, and lets it go on at once when it was all", () => {
+  it("that lasts for a second stops it, and the speech is resumed at once when nothing follows", () => {
     const s = speaking()
     s.input({ _tag: "CallerPartial", text: "yeah" })
     expect(s.take()).toContain("StartTimer barge_in 1000")
@@ -88,7 +88,7 @@ describe("while the agent speaks, a backchannel", () => {
     expect(s.transcript).toEqual(["assistant: We are open from nine to five on weekdays."])
   })
 
-  it("that answers the question being asked cuts nothing, and is the answer once it was asked", () => {
+  it("that answers the current question does not interrupt it, and is the answer after it", () => {
     const s = speaking("Shall I book the table for you?")
     s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })
     s.input({ _tag: "CallerSpeechStopped" })
@@ -98,7 +98,7 @@ describe("while the agent speaks, a backchannel", () => {
     expect(s.transcript).toEqual(["assistant: Shall I book the table for you?", "user: Yes"])
   })
 
-  it("that answers a question is kept when the call ends before the question does", () => {
+  it("that answers a question is kept when the call ends during the question", () => {
     const s = speaking("Shall I book the table for you?")
     s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })
     s.input({ _tag: "CallerHungUp" })
@@ -107,7 +107,7 @@ describe("while the agent speaks, a backchannel", () => {
 })
 
 describe("while the agent is silent, the same words", () => {
-  it("are a turn as any other", () => {
+  it("are a normal turn", () => {
     const s = Script.greeted()
     s.say("Yes").take()
     expect(s.transcript.at(-1)).toBe("user: Yes")
@@ -116,7 +116,7 @@ describe("while the agent is silent, the same words", () => {
 })
 
 describe("an answer that came before its question was over", () => {
-  it("waits on while the caller has more to say", () => {
+  it("is not a turn while the caller is still speaking", () => {
     const s = speaking("Shall I book the table for you?")
     s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })
     s.input({ _tag: "CallerSpeechStopped" }).input({ _tag: "CallerSpeechStarted" })

@@ -35,9 +35,9 @@ const factsOf = (call: Call): string =>
     fact("tools", call.tools_called.join(", "))
   ].join("")}</dl>`
 
-const warningsOf = ({ isOfOtherVersion, warnings }: CallTimeline): string => {
+const warningsOf = ({ isFromOtherVersion, warnings }: CallTimeline): string => {
   const lines = [
-    ...(isOfOtherVersion
+    ...(isFromOtherVersion
       ? ["This call was held by another version of Svc; the timeline is how this one reads it."]
       : []),
     ...warnings.map(({ field, reason }) => `${field} was left out: ${reason}`)

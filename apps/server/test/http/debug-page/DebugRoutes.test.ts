@@ -66,7 +66,7 @@ const story: CallTimeline = {
   transcript: [],
   latencies: [],
   warnings: [{ field: untrusted, reason: "it is none" }],
-  isOfOtherVersion: false
+  isFromOtherVersion: false
 }
 
 const serverRequests: ReadonlyArray<ServerRequest> = [

@@ -6,7 +6,7 @@ import { start, step } from "../../src/Conversation.ts"
 import { digest, type RecordedInput, replay } from "../../src/Replay.ts"
 import { facts, Script } from "../../src/testing/Script.ts"
 
-/** What happens to a call between its end and its record. */
+/** Extraction and post_call_sms, between the hang-up and the record. */
 
 const extraction: CallConfig["extraction"] = [
   { name: "name", type: "string" },
@@ -20,7 +20,7 @@ const ended = (change: Partial<CallConfig>, given: Parameters<typeof Script.live
   s.take()
   return s.wait(12_400).input({ _tag: "CallerHungUp" })
 }
-const after = (s: Script): ReadonlyArray<string> =>
+const takePostCall = (s: Script): ReadonlyArray<string> =>
   s.take().filter((c) => /^(Hangup|Extract|SendSms|Note|Finish|(Start|Stop)Timer (extr|post))/.test(c))
 const finish = "Finish completed answered caller-hangup"
 
@@ -35,11 +35,11 @@ const rowsOf = (s: Script): ReadonlyArray<RecordedInput> => {
 }
 
 describe("a call that is over", () => {
-  it("with nothing owed is finished at once", () => {
-    expect(after(ended({}))).toEqual(["Hangup caller-hangup", finish])
+  it("without extraction and post_call_sms is finished at once", () => {
+    expect(takePostCall(ended({}))).toEqual(["Hangup caller-hangup", finish])
   })
 
-  it("gives its values, then sends its message, then is finished; it ended when the caller left", () => {
+  it("is extracted, then sends post_call_sms, then is finished; ended_at is when the caller hung up", () => {
     const s = ended({ extraction, post_call_sms })
     const [asked] = s.commands.filter((c) => c._tag === "Extract")
     expect(asked).toMatchObject({ fields: extraction })
@@ -49,7 +49,7 @@ describe("a call that is over", () => {
       "user: I am Anna",
       expect.stringMatching(/^system: The phone call is over/)
     ])
-    expect(after(s)).toEqual(["Hangup caller-hangup", "Extract", "StartTimer extraction 8500"])
+    expect(takePostCall(s)).toEqual(["Hangup caller-hangup", "Extract", "StartTimer extraction 8500"])
     s.wait(800).input({ _tag: "Extracted", answer: { name: "Anna", age: "unknown" } })
     const [sms] = s.commands.filter((c) => c._tag === "SendSms")
     expect(sms).toEqual({
@@ -59,9 +59,9 @@ describe("a call that is over", () => {
       message: `Thanks for 12 s, ${facts.call_id}.`,
       sender_name: "Shop"
     })
-    expect(after(s)).toEqual(["StopTimer extraction", "SendSms", "StartTimer post_call_sms 3000"])
+    expect(takePostCall(s)).toEqual(["StopTimer extraction", "SendSms", "StartTimer post_call_sms 3000"])
     s.wait(100).input({ _tag: "PostCallSmsDone", failed: null })
-    expect(after(s)).toEqual(["StopTimer post_call_sms", finish])
+    expect(takePostCall(s)).toEqual(["StopTimer post_call_sms", finish])
     expect(recordOf(s.state)).toMatchObject({
       extracted_data: { name: "Anna", age: null },
       status: "completed",
@@ -81,27 +81,27 @@ describe("a call that is over", () => {
     expect(s.commands.some((c) => c._tag === "SendSms")).toBe(true)
     s.input({ _tag: "PostCallSmsDone", failed: "refused" })
     expect(s.state.phase).toBe("over")
-    expect(timelineOf(rowsOf(s))?.lines.map(({ what }) => what)).toContain("message after the call failed: refused")
+    expect(timelineOf(rowsOf(s))?.lines.map(({ what }) => what)).toContain("post_call_sms failed: refused")
   })
 
-  it("takes neither values nor a message's fate that come too late", () => {
+  it("ignores an extraction and an outcome of post_call_sms that come too late", () => {
     const s = ended({ extraction, post_call_sms }).wait(8_500).fire("extraction")
     s.input({ _tag: "Extracted", answer: { name: "Anna" } })
     expect(recordOf(s.state).extracted_data).toEqual({ name: null, age: null })
     s.wait(3_000).fire("post_call_sms")
-    expect(after(s).at(-1)).toBe(finish)
+    expect(takePostCall(s).at(-1)).toBe(finish)
     const done = s.state
     s.input({ _tag: "PostCallSmsDone", failed: null })
     expect(s.state).toBe(done)
   })
 
-  it("is not brought back by anything that still comes", () => {
+  it("ignores all later inputs of the conversation", () => {
     const s = ended({ extraction })
     s.take()
     s.say("Wait").input({ _tag: "Dtmf", digit: "1" }).input({ _tag: "EndRequested", by: "api" })
     s.input({ _tag: "CallerHungUp" }).input({ _tag: "LegFailed", reason: "x" }).fire("inactivity")
     expect(s.take()).toEqual([])
-    expect(s.state.phase).toBe("after")
+    expect(s.state.phase).toBe("post_call")
   })
 
   it.each(["extracting", "texting"])("keeps its end when the process dies while %s", (stage) => {
@@ -117,7 +117,7 @@ describe("a call that is over", () => {
     expect(s.state.phase).toBe("over")
   })
 
-  it("of which the process died has nulls, and neither model nor network is asked", () => {
+  it("whose process died has null values, without an extraction or a message", () => {
     const s = Script.greeted({ extraction, post_call_sms }).say("I am Anna")
     s.take()
     s.input({ _tag: "Crashed", reason: "gone" })
@@ -126,17 +126,17 @@ describe("a call that is over", () => {
     expect(s.commands.some((c) => c._tag === "SendSms")).toBe(false)
   })
 
-  it("does not hold up a process that stops", () => {
+  it("does not delay a process that stops", () => {
     const s = ended({ extraction, post_call_sms })
     s.input({ _tag: "EndRequested", by: "shutdown" })
-    expect(after(s).at(-1)).toBe(finish)
+    expect(takePostCall(s).at(-1)).toBe(finish)
     const live = Script.greeted({ extraction, end_session_message: null }).say("I am Anna")
     live.take()
     live.input({ _tag: "EndRequested", by: "shutdown" })
-    expect(after(live)).toContain("StartTimer extraction 1000")
+    expect(takePostCall(live)).toContain("StartTimer extraction 1000")
   })
 
-  it("of which nothing was said asks no model; one that was never answered owes nothing", () => {
+  it("with an empty transcript asks no model, and one that was never answered sends no message", () => {
     const silent = Script.live({ extraction, first_message: null }).wait(1000).input({ _tag: "CallerHungUp" })
     expect(silent.commands.some((c) => c._tag === "Extract")).toBe(false)
     expect(recordOf(silent.state).extracted_data).toEqual({ name: null, age: null })
@@ -148,7 +148,7 @@ describe("a call that is over", () => {
     expect(refused.state.phase).toBe("over")
   })
 
-  it("of an unknown caller, or with too long a message, sends none and says so", () => {
+  it("with an unknown caller or a too long message sends no post_call_sms, with a Note", () => {
     const unknown = ended({ post_call_sms }, { from: null })
     expect(unknown.commands.some((c) => c._tag === "SendSms")).toBe(false)
     expect(timelineOf(rowsOf(unknown))?.lines.map(({ what }) => what)).toContain(
@@ -156,7 +156,7 @@ describe("a call that is over", () => {
     )
     const long = ended({ post_call_sms: { ...post_call_sms, message: `{{duration_seconds}}${"x".repeat(159)}` } })
     expect(long.commands.some((c) => c._tag === "SendSms")).toBe(false)
-    expect(after(long)).toEqual(["Hangup caller-hangup", "Note", finish])
+    expect(takePostCall(long)).toEqual(["Hangup caller-hangup", "Note", finish])
     const fixed = ended({ post_call_sms: { ...post_call_sms, to: "+31612345678" } }, { from: null })
     expect(fixed.commands.find((c) => c._tag === "SendSms")).toMatchObject({ to: "+31612345678" })
   })
