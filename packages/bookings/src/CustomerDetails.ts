@@ -1,25 +1,17 @@
 import type { BookingCustomerUpdate } from "@svc/api/bookings/BookingCustomerInput"
+import { CustomerFields } from "@svc/api/bookings/CustomerFields"
+import { pick, variant } from "@svc/api/EntityFields"
 import { ValidationError } from "@svc/api/WorkspaceError"
 import { Either, Struct } from "effect"
 import { toE164 } from "./PhoneNumber.ts"
 
-/** The stored fields of a customer. */
-export type CustomerDetails = Required<BookingCustomerUpdate>
+const Details = variant(CustomerFields, "change")
+
+/** The stored fields of a customer that clients set. */
+export type CustomerDetails = typeof Details.Type
 
 /** A customer before the first change. */
-const blank: CustomerDetails = {
-  name: "",
-  email: null,
-  phone: null,
-  address: null,
-  postcode: null,
-  city: null,
-  country: "NL",
-  language: "nl",
-  birthdate: null,
-  marketing_opt_in: false,
-  notes: null
-}
+export const blank: CustomerDetails = Details.make({})
 
 const dutchPostcode = /^([1-9][0-9]{3}) ?([a-z]{2})$/i
 
@@ -75,10 +67,10 @@ export const anonymous = ({ country, language }: CustomerDetails): CustomerDetai
   language
 })
 
-const fields = Struct.keys(blank)
+const keys = Struct.keys(Details.fields)
 
 /** The details of a customer. */
-export const of = (customer: CustomerDetails): CustomerDetails => Struct.pick(customer, ...fields)
+export const of = (customer: CustomerDetails): CustomerDetails => pick(customer, keys)
 
 /** Whether two customers' details are the same. */
-export const equal = (a: CustomerDetails, b: CustomerDetails): boolean => fields.every((field) => a[field] === b[field])
+export const equal = (a: CustomerDetails, b: CustomerDetails): boolean => keys.every((key) => a[key] === b[key])

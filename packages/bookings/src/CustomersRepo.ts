@@ -1,21 +1,19 @@
 import { SqlClient, type Statement } from "@effect/sql"
 import { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import type { Deleted } from "@svc/api/bookings/BookingCustomersApi"
+import { CustomerFields } from "@svc/api/bookings/CustomerFields"
+import { pick, variant } from "@svc/api/EntityFields"
 import { BookingCustomerId, newBookingCustomerId } from "@svc/api/Ids"
-import { Context, Effect, Layer, Option, Schema } from "effect"
-import type { CustomerDetails } from "./CustomerDetails.ts"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
+import * as CustomerDetails from "./CustomerDetails.ts"
 import { searchColumns } from "./CustomerSearch.ts"
 
-/** A row of `booking_customers`, without the search columns. */
-const CustomerRow = Schema.Struct({
-  ...BookingCustomer.fields,
-  id: Schema.Int,
-  public_id: BookingCustomerId,
-  created_at: Schema.DateFromSelf,
-  updated_at: Schema.DateFromSelf,
-  deleted_at: Schema.NullOr(Schema.DateFromSelf)
-})
+/** A row of `booking_customers`, without the columns that only the database uses. */
+export const CustomerRow = variant(CustomerFields, "row")
 type CustomerRow = typeof CustomerRow.Type
+
+const insertKeys = Struct.keys(variant(CustomerFields, "insert").fields)
+const wireKeys = Struct.keys(BookingCustomer.fields)
 
 /** The columns of {@link CustomerRow}, for the repositories of this table. */
 export const columns = Object.keys(CustomerRow.fields).join(", ")
@@ -24,20 +22,11 @@ export const columns = Object.keys(CustomerRow.fields).join(", ")
 export const toCustomers: (rows: unknown) => Effect.Effect<ReadonlyArray<BookingCustomer>> = (rows) =>
   Effect.orDie(Effect.map(Schema.decodeUnknown(Schema.Array(CustomerRow))(rows), (all) => all.map(toCustomer)))
 
-const toCustomer = ({
-  created_at,
-  deleted_at,
-  id: _,
-  public_id,
-  updated_at,
-  ...row
-}: CustomerRow): BookingCustomer => ({
-  id: public_id,
-  ...row,
-  deleted_at: deleted_at?.toISOString() ?? null,
-  created_at: created_at.toISOString(),
-  updated_at: updated_at.toISOString()
-})
+const toCustomer = (row: CustomerRow): BookingCustomer => {
+  const [created_at, updated_at] = [row.created_at.toISOString(), row.updated_at.toISOString()]
+  const deleted_at = row.deleted_at?.toISOString() ?? null
+  return pick({ ...row, id: row.public_id, deleted_at, created_at, updated_at }, wireKeys)
+}
 
 const isId = Schema.is(BookingCustomerId)
 
@@ -66,16 +55,19 @@ export const within = (sql: SqlClient.SqlClient, deleted: Deleted): Statement.Fr
 export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
   CustomersRepo,
   {
-    readonly insert: (orgId: number, details: CustomerDetails) => Effect.Effect<BookingCustomer>
+    readonly insert: (orgId: number, details: CustomerDetails.CustomerDetails) => Effect.Effect<BookingCustomer>
     readonly find: (orgId: number, id: string, deleted: Deleted) => Effect.Effect<Option.Option<BookingCustomer>>
     /** The same, locked until the end of the transaction. */
     readonly lock: (orgId: number, id: string, deleted: Deleted) => Effect.Effect<Option.Option<BookingCustomer>>
-    readonly update: (id: BookingCustomerId, details: CustomerDetails) => Effect.Effect<BookingCustomer>
+    readonly update: (id: BookingCustomerId, details: CustomerDetails.CustomerDetails) => Effect.Effect<BookingCustomer>
     /** Moves the known ones of these ids to the recycle bin; returns them in the order of the ids. */
     readonly softDelete: (orgId: number, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<BookingCustomer>>
     readonly restore: (id: BookingCustomerId) => Effect.Effect<BookingCustomer>
     /** Replaces the customer's details irreversibly. */
-    readonly anonymize: (id: BookingCustomerId, details: CustomerDetails) => Effect.Effect<BookingCustomer>
+    readonly anonymize: (
+      id: BookingCustomerId,
+      details: CustomerDetails.CustomerDetails
+    ) => Effect.Effect<BookingCustomer>
     /** Number of customers that are not deleted, counted up to `most`, serialized over transactions that count. */
     readonly countLive: (orgId: number, most: number) => Effect.Effect<number>
     /** Removes at most `limit` customers whose days in the recycle bin are over; returns how many. */
@@ -104,8 +96,10 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
       return {
         insert: Effect.fn("CustomersRepo.insert")(function* (orgId, details) {
           const public_id = yield* newBookingCustomerId
-          const row = { ...details, public_id, org_id: orgId, ...searchColumns(details) }
-          return yield* one(sql`insert into booking_customers ${sql.insert(row)} ${returning}`)
+          const row = pick({ ...details, public_id, org_id: orgId }, insertKeys)
+          return yield* one(
+            sql`insert into booking_customers ${sql.insert({ ...row, ...searchColumns(details) })} ${returning}`
+          )
         }),
         find: (orgId, id, deleted) =>
           isId(id)
@@ -119,7 +113,7 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
         update: (id, details) =>
           one(sql`
             update booking_customers
-            set ${sql.update({ ...details, ...searchColumns(details) })}, updated_at = clock_timestamp()
+            set ${sql.update({ ...CustomerDetails.of(details), ...searchColumns(details) })}, updated_at = clock_timestamp()
             where public_id = ${id} ${returning}`),
         softDelete: (orgId, ids) => {
           const known = ids.filter(isId)
@@ -141,7 +135,7 @@ export class CustomersRepo extends Context.Tag("@svc/bookings/CustomersRepo")<
         anonymize: (id, details) =>
           one(sql`
             update booking_customers
-            set ${sql.update({ ...details, search: "", search_codes: "", is_anonymized: true })}, updated_at = clock_timestamp()
+            set ${sql.update({ ...CustomerDetails.of(details), search: "", search_codes: "", is_anonymized: true })}, updated_at = clock_timestamp()
             where public_id = ${id} ${returning}`),
         countLive: Effect.fn("CustomersRepo.countLive")(function* (orgId, most) {
           yield* sql`select 1 from organizations where id = ${orgId} for no key update`

@@ -1,131 +1,19 @@
-import { Schema } from "effect"
-import { isDay } from "../Day.ts"
+import { variant } from "../EntityFields.ts"
+import { CustomerFields } from "./CustomerFields.ts"
 
 /**
- * The fields of a booking customer that a client sets. Texts are trimmed. Where a field may be empty,
- * `null` and a text without characters both empty it. Rules between fields (a postcode that fits the country, a way to
- * reach the customer) are the service's.
+ * Bodies of the booking customer endpoints. Where a field may be empty, `null` and a text without characters both empty
+ * it. Rules between fields (a postcode that fits the country, a way to reach the customer) are the service's.
  */
 
-/** Characters as people count them: an emoji is one. */
-const characters = (text: string): number => {
-  let count = 0
-  for (const _ of text) count += 1
-  return count
-}
-
-/** The violation of the rules for all texts, or undefined. */
-const violationOf = (field: string, max: number, text: string): string | undefined => {
-  if (text.includes("\u0000")) return `${field} must not contain NUL characters`
-  return characters(text) > max ? `${field} must not exceed ${max} characters` : undefined
-}
-
-interface TextRule {
-  /** The maximum number of characters. */
-  readonly max: number
-  /** Another violation, or undefined. */
-  readonly check?: (text: string) => string | undefined
-  readonly jsonSchema?: { readonly format?: string; readonly pattern?: string }
-}
-
-/** A required text. */
-const requiredText = (field: string, { check, jsonSchema, max }: TextRule) =>
-  Schema.Trim.pipe(
-    Schema.filter((text) => violationOf(field, max, text) ?? check?.(text), {
-      jsonSchema: { type: "string", maxLength: max, ...jsonSchema }
-    })
-  )
-
-/** A text that may be empty, which is null. */
-const optionalText = (field: string, { check, jsonSchema, max }: TextRule) =>
-  Schema.transform(Schema.NullOr(Schema.String), Schema.NullOr(Schema.String), {
-    strict: true,
-    decode: (text) => text?.trim() || null,
-    encode: (text) => text
-  }).pipe(
-    Schema.filter((text) => (text === null ? undefined : (violationOf(field, max, text) ?? check?.(text)))),
-    Schema.annotations({ jsonSchema: { type: ["string", "null"], maxLength: max, ...jsonSchema } })
-  )
-
-const email =
-  /^[^\s@"(),:;<>[\\\]]{1,64}@(?=[^@]{1,253}$)[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)+$/u
-
-const isEmail = (text: string): boolean => email.test(text) && !/^\.|\.\.|\.@/.test(text)
-
-const countries = new Set(
-  (
-    "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ " +
-    "CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO " +
-    "FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE " +
-    "JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO " +
-    "MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW " +
-    "PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM " +
-    "TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
-  ).split(" ")
-)
-
-/** ISO 3166-1 alpha-2, in upper case whatever case it came in. */
-const Country = Schema.transform(Schema.String, Schema.String, {
-  strict: true,
-  decode: (text) => text.trim().toUpperCase(),
-  encode: (text) => text
-}).pipe(
-  Schema.filter((text) => countries.has(text) || "country must be a two-letter country code (ISO 3166-1 alpha-2)"),
-  Schema.annotations({ jsonSchema: { type: "string", minLength: 2, maxLength: 2, examples: ["NL"] } })
-)
-
-const languageRule = "language must be a language code of at most 5 characters, as nl or nl-NL"
-
-const fields = {
-  name: requiredText("name", {
-    max: 200,
-    check: (text) => (text === "" ? "name is required." : undefined),
-    jsonSchema: { pattern: "\\S" }
-  }).annotations({ examples: ["Anna de Vries"] }),
-  email: optionalText("email", {
-    max: 254,
-    check: (text) => (isEmail(text) ? undefined : "email must be a valid email address"),
-    jsonSchema: { format: "email" }
-  }).annotations({ examples: ["anna@example.com"] }),
-  phone: optionalText("phone", { max: 40 }).annotations({
-    description: "Read as a number of `country` where it has no country code; kept in E.164",
-    examples: ["06 12345678"]
-  }),
-  address: optionalText("address", { max: 200 }).annotations({
-    description: "Street and number",
-    examples: ["Damrak 1"]
-  }),
-  postcode: optionalText("postcode", { max: 20 }).annotations({
-    description: "In the Netherlands four digits, a space and two letters",
-    examples: ["1012 LG"]
-  }),
-  city: optionalText("city", { max: 100 }).annotations({ examples: ["Amsterdam"] }),
-  country: Country,
-  language: requiredText("language", {
-    max: 5,
-    check: (text) => (/^[a-z]{2,3}(?:[-_][a-z]{2})?$/i.test(text) ? undefined : languageRule)
-  }).annotations({ examples: ["nl"] }),
-  birthdate: optionalText("birthdate", {
-    max: 10,
-    check: (text) => (isDay(text) ? undefined : "birthdate must be a date, YYYY-MM-DD"),
-    jsonSchema: { format: "date" }
-  }).annotations({ examples: ["1987-04-30"] }),
-  marketing_opt_in: Schema.Boolean.annotations({ description: "Consent to marketing" }),
-  notes: optionalText("notes", { max: 5000 }).annotations({
-    description: "Internal notes",
-    examples: ["Prefers mornings"]
-  })
-}
+/** Body of a POST. Absent fields get the initial values of `CustomerFields`. */
+export const BookingCustomerCreate = variant(CustomerFields, "create").annotations({
+  identifier: "BookingCustomerCreate"
+})
+export type BookingCustomerCreate = typeof BookingCustomerCreate.Type
 
 /** Body of a PATCH: absent fields stay. */
-export const BookingCustomerUpdate = Schema.partialWith(Schema.Struct(fields), { exact: true }).annotations({
+export const BookingCustomerUpdate = variant(CustomerFields, "update").annotations({
   identifier: "BookingCustomerUpdate"
 })
 export type BookingCustomerUpdate = typeof BookingCustomerUpdate.Type
-
-/** Body of a POST. `country` is `NL` and `language` is `nl` where absent, and `marketing_opt_in` is false. */
-export const BookingCustomerCreate = Schema.extend(
-  Schema.Struct({ name: fields.name }),
-  Schema.partialWith(Schema.Struct(fields).omit("name"), { exact: true })
-).annotations({ identifier: "BookingCustomerCreate" })
-export type BookingCustomerCreate = typeof BookingCustomerCreate.Type

@@ -1,6 +1,7 @@
 import { SqlClient, type SqlError } from "@effect/sql"
 import { newBookingCustomerId } from "@svc/api/Ids"
-import { Chunk, Effect, Stream } from "effect"
+import { Chunk, Effect, Stream, Struct } from "effect"
+import { blank } from "../CustomerDetails.ts"
 import { searchColumns } from "../CustomerSearch.ts"
 
 const firstNames =
@@ -24,6 +25,9 @@ const draft = (n: number) => {
     phone: `+316${String(number).padStart(8, "0")}`
   }
 }
+
+/** The details that all of these customers have in common. */
+const common = Struct.omit(blank, "name", "email", "phone")
 
 /** Rows of one statement. */
 const batch = 5000
@@ -50,10 +54,11 @@ export const seedCustomers = (
         const rows = Chunk.toReadonlyArray(chunk)
         return sql`
           insert into booking_customers (
-            public_id, org_id, name, email, phone, country, language, marketing_opt_in, search, search_codes, deleted_at
+            public_id, org_id, name, email, phone, ${sql.literal(Object.keys(common).join(", "))},
+            search, search_codes, deleted_at
           )
-          select id, ${orgId}, name, email, phone, 'NL', 'nl', false, search, search_codes,
-            case when n % 20 = 0 then now() end
+          select id, ${orgId}, name, email, phone, ${sql.csv(Object.values(common).map((value) => sql`${value}`))},
+            search, search_codes, case when n % 20 = 0 then now() end
           from unnest(
             ${rows.map(({ id }) => id)}::text[], ${rows.map(({ n }) => n)}::bigint[],
             ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[],
