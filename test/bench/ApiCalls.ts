@@ -7,7 +7,7 @@ import { BenchFailed, type Child } from "./Child.ts"
 import type { Line } from "./Verdict.ts"
 
 export interface ApiCallsOptions {
-  /** How many calls the organization gets. */
+  /** The number of calls to seed. */
   readonly calls: number
   readonly database: string
   readonly load: Child<ApiLoadRequests>
@@ -62,7 +62,7 @@ const seed = ({ calls: count, database }: ApiCallsOptions, until: DateTime.Utc) 
       progress
     )
     yield* Console.error("  vacuuming …")
-    // As the database itself would have done while they came in one by one, and would now do during the measurement.
+    // Autovacuum does this while rows arrive one by one; here it would run during the measurement.
     yield* sql`vacuum calls`
     yield* sql`vacuum usage_days`
     return agent.public_id
@@ -72,7 +72,7 @@ const seed = ({ calls: count, database }: ApiCallsOptions, until: DateTime.Utc) 
     Effect.catchTag("DatabaseUnavailable", failed("cannot seed calls"))
   )
 
-/** How many calls an answer shows or sums up. */
+/** The number of calls that an answer lists or aggregates. */
 const Shown = Schema.Union(
   Schema.Struct({ calls: Schema.Array(Schema.Unknown) }),
   Schema.Struct({ totals: Schema.Struct({ call_count: Schema.Number }) }),

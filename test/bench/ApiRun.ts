@@ -30,7 +30,7 @@ export interface Round {
   readonly failures: number
 }
 
-/** The two servers side by side, round by round, and ours about many calls. */
+/** The figures of both servers for each round, and those of our server with many calls. */
 export interface ApiFigures {
   readonly ours: ReadonlyArray<Round>
   readonly fastify: ReadonlyArray<Round>
@@ -38,10 +38,10 @@ export interface ApiFigures {
 }
 
 const agentCount = 20
-/** Bursts that are thrown away: compilers and pools warm up. */
+/** Discarded bursts, for the warm-up of compilers and pools. */
 const warmUps = 2
 
-/** Agents with names and URLs of usual length. */
+/** Creates agents with names and URLs of typical length. */
 const populate = (url: string, key: string) =>
   Effect.gen(function* () {
     const client = yield* HttpApiClient.make(VoiceApi, {
@@ -66,7 +66,7 @@ const populate = (url: string, key: string) =>
     Effect.mapError((error) => new Child.BenchFailed({ message: `cannot make the agents: ${String(error)}` }))
   )
 
-/** Both servers on one database, measured in turns. */
+/** Measures both servers alternately on one database. */
 export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.BenchFailed> =>
   Effect.gen(function* () {
     const key = `svc_live_${randomBytes(24).toString("hex")}`

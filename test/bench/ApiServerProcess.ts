@@ -8,7 +8,7 @@ import type { ApiServerRequests } from "./ApiRequests.ts"
 import { ProcessMeter } from "./ProcessMeter.ts"
 import { serveRequests } from "./RequestHandlers.ts"
 
-/** The server of which the API is measured: the real one, whole. Its settings are in its environment. */
+/** The complete server, for the measurement of its API. Its settings are in its environment. */
 const program = Effect.gen(function* () {
   const { port } = yield* HttpServer
   const meter = new ProcessMeter()

@@ -70,7 +70,7 @@ export class Caller implements Paced {
     if (frame !== undefined) this.wire?.write(frame)
   }
 
-  /** What is sent in these 20 ms. */
+  /** Sends the frame of this tick. */
   private frame(): Buffer | undefined {
     if (this.state === "pausing" && this.frames > 15 + ((this.options.index * 7) % 20)) this.enter("speaking")
     if (this.state === "listening" && this.frames > longestWait) this.drop()

@@ -4,7 +4,7 @@ import { Pacer } from "./Pacer.ts"
 import type { Dialling, LoadFigures, ProcessFigures } from "./ProcessRequests.ts"
 import { AudioFigures } from "./ReceivedAudio.ts"
 
-/** All callers, and figures of what they heard. */
+/** All callers, and the figures of the audio they received. */
 export class Callers {
   private readonly pacer = new Pacer()
   private readonly heard = new AudioFigures()

@@ -26,7 +26,9 @@ const isReply = Schema.is(
   })
 )
 
-/** Starts a file of this folder in a process of its own, which ends with the scope. Its log goes to our standard error. */
+/**
+ * Starts a file of this folder in a process of its own, which ends with the scope. Its log goes to our standard error.
+ */
 export const start = <A extends Requests<A>>(
   file: string,
   options: {

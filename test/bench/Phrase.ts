@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { ToneEncoder } from "@svc/plugin-simulated/ToneSpeech/ToneEncoder"
 import { mulawFrame } from "@svc/plugin-simulated/ToneSpeech/ToneFrames"
 
-/** What a caller says, as the bytes that go on the wire. */
+/** A text that a caller says, as the bytes that are sent. */
 export interface Phrase {
   readonly text: string
   /** One WebSocket frame for each 20 ms of audio. */
@@ -12,7 +12,7 @@ export interface Phrase {
   readonly asksTool: boolean
 }
 
-/** A masked client message (RFC 6455), made once and sent often, so that the bench itself is fast. */
+/** A masked client message (RFC 6455), prepared once and sent often, so that the bench costs little CPU. */
 const onWire = (text: string): Buffer => {
   const payload = Buffer.from(text)
   const mask = randomBytes(4)

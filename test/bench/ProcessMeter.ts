@@ -4,7 +4,10 @@ import type { ProcessFigures } from "./ProcessRequests.ts"
 
 const resolutionMs = 5
 
-/** Milliseconds that our main thread was ready to run while other programs used the cores; 0 where the system does not report it. */
+/**
+ * Milliseconds that our main thread was ready to run while other programs used the cores; 0 where the system does not
+ * report it.
+ */
 const waited = (): number => {
   try {
     return Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")[1] ?? 0) / 1e6

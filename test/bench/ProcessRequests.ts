@@ -26,7 +26,7 @@ export interface ProcessFigures {
 }
 
 export interface ServerFigures extends ProcessFigures {
-  /** How late the media clock sent frames, as it measured itself. */
+  /** Lateness of sent frames, measured by the media clock. */
   readonly ticker: { readonly p50: number; readonly p99: number }
   /** Slots that the media clock skipped after stalls. */
   readonly skipped: number
@@ -44,7 +44,7 @@ export interface ServerRequests {
   /** Measuring begins. */
   readonly measure: Request<undefined, undefined>
   readonly figures: Request<undefined, ServerFigures>
-  /** Blocks the process for a moment. */
+  /** Blocks the process briefly. */
   readonly memory: Request<undefined, Memory>
   readonly live: Request<undefined, number>
 }
@@ -59,9 +59,9 @@ export interface LoadFigures extends ProcessFigures {
   readonly missing: number
   /** Last words of the caller sent → first frame of the agent received, where no tool was asked. */
   readonly answer: Quantiles
-  /** Turns of the agent heard to their end. */
+  /** Turns of the agent that were received completely. */
   readonly turns: number
-  /** Calls that are up. */
+  /** Calls in progress. */
   readonly up: number
   /** Calls that ended early, were rejected, or stopped answering. */
   readonly dropped: number

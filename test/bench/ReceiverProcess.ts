@@ -6,7 +6,8 @@ import { serveRequests } from "./RequestHandlers.ts"
 import type { ReceiverRequests } from "./WebhookRequests.ts"
 
 // The receiver of the webhooks bench, in a process of its own: answers 200, except to `/hang`, which
-// it never answers, and measures the time of each event by the stamp in it. Processes of one machine share the clock of `hrtime`.
+// it never answers, and measures the time of each event by the stamp in it. Processes of one machine share the clock of
+// `hrtime`.
 
 const program = Effect.gen(function* () {
   const times = new Histogram()

@@ -1,7 +1,7 @@
 import { Effect, FiberSet, Schema } from "effect"
 import type { Requests } from "./ProcessRequests.ts"
 
-/** How a child process of the bench answers the requests of its parent. */
+/** The handlers for requests of the parent process. */
 export type RequestHandlers<A extends Requests<A>> = {
   readonly [K in keyof A & string]: (argument: A[K]["argument"]) => Effect.Effect<A[K]["answer"]>
 }

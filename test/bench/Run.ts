@@ -23,7 +23,7 @@ export interface RunFigures {
   readonly calls: number
   readonly server: ServerFigures
   readonly load: LoadFigures
-  /** Of the server: warm but idle, and with all calls up. */
+  /** Memory of the server: idle after the warm-up, and with all calls in progress. */
   readonly idle: Memory
   readonly busy: Memory
   /** Every turn of every call, warm-up included. */
@@ -35,8 +35,8 @@ const rate = 60
 /** Calls with which the server is warmed up before its memory is read, and how long they talk. */
 const warmUpCalls = 20
 const warmUp = "5 seconds"
-/** Time from the last answer to the measurement. */
-const settling = "3 seconds"
+/** Delay between the last answer and the measurement. */
+const delayBeforeMeasurement = "3 seconds"
 
 /** Removes the data folder of a server that had to be killed. Must be acquired before the server. */
 const leftoverFolder: Effect.Effect<{ folder: string | undefined }, never, Scope.Scope> = Effect.acquireRelease(
@@ -44,7 +44,7 @@ const leftoverFolder: Effect.Effect<{ folder: string | undefined }, never, Scope
   ({ folder }) => Effect.sync(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }))
 )
 
-/** One server from its start to its end, with N calls at once. */
+/** Runs one server with N concurrent calls. */
 export const run = ({
   calls,
   continuous,
@@ -98,7 +98,7 @@ export const run = ({
     const idle = yield* server.request("memory")
 
     yield* dial(calls)
-    yield* Effect.sleep(settling)
+    yield* Effect.sleep(delayBeforeMeasurement)
     yield* Console.error(`${calls} calls: measuring for ${seconds} s …`)
     yield* Effect.all([server.request("measure"), load.request("measure")], { concurrency: 2 })
     yield* Effect.sleep(seconds * 1000)

@@ -15,7 +15,7 @@ export const quantile = (values: ReadonlyArray<number>, share: number): number =
 const known = (values: ReadonlyArray<number | null>): ReadonlyArray<number> => values.flatMap((value) => value ?? [])
 
 const callsUp = "calls up to the end"
-/** How many calls must stay up; not judged in a run with fewer calls. */
+/** The number of calls that must stay connected; not judged in a run with fewer calls. */
 const callsBudget = { must: 200, goal: 500, atLeast: true }
 
 /** The figures of a run against the budgets. */
@@ -86,6 +86,6 @@ export const verdictOf = ({ budget, figure }: Line): Verdict | undefined => {
   return keeps(budget.goal) ? "met goal" : keeps(budget.must) ? "met must" : "missed"
 }
 
-/** Whether all calls were up to the end and no budget was missed. */
+/** Whether all calls stayed connected and no budget was missed. */
 export const meetsBudgets = (lines: ReadonlyArray<Line>, calls: number): boolean =>
   lines.every((line) => (line.what === callsUp ? line.figure >= calls : verdictOf(line) !== "missed"))

@@ -11,8 +11,8 @@ const perCall = 20
 const dayMs = 86_400_000
 
 /**
- * Gives the database a history: events of the last 30 days, each delivered once, and 200,000 of each that are older. Then
- * measures its pages, and the removal of the old rows in the batches of the clean-up.
+ * Gives the database a history: events of the last 30 days, each delivered once, and 200,000 of each that are older.
+ * Then measures its pages, and the removal of the old rows in the batches of the clean-up.
  */
 export const seed = (org_id: number, webhook_id: number, deliveries: number) =>
   Effect.gen(function* () {

@@ -36,7 +36,7 @@ const maxPendingEvents = 2_000
 /** Events of one transaction. */
 const perAppend = 100
 
-/** An event of about the size of most. */
+/** An event of typical size. */
 const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typeof newCallId>): EventDraft => ({
   event: "transcript.updated",
   org_id,
@@ -69,8 +69,8 @@ export const subscribe = (url: string) =>
 
 type Receiver = Child<ReceiverRequests>
 
-/** Waits until the receiver got this many. */
-const seen = (receiver: Receiver, count: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
+/** Waits until the receiver has received `count` events. */
+const received = (receiver: Receiver, count: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
   Effect.gen(function* () {
     for (let tries = 0; tries < 3_000; tries++) {
       const figures = yield* receiver.request("figures")
@@ -80,7 +80,7 @@ const seen = (receiver: Receiver, count: number): Effect.Effect<ReceiverFigures,
     return yield* new BenchFailed({ message: "not every event was delivered" })
   })
 
-/** The reference: the same request again and again with undici only, as many at once as one webhook gets. */
+/** The baseline: the same request repeatedly with undici only, with the concurrency of one webhook. */
 export const bare = (receiver: Receiver, url: string, seconds: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
   Effect.gen(function* () {
     const { data, ...event } = draft(1, process.hrtime.bigint(), yield* newCallId)
@@ -100,7 +100,7 @@ export const bare = (receiver: Receiver, url: string, seconds: number): Effect.E
     return yield* receiver.request("figures")
   })
 
-/** As many as possible: appends wait only for pending events. Events of many calls. */
+/** The highest throughput: appends wait only for pending events. The events belong to many calls. */
 export const saturated = (receiver: Receiver, org_id: number, seconds: number) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
@@ -120,7 +120,7 @@ export const saturated = (receiver: Receiver, org_id: number, seconds: number) =
       yield* outbox.appendAll(some.map((call) => draft(org_id, process.hrtime.bigint(), call)))
       appended += perAppend
     }
-    return yield* seen(receiver, appended)
+    return yield* received(receiver, appended)
   })
 
 /** `perSecond` events, each in a transaction of its own; `receivers` webhooks get each. */
@@ -136,12 +136,12 @@ export const paced = (receiver: Receiver, org_id: number, perSecond: number, sec
       if (wait > 0) yield* Effect.sleep(wait)
       yield* outbox.append(draft(org_id, process.hrtime.bigint(), call))
     }
-    return yield* seen(receiver, total * receivers)
+    return yield* received(receiver, total * receivers)
   })
 
 const crowd = 9
 
-/** Nine webhooks alone, and then beside one whose receiver accepts and never answers. */
+/** Nine webhooks alone, then together with one whose receiver accepts connections and never answers. */
 export const besideHangingReceiver = (receiver: Receiver, url: string, perSecond: number, seconds: number) =>
   Effect.gen(function* () {
     const webhooks = yield* WebhooksRepo

@@ -193,7 +193,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "a caller who hangs up during the greeting leaves what was played of it in the transcript",
+    "a caller who hangs up during the greeting has only its played part in the transcript",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox
@@ -425,7 +425,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
   )
 
   it.scoped(
-    "a failing model is apologized for once; the second failure in a row ends the call",
+    "a failing model leads to one apology; the second failure in a row ends the call",
     () =>
       Effect.gen(function* () {
         const box = yield* BlackBox

@@ -83,7 +83,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Dig
         const end = yield* box.api.post(`/v1/calls/${ended.callId}/end`)
         expect([end.status, end.body["success"]]).toEqual([200, true])
 
-        const story = ({ callId }: { readonly callId: string }) =>
+        const outcomeOf = ({ callId }: { readonly callId: string }) =>
           Effect.gen(function* () {
             const { ended_reason, status } = yield* CallRecords.settled(box.api, callId)
             const events = yield* CallRecords.eventsOf(callId)
@@ -94,14 +94,19 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Dig
             const names = CallRecords.namesOf(events, "call.").filter((name) => name !== "call.dtmf.received")
             return [`${status} ${ended_reason}`, ...gathered, ...names.slice(2)]
           })
-        expect(yield* story(leaving)).toEqual([
+        expect(yield* outcomeOf(leaving)).toEqual([
           "completed caller-hangup",
           "timeout 1",
           "call.gather.completed",
           "call.ended"
         ])
-        expect(yield* story(ended)).toEqual(["completed api", "timeout null", "call.gather.completed", "call.ended"])
-        expect(yield* story(hanging)).toEqual([
+        expect(yield* outcomeOf(ended)).toEqual([
+          "completed api",
+          "timeout null",
+          "call.gather.completed",
+          "call.ended"
+        ])
+        expect(yield* outcomeOf(hanging)).toEqual([
           "failed error",
           "completed 12",
           "call.gather.completed",

@@ -35,7 +35,7 @@ const occupied = Effect.map(
 
 layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A server", (it) => {
   it.scoped(
-    "answers 503 on /readyz and in the API while the database is away, keeps a live call, and recovers",
+    "answers 503 on /readyz and in the API while the database is unavailable, keeps a live call, and recovers",
     () =>
       Effect.gen(function* () {
         const { api, database, url } = yield* BlackBox
@@ -64,13 +64,17 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A s
         yield* Effect.addFinalizer(() => allow(true))
 
         yield* allow(false)
-        const away = yield* eventually("readyz without a database", call(`${url}/readyz`, "GET"), ({ status }) => {
-          return status === 503
-        })
-        expect(at(away.body, "details.database")).toEqual(expect.any(String))
-        expect(away.body).toMatchObject({ code: "UNAVAILABLE", error: away.body["message"] })
-        expect(away.body["message"]).toMatch(/database/)
-        expect(away.text).not.toContain(Redacted.value(database))
+        const unavailable = yield* eventually(
+          "readyz without a database",
+          call(`${url}/readyz`, "GET"),
+          ({ status }) => {
+            return status === 503
+          }
+        )
+        expect(at(unavailable.body, "details.database")).toEqual(expect.any(String))
+        expect(unavailable.body).toMatchObject({ code: "UNAVAILABLE", error: unavailable.body["message"] })
+        expect(unavailable.body["message"]).toMatch(/database/)
+        expect(unavailable.text).not.toContain(Redacted.value(database))
         expect((yield* call(`${url}/healthz`, "GET")).status).toBe(200)
         const refused = yield* api.get("/v1/agents")
         expect([refused.status, refused.body["code"]]).toEqual([503, "UNAVAILABLE"])

@@ -20,7 +20,7 @@ const folder = Effect.acquireRelease(
 )
 
 /** A database and a data folder on which servers can be started one after the other. */
-const world = Effect.gen(function* () {
+const installation = Effect.gen(function* () {
   const database = yield* TestDatabase.freshUrl
   const recordings = yield* folder
   const options = {
@@ -41,7 +41,7 @@ it.scopedLive(
   "a recording is served by its signed link, whole and by Range, and by no altered link",
   () =>
     Effect.gen(function* () {
-      const { options, read } = yield* world
+      const { options, read } = yield* installation
       const server = yield* ServerProcess.start(options)
       const line = yield* Line.open(server, () => Line.configuration(echo), { recording: true })
       const { callId, phone } = yield* line.call
@@ -102,7 +102,7 @@ it.scopedLive(
   "the recording of a call whose server was killed is completed by the next start, with one call.recording_ready",
   () =>
     Effect.gen(function* () {
-      const { options, read, recordings } = yield* world
+      const { options, read, recordings } = yield* installation
       const server = yield* ServerProcess.start(options)
       const line = yield* Line.open(server, () => Line.configuration(echo), { recording: true })
       const { callId, phone } = yield* line.call

@@ -21,7 +21,7 @@ const fresh = Effect.gen(function* () {
 })
 
 /** A request without its body; `finish` sends the body and returns the answer's status and body. */
-const halfway = (server: ServerProcess.ServerProcess, body: string) =>
+const requestWithoutBody = (server: ServerProcess.ServerProcess, body: string) =>
   Effect.async<{ readonly finish: Effect.Effect<{ readonly status: number; readonly text: string }> }>((resume) => {
     const request = http.request(`${server.url}/v1/agents`, {
       method: "POST",
@@ -52,7 +52,7 @@ const halfway = (server: ServerProcess.ServerProcess, body: string) =>
   })
 
 /** The status of a new request, or `refused`. */
-const knock = (url: string) =>
+const statusOfNewRequest = (url: string) =>
   Effect.async<number | "refused">((resume) => {
     const request = http.get(`${url}/healthz`, { agent: false }, (response) => {
       response.resume()
@@ -75,14 +75,14 @@ describe("A server that gets SIGTERM", () => {
         ringing.send({ event: "dial", to: waiting.number, from: Line.caller })
         const ringingId = String((yield* waiting.customer.until("call.started")).body["call_id"])
         const idle = yield* line.phone
-        const slow = yield* halfway(server, JSON.stringify({ name: "Late", server_url: line.customer.url }))
+        const slow = yield* requestWithoutBody(server, JSON.stringify({ name: "Late", server_url: line.customer.url }))
         // The server has read it once a later request is answered.
         yield* server.api.get("/v1/health")
 
         yield* server.signal("SIGTERM")
-        yield* server.lines.find("word of the stop", (text) => /stop/i.test(text))
+        yield* server.lines.find("the log line of the stop", (text) => /stop/i.test(text))
         yield* ringing.until("hangup")
-        expect(yield* knock(server.url)).toSatisfy((answer) => answer === "refused" || answer === 503)
+        expect(yield* statusOfNewRequest(server.url)).toSatisfy((answer) => answer === "refused" || answer === 503)
         idle.send({ event: "dial", to: line.number, from: Line.caller })
         yield* idle.until("rejected")
         const { status, text } = yield* slow.finish

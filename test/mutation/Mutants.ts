@@ -7,7 +7,7 @@ export interface Mutant {
   /** From the root of the repository. */
   readonly file: string
   readonly line: number
-  /** The change as a person reads it. */
+  /** The change in readable form. */
   readonly change: string
   /** Offsets of the code that is replaced. */
   readonly start: number
@@ -227,8 +227,8 @@ export const mutantsOf = (file: string, code: string): ReadonlyArray<Mutant> => 
 }
 
 /**
- * The code with all its mutants in it: each is active while `globalThis.__mutants.on(number)` says so, where the numbers
- * count from `first`. Nothing is compiled or loaded anew for a mutant.
+ * The code with all its mutants in it: each is active while `globalThis.__mutants.on(number)` says so, where the
+ * numbers count from `first`. Nothing is compiled or loaded anew for a mutant.
  */
 export const instrument = (code: string, mutants: ReadonlyArray<Mutant>, first: number): string => {
   const sites = new Map<string, { readonly start: number; readonly end: number; readonly numbers: Array<number> }>()

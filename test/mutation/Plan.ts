@@ -6,7 +6,7 @@ import { type Target, targets } from "./Targets.ts"
 
 export const root = fileURLToPath(new URL("../..", import.meta.url))
 
-/** What the process that runs tests is given, and where it reports; as JSON in `SVC_MUTATION`. */
+/** The task of a process that runs tests, and the file for its reports; as JSON in `SVC_MUTATION`. */
 export interface Order {
   readonly target: string
   /** Numbers of the mutants to run. */
@@ -17,7 +17,7 @@ export interface Order {
   readonly progressFile: string
 }
 
-/** `wait` is for how many ms nothing more may come: then the process is ended. */
+/** `wait`: how many ms may pass without further progress before the process is ended. */
 export type Progress =
   | { readonly tag: "started"; readonly wait: number; readonly number?: number }
   | { readonly tag: "finished"; readonly number: number; readonly result: "killed" | "survived" | "uncovered" }

@@ -33,7 +33,7 @@ const mutants = {
 }
 Object.defineProperty(globalThis, "__mutants", { value: mutants })
 
-/** What tests execute: mutants by number. */
+/** The mutants that tests execute, by number. */
 interface Coverage {
   /** While modules are loaded: to run one of these, they are loaded again. */
   readonly loading: ReadonlyArray<number>
@@ -79,7 +79,7 @@ interface Selection {
 /** Vitest's own type of it, in which what is undefined need not be named. */
 const runnerConfig = (config: SerializedConfig) => config as SerializedConfig & VitestRunner["config"]
 
-/** Runs some tests of a file, and of those none after the first failure. */
+/** Runs selected tests of a file, up to the first failure. */
 class FileRunner extends VitestTestRunner {
   override config = runnerConfig(worker.config)
   selection: Selection = { timeout: () => 60_000 }

@@ -33,7 +33,7 @@ export const targets: ReadonlyArray<Target> = [
     sources: ["DeliveryRequest", "EventMatch", "FailureStreaks", "InFlight", "PendingDeliveries", "RetrySchedule"].map(
       (name) => `packages/webhooks/src/delivery/${name}.ts`
     ),
-    // Without those that restart servers or hold them up.
+    // Without tests that restart or block servers.
     tests: [
       "DeliveryFanOut",
       "DeliveryRequest",

@@ -26,7 +26,7 @@ interface Report {
   readonly score: number
   readonly threshold: number
   readonly counts: Readonly<Record<Result | "equivalent", number>>
-  /** In none of the mutants: entries of the list of equivalent mutants that describe no mutant any more. */
+  /** Entries of the list of equivalent mutants that no longer match a mutant. */
   readonly stale: ReadonlyArray<string>
   readonly survivors: ReadonlyArray<{ readonly at: string; readonly change: string; readonly result: Result }>
 }
@@ -93,7 +93,7 @@ const endGroup = ({ exitCode, pid, signalCode }: ChildProcess) => {
   if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL")
 }
 
-/** Runs mutants in one process after another: one that gives no sign of life for too long is replaced. */
+/** Runs mutants in one process after another: a process without progress for too long is replaced. */
 const run = (plan: Plan, numbers: ReadonlyArray<number>, folder: string) =>
   Effect.gen(function* () {
     const results = new Map<number, Result>()

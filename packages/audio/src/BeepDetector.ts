@@ -2,7 +2,10 @@
 const lowest = 350
 const highest = 2050
 const step = 50
-/** A frame is a tone when two neighbouring frequencies have this share of its energy; speech and DTMF have several tones. */
+/**
+ * A frame is a tone when two neighbouring frequencies have this share of its energy; speech and DTMF have several
+ * tones.
+ */
 const share = 0.75
 /** Mean square below which a frame is not a tone: about -40 dB of full scale. */
 const minimum = 330 * 330
@@ -13,8 +16,8 @@ const longest = 150
 const gap = 2
 
 /**
- * Detects the beep of a voicemail, one steady tone, with Goertzel filters over each 20 ms frame. Costs about 10 µs a frame;
- * used only at the start of outbound calls.
+ * Detects the beep of a voicemail, one steady tone, with Goertzel filters over each 20 ms frame. Costs about 10 µs a
+ * frame; used only at the start of outbound calls.
  */
 export class BeepDetector {
   readonly #cosines: Float64Array

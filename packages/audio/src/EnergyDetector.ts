@@ -1,8 +1,8 @@
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 
 /**
- * The built-in voice activity detector: energy above a floor that follows the noise. Speech starts after 3 loud frames (60 ms)
- * and ends after 8 quiet ones (160 ms).
+ * The built-in voice activity detector: energy above a floor that follows the noise. Speech starts after 3 loud frames
+ * (60 ms) and ends after 8 quiet ones (160 ms).
  */
 const loudFrames = 3
 const quietFrames = 8

@@ -1,6 +1,6 @@
 /**
- * Encoded audio on its way to the leg: a ring of bytes, and the utterance that each byte belongs to. Positions count bytes
- * since the start of the call. Written by text-to-speech, read once per 20 ms.
+ * Encoded audio on its way to the leg: a ring of bytes, and the utterance that each byte belongs to. Positions count
+ * bytes since the start of the call. Written by text-to-speech, read once per 20 ms.
  */
 
 interface Segment {
@@ -71,7 +71,10 @@ export class Playout {
     this.segments.push({ id, text, start: this.written, end: -1, started: false, aligned: [] })
   }
 
-  /** The audio written so far and `ahead` bytes that are still to be written speak the first `characters` of the current text. */
+  /**
+   * The audio written so far and `ahead` bytes that are still to be written speak the first `characters` of the current
+   * text.
+   */
   align(characters: number, ahead: number): void {
     this.segments.at(-1)?.aligned.push(this.written + ahead, characters)
   }

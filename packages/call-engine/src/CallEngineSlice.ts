@@ -81,8 +81,9 @@ type Needs =
   | (UrlSafety | Usage | Voices)
 
 /**
- * Live calls, their records and recordings, with the parts and repositories that tests read. Tests replace `ObjectStore`,
- * `PublicUrl` and `Ticker`. On release, live calls first say their farewell and are settled, so what it requires must outlive it.
+ * Live calls, their records and recordings, with the parts and repositories that tests read. Tests replace
+ * `ObjectStore`, `PublicUrl` and `Ticker`. On release, live calls first say their farewell and are settled, so what it
+ * requires must outlive it.
  */
 export const services: Layer.Layer<
   | Services

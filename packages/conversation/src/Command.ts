@@ -29,7 +29,10 @@ export type ProviderIndex = number
 
 /** A command of the conversation. The shell carries commands out in order and feeds their outcomes back as inputs. */
 export type Command =
-  /** Request the configuration from the agent's server → MenuAnswered | ConfigAnswered | ConfigFailed. With `gathered`: the request after the menu → ConfigAnswered | ConfigFailed. */
+  /**
+   * Request the configuration from the agent's server → MenuAnswered | ConfigAnswered | ConfigFailed. With `gathered`:
+   * the request after the menu → ConfigAnswered | ConfigFailed.
+   */
   | { readonly _tag: "FetchConfig"; readonly gathered?: MenuInput }
   /** Answer the call → Answered | AnswerFailed. */
   | { readonly _tag: "Answer" }
@@ -43,7 +46,10 @@ export type Command =
       readonly keyterms: ReadonlyArray<string>
       readonly provider?: ProviderIndex
     }
-  /** Finish speech-to-text and get the rest of its transcript → CallerFinal…, then RecognizerFinished | RecognizerFailed. */
+  /**
+   * Finish speech-to-text and get the rest of its transcript → CallerFinal…, then RecognizerFinished |
+   * RecognizerFailed.
+   */
   | { readonly _tag: "StopListening" }
   /** Speak a text after all texts queued before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
   | {
@@ -56,7 +62,10 @@ export type Command =
     }
   /** Stop speaking at once and drop queued texts → SpeechCleared. */
   | { readonly _tag: "StopSpeaking" }
-  /** Start a generation, in place of a running one → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone | ModelFailed. */
+  /**
+   * Start a generation, in place of a running one → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone |
+   * ModelFailed.
+   */
   | {
       readonly _tag: "AskModel"
       readonly turn: number
@@ -94,7 +103,9 @@ export type Command =
   | { readonly _tag: "StartTimer"; readonly timer: Timer; readonly ms: number }
   | { readonly _tag: "StopTimer"; readonly timer: Timer }
   | ({ readonly _tag: "Emit"; readonly at: number } & EmittedEvent)
-  /** Send transcript.updated to the agent's server, in order, without waiting for the answer; `timestamp` in seconds. */
+  /**
+   * Send transcript.updated to the agent's server, in order, without waiting for the answer; `timestamp` in seconds.
+   */
   | {
       readonly _tag: "TellTranscript"
       readonly role: "user" | "assistant"
@@ -103,7 +114,9 @@ export type Command =
     }
   /** Transfer the caller to another number (E.164) → TransferProgressed. */
   | { readonly _tag: "Transfer"; readonly destination: string }
-  /** The transfer is over; completes the API request that started it. `failure_reason` null: the caller was transferred. */
+  /**
+   * The transfer is over; completes the API request that started it. `failure_reason` null: the caller was transferred.
+   */
   | { readonly _tag: "TransferOver"; readonly failure_reason: string | null }
   /** Reject an unanswered call, stop ringing, or end the leg. */
   | { readonly _tag: "Hangup"; readonly reason: string }

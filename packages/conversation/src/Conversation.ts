@@ -19,8 +19,8 @@ import * as Voicemail from "./machines/Voicemail.ts"
 import { type Conversation, initial } from "./State.ts"
 
 /**
- * The conversation of a call, as a pure function: no I/O, no clock, no provider. The same inputs give the same commands,
- * so the journal of any call can be replayed.
+ * The conversation of a call, as a pure function: no I/O, no clock, no provider. The same inputs give the same
+ * commands, so the journal of any call can be replayed.
  */
 
 export type { Conversation } from "./State.ts"

@@ -26,7 +26,9 @@ const since = (from: number | null | undefined, to: number | null | undefined): 
 const spokeAfter = (state: Conversation, turn: number, at: number): boolean =>
   state.entries.some((e) => e.kind === "agent" && e.turn !== turn && e.quiet_at !== null && e.quiet_at > at)
 
-/** Records the latency of a turn when its first audio is sent. Fixed texts, such as the farewell, have no model times. */
+/**
+ * Records the latency of a turn when its first audio is sent. Fixed texts, such as the farewell, have no model times.
+ */
 export const recordLatency = (d: Draft, turn: number, { voice }: InputOf<"SpeechStarted">): void => {
   const asked = d.state.unplayed.find((w) => w.turn === turn)
   const callerTurn = asked === undefined ? d.state.unanswered : asked.caller_turn

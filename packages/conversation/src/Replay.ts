@@ -11,8 +11,8 @@ export interface RecordedInput {
 }
 
 /**
- * A short digest of the commands of a step. It does not depend on the order of an object's fields, which the database does
- * not keep.
+ * A short digest of the commands of a step. It does not depend on the order of an object's fields, which the database
+ * does not keep.
  */
 export const digest = (commands: ReadonlyArray<Command>): string =>
   commands.length === 0 ? "" : hash("sha1", JSON.stringify(ordered(commands)), "base64url").slice(0, 10)

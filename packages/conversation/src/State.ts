@@ -133,7 +133,8 @@ export interface Conversation {
   readonly latencies: ReadonlyArray<TurnLatency>
   /**
    * The caller's speech. `voice`: there is sound of speech now; `speaking`: the caller has a turn since `since`, pauses
-   * included; `until`: when the sound last ended or, if words but no sound were detected (not `voiced`), the last words.
+   * included; `until`: when the sound last ended or, if words but no sound were detected (not `voiced`), the last
+   * words.
    */
   readonly caller: {
     readonly voice: boolean
@@ -158,7 +159,10 @@ export interface Conversation {
   readonly transfer: Transfer | null
   /** The destination to which the caller was transferred, and when. */
   readonly transferred: { readonly destination: string; readonly at: number } | null
-  /** Who took an outbound call; null before its answer, and in inbound calls. `machine`: the agent waits to leave its message. */
+  /**
+   * Who took an outbound call; null before its answer, and in inbound calls. `machine`: the agent waits to leave its
+   * message.
+   */
   readonly voicemail: "unknown" | "person" | "machine" | null
   /** The model must be asked again: tools were called, or the caller spoke while tools ran or digits were gathered. */
   readonly must_ask_model: boolean
@@ -170,7 +174,9 @@ export interface Conversation {
   readonly provider_index: { readonly model: number; readonly speech: number; readonly recognizer: number }
   /** Milliseconds of the caller's speech without recognized words since the last words. */
   readonly unrecognized_ms: number
-  /** Text-to-speech failed and was stopped; when the shell has reported what was played, the fallback speaks the rest. */
+  /**
+   * Text-to-speech failed and was stopped; when the shell has reported what was played, the fallback speaks the rest.
+   */
   readonly switching_tts: boolean
   /** Consecutive failures of each stage. */
   readonly failures: { readonly model: number; readonly speech: number; readonly recognizer: number }

@@ -6,8 +6,9 @@ import { config, facts, tool } from "../src/testing/Script.ts"
 import { defaultDelays, PlayedCall } from "./PlayedCall.ts"
 
 /**
- * Recorded conversations as readable files; see golden/README.md. A file has a head (title, prose, settings) and lines that
- * begin with `>`: external actions. All other lines are the resulting inputs and commands, written by {@link render}.
+ * Recorded conversations as readable files; see golden/README.md. A file has a head (title, prose, settings) and lines
+ * that begin with `>`: external actions. All other lines are the resulting inputs and commands, written by {@link
+ * render}.
  */
 
 const Settings = Schema.Struct({

@@ -32,8 +32,8 @@ export interface Played {
 }
 
 /**
- * A conversation with simulated providers in virtual time: speech is played at 15 characters per second, timers fire when
- * due, and the played part of stopped speech is reported to the character.
+ * A conversation with simulated providers in virtual time: speech is played at 15 characters per second, timers fire
+ * when due, and the played part of stopped speech is reported to the character.
  */
 export class PlayedCall {
   state: Conversation

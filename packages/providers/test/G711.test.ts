@@ -66,7 +66,8 @@ describe("mu-law", () => {
 
 describe("A-law", () => {
   it("alawToPcm decodes the values of ITU-T G.711 table 1a at the segment ends (13 bits, times 8)", () => {
-    // Decoder output values y1, y2, y17, y33, y49, y65, y81, y97, y113, y128; character signals with the even bits inverted.
+    // Decoder output values y1, y2, y17, y33, y49, y65, y81, y97, y113, y128; character signals with the even bits
+    // inverted.
     const table: ReadonlyArray<readonly [number, number]> = [
       [0x80, 1],
       [0x81, 3],

@@ -64,7 +64,7 @@ const missing = (tree: SourceTree, page: string, anchor?: string, heading?: stri
   return undefined
 }
 
-const complaintsOf = (tree: SourceTree, file: string, line: string): ReadonlyArray<string> => {
+const problemsOf = (tree: SourceTree, file: string, line: string): ReadonlyArray<string> => {
   const found = outside.map((pattern) => pattern.exec(line)?.[0]).find((text) => text !== undefined)
   const cited = [...line.matchAll(citedPage)].map(([, page = "", anchor, heading]) =>
     missing(tree, page, anchor, heading)
@@ -93,6 +93,6 @@ export const citations = ({ tree }: Repository): ReadonlyArray<Violation> =>
     .filter(([path]) => path !== ownTests && /\.(tsx?|mjs|md|ya?ml)$/.test(path))
     .flatMap(([file, text]) =>
       linesOf(file, text).flatMap((line, index) =>
-        complaintsOf(tree, file, line).map((message) => ({ file, line: index + 1, rule, message }))
+        problemsOf(tree, file, line).map((message) => ({ file, line: index + 1, rule, message }))
       )
     )

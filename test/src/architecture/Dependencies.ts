@@ -54,8 +54,8 @@ export const declaredDependencies = (repository: Repository): ReadonlyArray<Viol
   })
 
 /**
- * Each declared dependency is imported. Exceptions: a package named in a string literal, which is resolved at run time, an
- * optional one, and a peer of another declared dependency.
+ * Each declared dependency is imported. Exceptions: a package named in a string literal, which is resolved at run time,
+ * an optional one, and a peer of another declared dependency.
  */
 export const usedDependencies = (repository: Repository): ReadonlyArray<Violation> => {
   const peers = peersOf(repository)

@@ -3,8 +3,8 @@ import type { Import } from "./SourceFile.ts"
 import type { Violation } from "./Violation.ts"
 
 /**
- * What a package may import from other workspaces: whole packages, service files of packages, types of packages, and single
- * modules.
+ * What a package may import from other workspaces: whole packages, service files of packages, types of packages, and
+ * single modules.
  */
 interface Permission {
   readonly packages: ReadonlyArray<string> | "everything"
@@ -17,8 +17,8 @@ interface Permission {
 
 const foundation = ["api", "providers", "database", "cluster", "urls"]
 
-// An agent's webhook is a managed subscription; no other slice needs `webhooks`, events go through the outbox. Tests that
-// compose the agents slice also compose its subscriptions.
+// An agent's webhook is a managed subscription; no other slice needs `webhooks`, events go through the outbox. Tests
+// that compose the agents slice also compose its subscriptions.
 const table: Readonly<Record<string, Permission>> = {
   "packages/api": { packages: [] },
   "packages/providers": { packages: [] },

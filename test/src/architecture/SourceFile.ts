@@ -13,7 +13,9 @@ export interface GlobalUse {
   readonly line: number
 }
 
-/** A template literal tagged `sql`. In `text` each expression is `$`; its line breaks are kept, so lines can be counted. */
+/**
+ * A template literal tagged `sql`. In `text` each expression is `$`; its line breaks are kept, so lines can be counted.
+ */
 export interface SqlTemplate {
   readonly text: string
   readonly line: number

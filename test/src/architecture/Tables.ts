@@ -109,8 +109,8 @@ const lineAt = (text: string, index: number, first: number) => first + text.slic
 const withoutComments = (text: string) => text.replace(/--.*/g, "")
 
 /**
- * The names that stand in a file's SQL where a table does, without those of its common table expressions. Aliases are among
- * them: the rule looks only at names of tables. Names in `sql.literal` and other strings are not seen.
+ * The names that stand in a file's SQL where a table does, without those of its common table expressions. Aliases are
+ * among them: the rule looks only at names of tables. Names in `sql.literal` and other strings are not seen.
  */
 const usesOf = (file: WorkspaceFile): ReadonlyArray<TableUse> =>
   file.sql.flatMap((template) => {

@@ -10,7 +10,7 @@ export interface JsonRecord {
 export interface Reply {
   readonly status: number
   readonly headers: Headers
-  /** The body as JSON; an empty object when it is none. */
+  /** The body as JSON; an empty object if it is not JSON. */
   readonly body: JsonRecord
   readonly text: string
 }
@@ -18,7 +18,7 @@ export interface Reply {
 export interface RequestOptions {
   /** Sent as JSON. */
   readonly json?: unknown
-  /** Sent as it is, in place of `json`. */
+  /** Sent unchanged, in place of `json`. */
   readonly raw?: string
   readonly headers?: { readonly [name: string]: string }
 }

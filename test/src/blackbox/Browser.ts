@@ -19,7 +19,7 @@ export const launch: Effect.Effect<Browser, never, Scope.Scope> = Effect.flatMap
   (program) =>
     Effect.acquireRelease(
       Effect.promise(() =>
-        // As root, as in most containers, it runs only without its sandbox; what it opens is ours.
+        // As root, as in most containers, it runs only without its sandbox; it opens only our own pages.
         chromium.launch({
           executablePath: program.includes("/") ? program : `/usr/bin/${program}`,
           args: ["--no-sandbox"]
@@ -46,7 +46,7 @@ export const open = (browser: Browser, url: string, look: Look): Effect.Effect<O
     return { page, faults }
   })
 
-/** Whether everything can be read without scrolling sideways. */
+/** Whether the page fits without horizontal scrolling. */
 export const fits = (page: Page): Effect.Effect<boolean> =>
   Effect.promise(() => page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
@@ -65,7 +65,7 @@ const contrastScript = `(selector) => {
   return (bright + 0.05) / (dark + 0.05)
 }`
 
-/** The contrast of the text and the ground of the first such element, after WCAG 2.1: from 1 to 21. */
+/** The contrast ratio between text and background of the first matching element by WCAG 2.1: from 1 to 21. */
 export const contrast = (page: Page, selector: string): Effect.Effect<number> =>
   Effect.promise(() => page.evaluate<number>(`(${contrastScript})(${JSON.stringify(selector)})`))
 

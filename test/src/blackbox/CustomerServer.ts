@@ -103,7 +103,9 @@ export const start = (behaviour: Behaviour): Effect.Effect<CustomerServer, never
     }
   })
 
-/** What is wrong with a request's signature and headers; empty when all are valid. See docs/reference/agent-server.md. */
+/**
+ * What is wrong with a request's signature and headers; empty when all are valid. See docs/reference/agent-server.md.
+ */
 export const requestFaults = (request: Received, secret: string): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const header = (name: string) => String(request.headers[name] ?? "")

@@ -56,7 +56,7 @@ export const open = (
     }
   })
 
-/** A `call.started` answer whose model follows a script; it greets with `Hello.` unless told otherwise. */
+/** A `call.started` answer whose model follows a script; its first_message is `Hello.` by default. */
 export const configuration = (
   script: unknown,
   more: { readonly [field: string]: unknown } = {}

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { eventually } from "./Inbox.ts"
 
-/** Whether a process of this id is there. */
+/** Whether a process with this id exists. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0)

@@ -36,7 +36,7 @@ const bootstrap = ({ org, project, workspace }: ServerKeys): SvcProcess.Environm
 })
 
 export interface ServerOptions {
-  /** Where its data is: `SVC_DATABASE_URL`, or `SVC_DATA_DIR` for the embedded database. */
+  /** The location of its data: `SVC_DATABASE_URL`, or `SVC_DATA_DIR` for the embedded database. */
   readonly data: { readonly url: Redacted.Redacted } | { readonly folder: string }
   /** Given at the first start; without them the server generates keys, which are read from its output. */
   readonly keys?: ServerKeys

@@ -7,7 +7,10 @@ import type { ConversationServices, Feed } from "../session/ConversationServices
 import type { ServerRequest } from "./ServerRequest.ts"
 import * as TranscriptUpdates from "./TranscriptUpdates.ts"
 
-/** The requests of one call to its agent's server; answers are fed to the conversation. See docs/reference/agent-server.md. */
+/**
+ * The requests of one call to its agent's server; answers are fed to the conversation. See
+ * docs/reference/agent-server.md.
+ */
 export interface AgentServer {
   readonly fetchConfig: (command: CommandOf<"FetchConfig">) => Effect.Effect<void>
   readonly invokeTool: (command: CommandOf<"InvokeTool">) => Effect.Effect<void>

@@ -40,16 +40,17 @@ const rejections = {
 } as const
 
 /**
- * Decides whether a call is accepted, and writes its record. A call without agent, credits or slot is rejected before it
- * rings.
- * See docs/reference/calls.md.
+ * Decides whether a call is accepted, and writes its record. A call without agent, credits or slot is rejected before
+ * it rings. See docs/reference/calls.md.
  */
 export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")<
   CallAdmission,
   {
     /** Returns the record of a call that rings now; undefined when the call was rejected. */
     readonly admit: (call: ArrivedCall) => Effect.Effect<CallOwner | undefined>
-    /** Returns the record of an outbound call before it is dialled, or why it is refused; a refused call is not written. */
+    /**
+     * Returns the record of an outbound call before it is dialled, or why it is refused; a refused call is not written.
+     */
     readonly admitOutbound: (call: OutboundCall) => Effect.Effect<CallOwner | Refusal>
   }
 >() {

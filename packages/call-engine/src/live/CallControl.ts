@@ -2,8 +2,8 @@ import type { GatherRules } from "@svc/conversation/answers/GatherRules"
 import { Context, type Effect } from "effect"
 
 /**
- * The port through which everything outside the engine acts on live calls. Arguments and answers are plain data, so that
- * the node that holds a call may be another one: `not-here` means that no node that can be reached holds it.
+ * The port through which everything outside the engine acts on live calls. Arguments and answers are plain data, so
+ * that the node that holds a call may be another one: `not-here` means that no node that can be reached holds it.
  */
 export class CallControl extends Context.Tag("@svc/call-engine/CallControl")<
   CallControl,
@@ -16,8 +16,8 @@ export class CallControl extends Context.Tag("@svc/call-engine/CallControl")<
       rules: GatherRules
     ) => Effect.Effect<"accepted" | "already-active" | "not-in-progress" | "not-here">
     /**
-     * Transfers the caller to a number and waits for the outcome: `failure` is null, or why the transfer failed. Of several
-     * concurrent requests one is accepted.
+     * Transfers the caller to a number and waits for the outcome: `failure` is null, or why the transfer failed. Of
+     * several concurrent requests one is accepted.
      */
     readonly transfer: (
       callId: string,
@@ -26,8 +26,8 @@ export class CallControl extends Context.Tag("@svc/call-engine/CallControl")<
     /** The projects that have live calls on this node. */
     readonly localProjects: Effect.Effect<ReadonlyArray<number>>
     /**
-     * Ends the live calls of these projects: answered calls end as by the API, the others fail. Does not wait, and ignores
-     * calls that are ending already.
+     * Ends the live calls of these projects: answered calls end as by the API, the others fail. Does not wait, and
+     * ignores calls that are ending already.
      */
     readonly endAllOf: (projects: ReadonlyArray<number>) => Effect.Effect<void>
   }

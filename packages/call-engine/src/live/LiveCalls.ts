@@ -113,8 +113,8 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
               return { finished: over, recording: session.recording() }
             })
           )
-          // The conversation is over, so its record must be settled, however long the database is unavailable. If the process stops
-          // first, the outcome is in the journal for the node that recovers the call.
+          // The conversation is over, so its record must be settled, however long the database is unavailable. If the
+          // process stops first, the outcome is in the journal for the node that recovers the call.
           if (finished !== undefined) {
             const recorded =
               recording === undefined ? undefined : { seconds: recording.seconds(), writer: owner.node_id }

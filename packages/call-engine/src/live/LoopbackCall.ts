@@ -19,8 +19,8 @@ export class LoopbackFailed extends Data.TaggedError("LoopbackFailed")<{ readonl
 }
 
 /**
- * Tests the media path end to end without a network: text-to-speech speaks, its frames are paced, encoded, looped back and
- * decoded, and speech-to-text transcribes them. Returns the spoken text and its transcript.
+ * Tests the media path end to end without a network: text-to-speech speaks, its frames are paced, encoded, looped back
+ * and decoded, and speech-to-text transcribes them. Returns the spoken text and its transcript.
  */
 export const loopbackCall: Effect.Effect<
   { readonly said: string; readonly heard: string },

@@ -71,8 +71,8 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
           : Effect.map(numbers.ofProject(project.id, wanted), Option.getOrUndefined)
 
       /**
-       * Admits a call and dials. Returns the result of `read`, which gets the record before the number rings, or why the
-       * call was not placed.
+       * Admits a call and dials. Returns the result of `read`, which gets the record before the number rings, or why
+       * the call was not placed.
        */
       const dial = <A>(
         call: PlacedCall,

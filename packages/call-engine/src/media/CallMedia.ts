@@ -91,8 +91,8 @@ export class CallMedia implements FrameSource {
   }
 
   /**
-   * Speech-to-text reported the end of a turn: the caller counts as silent from now on. A leg that sends no frames during
-   * silence never lets the detector see it.
+   * Speech-to-text reported the end of a turn: the caller counts as silent from now on. A leg that sends no frames
+   * during silence never lets the detector see it.
    */
   endOfTurn(): void {
     this.hangover = hangoverFrames

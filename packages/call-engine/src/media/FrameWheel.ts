@@ -1,6 +1,6 @@
 /**
- * The loop that paces the outbound audio of all calls: calls are spread over slots of 5 ms, and each is ticked every 20 ms,
- * without Effect, timer or allocation per frame. The `Ticker` drives it and supplies the time.
+ * The loop that paces the outbound audio of all calls: calls are spread over slots of 5 ms, and each is ticked every 20
+ * ms, without Effect, timer or allocation per frame. The `Ticker` drives it and supplies the time.
  */
 
 /** Sends one frame per tick; returns false when it has nothing left to send. */

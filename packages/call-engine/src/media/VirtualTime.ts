@@ -14,8 +14,8 @@ const runReady = Effect.async<void>((resume) => {
 })
 
 /**
- * Time that is advanced explicitly, for `Clock` and `Ticker` alike: a call of half an hour runs in seconds, with the same
- * frames, timers and events each time. Providers and servers that take real time are not affected.
+ * Time that is advanced explicitly, for `Clock` and `Ticker` alike: a call of half an hour runs in seconds, with the
+ * same frames, timers and events each time. Providers and servers that take real time are not affected.
  */
 export class VirtualTime extends Context.Tag("@svc/call-engine/VirtualTime")<
   VirtualTime,

@@ -37,7 +37,10 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       { readonly calls: ReadonlyArray<CallSummary>; readonly next_cursor: string | null },
       ValidationError
     >
-    /** With transcript and latencies. For a live call these and the counts of turns and tool calls come from its journal. */
+    /**
+     * With transcript and latencies. For a live call these and the counts of turns and tool calls come from its
+     * journal.
+     */
     readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when its record is settled. */
@@ -45,7 +48,9 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
       project: PrincipalProject,
       id: string
     ) => Effect.Effect<CallId, CallNotFound | CallNotInProgress | NoControlChannel>
-    /** Starts collecting digits in a call that is in progress. Returns the call's numeric id; the outcome is an event. */
+    /**
+     * Starts collecting digits in a call that is in progress. Returns the call's numeric id; the outcome is an event.
+     */
     readonly gather: (
       project: PrincipalProject,
       id: string,

@@ -111,7 +111,10 @@ export const batchStore: Effect.Effect<
 
 class NotStored extends Data.TaggedError("NotStored")<{ readonly cause: unknown }> {}
 
-/** Whether the data is at fault (SQLSTATE classes 22 and 23, or an error outside the database), so that a retry is useless. */
+/**
+ * Whether the data is at fault (SQLSTATE classes 22 and 23, or an error outside the database), so that a retry is
+ * useless.
+ */
 const isRefusal = ({ cause }: NotStored): boolean => {
   if (!(cause instanceof SqlError.SqlError)) return true
   const inner = cause.cause

@@ -20,8 +20,8 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
   Settlement,
   {
     /**
-     * False when the call had been settled before. A recording is charged and added as pending (see Recordings). `closing`:
-     * the commands of the last step, if no session carried them out; their events are emitted first.
+     * False when the call had been settled before. A recording is charged and added as pending (see Recordings).
+     * `closing`: the commands of the last step, if no session carried them out; their events are emitted first.
      */
     readonly settle: (
       call: CallOwner,
@@ -157,7 +157,9 @@ const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, ti
   }
 })
 
-/** An answered call ends with `call.ended`, followed by `call.failed` when it failed; others with `call.failed` alone. */
+/**
+ * An answered call ends with `call.ended`, followed by `call.failed` when it failed; others with `call.failed` alone.
+ */
 const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall): ReadonlyArray<EventDraft> => {
   const outcome = state.outcome
   const ended_reason = outcome === null ? "error" : outcome.ended_reason

@@ -50,8 +50,8 @@ const syncFolder = (folder: string): Effect.Effect<void, LocalError> =>
   )
 
 /**
- * Objects as files of one folder, readable by their owner only. Appended bytes survive a crash of the process at once, and a
- * crash of the machine after at most 15 seconds.
+ * Objects as files of one folder, readable by their owner only. Appended bytes survive a crash of the process at once,
+ * and a crash of the machine after at most 15 seconds.
  */
 export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
   Effect.sync(() => {

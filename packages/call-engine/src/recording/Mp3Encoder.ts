@@ -43,9 +43,9 @@ interface OpenStream {
 }
 
 /**
- * Encodes MP3 in one thread for all recordings of the process, which the first recording starts. Nothing ever waits for it:
- * a recording fails when too many of its blocks are queued, all recordings fail when the thread ends, and later ones get a
- * new thread.
+ * Encodes MP3 in one thread for all recordings of the process, which the first recording starts. Nothing ever waits for
+ * it: a recording fails when too many of its blocks are queued, all recordings fail when the thread ends, and later
+ * ones get a new thread.
  */
 export class Mp3Encoder extends Context.Tag("@svc/call-engine/Mp3Encoder")<
   Mp3Encoder,
@@ -185,8 +185,8 @@ const make = (start: () => EncoderThread, now: () => number) => {
 }
 
 /**
- * The thread's program. In a checkout it is TypeScript, and threads do not inherit the loader of the process, so the thread
- * registers it first.
+ * The thread's program. In a checkout it is TypeScript, and threads do not inherit the loader of the process, so the
+ * thread registers it first.
  */
 const program = (): readonly [program: string | URL, options: { readonly eval: boolean }] => {
   if (!import.meta.url.endsWith(".ts")) return [new URL("./Mp3Worker.js", import.meta.url), { eval: false }]

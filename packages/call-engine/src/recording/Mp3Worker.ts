@@ -7,8 +7,8 @@ import { createEncoder, type WasmMediaEncoder } from "wasm-media-encoders"
 import type { Block, FromEncoder, ToEncoder } from "./Mp3Messages.ts"
 
 /**
- * The encoder thread: one LAME for all recordings of the process. Blocks of a recording are encoded in order, caller left and
- * agent right, at a constant bitrate, so that a player can seek in a file that was never completed.
+ * The encoder thread: one LAME for all recordings of the process. Blocks of a recording are encoded in order, caller
+ * left and agent right, at a constant bitrate, so that a player can seek in a file that was never completed.
  */
 
 type Encoder = WasmMediaEncoder<"audio/mpeg">
@@ -91,6 +91,7 @@ const listen = (port: MessagePort): void => {
   })
 }
 
-// Calls have priority. On Linux this sets the priority of this thread alone; on other systems it would change the whole process.
+// Calls have priority. On Linux this sets the priority of this thread alone; on other systems it would change the whole
+// process.
 if (platform() === "linux") setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
 if (parentPort !== null) listen(parentPort)

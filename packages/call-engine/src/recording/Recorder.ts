@@ -27,9 +27,10 @@ const handOverEvery = "250 millis"
 export const keyOf = (callId: string): string => `recordings/${callId}.mp3`
 
 /**
- * Records live calls as stereo MP3 into the object store while they run: caller left, agent right, as sent over the wire and
- * timed by the media clock. The encoder gets a second at a time, so that memory does not grow with the call. When the encoder
- * or the store fails or falls behind, the recording ends early with an error in the log; the call continues.
+ * Records live calls as stereo MP3 into the object store while they run: caller left, agent right, as sent over the
+ * wire and timed by the media clock. The encoder gets a second at a time, so that memory does not grow with the call.
+ * When the encoder or the store fails or falls behind, the recording ends early with an error in the log; the call
+ * continues.
  */
 export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
   Recorder,

@@ -33,7 +33,9 @@ export const recordingResponse = ({ read, size }: RecordingFile, { headers, meth
   }
 }
 
-/** `GET /v1/recordings/<call_id>.mp3` with the query of a signed link. It needs no API key: the signature grants access. */
+/**
+ * `GET /v1/recordings/<call_id>.mp3` with the query of a signed link. It needs no API key: the signature grants access.
+ */
 export const RecordingHttp: Layer.Layer<never, never, Recordings | RouteRegistry> = plainRoutes(
   Effect.map(Recordings, (recordings) => [
     {

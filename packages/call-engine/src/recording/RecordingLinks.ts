@@ -16,8 +16,8 @@ export interface SignedLink {
 const isCallId = Schema.is(CallId)
 
 /**
- * Links to recordings: those of the store if it signs links, else links to this server, signed with a secret that all nodes
- * of the installation share.
+ * Links to recordings: those of the store if it signs links, else links to this server, signed with a secret that all
+ * nodes of the installation share.
  */
 export class RecordingLinks extends Context.Tag("@svc/call-engine/RecordingLinks")<
   RecordingLinks,

@@ -24,13 +24,16 @@ export interface RecordingFile {
   readonly read: (range?: ObjectRange) => Stream.Stream<Uint8Array, ObjectStoreError>
 }
 
-/** The recordings of ended calls: completes them, also those of dead nodes, and links to them. See docs/reference/calls.md. */
+/**
+ * The recordings of ended calls: completes them, also those of dead nodes, and links to them. See
+ * docs/reference/calls.md.
+ */
 export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
   Recordings,
   {
     /**
-     * Waits until the recording of a settled call is in the store, then marks the record and emits `call.recording_ready`.
-     * Never fails: the sweep completes what is not completed here.
+     * Waits until the recording of a settled call is in the store, then marks the record and emits
+     * `call.recording_ready`. Never fails: the sweep completes what is not completed here.
      */
     readonly complete: (
       call: { readonly id: number; readonly public_id: CallId },

@@ -36,7 +36,9 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
     readonly ready: (id: number) => Effect.Effect<Option.Option<typeof ReadyCall.Type>>
     /** Removes a recording. */
     readonly drop: (id: number) => Effect.Effect<void>
-    /** Pending recordings without a writer, or with one that has probably died; oldest first. `is_old`: for over a day. */
+    /**
+     * Pending recordings without a writer, or with one that has probably died; oldest first. `is_old`: for over a day.
+     */
     readonly abandoned: (limit: number) => Effect.Effect<ReadonlyArray<PendingRecording>>
     /** The organizations that have recordings older than `days`. */
     readonly organizations: (days: number) => Effect.Effect<ReadonlyArray<number>>

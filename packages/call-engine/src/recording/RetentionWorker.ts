@@ -23,9 +23,9 @@ export const retention: Config.Config<{ readonly kept: number; readonly suspende
 })
 
 /**
- * Every hour, deletes recordings after their retention (90 days), and all recordings of an organization that has been without
- * credits for 7 days; also the requests to agents' servers that debug pages show. The file is deleted before its row, so
- * that an interrupted run is repaired by the next.
+ * Every hour, deletes recordings after their retention (90 days), and all recordings of an organization that has been
+ * without credits for 7 days; also the requests to agents' servers that debug pages show. The file is deleted before
+ * its row, so that an interrupted run is repaired by the next.
  */
 export const RetentionWorker: Layer.Layer<
   never,

@@ -1,10 +1,10 @@
 /**
- * One side of a recording: bytes in the leg's format, placed over silence by the media clock. A position counts samples since
- * the recording began. Called for every frame.
+ * One side of a recording: bytes in the leg's format, placed over silence by the media clock. A position counts samples
+ * since the recording began. Called for every frame.
  *
- * Frames arrive late and in bursts, and during silence they may not arrive at all. A run of frames without a pause is kept in
- * one piece and placed by its frame with the least delay: when a later frame shows that the run arrived late, the run moves
- * back into the silence before it, so that neither a stall nor the burst after it leaves a gap.
+ * Frames arrive late and in bursts, and during silence they may not arrive at all. A run of frames without a pause is
+ * kept in one piece and placed by its frame with the least delay: when a later frame shows that the run arrived late,
+ * the run moves back into the silence before it, so that neither a stall nor the burst after it leaves a gap.
  */
 
 /** Samples by which a frame may be late and still follow the one before without a gap: 40 ms at 8 kHz. */
@@ -62,7 +62,9 @@ export class Track {
     this.end -= shift
   }
 
-  /** Takes the audio before `position`, with silence in gaps; audio that arrives later for that time is placed after it. */
+  /**
+   * Takes the audio before `position`, with silence in gaps; audio that arrives later for that time is placed after it.
+   */
   take(position: number): Uint8Array<ArrayBuffer> {
     const count = Math.max(0, position - this.base)
     const size = count * this.sampleBytes

@@ -33,7 +33,10 @@ export interface AnsweredLeg {
   readonly hangup: CallLeg["hangup"]
 }
 
-/** The longest time between fed partials while the caller keeps speaking, in milliseconds; far below the end-of-turn limit. */
+/**
+ * The longest time between fed partials while the caller keeps speaking, in milliseconds; far below the end-of-turn
+ * limit.
+ */
 const partialEveryMs = 1500
 
 /** Connects a leg to the conversation; everything ends with the scope. */

@@ -14,8 +14,8 @@ export class CallMessages extends Context.Tag("@svc/call-engine/CallMessages")<
   CallMessages,
   {
     /**
-     * Returns the message's id once the network has accepted it. Sets no time limit; interrupting does not stop the message.
-     * Sending again with the same id in a call has no effect.
+     * Returns the message's id once the network has accepted it. Sets no time limit; interrupting does not stop the
+     * message. Sending again with the same id in a call has no effect.
      */
     readonly send: (agent: CallAgent, facts: Facts, sms: CommandOf<"SendSms">) => Effect.Effect<string, MessageFailed>
   }

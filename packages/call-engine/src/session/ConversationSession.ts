@@ -60,9 +60,9 @@ export interface ConversationSession {
 const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "SendSms", "TransferOver"])
 
 /**
- * Runs a conversation: feeds inputs to `step`, journals them, and carries out commands with the agent's server, language
- * models and timers; commands that need the caller go to the shell. Inputs are taken synchronously, so that a barge-in
- * silences the agent within the frame that reveals it. Everything the session started ends with the scope.
+ * Runs a conversation: feeds inputs to `step`, journals them, and carries out commands with the agent's server,
+ * language models and timers; commands that need the caller go to the shell. Inputs are taken synchronously, so that a
+ * barge-in silences the agent within the frame that reveals it. Everything the session started ends with the scope.
  */
 export const make = (
   services: ConversationServices,

@@ -11,7 +11,10 @@ export interface OutboundDial {
 /** How a call gets its leg: an inbound call is answered, an outbound one is dialled. */
 export interface Direction {
   readonly leg: Effect.Effect<CallLeg, CallGone | DialFailed>
-  /** Rejects an inbound call that was not answered. An outbound one stops ringing when the fiber of `leg` is interrupted. */
+  /**
+   * Rejects an inbound call that was not answered. An outbound one stops ringing when the fiber of `leg` is
+   * interrupted.
+   */
   readonly reject: (reason: string) => void
   /** Completes when the caller gives up before the answer. */
   readonly canceled: Effect.Effect<void>

@@ -16,11 +16,13 @@ import type { PhoneServices } from "./PhoneServices.ts"
 export interface PhoneSession {
   /** Asks the conversation to end, which may first say its farewell. */
   readonly end: (by: "api" | "shutdown") => void
-  /** Asks the caller for digits unless another gather is under way. Synchronous: of several requests one is `accepted`. */
+  /**
+   * Asks the caller for digits unless another gather is under way. Synchronous: of several requests one is `accepted`.
+   */
   readonly gather: (rules: GatherRules) => "accepted" | "already-active" | "not-in-progress"
   /**
-   * Starts a transfer, synchronously; the effect completes with the network's outcome: null, or why it failed. Of several
-   * requests one gets an effect.
+   * Starts a transfer, synchronously; the effect completes with the network's outcome: null, or why it failed. Of
+   * several requests one gets an effect.
    */
   readonly transfer: (destination: string) => Effect.Effect<string | null> | "already-active" | "not-in-progress"
   /** Whether the call has been answered and has not ended. */

@@ -13,7 +13,10 @@ export interface Recognition {
   readonly listen: (options: Omit<CommandOf<"Listen">, "_tag">) => void
   /** Takes one frame; synchronous. */
   readonly push: (frame: Int16Array) => void
-  /** Takes no more frames: the session, even one still opening, emits the rest of its transcript, then calls `onFinished`. */
+  /**
+   * Takes no more frames: the session, even one still opening, emits the rest of its transcript, then calls
+   * `onFinished`.
+   */
   readonly finish: () => void
   /** Closes the session; no callback is called after that. */
   readonly close: () => void

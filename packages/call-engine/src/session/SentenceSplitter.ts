@@ -1,7 +1,7 @@
 /**
- * Splits the model's text into sentences as it streams, so that speech starts before the model is done. A sentence ends at
- * `.`, `!`, `?`, `…`, or at a line break; not after an abbreviation or an initial, and not before it is long enough for a
- * request of its own.
+ * Splits the model's text into sentences as it streams, so that speech starts before the model is done. A sentence ends
+ * at `.`, `!`, `?`, `…`, or at a line break; not after an abbreviation or an initial, and not before it is long enough
+ * for a request of its own.
  */
 
 const shortest = 8

@@ -8,8 +8,8 @@ import type { ChooseVoice } from "./VoiceChoice.ts"
 const silentMs = 10_000
 
 /**
- * The text-to-speech of a call: synthesizes one utterance after the other into the media, the next while the previous still
- * plays. The media reports which utterances were played.
+ * The text-to-speech of a call: synthesizes one utterance after the other into the media, the next while the previous
+ * still plays. The media reports which utterances were played.
  */
 export interface SpeechOutput {
   readonly speak: (command: CommandOf<"Speak">) => void

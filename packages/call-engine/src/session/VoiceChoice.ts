@@ -12,8 +12,8 @@ export type ChooseVoice = (command: Pick<CommandOf<"Speak">, "voice" | "language
 }
 
 /**
- * Resolves `female` and `male` to a voice of that gender that speaks the language, `preferred` before others; if there is
- * none, to a voice of any gender. Other names are returned unchanged.
+ * Resolves `female` and `male` to a voice of that gender that speaks the language, `preferred` before others; if there
+ * is none, to a voice of any gender. Other names are returned unchanged.
  */
 export type ResolveVoice = (voice: string, language: string, preferred: string) => string
 

@@ -1,7 +1,7 @@
 /**
  * Values from outside may hold what the database refuses: NUL characters, lone surrogates, and unlimited nesting.
- * They are replaced once, when an input is fed. Fields of nested objects are sorted as jsonb returns them, so that text made
- * of them is the same when the journal is replayed.
+ * They are replaced once, when an input is fed. Fields of nested objects are sorted as jsonb returns them, so that text
+ * made of them is the same when the journal is replayed.
  */
 
 /** Levels of objects and arrays that are kept; deeper values become null, because the stack is limited. */

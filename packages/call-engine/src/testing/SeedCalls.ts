@@ -15,8 +15,8 @@ export interface CallsToSeed {
 
 /**
  * Inserts ended calls and the usage that their settlement would have left, and analyzes the tables. Of 100 calls 90 are
- * completed, 4 failed, 4 were not answered, one was canceled and one rejected; completed calls took 30 to 329 s at 0.08 EUR a
- * minute. They have no ledger entries, journals or events. A million take about a minute.
+ * completed, 4 failed, 4 were not answered, one was canceled and one rejected; completed calls took 30 to 329 s at 0.08
+ * EUR a minute. They have no ledger entries, journals or events. A million take about a minute.
  */
 export const seedCalls = ({
   agents,

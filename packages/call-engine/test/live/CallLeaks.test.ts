@@ -6,7 +6,10 @@ import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
 import { agentOnNumber, configuration, dial, node, until } from "../doubles/Engine.ts"
 
-/** The running timers. The pool of the test has one for each idle connection, so all its connections are made idle first. */
+/**
+ * The running timers. The pool of the test has one for each idle connection, so all its connections are made idle
+ * first.
+ */
 const timers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* Effect.all(
@@ -50,7 +53,8 @@ it.scopedLive("calls that end in any way leave no fiber, timer, socket or audio 
     const toolCalls = Effect.sync(() => talking.server.received.filter((r) => r.event === "tool.call").length)
     const round = Effect.gen(function* () {
       const asked = yield* toolCalls
-      // While the agent speaks, while its tool runs, while its model generates, while it rings, and before it is answered.
+      // While the agent speaks, while its tool runs, while its model generates, while it rings, and before it is
+      // answered.
       const [speaking, tooling, thinking, ringing, refused] = yield* Effect.all([
         dial(talking.number),
         dial(talking.number),

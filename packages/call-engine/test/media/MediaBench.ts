@@ -6,7 +6,9 @@ const pcm8k: AudioFormat = { encoding: "pcm16", sampleRate: 8000 }
 export const frame = 160
 export const second = 8000
 
-/** A call's audio on a wheel that the test drives. Samples are numbered, so that lost or reordered ones are detected. */
+/**
+ * A call's audio on a wheel that the test drives. Samples are numbered, so that lost or reordered ones are detected.
+ */
 export class MediaBench {
   now = 0
   next = 1

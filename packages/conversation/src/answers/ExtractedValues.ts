@@ -49,8 +49,8 @@ const validated = (field: ExtractionField, value: unknown): ExtractedValue => {
 }
 
 /**
- * Validates the model's answer to an extraction. Every field of the schema is present; it is null when it is absent from the
- * answer or does not have its type, format and pattern. An answer that is not an object gives nulls only.
+ * Validates the model's answer to an extraction. Every field of the schema is present; it is null when it is absent
+ * from the answer or does not have its type, format and pattern. An answer that is not an object gives nulls only.
  */
 export const extractedFrom = (schema: ExtractionSchema, answer: unknown): ExtractedData => {
   const given = isRecord(answer) ? answer : {}

@@ -3,7 +3,9 @@ import { Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
 import { linearPattern, UnusablePattern } from "./LinearPattern.ts"
 
-/** The fields to extract from a call, in their given order. A list, because the journal does not keep the order of keys. */
+/**
+ * The fields to extract from a call, in their given order. A list, because the journal does not keep the order of keys.
+ */
 export const ExtractionSchema = Schema.Array(ExtractionField)
 export type ExtractionSchema = typeof ExtractionSchema.Type
 
@@ -42,8 +44,8 @@ const fieldOf = (warnings: Array<Warning>, name: string, given: unknown): Extrac
 }
 
 /**
- * Reads an `extraction_schema` of 1 to 20 fields. Invalid fields, and invalid parts of fields, are left out with a warning
- * each; null when no field is left.
+ * Reads an `extraction_schema` of 1 to 20 fields. Invalid fields, and invalid parts of fields, are left out with a
+ * warning each; null when no field is left.
  */
 export const extractionOf = (
   given: Readonly<Record<string, unknown>> | null,

@@ -44,7 +44,9 @@ export const menuOf = (answer: unknown, warnings: Array<Warning>): Menu | null =
   }
 }
 
-/** The gather of a tool, or null. Without a prompt it starts silently; voice and language default to those of the call. */
+/**
+ * The gather of a tool, or null. Without a prompt it starts silently; voice and language default to those of the call.
+ */
 export const toolGatherOf = (
   value: unknown,
   path: string,

@@ -1,10 +1,12 @@
 /**
- * Untrusted regular expressions, matched in time linear in the text: all alternatives are followed in parallel (Thompson's
- * algorithm), so there is no catastrophic backtracking. The syntax is JavaScript's without look-around and back-references,
- * which this algorithm cannot match.
+ * Untrusted regular expressions, matched in time linear in the text: all alternatives are followed in parallel
+ * (Thompson's algorithm), so there is no catastrophic backtracking. The syntax is JavaScript's without look-around and
+ * back-references, which this algorithm cannot match.
  */
 export interface LinearPattern {
-  /** Whether the pattern matches somewhere in a text. A text of more than {@link longestText} characters does not match. */
+  /**
+   * Whether the pattern matches somewhere in a text. A text of more than {@link longestText} characters does not match.
+   */
   readonly test: (text: string) => boolean
 }
 

@@ -10,8 +10,8 @@ type AnswerInput =
   | Omit<InputOf<"ConfigFailed">, "at">
 
 /**
- * Reads the body of an answer to `call.started` as an input. The first answer may have a menu (`pre_gather`) in place of a
- * `system_prompt`; the `second`, after the menu, may not.
+ * Reads the body of an answer to `call.started` as an input. The first answer may have a menu (`pre_gather`) in place
+ * of a `system_prompt`; the `second`, after the menu, may not.
  */
 export const read = (
   body: unknown,

@@ -31,7 +31,10 @@ import * as Turn from "./Turn.ts"
 
 /** Time limit of the farewell. */
 export const farewellMs = 15_000
-/** The same when the process is about to stop. With {@link clearMs} and {@link drainMs} it is less than the engine waits. */
+/**
+ * The same when the process is about to stop. With {@link clearMs} and {@link drainMs} it is less than the engine
+ * waits.
+ */
 export const shutdownFarewellMs = 6_000
 /** How long to wait for the rest of the transcript after the hang-up. */
 export const drainMs = 1_500

@@ -19,8 +19,8 @@ import * as Turn from "./Turn.ts"
  * | text-to-speech | it fails, or returns no audio for 10 s | the next provider speaks the rest; if there is none, the utterance is skipped | the call ends, without a farewell |
  * | speech-to-text | it fails, or recognizes nothing in {@link unrecognizedMs} of speech | the next provider is opened, else the same again; the agent apologizes if words were lost | the call ends, with the farewell |
  *
- * A fallback stays in use for the rest of the call. If the caller has waited for {@link noticeableMs}, the agent apologizes
- * for the delay first. A provider with an open circuit breaker fails at once.
+ * A fallback stays in use for the rest of the call. If the caller has waited for {@link noticeableMs}, the agent
+ * apologizes for the delay first. A provider with an open circuit breaker fails at once.
  */
 
 /** Caller speech without recognized words after which speech-to-text counts as failed. */

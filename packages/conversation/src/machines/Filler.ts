@@ -13,8 +13,8 @@ import * as Speech from "./Speech.ts"
  * | stops | the model returns a sentence or tool calls, or its turn is over |
  * | fires | the filler is said, unless the caller or the agent speaks |
  *
- * Fillers are in the transcript but hidden from the model. They are not answers: the latency is measured to the first frame
- * of the model's own speech.
+ * Fillers are in the transcript but hidden from the model. They are not answers: the latency is measured to the first
+ * frame of the model's own speech.
  */
 
 const timer = "filler"
@@ -51,8 +51,8 @@ const sinceCaller = (d: Draft): ReadonlyArray<AgentEntry> =>
     .filter((e): e is AgentEntry => e.kind === "agent")
 
 /**
- * Called when a tool starts: says the text of `speak_during_tool_call` as a filler, once per turn of the caller; with `auto`
- * a standard phrase, unless the agent has spoken in this turn.
+ * Called when a tool starts: says the text of `speak_during_tool_call` as a filler, once per turn of the caller; with
+ * `auto` a standard phrase, unless the agent has spoken in this turn.
  */
 export const onToolStarted = (d: Draft): void => {
   const wanted = d.state.config?.speak_during_tool_call ?? null

@@ -21,8 +21,8 @@ import * as Speech from "./Speech.ts"
  * | collecting | timeout | done: timeout, or again from waiting |
  * | any | a wrong digit | menu: done: invalid, or again from waiting; others ignore it |
  *
- * Only the menu of `pre_gather` is repeated, `retries` times. The caller's words do not interrupt a prompt, and the model
- * is not asked while a gather is active.
+ * Only the menu of `pre_gather` is repeated, `retries` times. The caller's words do not interrupt a prompt, and the
+ * model is not asked while a gather is active.
  */
 
 const timer = "gather"

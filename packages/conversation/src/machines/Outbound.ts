@@ -3,8 +3,8 @@ import type { InputOf } from "../Input.ts"
 import type { Conversation } from "../State.ts"
 
 /**
- * An outbound call rings until it is answered, declined or timed out. After the answer its configuration is requested, and
- * the conversation is that of an inbound call.
+ * An outbound call rings until it is answered, declined or timed out. After the answer its configuration is requested,
+ * and the conversation is that of an inbound call.
  *
  * | phase | on | then |
  * |---|---|---|

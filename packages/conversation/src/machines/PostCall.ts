@@ -9,8 +9,8 @@ import * as Messages from "../ModelMessages.ts"
 import type { Conversation } from "../State.ts"
 
 /**
- * The work after the hang-up: the extraction, then `post_call_sms`. It cannot change the outcome of the call, and delays
- * the record only up to its time limits.
+ * The work after the hang-up: the extraction, then `post_call_sms`. It cannot change the outcome of the call, and
+ * delays the record only up to its time limits.
  *
  * | stage | on | then |
  * |---|---|---|

@@ -23,9 +23,10 @@ import * as Turn from "./Turn.ts"
  * | in progress | the caller hangs up, or the call ends | failed |
  * | timed out | the network reports `completed` late | phase `transferred`, without another event |
  *
- * During a transfer the caller's words are recorded, and the model gets them if the transfer fails; no digits are gathered,
- * `inactivity_timeout` does not run, and `max_duration` does. After it has completed, the agent neither listens nor speaks;
- * the call is over when the network reports the end, or after {@link longestMs}. That time counts as the transfer's duration.
+ * During a transfer the caller's words are recorded, and the model gets them if the transfer fails; no digits are
+ * gathered, `inactivity_timeout` does not run, and `max_duration` does. After it has completed, the agent neither
+ * listens nor speaks; the call is over when the network reports the end, or after {@link longestMs}. That time counts
+ * as the transfer's duration.
  */
 
 /** How long to wait for the outcome: longer than the contract allows the network (`transferOutcomeMs`). */

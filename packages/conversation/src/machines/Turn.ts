@@ -8,7 +8,8 @@ import * as Speech from "./Speech.ts"
 import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
 
 /**
- * The caller's turns and interruptions of the agent. The action of each input depends on the floor: see {@link turnTable}.
+ * The caller's turns and interruptions of the agent. The action of each input depends on the floor: see {@link
+ * turnTable}.
  */
 
 /** Caller speech without words that counts as a possible interruption. */

@@ -50,7 +50,9 @@ export const config: CallConfig = {
 
 type Untimed = Input extends infer I ? (I extends Input ? Omit<I, "at"> : never) : never
 
-/** One conversation under test. `wait` advances its time; `take` returns the commands since the last `take`, in short. */
+/**
+ * One conversation under test. `wait` advances its time; `take` returns the commands since the last `take`, in short.
+ */
 export class Script {
   state: Conversation
   at = 0

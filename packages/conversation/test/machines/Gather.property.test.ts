@@ -55,7 +55,10 @@ const asking = ({ kind, max_retries, rules }: World): VirtualShell => {
   return shell
 }
 
-/** The longest that a gather may take: each attempt its prompt, and a timeout for each digit and for the wait before them. */
+/**
+ * The longest that a gather may take: each attempt its prompt, and a timeout for each digit and for the wait before
+ * them.
+ */
 const longest = ({ max_retries, rules }: World): number =>
   (max_retries + 1) * (spokenMs + (rules.max_digits + 1) * rules.timeout_seconds * 1000)
 

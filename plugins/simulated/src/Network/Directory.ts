@@ -13,7 +13,7 @@ export interface RegisteredPhone {
   readonly join: (ref: string, other: OtherPhone) => { readonly say: (text: string) => void; readonly end: () => void }
 }
 
-/** The phone whose call was transferred. */
+/** The phone of the caller who was transferred. */
 export interface OtherPhone {
   /** The call that was transferred. */
   readonly callId: string
