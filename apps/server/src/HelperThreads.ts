@@ -2,30 +2,30 @@ import { readdirSync } from "node:fs"
 import { constants, getPriority, setPriority } from "node:os"
 import { Effect } from "effect"
 
-/** How much nicer than the main thread the others are (setpriority(2)). */
-const yielding = constants.priority.PRIORITY_BELOW_NORMAL
-const nicest = constants.priority.PRIORITY_LOW
+/** The priority of helper threads relative to the main thread, and the lowest one (setpriority(2)). */
+const belowMain = constants.priority.PRIORITY_BELOW_NORMAL
+const lowest = constants.priority.PRIORITY_LOW
 
-const isGone = (error: unknown) => error instanceof Error && error.message.includes("ESRCH")
+const hasEnded = (error: unknown) => error instanceof Error && error.message.includes("ESRCH")
 
 const lower = (thread: number, priority: number): void => {
   try {
     setPriority(thread, priority)
   } catch (error) {
-    // It has ended since it was seen.
-    if (!isGone(error)) throw error
+    // The thread has ended since it was listed.
+    if (!hasEnded(error)) throw error
   }
 }
 
 /**
- * Lowers the priority of the helper threads (garbage collection, files, name lookup) below that of the main thread.
- * The main thread sends a frame of every call each 20 ms, and while memory is collected there are more of them than cores:
- * with 200 calls on two cores frames were up to 100 ms late. On Linux, where each thread has a priority of its own;
- * on other systems, and without the permission, nothing changes. Must run in the main thread.
+ * Lowers the priority of the helper threads (garbage collection, files, name lookup) below that of the main thread. The
+ * main thread sends a frame of every call each 20 ms, and while memory is collected there are more of them than cores:
+ * with 200 calls on two cores frames were up to 100 ms late. On Linux, where each thread has a priority of its own; on
+ * other systems, and without the permission, nothing changes. Must run in the main thread.
  */
 export const yieldToMainThread: Effect.Effect<void> = Effect.try(() => {
   if (process.platform !== "linux") return
-  const priority = Math.min(getPriority() + yielding, nicest)
+  const priority = Math.min(getPriority() + belowMain, lowest)
   for (const name of readdirSync("/proc/self/task")) {
     if (Number(name) !== process.pid) lower(Number(name), priority)
   }

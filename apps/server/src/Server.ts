@@ -40,9 +40,7 @@ const publicUrl = Layer.effect(
   Effect.map(httpSettings, (http) => ({ base: publicAddress(http) }))
 )
 
-/**
- * What the slices build on. It ends last: the database stays open, and sockets carry media, until calls are settled.
- */
+/** The services below all slices. They end last: database and media sockets stay open until calls are settled. */
 const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
   Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox)),
   Layer.provideMerge(
@@ -58,7 +56,7 @@ const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
   )
 )
 
-/** What HTTP needs beside the slices. */
+/** The HTTP parts that belong to no slice. */
 const Http = Layer.mergeAll(
   CallDeliveriesHttp,
   HealthHttp,

@@ -18,7 +18,7 @@ export class Reported extends Error {
 
 /**
  * Prints one line on standard error for the failure that ended a command, with `SVC_LOG_LEVEL=debug` also its trace.
- * A signal to stop is no failure.
+ * A signal to stop is not a failure.
  */
 export const report = (cause: Cause.Cause<unknown>): Effect.Effect<never, Reported> =>
   Effect.gen(function* () {

@@ -11,15 +11,15 @@ import type { IssuedKey } from "./Keys.ts"
 import { KeysRepo } from "./KeysRepo.ts"
 import { Organizations } from "./Organizations.ts"
 
-/** A holder of keys by public or numeric ids. `project` is required for kind `project`, and invalid for others. */
-export interface HolderName {
+/** The ids of a holder of keys, public or numeric. `project` is required for kind `project`, and invalid for others. */
+export interface HolderIds {
   readonly kind: "org" | "project" | "workspace"
   readonly org: string
   readonly project?: string | undefined
 }
 
 /** A key to create. Project keys have a `scope` (default `full`), workspace keys `scopes`. */
-export interface KeyRequest extends HolderName {
+export interface KeyRequest extends HolderIds {
   /** Default `Default`. */
   readonly name?: string | undefined
   readonly scope?: KeyScope | undefined
@@ -43,7 +43,7 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
     readonly setTier: (org: string, tier: Tier) => Effect.Effect<OrganizationInfo, OrganizationNotFound>
     /** All keys of a holder, newest first; for an organization without the revoked ones. */
     readonly keys: (
-      holder: HolderName
+      holder: HolderIds
     ) => Effect.Effect<ReadonlyArray<KeyRecord>, OrganizationNotFound | ProjectNotFound | ValidationError>
     /** Returns the raw key, which cannot be read again. */
     readonly createKey: (
@@ -64,7 +64,7 @@ export class Administration extends Context.Tag("@svc/auth/Administration")<
         const management = yield* KeyManagement
         const repo = yield* KeysRepo
 
-        const holderOf = Effect.fnUntraced(function* (ids: HolderName) {
+        const holderOf = Effect.fnUntraced(function* (ids: HolderIds) {
           const { id: org_id } = yield* organizations.find(ids.org)
           if (ids.kind !== "project") {
             if (ids.project === undefined) return { kind: ids.kind, org_id } satisfies KeyHolder

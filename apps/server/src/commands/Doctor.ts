@@ -26,8 +26,8 @@ interface Finding {
   readonly detail: string
 }
 
-/** What a check found wrong, in one line. */
-class Wrong extends Data.TaggedError("Wrong")<{ readonly message: string }> {}
+/** The failure of a check, in one line. */
+class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly message: string }> {}
 
 /** Runs a check; its failure is a finding and does not end the command. */
 const finding = <E, R>(check: string, run: Effect.Effect<string, E, R>): Effect.Effect<Finding, never, R> =>
@@ -53,22 +53,22 @@ const database = Database.pipe(
 const plugins = Effect.gen(function* () {
   const loaded = yield* Providers
   const parts = yield* Effect.flatMap(Readiness, ({ check }) => check)
-  const ill = parts.flatMap(({ health, part }) => (health.healthy ? [] : [`${part}: ${health.reason}`]))
-  if (ill.length > 0) return yield* new Wrong({ message: ill.join("; ") })
+  const unhealthy = parts.flatMap(({ health, part }) => (health.healthy ? [] : [`${part}: ${health.reason}`]))
+  if (unhealthy.length > 0) return yield* new CheckFailed({ message: unhealthy.join("; ") })
   return `${loaded.plugins.map(({ name }) => name).join(", ")}: loaded and healthy`
 }).pipe(Effect.provide(Readiness.layer.pipe(Layer.provideMerge(PluginLoader.layer()), Layer.provide(Database.layer))))
 
 const media = loopbackCall.pipe(
   Effect.flatMap(({ heard, said }) =>
     heard === ""
-      ? Effect.fail(new Wrong({ message: "the recognizer heard nothing of what the voice said" }))
+      ? Effect.fail(new CheckFailed({ message: "the recognizer heard nothing of what the voice said" }))
       : Effect.succeed(heard === said ? "a loopback call was heard word for word" : `said "${said}", heard "${heard}"`)
   ),
   Effect.provide(Layer.merge(PluginLoader.layer(), Ticker.layer))
 )
 
-/** Whether a server of ours answers there. */
-const answers = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
+/** Whether an Svc server answers at this address. */
+const isSvcRunning = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
   Effect.async<boolean>((resume) => {
     const request = Http.get({ host, port, path: "/healthz", timeout: 2000 }, (response) => {
       response.resume()
@@ -87,15 +87,15 @@ const canListen = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
 
 const port = Effect.gen(function* () {
   const settings = yield* httpSettings
-  const place = `port ${settings.port} on ${settings.host}`
-  if (yield* canListen(settings)) return settings.port === 0 ? "any free port" : `${place} is free`
-  if (yield* answers(settings)) return `${place} is held by a running server`
-  return yield* new Wrong({ message: `${place} cannot be listened on; set SVC_HOST or SVC_PORT` })
+  const address = `port ${settings.port} on ${settings.host}`
+  if (yield* canListen(settings)) return settings.port === 0 ? "any free port" : `${address} is free`
+  if (yield* isSvcRunning(settings)) return `${address} is held by a running server`
+  return yield* new CheckFailed({ message: `${address} cannot be listened on; set SVC_HOST or SVC_PORT` })
 })
 
 const show = ({ check, detail, ok }: Finding): string => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(13)} ${detail}`
 
-/** `svc doctor`: checks what a server needs, one part after the other, and reports what is wrong with each. */
+/** `svc doctor`: checks each part that a server needs, one after the other, and reports the result. */
 export const doctor = (options: { readonly json: boolean }) =>
   Effect.gen(function* () {
     const findings: Array<Finding> = []

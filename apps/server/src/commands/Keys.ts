@@ -1,11 +1,11 @@
 import type { KeyScope, WorkspaceScope } from "@svc/api/accounts/ApiKey"
-import { Administration, type HolderName } from "@svc/auth/Administration"
+import { Administration, type HolderIds } from "@svc/auth/Administration"
 import type { KeyRecord } from "@svc/auth/KeyRecord"
 import { Console, Effect, Option, Redacted } from "effect"
 import { CommandServices } from "./CommandServices.ts"
 import { table } from "./Table.ts"
 
-type Kind = HolderName["kind"]
+type Kind = HolderIds["kind"]
 
 const row = (key: KeyRecord) => ({
   id: key.id,
@@ -18,10 +18,10 @@ const row = (key: KeyRecord) => ({
   revoked_at: key.revoked_at?.toISOString() ?? null
 })
 
-const holder = (kind: Kind, org: string, project: Option.Option<string>): HolderName =>
+const holder = (kind: Kind, org: string, project: Option.Option<string>): HolderIds =>
   Option.isSome(project) ? { kind, org, project: project.value } : { kind, org }
 
-/** `svc keys create <kind> --org <id> …`: prints the raw key, this once. */
+/** `svc keys create <kind> --org <id> …`: prints the raw key, which cannot be shown again. */
 export const create = (options: {
   readonly kind: Kind
   readonly org: string
@@ -47,7 +47,10 @@ export const create = (options: {
     )
   }).pipe(Effect.provide(CommandServices))
 
-/** `svc keys list [kind] --org <id> [--project <id>]`: without a kind all that the ids name. */
+/**
+ * `svc keys list [kind] --org <id> [--project <id>]`: without a kind, all keys of the project, or of the organization
+ * and its workspace.
+ */
 export const list = (options: {
   readonly kind: Option.Option<Kind>
   readonly org: string

@@ -36,9 +36,9 @@ export const serve = (options: { readonly dev: boolean }) =>
     const context = yield* Layer.build(Server)
     yield* Fiber.interrupt(waiting)
     yield* yieldToMainThread
-    // Calls say goodbye while requests finish, so that the one does not wait for the other.
+    // Calls are ended at the same time as requests, not after them.
     yield* Effect.addFinalizer(() =>
-      Effect.logInfo("Stopping: requests and calls under way are ended in good order").pipe(
+      Effect.logInfo("Stopping: waiting for requests and calls in progress to end").pipe(
         Effect.zipRight(Effect.forkDaemon(Context.get(context, LiveCalls).drain))
       )
     )

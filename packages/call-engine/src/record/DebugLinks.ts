@@ -9,10 +9,10 @@ import { DebugRepo } from "./DebugRepo.ts"
 import { JournalRepo } from "./JournalRepo.ts"
 import { ServerRequestsRepo } from "./ServerRequestsRepo.ts"
 
-/** The content of a debug page. `story` is undefined for a call that never reached its agent. */
+/** The content of a debug page. `timeline` is undefined for a call that never reached its agent. */
 export interface DebugView {
   readonly call: Call
-  readonly story: CallTimeline | undefined
+  readonly timeline: CallTimeline | undefined
   /** Oldest first. */
   readonly serverRequests: ReadonlyArray<ServerRequest>
 }
@@ -56,7 +56,7 @@ export class DebugLinks extends Context.Tag("@svc/call-engine/DebugLinks")<
           const owner = yield* Effect.mapError(yield* tokens.callOf(token, kept), missing)
           const call = yield* Effect.mapError(calls.get({ id: owner.project_id }, owner.public_id), missing)
           const [rows, requests] = yield* Effect.all([journal.ofCall(owner.id), serverRequests.ofCall(owner.id)])
-          return { call, story: timelineOf(rows), serverRequests: requests }
+          return { call, timeline: timelineOf(rows), serverRequests: requests }
         })
       }
     })

@@ -11,12 +11,12 @@ const add = (list: BlockList, cidr: string): boolean => {
   const address = normalize(text)
   if (address === undefined || more.length > 0 || text.includes("%")) return false
   const family = familyOf(address)
-  const most = family === "ipv4" ? 32 : 128
+  const maxBits = family === "ipv4" ? 32 : 128
   if (prefix !== undefined && !/^\d{1,3}$/.test(prefix)) return false
-  // The first 96 bits of a mapped address are those that make it one.
+  // The first 96 bits of an IPv4-mapped address are its fixed prefix.
   const mapped = family === "ipv4" && text.includes(":") && prefix !== undefined ? 96 : 0
-  const bits = prefix === undefined ? most : Number(prefix) - mapped
-  if (bits < 0 || bits > most) return false
+  const bits = prefix === undefined ? maxBits : Number(prefix) - mapped
+  if (bits < 0 || bits > maxBits) return false
   list.addSubnet(address, bits, family)
   return true
 }
@@ -25,27 +25,27 @@ const trustedProxies: Config.Config<BlockList> = Config.string("SVC_TRUSTED_PROX
   Config.withDefault(""),
   Config.mapOrFail((text) => {
     const list = new BlockList()
-    const wrong = text.split(/[\s,]+/).find((cidr) => cidr !== "" && !add(list, cidr))
-    return wrong === undefined
+    const invalid = text.split(/[\s,]+/).find((cidr) => cidr !== "" && !add(list, cidr))
+    return invalid === undefined
       ? Either.right(list)
       : Either.left(
           ConfigError.InvalidData(
             ["SVC_TRUSTED_PROXIES"],
-            `must be networks like 10.0.0.0/8, fd00::/8 with commas between; ${wrong} is none`
+            `must be networks like 10.0.0.0/8, fd00::/8 with commas between; ${invalid} is none`
           )
         )
   })
 )
 
 /**
- * The client of a request: the socket's peer or, when that is in `SVC_TRUSTED_PROXIES` (CIDRs with commas
- * between; none by default), the first hop of `X-Forwarded-For` from its end that is not. Whatever stands before that hop was
- * written by the client and counts for nothing.
+ * The client of a request: the socket's peer or, when that is in `SVC_TRUSTED_PROXIES` (CIDRs with commas between; none
+ * by default), the last hop of `X-Forwarded-For` that is not. Earlier hops are ignored, because the client may have
+ * written them.
  */
 export class ClientAddress extends Context.Tag("@svc/server/ClientAddress")<
   ClientAddress,
   {
-    /** An IP address, IPv4 never in its mapped form. Empty when the client is gone. */
+    /** An IP address, IPv4 never in its mapped form. Empty when the client has disconnected. */
     readonly of: (request: IncomingMessage) => string
   }
 >() {
@@ -62,7 +62,7 @@ export class ClientAddress extends Context.Tag("@svc/server/ClientAddress")<
           let client = peer
           for (const hop of forwarded.split(",").toReversed()) {
             const address = normalize(withoutPort(hop))
-            // A proxy of ours wrote what is no address; the proxy is the last that we know of.
+            // A trusted proxy wrote no valid address, so that proxy is the last known hop.
             if (address === undefined) return client
             client = address
             if (!isTrusted(address)) return client

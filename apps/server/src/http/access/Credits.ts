@@ -5,7 +5,10 @@ import { Context, Effect, Layer } from "effect"
 export class Credits extends Context.Tag("@svc/server/Credits")<
   Credits,
   {
-    /** False: the account is paused, and writes are answered with 402. Not asked for the enterprise tier, which never is. */
+    /**
+     * False: the account is paused, and writes are answered with 402. Not called for the enterprise tier, which is
+     * never paused.
+     */
     readonly mayWrite: (orgId: number) => Effect.Effect<boolean>
   }
 >() {

@@ -18,8 +18,8 @@ const groupsOf = (address: string): ReadonlyArray<number> => {
 }
 
 /**
- * An IP address in the one form in which we compare it: IPv4 that comes as mapped IPv6 (`::ffff:10.0.0.1`) is IPv4, a zone
- * (`%eth0`) is dropped. Undefined: no address.
+ * The normal form of an IP address: IPv4-mapped IPv6 (`::ffff:10.0.0.1`) becomes IPv4, and a zone (`%eth0`) is dropped.
+ * Undefined for an invalid address.
  */
 export const normalize = (text: string): string | undefined => {
   if (isIPv4(text)) return text
@@ -31,14 +31,17 @@ export const normalize = (text: string): string | undefined => {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 }
 
-/** What clients are counted by: an IPv4 address, or the /64 network of an IPv6 one, which is what one client gets. */
+/**
+ * The network by which clients are counted: an IPv4 address, or the /64 of an IPv6 address, which one client usually
+ * owns.
+ */
 export const networkOf = (address: string): string => {
   if (!address.includes(":")) return address
   const network = groupsOf(address).slice(0, 4)
   return `${network.map((group) => group.toString(16)).join(":")}::/64`
 }
 
-/** An address with its port, as proxies write it, without it: `192.0.2.1:4711`, `[2001:db8::1]:4711`, `"…"`. */
+/** Removes the port that some proxies add to an address: `192.0.2.1:4711`, `[2001:db8::1]:4711`, `"…"`. */
 export const withoutPort = (text: string): string => {
   const bare = text.trim().replace(/^"(.*)"$/, "$1")
   return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(bare)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(bare)?.[1] ?? bare

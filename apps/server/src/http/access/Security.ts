@@ -57,7 +57,8 @@ const keyOf = (headers: IncomingHttpHeaders): Either.Either<string, MissingApiKe
 }
 
 /** Whether the header is the public or numeric id of this project. */
-const names = (id: string, project: PrincipalProject): boolean => id === project.public_id || id === String(project.id)
+const matchesProject = (id: string, project: PrincipalProject): boolean =>
+  id === project.public_id || id === String(project.id)
 
 const refused = (error: ApiError, headers: ResponseHeaders = {}): Decision => ({
   outcome: Exit.fail(error),
@@ -74,10 +75,10 @@ export class Security extends Context.Tag("@svc/server/Security")<
   Security,
   {
     /**
-     * All checks that come before the body, in this order (docs/reference/access.md): failed authentications of the address, key,
-     * org-only, project, rate limit, read-only, credits. The first that fails answers the request. Only a request
-     * that comes to the rate limit and is let through by it counts against it; only a key that is wrong counts as a
-     * failed authentication, one that is missing does not.
+     * All checks that come before the body, in this order (docs/reference/access.md): failed authentications of the
+     * address, key, org-only, project, rate limit, read-only, credits. The first that fails answers the request. Only a
+     * request that comes to the rate limit and is let through by it counts against it; only a key that is wrong counts
+     * as a failed authentication, one that is missing does not.
      */
     readonly authorize: (credentials: Credentials, access: Access) => Effect.Effect<Decision>
   }
@@ -103,7 +104,7 @@ export class Security extends Context.Tag("@svc/server/Security")<
           }
           const id = header(headers, "x-project-id")
           if (principal.project !== null) {
-            return id === undefined || names(id, principal.project)
+            return id === undefined || matchesProject(id, principal.project)
               ? Effect.succeed(principal)
               : Effect.fail(new ProjectNotFound())
           }

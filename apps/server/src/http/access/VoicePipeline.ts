@@ -9,7 +9,7 @@ import { Security } from "./Security.ts"
 
 /**
  * The pipeline of the voice API: the checks of {@link Security}, then the handler with the key's principal and project.
- * Endpoints that do without a project must not ask for it: then it is missing, which is a defect.
+ * Handlers of endpoints that need no project must not use `CurrentProject`: it may be missing, which is a defect.
  */
 const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>): RequestPipeline<VoiceServices> => ({
   api,
@@ -28,7 +28,7 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
           Effect.map(
             handle(payload, (known) => {
               const services = Context.add(known, CurrentPrincipal, principal)
-              // The type cannot say "where there is one"; see above.
+              // The type cannot express that the project may be missing; see above.
               return (
                 principal.project === null ? services : Context.add(services, CurrentProject, principal.project)
               ) as Context.Context<VoiceServices>

@@ -6,7 +6,7 @@ import type { CallTimeline, TimelineEntry } from "@svc/conversation/CallTimeline
 import { html } from "../documents/Html.ts"
 import { script, style } from "./DebugPageStyle.ts"
 
-/** A call as the page shows it: also what became of its webhooks, and where the page is. */
+/** The content of a debug page: the call, its webhook deliveries, and the path of the page. */
 export interface ShownCall extends DebugView {
   readonly deliveries: ReadonlyArray<DeliveryRecord>
   readonly path: string
@@ -45,7 +45,7 @@ const warningsOf = ({ isFromOtherVersion, warnings }: CallTimeline): string => {
   return lines.map((text) => `<p class="bad">${html(text)}</p>`).join("")
 }
 
-/** What an agent's turn waited for, one after the other, in milliseconds, since the caller's last sound. */
+/** The successive stages of the wait for an agent's turn, in milliseconds, from the caller's last sound. */
 const stagesOf = (latency: TurnLatency): ReadonlyArray<number> => {
   const { endpointing_ms, llm_ttfb_ms, response_ms, tts_start_ms, tts_ttfb_ms } = latency
   const token = llm_ttfb_ms ?? 0
@@ -99,7 +99,7 @@ const transcriptOf = (call: Call): string =>
         )
         .join("")}</ol>`
 
-const storyLine = ({ actor, at, detail, what }: TimelineEntry, index: number): string => {
+const timelineLine = ({ actor, at, detail, what }: TimelineEntry, index: number): string => {
   const text =
     detail === undefined
       ? html(what)
@@ -107,7 +107,7 @@ const storyLine = ({ actor, at, detail, what }: TimelineEntry, index: number): s
   return `<li><time>${clock(at)}</time><span class="who ${actor}">${actor}</span><div class="what">${text}</div></li>`
 }
 
-/** JSON in lines; what is none, or was cut, as it came. */
+/** Indented JSON. A text that is not JSON, or was cut, is returned unchanged. */
 const pretty = (body: string): string => {
   try {
     return JSON.stringify(JSON.parse(body), null, 2)
@@ -129,8 +129,8 @@ const serverRequestsOf = ({ call, serverRequests }: DebugView): string =>
     ? ""
     : `<h2>Requests to the agent's server</h2><ol>${serverRequests.map(serverRequestLine(Date.parse(call.started_at))).join("")}</ol>`
 
-/** Without what may be secret in it. */
-const place = (url: string): string => {
+/** Host and path of a URL, without the parts that may be secret. */
+const hostAndPath = (url: string): string => {
   const { host, pathname } = new URL(url)
   return host + pathname
 }
@@ -142,7 +142,7 @@ const deliveryLine =
       ? `${status_code ?? ""}`
       : `<span class="bad">${html(error ?? `status ${status_code}`)}</span>`
     const again = attempt > 1 ? `, attempt ${attempt}` : ""
-    return `<li><time>${clock(Date.parse(created_at) - startedAt)}</time><span class="who event">webhook</span><span class="what">${html(event)} to ${html(place(url))}${again}: ${outcome}</span></li>`
+    return `<li><time>${clock(Date.parse(created_at) - startedAt)}</time><span class="who event">webhook</span><span class="what">${html(event)} to ${html(hostAndPath(url))}${again}: ${outcome}</span></li>`
   }
 
 const deliveriesOf = ({ call, deliveries }: ShownCall): string =>
@@ -153,18 +153,18 @@ const deliveriesOf = ({ call, deliveries }: ShownCall): string =>
 const playerOf = ({ has_recording }: Call, path: string): string =>
   has_recording ? `<audio controls preload="metadata" src="${html(path)}/recording.mp3"></audio>` : ""
 
-/** What is shown of a call, and is sent again while it runs. */
+/** The content of the page, which is sent again when it changes. */
 export const content = (view: ShownCall): string => {
-  const { call, path, story } = view
+  const { call, path, timeline } = view
   return [
     `<h1>${html(call.call_id)}</h1>${factsOf(call)}`,
-    story === undefined ? "" : warningsOf(story),
+    timeline === undefined ? "" : warningsOf(timeline),
     playerOf(call, path),
     transcriptOf(call),
     waterfall(call.latency_data.turns),
     serverRequestsOf(view),
     deliveriesOf(view),
-    story === undefined ? "" : `<h2>Timeline</h2><ol>${story.lines.map(storyLine).join("")}</ol>`
+    timeline === undefined ? "" : `<h2>Timeline</h2><ol>${timeline.lines.map(timelineLine).join("")}</ol>`
   ].join("")
 }
 

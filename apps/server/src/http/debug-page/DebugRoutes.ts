@@ -17,7 +17,7 @@ const headers: ResponseHeaders = {
 }
 
 /** How often the live stream reads the call. */
-const readEvery = "1 second"
+const readInterval = "1 second"
 /** Reads without a change after which a comment is sent, so that no proxy closes the stream as idle. */
 const commentAfter = 15
 /** Reads for which the stream of an ended call stays open: for a slow client, and for its recording. */
@@ -31,9 +31,9 @@ const stream = <E>(first: ShownCall, read: Effect.Effect<ShownCall, E>, writer: 
     let view = first
     let sent = ""
     let unchanged = 0
-    let late = 0
+    let readsSinceEnd = 0
     while (true) {
-      // A client that reads slowly gets the newest content when it is ready for it; nothing piles up until then.
+      // A slow client gets the newest content when it is ready for it; nothing is buffered until then.
       const behind = writer.isBehind()
       if (!behind) {
         const now = content(view)
@@ -43,18 +43,18 @@ const stream = <E>(first: ShownCall, read: Effect.Effect<ShownCall, E>, writer: 
         sent = now
       }
       const isComplete = (view.call.has_recording || !view.call.recording_enabled) && unchanged >= readsWithoutChange
-      const isOver = view.call.ended_at !== null && ((!behind && isComplete) || ++late > readsAfterEnd)
+      const isOver = view.call.ended_at !== null && ((!behind && isComplete) || ++readsSinceEnd > readsAfterEnd)
       if (isOver || writer.isStopping()) break
-      yield* Effect.sleep(readEvery)
+      yield* Effect.sleep(readInterval)
       view = yield* read
     }
     if (view.call.ended_at !== null) writer.push("event: over\ndata: {}\n\n")
   })
 
 /**
- * `GET /debug/calls/<token>`, a page that shows a call; `…/live`, server-sent events with the page's content whenever it
- * changes, until the call is over; and `…/recording.mp3`. The token stands for a key. The page shows deliveries beside the
- * call, so it is not the call engine's, which knows nothing of webhooks.
+ * `GET /debug/calls/<token>`, a page that shows a call; `…/live`, server-sent events with the page's content whenever
+ * it changes, until the call is over; and `…/recording.mp3`. The token stands for a key. The page shows deliveries
+ * beside the call, so it is not part of the call engine, which does not import webhooks.
  */
 export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | Deliveries | RouteRegistry> = plainRoutes(
   Effect.map(Effect.all([DebugLinks, Recordings, Deliveries]), ([links, recordings, deliveries]) => {
@@ -98,7 +98,7 @@ export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | De
             (view): PlainResponse => ({
               status: 200,
               headers: { ...headers, "Content-Type": "text/event-stream" },
-              // Whatever ends the stream early, the browser connects again.
+              // If the stream ends early, the browser reconnects.
               body: (writer) => Effect.ignore(stream(view, read(params["token"]), writer))
             })
           )

@@ -59,7 +59,7 @@ export interface Operation {
   readonly responses: { readonly [status: string]: Response }
 }
 
-/** An OpenAPI 3.1 document, as far as ours go. */
+/** The parts of an OpenAPI 3.1 document that ours use. */
 export interface Contract {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }

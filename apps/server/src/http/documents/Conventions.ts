@@ -4,7 +4,7 @@ import type { Contract, JsonSchema, Parameter } from "./Contract.ts"
 /** An error's schema on the wire. */
 export type Wire = Schema.Schema.Any
 
-/** What applies to the endpoints of an API beside their schemas. */
+/** Properties of an endpoint that its schemas do not contain. */
 export interface EndpointFacts {
   readonly method: string
   /** Those of the endpoint, its group and its contract. */
@@ -20,11 +20,11 @@ export interface Conventions {
   readonly headersOf: (status: number, endpoint: EndpointFacts) => ReadonlyArray<string>
   /** The parameters that requests take beside the endpoint's own. */
   readonly parametersOf: (endpoint: EndpointFacts) => ReadonlyArray<Parameter>
-  /** What is to be said of an endpoint beside its own description. */
+  /** A text to add to an endpoint's description. */
   readonly remarkOf: (endpoint: EndpointFacts) => string | undefined
   /** The errors that the server's own checks add to an endpoint's, in the order of the checks. */
   readonly checksOf: (endpoint: EndpointFacts) => ReadonlyArray<Wire>
-  /** The code that an error's schema is for; none where it is for any, or no error. */
+  /** The code of an error's schema; undefined when the schema is for any code, or not an error. */
   readonly codeOf: (schema: JsonSchema) => string | undefined
   /** The body of an error. */
   readonly errorExample: (code: string, message: string) => unknown

@@ -4,7 +4,7 @@ import type { Body, Contract, Operation, Parameter, Response } from "./Contract.
 import type { Conventions, EndpointFacts, Wire } from "./Conventions.ts"
 import { exampleOf } from "./Example.ts"
 
-/** What the generator writes of its own accord, and says nothing to a reader. */
+/** Keywords that the generator adds and that do not help a reader. */
 const isNoise = (keyword: string, value: unknown): boolean =>
   keyword === "title" ||
   keyword === "$id" ||
@@ -72,14 +72,14 @@ const nameOf = (schema: object): string => {
   return ref.slice(ref.lastIndexOf("/") + 1)
 }
 
-/** Puts an error's schema among `schemas`, under the name that is given back. */
+/** Puts an error's schema among `schemas`, and returns its name. */
 const addSchema = (error: Wire, schemas: { [name: string]: unknown }): string =>
   nameOf(OpenApiJsonSchema.makeWithDefs(error, { defs: schemas, additionalPropertiesStrategy: "allow" }))
 
 /** What the generator lists for requests that do not decode; the server answers those in the API's own shapes. */
 const generated = ["HttpApiDecodeError", "Issue", "PropertyKey"]
 
-/** What is known of an endpoint beside its generated operation. */
+/** Properties of an endpoint that its generated operation lacks. */
 interface Facts extends EndpointFacts {
   /** The query when nothing is given. */
   readonly defaults: { readonly [name: string]: unknown }
@@ -163,7 +163,7 @@ const complete = (operation: Operation, facts: Facts, all: Contract, conventions
   }
 }
 
-/** A generated document as plain JSON, which is all that is left of it on the wire; with the schemas that we add. */
+/** A generated document as plain JSON, with the schemas that we add. */
 const plain = (spec: OpenApi.OpenAPISpec, added: Readonly<Record<string, unknown>>): Contract => {
   const schemas = Object.entries({ ...added, ...spec.components.schemas })
   const kept = Object.fromEntries(schemas.filter(([name]) => name !== "Int" && !generated.includes(name)))
@@ -172,8 +172,8 @@ const plain = (spec: OpenApi.OpenAPISpec, added: Readonly<Record<string, unknown
 }
 
 /**
- * The OpenAPI 3.1 document of a contract: what its schemas say, and what the server does for every endpoint (checks,
- * headers, errors), which is `conventions`. `url` is the address of the API; `/` where the document itself came from.
+ * The OpenAPI 3.1 document of a contract: its schemas, and as `conventions` what the server does for every endpoint
+ * (checks, headers, errors). `url` is the address of the API; `/` means the server that sent the document.
  */
 export const describe = (contract: HttpApi.HttpApi.Any, url: string, conventions: Conventions): Contract => {
   // `Any` is the type of every contract; the generator asks for the full one and reads only what each has.

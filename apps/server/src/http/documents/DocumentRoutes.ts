@@ -21,7 +21,7 @@ import { policy } from "./PageStyle.ts"
 import { voice } from "./VoiceConventions.ts"
 import { workspace } from "./WorkspaceConventions.ts"
 
-/** A finished document: its bytes, and what a cache knows it by. */
+/** A finished document: its bytes and its entity tag. */
 interface Document {
   readonly bytes: Uint8Array
   readonly etag: string
@@ -62,8 +62,8 @@ const fromWorkspace: ReadonlyArray<Link> = [
 
 /**
  * `GET /openapi.json` and `GET /openapi.workspace.json`, the OpenAPI documents of the voice and the workspace API, and
- * `GET /docs` and `GET /docs/workspace`, pages to read them on that load nothing from anywhere. They need no key. `api` is
- * the voice API.
+ * `GET /docs` and `GET /docs/workspace`, pages to read them on that load nothing from anywhere. They need no key. `api`
+ * is the voice API.
  */
 export const documentRoutes = (api: HttpApi.HttpApi.Any): Layer.Layer<never, ConfigError.ConfigError, RouteRegistry> =>
   plainRoutes(makeRoutes(api))

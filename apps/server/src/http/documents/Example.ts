@@ -2,7 +2,7 @@ import type { Contract, JsonSchema } from "./Contract.ts"
 
 type Schemas = Contract["components"]["schemas"]
 
-/** The schema that a reference leads to. */
+/** The schema that a reference names. */
 export const resolve = (schema: JsonSchema, schemas: Schemas): JsonSchema => {
   if (schema.$ref === undefined) return schema
   const found = schemas[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)]
@@ -17,7 +17,7 @@ const textOf = ({ format, minLength = 0 }: JsonSchema): string => {
   return "text".repeat(Math.max(1, Math.ceil(minLength / 4)))
 }
 
-/** A value that a schema allows: its own example where it has one, else the plainest of its kind. */
+/** A value that a schema allows: its own example if it has one, or else the simplest value of its type. */
 export const exampleOf = (schema: JsonSchema, schemas: Schemas): unknown => {
   const { additionalProperties, allOf, anyOf, default: value, examples, items, oneOf, properties, type, ...at } = schema
   if (schema.$ref !== undefined) return exampleOf(resolve(schema, schemas), schemas)
@@ -25,7 +25,7 @@ export const exampleOf = (schema: JsonSchema, schemas: Schemas): unknown => {
   if (value !== undefined) return value
   if (at.enum !== undefined) return at.enum[0]
   const one = anyOf ?? oneOf
-  // What stands beside the alternatives (a format, say) holds for each of them.
+  // Keywords beside the alternatives (such as a format) apply to each of them.
   if (one !== undefined) return exampleOf({ ...at, ...one.find((each) => !isNull(each)) }, schemas)
   if (type === undefined && allOf !== undefined) return exampleOf(allOf[0] ?? {}, schemas)
   if (properties !== undefined) {

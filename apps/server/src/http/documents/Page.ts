@@ -16,7 +16,7 @@ const prose = (text: string | undefined): string =>
 
 const pretty = (value: unknown): string => `<pre><code>${html(JSON.stringify(value, null, 2))}</code></pre>`
 
-/** What a value may be, in a word or two: `integer, 1 to 100`. */
+/** A short description of a type: `integer, 1 to 100`. */
 const typeOf = (schema: JsonSchema, schemas: Schemas): string => {
   const { anyOf, enum: allowed, format, items, maxItems, maximum, maxLength, minimum, type } = resolve(schema, schemas)
   const one = anyOf ?? resolve(schema, schemas).oneOf
@@ -40,7 +40,7 @@ const innerOf = (schema: JsonSchema, schemas: Schemas): JsonSchema | undefined =
 }
 
 /** Deepest nesting of fields that is listed. */
-const deepest = 4
+const maxDepth = 4
 
 const rowsOf = (schema: JsonSchema, schemas: Schemas, before = "", depth = 1): string =>
   Object.entries(schema.properties ?? {})
@@ -49,7 +49,7 @@ const rowsOf = (schema: JsonSchema, schemas: Schemas, before = "", depth = 1): s
       const resolved = resolve(field, schemas)
       const initial = resolved.default === undefined ? "" : `, default ${JSON.stringify(resolved.default)}`
       const optional = schema.required?.includes(name) === true ? "" : ", optional"
-      const inner = depth < deepest ? innerOf(field, schemas) : undefined
+      const inner = depth < maxDepth ? innerOf(field, schemas) : undefined
       const nested = inner === undefined ? "" : rowsOf(inner, schemas, `${path}.`, depth + 1)
       return `<tr><td><code>${html(path)}</code></td><td><span class="faint">${html(
         typeOf(field, schemas) + optional + initial
@@ -88,8 +88,8 @@ const responseOf = (status: string, { content, description, headers }: Response,
 const methodOf = (method: string): string =>
   `<span class="method ${html(method)}">${html(method === "delete" ? "DEL" : method.toUpperCase())}</span>`
 
-/** One operation with where it is reached. */
-interface Placed {
+/** An operation with its method and path. */
+interface ListedOperation {
   readonly method: string
   readonly path: string
   readonly operation: Operation
@@ -97,7 +97,7 @@ interface Placed {
   readonly words: string
 }
 
-const article = ({ method, operation, path, words }: Placed, schemas: Schemas): string => {
+const article = ({ method, operation, path, words }: ListedOperation, schemas: Schemas): string => {
   const { description, operationId, parameters, requestBody, responses, summary } = operation
   const body = requestBody?.content["application/json"]
   return `<article id="${html(operationId)}" data-words="${html(words)}"><h3>${html(summary ?? operationId)}</h3>
@@ -109,7 +109,7 @@ ${body === undefined ? "" : `<h4>Body</h4>${bodyOf(body, schemas)}`}
     .join("")}</article>`
 }
 
-const placed = (contract: Contract): ReadonlyArray<Placed> =>
+const listOperations = (contract: Contract): ReadonlyArray<ListedOperation> =>
   Object.entries(contract.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => {
       const codes = Object.values(operation.responses).flatMap(({ content }) =>
@@ -127,7 +127,7 @@ export type Link = readonly [text: string, href: string]
 /** A page on which people read a contract: with everything in it, for both light and dark, searched in place. */
 export const render = (contract: Contract, others: ReadonlyArray<Link>): string => {
   const { components, info, servers, tags } = contract
-  const all = placed(contract)
+  const all = listOperations(contract)
   const groups = tags.map((tag) => ({ tag, members: all.filter(({ operation }) => operation.tags.includes(tag.name)) }))
   const links = groups.map(
     ({ members, tag }) =>

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Exchange } from "./Exchange.ts"
 import { awaitsContinue, declaredLength, maxBody } from "./UnreadBody.ts"
 
-/** Fails at once when the request says that its body is over 1 MB, or holds it in an encoding that we do not undo. */
+/** Fails at once when the request declares a body over 1 MB, or an unsupported content encoding. */
 export const checkDeclared = (exchange: Exchange): Effect.Effect<void, RequestTooLarge | BadRequest> => {
   if ((declaredLength(exchange) ?? 0) > maxBody) return Effect.fail(new RequestTooLarge())
   const encoding = exchange.request.headers["content-encoding"]
@@ -14,7 +14,7 @@ export const checkDeclared = (exchange: Exchange): Effect.Effect<void, RequestTo
 
 /**
  * The whole body, at most 1 MB; one that is longer fails as soon as that is known, whether it was declared or not.
- * When the client goes away in the middle of it the request is interrupted.
+ * When the client disconnects the request is interrupted.
  */
 export const bytes = (exchange: Exchange): Effect.Effect<Uint8Array, RequestTooLarge | BadRequest> =>
   Effect.zipRight(
@@ -52,9 +52,9 @@ const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [
 ] as const
 
 /** Deepest nesting of arrays and objects: more than any client needs, and safe for recursive code. */
-const deepest = 100
+const maxDepth = 100
 
-/** Whether valid JSON has more levels than that; what is in its strings does not count. */
+/** Whether valid JSON has more levels than that; brackets in strings do not count. */
 const isTooDeep = (json: string): boolean => {
   let depth = 0
   let inString = false
@@ -68,7 +68,7 @@ const isTooDeep = (json: string): boolean => {
         break
       case openBracket:
       case openBrace:
-        if (!inString && ++depth > deepest) return true
+        if (!inString && ++depth > maxDepth) return true
         break
       case closeBracket:
       case closeBrace:
@@ -84,8 +84,8 @@ const parse = (body: Uint8Array): Effect.Effect<unknown, InvalidJson> =>
     try {
       const text = utf8.decode(body)
       const value: unknown = JSON.parse(text)
-      return body.byteLength > deepest && isTooDeep(text)
-        ? Effect.fail(new InvalidJson({ message: `The body is nested more than ${deepest} levels deep` }))
+      return body.byteLength > maxDepth && isTooDeep(text)
+        ? Effect.fail(new InvalidJson({ message: `The body is nested more than ${maxDepth} levels deep` }))
         : Effect.succeed(value)
     } catch {
       return Effect.fail(new InvalidJson())
@@ -93,7 +93,7 @@ const parse = (body: Uint8Array): Effect.Effect<unknown, InvalidJson> =>
   })
 
 /**
- * The body as JSON. An empty one counts as `{}`, so that what is missing is named field by field. A body of another
+ * The body as JSON. An empty one counts as `{}`, so that missing fields are reported one by one. A body of another
  * content type than JSON is refused; without a content type it is taken for JSON.
  */
 export const json = (exchange: Exchange): Effect.Effect<unknown, RequestTooLarge | BadRequest | InvalidJson> =>

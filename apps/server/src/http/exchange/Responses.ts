@@ -7,7 +7,7 @@ export interface ResponseHeaders {
   readonly [name: string]: string
 }
 
-/** Sets headers of the response, whatever is sent as its body later. */
+/** Sets headers of the response, before its body is sent. */
 export const applyHeaders = ({ response }: Exchange, headers: ResponseHeaders): void => {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
 }

@@ -3,10 +3,10 @@ import type { Exchange } from "./Exchange.ts"
 /** Longest request body, in bytes: 1 MB. */
 export const maxBody = 1024 * 1024
 
-/** What is read and thrown away of a body that was answered before its end. Beyond that the connection is cut. */
+/** Maximum bytes of a body that are read and discarded after the response. Beyond that the connection is cut. */
 const maxDiscarded = 8 * maxBody
 
-/** Milliseconds that a client which neither sends nor leaves may keep such a connection. */
+/** Idle timeout of such a connection, in ms. */
 const discardTimeout = 1000
 
 /** The size that the request declares for its body; undefined when it is sent in chunks of unknown number. */
@@ -19,7 +19,7 @@ export const declaredLength = ({ request }: Exchange): number | undefined => {
 export const awaitsContinue = ({ request }: Exchange): boolean =>
   request.headers.expect !== undefined && !request.readableDidRead
 
-/** Whether the body may go on for longer than Node should read to the end on a connection that is kept. */
+/** Whether the rest of the body may be too long to read it to its end on a kept-alive connection. */
 export const isEndless = (exchange: Exchange): boolean => {
   if (exchange.request.complete) return false
   const length = declaredLength(exchange)
@@ -27,8 +27,8 @@ export const isEndless = (exchange: Exchange): boolean => {
 }
 
 /**
- * Ends a response whose bytes were all written while the client still sends. Closing at once would reset the connection,
- * and many clients then report that instead of our answer; so we go on reading for a while.
+ * Ends a response whose bytes were all written while the client still sends. Closing at once would reset the
+ * connection, and many clients would report that instead of the response, so the body is read for a while.
  */
 export const endAfterDiscarding = (exchange: Exchange): void => {
   const { request, response } = exchange
@@ -42,6 +42,6 @@ export const endAfterDiscarding = (exchange: Exchange): void => {
     if (discarded > maxDiscarded) request.socket.destroy()
   })
   request.once("end", () => response.end())
-  // Node destroys a connection on which nothing came in for so long.
+  // Node destroys a connection that is idle for this long.
   request.socket.setTimeout(discardTimeout)
 }

@@ -9,7 +9,7 @@ const json = (body: object): PlainResponse => ({
   body: JSON.stringify(body)
 })
 
-/** Otherwise 503, with each failing part and its reason under `details`. */
+/** 200, or 503 with each failing part and its reason under `details`. */
 const ready = (readiness: Context.Tag.Service<Readiness>): Effect.Effect<PlainResponse, Unavailable> =>
   readiness.check.pipe(
     Effect.flatMap((parts) => {

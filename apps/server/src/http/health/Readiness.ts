@@ -3,7 +3,9 @@ import type { Health } from "@svc/providers/Health"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer } from "effect"
 
-/** A part of the server and its health; `part` is `database`, or a capability and its place, as `telephony simulated`. */
+/**
+ * A part of the server and its health; `part` is `database`, or a capability and its place, as `telephony simulated`.
+ */
 export interface PartHealth {
   readonly part: string
   readonly health: Health
@@ -12,7 +14,7 @@ export interface PartHealth {
 /** How long the database may take to answer before it counts as unreachable. */
 const databaseTimeout = "2 seconds"
 
-/** The health of what calls cannot do without: the database and the plugins. */
+/** The health of the parts that calls need: the database and the plugins. */
 export class Readiness extends Context.Tag("@svc/server/Readiness")<
   Readiness,
   {

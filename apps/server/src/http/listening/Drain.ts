@@ -45,7 +45,7 @@ export const make = (server: Server): Drain => {
       stopping = true
       for (const response of inFlight) response.shouldKeepAlive = false
       server.close()
-      // Finalizers are uninterruptible, and then so would be the wait, for ever.
+      // Finalizers are uninterruptible, so without this the timeout could not end the wait.
       return Effect.timeoutOption(Effect.interruptible(idle), grace)
     }).pipe(Effect.zipRight(Effect.sync(() => server.closeAllConnections())))
   }

@@ -122,18 +122,18 @@ export class HttpServer extends Context.Tag("@svc/server/HttpServer")<
   {
     readonly host: string
     readonly port: number
-    /** The address to call us at, without a slash at the end: `SVC_BASE_URL`, else where we listen. */
+    /** The server's URL, without a slash at the end: `SVC_BASE_URL`, or else the listen address. */
     readonly url: string
   }
 >() {
-  /** Both APIs, and the routes that were registered beside them. */
+  /** Serves both APIs and the registered plain routes. */
   static readonly layer: Layer.Layer<HttpServer, StartError, Needs | WorkspacePipeline.WorkspacePipeline> =
     Layer.suspend(() =>
       layerOf<WorkspacePipeline.WorkspacePipeline | HandlerRegistry>(VoiceApi, WorkspacePipeline.routes)
     )
 }
 
-/** What can keep the server from starting; each has one line for the operator. */
+/** Errors that prevent the start; the message of each is one line for the operator. */
 export type StartError = ConfigError.ConfigError | Dispatcher.ContractMismatch | RouteConflict | ListenError
 
 type Needs = HandlerRegistry | RouteRegistry | Security | ClientAddress | Providers | PluginSockets

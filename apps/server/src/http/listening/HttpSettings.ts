@@ -6,7 +6,7 @@ export interface HttpSettings {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
-  /** The address that others reach us at, without a slash at the end; undefined: the one that we listen on. */
+  /** The public URL of the server, without a slash at the end; undefined: the listen address. */
   readonly baseUrl: string | undefined
   readonly strictResponses: boolean
 }

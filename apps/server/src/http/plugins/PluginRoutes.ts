@@ -29,7 +29,7 @@ const toRouteRequest = (mount: string, request: PlainRequest, body: Uint8Array):
   remoteAddress: request.address
 })
 
-/** A plugin's HTTP route. A carrier's request is carried through even when the carrier hangs up. */
+/** A plugin's HTTP route. A carrier's request runs to completion even when the carrier disconnects. */
 const httpRoute = (mount: string, { handle, method, path }: Extract<Route, { readonly _tag: "Http" }>): PlainRoute => ({
   method,
   path: mount + path,

@@ -8,7 +8,7 @@ import { type RawData, WebSocket, WebSocketServer } from "ws"
 const maxMessage = 1024 * 1024
 
 /** A peer that sends nothing between two pings is dead, so it is noticed after 20 to 40 seconds. */
-const pingEvery = "20 seconds"
+const pingInterval = "20 seconds"
 
 /** How long peers have to answer the close frame when the server stops. */
 const closeTimeout = "1 second"
@@ -84,13 +84,13 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
     Effect.gen(function* () {
       const log = Runtime.runFork(yield* Effect.runtime())
       const server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: maxMessage })
-      const quiet = new Set<WebSocket>()
+      const unanswered = new Set<WebSocket>()
 
-      const checkLife = Effect.sync(() => {
+      const pingAll = Effect.sync(() => {
         for (const socket of server.clients) {
-          if (quiet.has(socket)) socket.terminate()
+          if (unanswered.has(socket)) socket.terminate()
           else {
-            quiet.add(socket)
+            unanswered.add(socket)
             socket.ping()
           }
         }
@@ -113,16 +113,16 @@ export class PluginSockets extends Context.Tag("@svc/server/PluginSockets")<
           )
         )
       )
-      yield* Effect.forkScoped(Effect.repeat(checkLife, Schedule.spaced(pingEvery)))
+      yield* Effect.forkScoped(Effect.repeat(pingAll, Schedule.spaced(pingInterval)))
 
       return {
         open: () => server.clients.size,
         upgrade: (request, stream, head, name, accept) =>
           server.handleUpgrade(request, stream, head, (socket) => {
-            const alive = () => quiet.delete(socket)
-            socket.on("pong", alive).on("message", alive)
+            const markAlive = () => unanswered.delete(socket)
+            socket.on("pong", markAlive).on("message", markAlive)
             socket.on("close", () => {
-              alive()
+              markAlive()
               if (server.clients.size === 0) onEmpty()
             })
             // "close" follows.

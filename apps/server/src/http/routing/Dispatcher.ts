@@ -60,11 +60,11 @@ const withServices = <Services, A, E>(
 
 /**
  * Answers a failed request. A failure that is not an API error is a defect: it is logged with the request's id, and
- * its details are not sent. `what` names the route in the log.
+ * its details are not sent. `routeName` is for the log.
  */
 export const answerFailure = (
   exchange: Exchange,
-  what: string,
+  routeName: string,
   cause: Cause.Cause<ApiError>,
   run: RunRequest
 ): void => {
@@ -75,7 +75,7 @@ export const answerFailure = (
     sendError(exchange, new Unavailable())
   } else {
     const outage = isOutage(cause)
-    const message = outage ? `${what}: the database cannot be reached` : `${what} failed`
+    const message = outage ? `${routeName}: the database cannot be reached` : `${routeName} failed`
     run(Effect.annotateLogs(Effect.logError(message, cause), { request_id: exchange.id }))
     sendError(exchange, outage ? new Unavailable() : new InternalError())
   }
@@ -128,7 +128,7 @@ const compile = <Services>(
       else if (endpoint.empty) send(exchange, status, {}, undefined)
       else sendJson(exchange, status, exit.value)
     })
-    // When the client has gone, a read is interrupted. A write that has begun is carried through.
+    // When the client disconnects, a read is interrupted; a write runs to completion.
     if (isRead) response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
   }
 }
@@ -142,12 +142,12 @@ export const routes = <Services>(
   groups: ReadonlyArray<RegisteredGroup<Services>>,
   options: DispatcherOptions
 ): Effect.Effect<ReadonlyArray<ServedRoute>, ContractMismatch> => {
-  const wrong: Array<string> = []
+  const problems: Array<string> = []
   const handlers = new Map<string, AnyHandler<Services>>()
   for (const { group, handlers: ofGroup } of groups) {
     for (const [key, handler] of Object.entries(ofGroup)) {
       const name = `${group}.${key}`
-      if (handlers.has(name)) wrong.push(`the handler ${name} is registered twice`)
+      if (handlers.has(name)) problems.push(`the handler ${name} is registered twice`)
       handlers.set(name, handler)
     }
   }
@@ -156,13 +156,15 @@ export const routes = <Services>(
     const name = `${group}.${key}`
     const handler = handlers.get(name)
     handlers.delete(name)
-    if (Either.isLeft(endpoint)) wrong.push(endpoint.left)
-    else if (handler === undefined) wrong.push(`the endpoint ${name} has no handler`)
+    if (Either.isLeft(endpoint)) problems.push(endpoint.left)
+    else if (handler === undefined) problems.push(`the endpoint ${name} has no handler`)
     else {
       const { method, path } = endpoint.right
       served.push({ method, path: pipeline.prefix + path, serve: compile(pipeline, endpoint.right, handler, options) })
     }
   }
-  for (const name of handlers.keys()) wrong.push(`the handler ${name} has no endpoint`)
-  return wrong.length === 0 ? Effect.succeed(served) : Effect.fail(new ContractMismatch({ message: wrong.join("; ") }))
+  for (const name of handlers.keys()) problems.push(`the handler ${name} has no endpoint`)
+  return problems.length === 0
+    ? Effect.succeed(served)
+    : Effect.fail(new ContractMismatch({ message: problems.join("; ") }))
 }

@@ -40,7 +40,7 @@ export interface Endpoint {
   /** Decodes all but the body. */
   readonly decode: (parts: RequestParts) => Either.Either<DecodedRequest, ValidationError>
   readonly decodeBody: (body: unknown) => Either.Either<unknown, ValidationError>
-  /** Whether a response body, as it went through JSON, is what the contract says; with nothing beyond it. */
+  /** Checks a response body, after a round trip through JSON, against the contract, without excess fields. */
   readonly checkSuccess: (body: unknown) => Either.Either<unknown, unknown>
 }
 
@@ -53,18 +53,18 @@ export const callable = <Services>(
 
 type Decode = (input: unknown) => Either.Either<unknown, ValidationError>
 
-/** Most values of a body for which all problems are reported; for a larger one only the first is. */
-const fullyChecked = 1000
+/** Maximum number of values in a body of which all problems are reported; of a larger one only the first is. */
+const maxFullyChecked = 1000
 
 /** Whether a value contains more values than that. */
 const isLarge = (value: unknown): boolean => {
   const left: Array<unknown> = [value]
   for (let seen = 0; left.length > 0; seen++) {
-    if (seen + left.length > fullyChecked) return true
+    if (seen + left.length > maxFullyChecked) return true
     const next = left.pop()
     if (typeof next === "object" && next !== null) {
       const inner = Object.values(next)
-      if (inner.length > fullyChecked) return true
+      if (inner.length > maxFullyChecked) return true
       left.push(...inner)
     }
   }
@@ -99,8 +99,8 @@ const queryOf = (search: string): { readonly [name: string]: string | ReadonlyAr
 const hasBody = (method: string): boolean => method === "POST" || method === "PUT" || method === "PATCH"
 
 /** Reports what the dispatcher cannot serve, as one line for the author of the contract. */
-const unsupported = (name: string, what: string): Either.Either<never, string> =>
-  Either.left(`${name}: ${what} is not supported`)
+const unsupported = (name: string, feature: string): Either.Either<never, string> =>
+  Either.left(`${name}: ${feature} is not supported`)
 
 /** The endpoints of a contract by group, or lines that say which ones cannot be served. */
 export const endpointsOf = (

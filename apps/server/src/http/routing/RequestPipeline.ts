@@ -29,7 +29,7 @@ export type Handle<Services> = (
 /** What an API does around all its handlers: authentication, limits, the order of checks, envelopes. */
 export interface RequestPipeline<Services> {
   readonly api: HttpApi.HttpApi.Any
-  /** What stands before the paths of the contract; empty, or with a slash at its start. */
+  /** The prefix of the contract's paths; empty, or with a slash at its start. */
   readonly prefix: string
   /** Serves an endpoint: calls `handle` at most once per request, when all checks have passed. */
   readonly serve: (

@@ -5,13 +5,13 @@ export interface PathParams {
   readonly [name: string]: string
 }
 
-/** What a request line leads to. */
+/** The result of a look-up. */
 export type Found<A> =
   | { readonly _tag: "Match"; readonly value: A; readonly params: PathParams; readonly search: string }
   | { readonly _tag: "NoSuchPath" }
   /** `allow`: the methods that the path has, as the `Allow` header lists them. */
   | { readonly _tag: "NoSuchMethod"; readonly allow: string }
-  /** The URL is no URL: too long, or with an escape that does not decode. */
+  /** The URL is invalid: too long, or with an escape that does not decode. */
   | { readonly _tag: "Malformed"; readonly tooLong: boolean }
 
 /** Two routes of the same method and path; one of them would never be reached. */
@@ -54,13 +54,13 @@ const isDecodable = (path: string): boolean => {
 }
 
 /**
- * Finds routes by method and path. A segment `:name` takes any one segment that is not empty; a literal one wins over it.
- * One slash at the end is ignored. HEAD is answered by GET's route. Letters of either case are different.
+ * Finds routes by method and path. A segment `:name` takes any one segment that is not empty; a literal one wins over
+ * it. One slash at the end is ignored. HEAD is answered by GET's route. Letters of either case are different.
  */
 export class RouteTable<A> {
   readonly #root: Node<A> = node()
 
-  /** Adds a route; `path` starts with a slash. Gives the conflict when there is such a route already. */
+  /** Adds a route; `path` starts with a slash. Returns the conflict when the route exists already. */
   add(method: string, path: string, value: A): RouteConflict | undefined {
     const names: Array<string> = []
     let at = this.#root

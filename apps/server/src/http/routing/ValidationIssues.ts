@@ -42,8 +42,8 @@ const describeUnion = (types: ReadonlyArray<AST.AST>): string => {
   return words.join(" or ")
 }
 
-/** The message that the schema's author wrote for this issue, if it is meant for it and not for what is inside. */
-const authored = (issue: ParseResult.ParseIssue): string | undefined => {
+/** The schema's own message for this issue, if it applies to the issue itself and not to an inner one. */
+const annotatedMessage = (issue: ParseResult.ParseIssue): string | undefined => {
   if (issue._tag === "Pointer" || issue._tag === "Missing" || issue._tag === "Unexpected") return undefined
   const annotation = Option.getOrUndefined(AST.getMessageAnnotation(issue.ast))
   if (annotation === undefined) return undefined
@@ -67,7 +67,7 @@ const join = (path: string, more: ParseResult.Path): string =>
 const isList = <A>(value: A | ReadonlyArray<A>): value is ReadonlyArray<A> => Array.isArray(value)
 
 const collect = (issue: ParseResult.ParseIssue, path: string): ReadonlyArray<Issue> => {
-  const own = authored(issue)
+  const own = annotatedMessage(issue)
   if (own !== undefined) return [{ path, message: own }]
   switch (issue._tag) {
     case "Pointer":
@@ -86,7 +86,7 @@ const collect = (issue: ParseResult.ParseIssue, path: string): ReadonlyArray<Iss
       const parts = isList(issue.issues) ? issue.issues : [issue.issues]
       const tried = parts.filter((part) => !(part._tag === "Type" && part.ast._tag === "UndefinedKeyword"))
       const inner = tried.flatMap((part) => collect(part, path))
-      // A field that is merely optional has one kind of value, which speaks for itself.
+      // An optional field has one type besides undefined: only its issues are reported.
       if (issue.ast._tag !== "Union" || tried.length === 1) return inner
       // No member of the union fits: that is one problem, unless the value partly matched one of them.
       const deeper = inner.filter((one) => one.path !== path)
@@ -99,7 +99,7 @@ const collect = (issue: ParseResult.ParseIssue, path: string): ReadonlyArray<Iss
   }
 }
 
-/** A filter said no: it may have said why, or where. */
+/** The issues of a value that a filter refused: the filter may have given a message or a path. */
 const refused = (issue: ParseResult.Refinement, path: string): ReadonlyArray<Issue> => {
   const { issue: inner } = issue
   if (inner._tag === "Pointer" || inner._tag === "Composite") return collect(inner, path)

@@ -26,7 +26,7 @@ export const chain = (steps: ReadonlyArray<Middleware>, last: Next): Next =>
   steps.reduceRight<Next>((next, step) => (request) => step(request, next), last)
 
 /** A value that an earlier step must have added. Without it the steps are in the wrong order. */
-const found = <A>(value: A | undefined, what: string): Effect.Effect<A, MiddlewareOrder> =>
+const required = <A>(value: A | undefined, what: string): Effect.Effect<A, MiddlewareOrder> =>
   value === undefined
     ? Effect.zipRight(
         Effect.logError(
@@ -37,7 +37,7 @@ const found = <A>(value: A | undefined, what: string): Effect.Effect<A, Middlewa
     : Effect.succeed(value)
 
 export const principalOf = ({ principal }: WorkspaceRequest): Effect.Effect<WorkspacePrincipal, MiddlewareOrder> =>
-  found(principal, "who makes the request")
+  required(principal, "who makes the request")
 
 export const bodyOf = ({ body }: WorkspaceRequest): Effect.Effect<{ readonly value: unknown }, MiddlewareOrder> =>
-  found(body, "the body")
+  required(body, "the body")

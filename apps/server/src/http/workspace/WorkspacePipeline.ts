@@ -18,7 +18,7 @@ import { requestRate } from "./RequestRate.ts"
 import { scope } from "./Scope.ts"
 
 /** Adds the request's id to an envelope, a replayed one included. */
-const seal = ({ body: envelope, status }: Answer, request_id: string): Answer => {
+const addRequestId = ({ body: envelope, status }: Answer, request_id: string): Answer => {
   // Handlers of this API return envelopes, by their type.
   const { meta, ...rest } = envelope as { readonly meta?: object }
   return { status, body: { ...rest, meta: { ...meta, request_id } } }
@@ -31,7 +31,7 @@ export class WorkspacePipeline extends Context.Tag("@svc/server/WorkspacePipelin
 >() {
   /**
    * In the order in which a request passes: failed authentications of the address and key; rate limits; scope; body;
-   * idempotency. The first that refuses answers.
+   * idempotency. The first step that refuses a request answers it.
    */
   static readonly layer: Layer.Layer<
     WorkspacePipeline,
@@ -59,7 +59,7 @@ export const layerOf = <R>(
             }))
           )
         )
-        return Effect.map(run({ endpoint, incoming }), (answer) => seal(answer, incoming.exchange.id))
+        return Effect.map(run({ endpoint, incoming }), (answer) => addRequestId(answer, incoming.exchange.id))
       }
     }))
   )

@@ -61,7 +61,7 @@ const call = (change: Partial<Call> = {}): Call => ({
   ...change
 })
 
-const story: CallTimeline = {
+const timeline: CallTimeline = {
   lines: [{ at: 62_345, actor: "tool", what: untrusted, detail: { x: untrusted } }],
   transcript: [],
   latencies: [],
@@ -106,7 +106,7 @@ const serverOf = (now: () => Call) =>
           of: () => Effect.die("not asked"),
           view: (token) =>
             token === "known"
-              ? Effect.sync(() => ({ call: now(), story, serverRequests }))
+              ? Effect.sync(() => ({ call: now(), timeline, serverRequests }))
               : Effect.fail(new DebugTokenNotFound())
         }),
         Layer.mock(Recordings, {
