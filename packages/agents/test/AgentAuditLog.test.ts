@@ -88,25 +88,25 @@ layer(Test)("the audit log", (it) => {
       })
       expect(serverSecret?.changed_fields).toEqual(["server_secret"])
       expect(deleted).toMatchObject({ new_values: {}, old_values: { name: "Front desk", max_duration: 60 } })
-      // No secret is anywhere in it.
+      // The log contains no secret.
       for (const one of [made.server_secret, made.webhook_secret, rotated.webhook_secret, server.server_secret]) {
         expect(JSON.stringify(log)).not.toContain(one)
       }
     })
   )
 
-  it.effect("of a deleted agent is read by its project, and by no other", () =>
+  it.effect("of a deleted agent can be read by its project, and by no other", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
-      const stranger = yield* owner
+      const outsider = yield* owner
       const { agent } = yield* create(by)
       yield* agents.remove(by, agent.public_id)
       const query = { limit: 50, offset: 0 }
       for (const id of [agent.public_id, String(agent.id)]) {
         const page = yield* agents.auditLog(by.project, id, query)
         expect(page.audit_logs.map(({ action }) => action)).toEqual(["deleted", "created"])
-        expect((yield* Effect.flip(agents.auditLog(stranger.project, id, query))).code).toBe("AGENT_NOT_FOUND")
+        expect((yield* Effect.flip(agents.auditLog(outsider.project, id, query))).code).toBe("AGENT_NOT_FOUND")
       }
       expect((yield* Effect.flip(agents.auditLog(by.project, "x", query))).code).toBe("AGENT_NOT_FOUND")
     })
@@ -131,7 +131,7 @@ layer(Test)("the audit log", (it) => {
     })
   )
 
-  it.effect("is filtered by action and by UTC days, both included", () =>
+  it.effect("is filtered by action, and by start_date and end_date, both inclusive UTC days", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
@@ -188,7 +188,7 @@ layer(Test)("the audit log", (it) => {
     })
   )
 
-  it.effect("outlives what PostgreSQL cannot hold", () =>
+  it.effect("records a change of text that jsonb does not accept", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner

@@ -6,7 +6,7 @@ import { Agents } from "../src/Agents.ts"
 import { create, knowledgeBase, logOf, owner, Test, webhook_url } from "./Fixture.ts"
 
 layer(Test)("a clone", (it) => {
-  it.effect("has the source's configuration, knowledge bases and webhook, and secrets of its own", () =>
+  it.effect("has the configuration, knowledge bases and webhook of its source, and its own secrets", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -50,7 +50,7 @@ layer(Test)("a clone", (it) => {
     })
   )
 
-  it.effect("has the name that is given, trimmed", () =>
+  it.effect("gets the requested name, trimmed", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -67,7 +67,7 @@ layer(Test)("a clone", (it) => {
     ["x".repeat(192), `Copy of ${"x".repeat(192)}`],
     ["x".repeat(200), `Copy of ${"x".repeat(192)}`],
     [`${"x".repeat(191)} yyyy`, `Copy of ${"x".repeat(191)}`],
-    // Each is two code units; the last would be cut in half.
+    // Each is a surrogate pair; the last one would be cut in half.
     [`x${"\u{1F600}".repeat(99)}`, `Copy of x${"\u{1F600}".repeat(95)}`]
   ])("has a default name that is not too long: %#", ([name, expected]) =>
     Effect.gen(function* () {

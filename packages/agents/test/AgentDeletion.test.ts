@@ -4,8 +4,8 @@ import { Deferred, Effect, Exit, Fiber, Ref } from "effect"
 import { Agents } from "../src/Agents.ts"
 import { create, knowledgeBase, logOf, owner, Test, webhook_url } from "./Fixture.ts"
 
-layer(Test)("an agent that is deleted", (it) => {
-  it.effect("is found nowhere, and has no knowledge bases and no webhook any more", () =>
+layer(Test)("deletion of an agent", (it) => {
+  it.effect("makes the agent not found everywhere, and removes its webhook and links to knowledge bases", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
@@ -28,7 +28,7 @@ layer(Test)("an agent that is deleted", (it) => {
     })
   )
 
-  it.effect("by many at once is deleted by one of them", () =>
+  it.effect("succeeds for one of many concurrent requests", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -42,7 +42,7 @@ layer(Test)("an agent that is deleted", (it) => {
     })
   )
 
-  it.scoped("runs the hooks of other slices in its transaction, which they can undo", () =>
+  it.scoped("runs the hooks of other slices in its transaction, and a failing hook rolls it back", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
@@ -68,7 +68,7 @@ layer(Test)("an agent that is deleted", (it) => {
     })
   )
 
-  it.scoped("is not, while it has live calls, and nothing of it changes", () =>
+  it.scoped("is refused while the agent has live calls, and changes nothing", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -82,7 +82,7 @@ layer(Test)("an agent that is deleted", (it) => {
         "agent has active calls"
       ])
       expect(yield* agents.get(by.project, agent.public_id)).toEqual(agent)
-      // It can be changed all the same.
+      // It can still be changed.
       yield* agents.update(by, agent.public_id, { name: "Still here" })
       yield* Ref.set(busy, false)
       yield* agents.remove(by, agent.public_id)
@@ -121,13 +121,13 @@ layer(Test)("an agent that is deleted", (it) => {
     })
   )
 
-  it.effect("can be pinned by many while it is being changed", () =>
+  it.effect("allows many transactions to pin the agent while another one changes it", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
       const by = yield* owner
       const { agent } = yield* create(by)
-      // A change that holds its lock does not keep a call from starting, nor a call a change.
+      // A change that holds its lock does not block the start of a call, nor the other way round.
       const both = sql.withTransaction(
         Effect.gen(function* () {
           yield* sql`select 1 from agents where id = ${agent.id} for no key update`

@@ -16,7 +16,7 @@ type Attached = (typeof attached)[number]
 type Setting = (typeof agentSettings)[number]
 
 describe("the list of an agent's fields", () => {
-  it("gives both bodies the settings, the webhook and the knowledge bases, and nothing else", () => {
+  it("gives the bodies of POST and PATCH the settings, webhook and knowledge bases, and nothing else", () => {
     const fields = ["name", "server_url", ...agentSettings.filter((key) => key !== "name" && key !== "server_url")]
     expect(keysOf(AgentCreate)).toEqual([...fields, ...attached])
     expect(keysOf(AgentUpdate)).toEqual([...fields, ...attached])
@@ -42,8 +42,8 @@ describe("the list of an agent's fields", () => {
   })
 })
 
-layer(Test)("an agent with its list of fields", (it) => {
-  it.effect("has a column for every field of the row, and two that only the database uses", () =>
+layer(Test)("an agent in the database and on the wire", (it) => {
+  it.effect("has a column for every field of its row, and two columns that only SQL uses", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns = yield* sql<{ readonly name: string }>`
@@ -55,7 +55,7 @@ layer(Test)("an agent with its list of fields", (it) => {
     })
   )
 
-  it.effect("answers with exactly the fields of the response, in their order, alone and in a list", () =>
+  it.effect("is returned with exactly the fields of the response, in their order, alone and in a list", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const principal = yield* owner
@@ -78,7 +78,7 @@ layer(Test)("an agent with its list of fields", (it) => {
     })
   )
 
-  it.effect("is changed in the columns that can change, and in no other", () =>
+  it.effect("is updated only in the columns that can change", () =>
     Effect.gen(function* () {
       const repo = yield* AgentsRepo
       const { agent } = yield* create(yield* owner)

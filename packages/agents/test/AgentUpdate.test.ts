@@ -28,8 +28,8 @@ describe("the body of PATCH /v1/agents/<id>", () => {
   })
 })
 
-layer(Test)("changing an agent", (it) => {
-  it.effect("changes what is given and nothing else", () =>
+layer(Test)("an update of an agent", (it) => {
+  it.effect("changes the given fields only", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -71,7 +71,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("with no field is refused", () =>
+  it.effect("without fields is refused", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -83,7 +83,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("to what it is already writes nothing and moves no time", () =>
+  it.effect("without a difference writes nothing and keeps updated_at", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
@@ -114,7 +114,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("keeps voice and language fit for each other, whichever of them changes", () =>
+  it.effect("checks voice and language against each other when either changes", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -136,13 +136,13 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("by two at once never ends in a voice that does not speak the language", () =>
+  it.effect("concurrent with another one never results in a voice that does not speak the language", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
       for (let i = 0; i < 20; i++) {
         const { agent } = yield* create(by, { language: "nl-NL", voice: "Sarah" })
-        // Each fits what the agent is now; together they do not fit.
+        // Each is valid for the current agent; together they are not.
         const results = yield* Effect.all(
           [
             Effect.either(agents.update(by, agent.public_id, { voice: "Jan" })),
@@ -155,7 +155,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("of one agent by 50 at once loses none of the changes, and logs each", () =>
+  it.effect("is not lost among 50 concurrent ones, and each is logged", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -171,7 +171,7 @@ layer(Test)("changing an agent", (it) => {
       )
       const log = yield* logOf(by, agent.public_id)
       expect(log).toHaveLength(51)
-      // Played in their order, the entries lead from the first values to those of now, without a gap.
+      // Applied in order, the entries lead from the first values to the current ones without a gap.
       const values: Record<string, unknown> = {}
       for (const entry of [...log].reverse()) {
         for (const field of entry.changed_fields) {
@@ -184,7 +184,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("cannot take its server_url away", () =>
+  it.effect("cannot remove server_url", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -196,7 +196,7 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("reports the errors of several fields together, and then changes nothing", () =>
+  it.effect("with several invalid fields reports all of them and changes nothing", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -224,17 +224,17 @@ layer(Test)("changing an agent", (it) => {
     })
   )
 
-  it.effect("of another project, of an unknown id, or of a deleted one is not found", () =>
+  it.effect("of an agent of another project, an unknown or a deleted one is not found", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
       const { agent } = yield* create(by)
       const { agent: gone } = yield* create(by)
       yield* agents.remove(by, gone.public_id)
-      const stranger = yield* owner
+      const outsider = yield* owner
       for (const [who, id] of [
-        [stranger, agent.public_id],
-        [stranger, String(agent.id)],
+        [outsider, agent.public_id],
+        [outsider, String(agent.id)],
         [by, "agent_000000000000000000000000"],
         [by, "nonsense"],
         [by, gone.public_id],
@@ -255,7 +255,7 @@ layer(Test)("changing an agent", (it) => {
 })
 
 layer(Test)("an agent's knowledge bases", (it) => {
-  it.effect("are named by public or numeric id, mixed, each once", () =>
+  it.effect("are set by public and numeric ids, mixed, each once", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -272,7 +272,7 @@ layer(Test)("an agent's knowledge bases", (it) => {
     })
   )
 
-  it.effect("can be 20", () =>
+  it.effect("can be as many as 20", () =>
     Effect.gen(function* () {
       const by = yield* owner
       const bases = yield* Effect.replicateEffect(knowledgeBase(by), 20)
@@ -281,7 +281,7 @@ layer(Test)("an agent's knowledge bases", (it) => {
     })
   )
 
-  it.effect("are the project's own", () =>
+  it.effect("must belong to the project", () =>
     Effect.gen(function* () {
       const by = yield* owner
       const mine = yield* knowledgeBase(by)
@@ -294,7 +294,7 @@ layer(Test)("an agent's knowledge bases", (it) => {
     })
   )
 
-  it.effect("go away when they are deleted, also while they are being linked", () =>
+  it.effect("are unlinked when they are deleted, also while they are being linked", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient

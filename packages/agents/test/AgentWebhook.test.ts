@@ -12,7 +12,7 @@ describe("webhook_events of a body", () => {
     return Either.isRight(result) ? [] : ParseResult.ArrayFormatter.formatErrorSync(result.left).map((i) => i.message)
   }
 
-  it("takes each of the 28 names", () => {
+  it("accepts each of the 28 event names", () => {
     expect(webhookEvents).toHaveLength(28)
     expect(new Set(webhookEvents).size).toBe(28)
     expect(messages(webhookEvents)).toEqual([])
@@ -28,7 +28,7 @@ describe("webhook_events of a body", () => {
   )
 })
 
-/** What the database has of an agent's webhook. */
+/** The stored row of an agent's webhook. */
 const rowOf = (agentId: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -89,7 +89,7 @@ layer(Test)("an agent's webhook", (it) => {
     })
   )
 
-  it.effect("gets the events that are named, each once; `*` is all", () =>
+  it.effect("gets the events in webhook_events, each once; `*` means all", () =>
     Effect.gen(function* () {
       const by = yield* owner
       const some = yield* create(by, { webhook_url, webhook_events: ["tool.invoked", "barge_in", "tool.invoked"] })
@@ -120,7 +120,7 @@ layer(Test)("an agent's webhook", (it) => {
     })
   )
 
-  it.effect("that changes keeps what is not given, and its secret", () =>
+  it.effect("keeps its secret and the fields that an update does not contain", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -143,7 +143,7 @@ layer(Test)("an agent's webhook", (it) => {
   )
 
   it.effect.each([[null], [""]] as const)(
-    "is removed by %j with its secret and subscription, and is new when it comes back",
+    "is removed with its secret by webhook_url %j, and gets a new secret when set again",
     ([none]) =>
       Effect.gen(function* () {
         const agents = yield* Agents
@@ -160,7 +160,7 @@ layer(Test)("an agent's webhook", (it) => {
       })
   )
 
-  it.effect("has no events without a URL to send them to", () =>
+  it.effect("cannot have webhook_events without webhook_url", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -176,7 +176,7 @@ layer(Test)("an agent's webhook", (it) => {
     })
   )
 
-  it.effect("that was disabled shows no events, stays so, and is put back to work by naming it", () =>
+  it.effect("that was disabled shows no webhook_events, and only an update that contains it enables it", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
@@ -209,7 +209,7 @@ layer(Test)("an agent's webhook", (it) => {
     })
   )
 
-  it.effect("rotated by many at once ends with the secret of one of them", () =>
+  it.effect("rotated concurrently has the secret that one of the requests returned", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -225,7 +225,7 @@ layer(Test)("an agent's webhook", (it) => {
     })
   )
 
-  it.effect("set by many at once is one", () =>
+  it.effect("set concurrently is created once", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -242,7 +242,7 @@ layer(Test)("an agent's webhook", (it) => {
 })
 
 layer(Test)("a server secret", (it) => {
-  it.effect("that is rotated is what the next call is signed with", () =>
+  it.effect("that is rotated signs the requests of the next call", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner

@@ -111,7 +111,7 @@ layer(Test)("Agents", (it) => {
       expect(made.agent).toMatchObject({ language: "nl-NL", voice: "Jan" })
     })
   )
-  it.effect("text that is hard to store comes back as it was", () =>
+  it.effect("text with unusual characters is returned unchanged", () =>
     Effect.gen(function* () {
       const name = 'O\'Brien \\ %_ "😀" é \u{1F468}\u200D\u{1F469} \n; drop table agents'
       expect((yield* create(yield* owner, { ...minimal, name })).agent.name).toBe(name)
@@ -144,7 +144,7 @@ layer(Test)("Agents", (it) => {
       }
     })
   )
-  it.effect("what a call needs is found by numeric id", () =>
+  it.effect("forCall finds the configuration of an agent by its numeric id", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const principal = yield* owner
@@ -161,7 +161,7 @@ layer(Test)("Agents", (it) => {
     })
   )
 
-  it.effect("a list is newest first, page by page to a null cursor, with public or numeric ids", () =>
+  it.effect("a list is newest first, in pages up to a null next_cursor, with public or numeric ids as after", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const principal = yield* owner
@@ -184,7 +184,7 @@ layer(Test)("Agents", (it) => {
       expect(next.agents).toEqual([third])
     })
   )
-  it.effect("a cursor still works after its agent was deleted", () =>
+  it.effect("a cursor stays valid after its agent was deleted", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
@@ -237,7 +237,7 @@ layer(Test)("Agents", (it) => {
       expect(page.agents.map((agent) => agent.name)).toEqual(expected)
     })
   )
-  it.effect("a NUL in the name filter is refused, not a database fault", () =>
+  it.effect("a NUL character in the name filter is a validation error", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const error = yield* Effect.flip(agents.list((yield* owner).project, { limit: 5, name: "\u0000" }))

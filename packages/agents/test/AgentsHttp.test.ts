@@ -10,7 +10,7 @@ import { AgentsHttp } from "../src/AgentsHttp.ts"
 /** The dispatcher has decoded a request by the endpoint's schemas when it calls the handler; here the test has. */
 const call = (handler: AnyHandler | undefined, request: unknown) => handler?.(request as never) ?? Effect.die("missing")
 
-/** Says what it was asked. */
+/** Returns its arguments. */
 const asked: Array<unknown> = []
 const unasked = () => Effect.die("not asked")
 const notFound = (...args: ReadonlyArray<unknown>) =>

@@ -27,7 +27,7 @@ const seed = ({ org, project }: ProjectPrincipal, count: number) =>
   })
 
 layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
-  it.effect("takes as many statements for a hundred as for one", () =>
+  it.effect("needs as many statements for a hundred agents as for one", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -46,7 +46,7 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
     })
   )
 
-  it.effect("shows each agent once while others are made and deleted", () =>
+  it.effect("returns each agent once while others are created and deleted", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -64,7 +64,7 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
           [
             create(by),
             create(by),
-            // The last of the page that was just seen: its successor is found all the same.
+            // The cursor of the next page is deleted: the page is found nevertheless.
             after === undefined ? Effect.void : agents.remove(by, after)
           ],
           { concurrency: "unbounded" }
@@ -96,7 +96,7 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
     })
   )
 
-  it.effect("finds a name as it is after a change", () =>
+  it.effect("finds an agent by its name after a change", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -108,7 +108,7 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
     })
   )
 
-  it.effect("reads no more than it needs of very many agents, also by a part of the name", () =>
+  it.effect("reads few rows more than it returns among very many agents, also with a name filter", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const by = yield* owner
@@ -121,10 +121,10 @@ layer(Test, { timeout: "60 seconds" })("a list of agents", (it) => {
 
       for (const query of [{}, { after: middle?.public_id ?? "" }, { name: "agent" }]) {
         const read = yield* readBy(query)
-        // The page, one more to see whether it is the last, and the cursor.
+        // The page, one more row that shows whether it is the last, and the cursor.
         expect([read.sequentialScans, read.rows > 20, read.rows <= 22]).toEqual([[], true, true])
       }
-      // One in a thousand of both projects is called this; the other's are not looked at.
+      // One agent in a thousand in both projects has this name; those of the other project are not read.
       const rare = yield* readBy({ name: "café zü" })
       expect([rare.sequentialScans, [...rare.indexes], rare.rows]).toEqual([[], ["agents_name"], 30])
       const none = yield* readBy({ name: "nobody is called this" })

@@ -4,8 +4,8 @@ import { Effect, Option } from "effect"
 import { Agents } from "../src/Agents.ts"
 import { create, owner, Test } from "./Fixture.ts"
 
-layer(Test)("an agent that a webhook is to be limited to", (it) => {
-  it.effect("is found by its organization, and by its own project", () =>
+layer(Test)("FilterAgents", (it) => {
+  it.effect("finds an agent for its organization and for its project", () =>
     Effect.gen(function* () {
       const { find } = yield* FilterAgents
       const by = yield* owner
@@ -16,19 +16,19 @@ layer(Test)("an agent that a webhook is to be limited to", (it) => {
     })
   )
 
-  it.effect("is not found when it is another's, of another project, deleted or unknown", () =>
+  it.effect("does not find an agent of another organization or project, a deleted or an unknown one", () =>
     Effect.gen(function* () {
       const { find } = yield* FilterAgents
       const agents = yield* Agents
       const [mine, theirs] = [yield* owner, yield* owner]
       const { agent } = yield* create(mine)
-      const strangers = [
+      const otherOwners = [
         { org_id: theirs.org.id, project_id: null },
         { org_id: theirs.org.id, project_id: theirs.project.id },
         { org_id: theirs.org.id, project_id: mine.project.id },
         { org_id: mine.org.id, project_id: theirs.project.id }
       ]
-      for (const stranger of strangers) expect(yield* find(stranger, agent.id)).toEqual(Option.none())
+      for (const otherOwner of otherOwners) expect(yield* find(otherOwner, agent.id)).toEqual(Option.none())
       const own = { org_id: mine.org.id, project_id: null }
       expect(yield* find(own, agent.id + 1_000_000)).toEqual(Option.none())
       yield* agents.remove(mine, agent.public_id)

@@ -42,7 +42,7 @@ const Plugins = Layer.succeed(Providers, {
   voiceActivity: undefined
 })
 
-/** Agents on a database of their own; only the outside is made up. */
+/** Agents on a test database, with fake plugins and name resolution. */
 export const Test = AgentsSlice.services.pipe(
   Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
   Layer.provideMerge(AuthSlice.services),
@@ -63,7 +63,7 @@ export const decode = Schema.decodeUnknownEither(AgentCreate)
 export const minimal = { name: "Reception", server_url: "https://example.com/voice" }
 export const webhook_url = "https://hooks.example.com/events"
 
-/** Makes an agent from a body as it comes. */
+/** Creates an agent from an undecoded body. */
 export const create = (principal: ProjectPrincipal, body: object = {}) =>
   Effect.gen(function* () {
     const agents = yield* Agents

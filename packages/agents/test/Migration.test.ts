@@ -6,12 +6,12 @@ import { Agents } from "../src/Agents.ts"
 import { logOf, owner, Test } from "./Fixture.ts"
 
 layer(Test, { timeout: "60 seconds" })("An upgrade", (it) => {
-  it.effect("keeps the agents that there are, to be found by their names and changed", () =>
+  it.effect("keeps existing agents, which can be found by name and changed", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const sql = yield* SqlClient.SqlClient
       const by = yield* owner
-      // The schema as it was when agents had no more than a name and a server.
+      // The schema of the release in which agents had only a name and a server.
       yield* sql`drop table agent_audit_log, agent_knowledge_bases`
       yield* sql`alter table agents drop column has_webhook, drop column has_knowledge_bases, drop column name_folded`
       yield* sql`delete from migrations where name = '0015_agent_configuration'`

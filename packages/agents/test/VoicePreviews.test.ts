@@ -40,14 +40,14 @@ const previewsOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
 const everywhere = (...names: ReadonlyArray<string>) =>
   names.map((name): Voice => ({ name, languages: "*", gender: "neutral" }))
 
-/** So many seconds of a sound. */
+/** Samples of a sound of this length in seconds. */
 const sound = (request: SynthesisRequest, seconds = 0.5) => {
   const samples = new Int16Array(request.sampleRate * seconds)
   samples.fill(1000)
   request.sink.write(samples)
 }
 
-/** A synthesizer that counts what it is asked for; `go` lets it finish, at once by default. */
+/** A plugin that records its requests. Each synthesis waits for `go`, which by default does not wait. */
 const counting = (go: Effect.Effect<void> = Effect.void) => {
   const asked: Array<SynthesisRequest> = []
   const seen = { now: 0, most: 0 }
@@ -68,7 +68,7 @@ const get = (voice: string, language?: (typeof languages)[number]) =>
 const codeOf = (voice: string, language?: (typeof languages)[number]) =>
   Effect.map(Effect.either(get(voice, language)), (result) => (result._tag === "Left" ? result.left.code : "heard"))
 
-/** Lets all fibers go as far as they can. */
+/** Lets all fibers run until they wait. */
 const settled = TestClock.adjust(Duration.millis(1))
 
 const failing = (reason: string, retryable = true) => Effect.fail(new TextToSpeechError({ reason, retryable }))
@@ -104,7 +104,7 @@ describe("A voice's preview", () => {
     }).pipe(Effect.provide(previewsOf(plugin("tin", everywhere("Sarah"), synthesize))))
   })
 
-  it.effect("is in the voice's own first language when none is asked for", () => {
+  it.effect("is in the first language of the voice when the request has none", () => {
     const { asked, synthesize } = counting()
     const voices: ReadonlyArray<Voice> = [{ name: "Ana", languages: ["pt-BR", "pt-PT", "es-ES"], gender: "female" }]
     return Effect.gen(function* () {
@@ -117,14 +117,14 @@ describe("A voice's preview", () => {
     }).pipe(Effect.provide(previewsOf(plugin("tin", voices, synthesize))))
   })
 
-  it.effect("comes from the plugin that a call would speak with", () => {
+  it.effect("comes from the plugin that a call would use", () => {
     const [first, second] = [counting(), counting()]
     const dutch: Voice = { name: "Jan", languages: ["nl-NL"], gender: "male" }
     const german: Voice = { name: "Jan", languages: ["de-DE", "nl-NL"], gender: "male" }
     return Effect.gen(function* () {
       yield* get("Jan", "nl-NL")
       yield* get("Jan", "de-DE")
-      // Nobody says to have Sarah: the preferred plugin is asked.
+      // No plugin lists Sarah: the preferred one is used.
       yield* get("Sarah", "fi-FI")
       expect(first.asked.map(({ language }) => language)).toEqual(["nl-NL", "fi-FI"])
       expect(second.asked.map(({ language }) => language)).toEqual(["de-DE"])
@@ -135,7 +135,7 @@ describe("A voice's preview", () => {
     )
   })
 
-  it.effect("is made once, however many ask at the same time and later", () =>
+  it.effect("is synthesized once for many concurrent and later requests", () =>
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
       const { asked, synthesize } = counting(Deferred.await(go))
@@ -156,7 +156,7 @@ describe("A voice's preview", () => {
     })
   )
 
-  it.effect("is made for the others when the one who asked first has gone", () =>
+  it.effect("is completed for waiting requests when the first one is interrupted", () =>
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
       const { asked, synthesize } = counting(Deferred.await(go))
@@ -173,7 +173,7 @@ describe("A voice's preview", () => {
     })
   )
 
-  it.effect("keeps what the plugin said when it writes into the same array again", () => {
+  it.effect("is correct when the plugin reuses its sample array", () => {
     const synthesize: Synthesize = ({ sink }) =>
       Effect.sync(() => {
         const samples = new Int16Array(4)
@@ -188,7 +188,7 @@ describe("A voice's preview", () => {
     }).pipe(Effect.provide(previewsOf(plugin("tin", everywhere("Sarah"), synthesize))))
   })
 
-  it.effect("is refused for a voice that there is not, a language that it does not speak, and without a plugin", () => {
+  it.effect("is refused for an unknown voice, for a language that it does not speak, and without a plugin", () => {
     const { asked, synthesize } = counting()
     const dutch: Voice = { name: "Jan", languages: ["nl-NL", "ja-JP"], gender: "male" }
     return Effect.gen(function* () {
@@ -237,20 +237,23 @@ describe("A voice's preview", () => {
         )
     ]
   ]
-  it.effect.each(faults)("of a plugin that %s is unavailable, and made when it works again", ([, fault]) => {
-    let broken = true
-    const synthesize: Synthesize = (request) => (broken ? fault(request) : Effect.sync(() => sound(request)))
-    return Effect.gen(function* () {
-      const error = yield* Effect.flip(get("Sarah"))
-      expect(error).toMatchObject({
-        code: "UNAVAILABLE",
-        status: 503,
-        message: "The voice could not speak its preview"
-      })
-      broken = false
-      expect(yield* codeOf("Sarah")).toBe("heard")
-    }).pipe(Effect.provide(previewsOf(plugin("tin", everywhere("Sarah"), synthesize))))
-  })
+  it.effect.each(faults)(
+    "of a plugin that %s is unavailable, and succeeds when the plugin works again",
+    ([, fault]) => {
+      let broken = true
+      const synthesize: Synthesize = (request) => (broken ? fault(request) : Effect.sync(() => sound(request)))
+      return Effect.gen(function* () {
+        const error = yield* Effect.flip(get("Sarah"))
+        expect(error).toMatchObject({
+          code: "UNAVAILABLE",
+          status: 503,
+          message: "The voice could not speak its preview"
+        })
+        broken = false
+        expect(yield* codeOf("Sarah")).toBe("heard")
+      }).pipe(Effect.provide(previewsOf(plugin("tin", everywhere("Sarah"), synthesize))))
+    }
+  )
 
   it.effect.each([
     ["hangs", Effect.never],
@@ -269,7 +272,7 @@ describe("A voice's preview", () => {
     }).pipe(Effect.provide(previewsOf(plugin("tin", everywhere("Sarah"), synthesize))))
   })
 
-  it.effect("that is being made ends with the server", () =>
+  it.effect("in progress is interrupted when the server stops", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(
@@ -288,7 +291,7 @@ describe("An anonymous client that requests all previews", () => {
   const five = everywhere("Sarah", "Ada", "Bea", "Cas", "Dan")
   const all = five.flatMap(({ name }) => languages.map((language) => [name, language] as const))
 
-  it.effect("keeps two syntheses busy at most, and is sent away when too many wait", () =>
+  it.effect("causes two concurrent syntheses at most, and gets Unavailable when too many previews wait", () =>
     Effect.gen(function* () {
       const go = yield* Deferred.make<void>()
       const { asked, seen, synthesize } = counting(Deferred.await(go))
@@ -322,7 +325,7 @@ describe("An anonymous client that requests all previews", () => {
     }).pipe(Effect.provide(previewsOf(plugin("tin", five, synthesize))))
   })
 
-  it.effect("fills no more than 32 MB: what was not heard for the longest is made anew", () => {
+  it.effect("fills at most 32 MB of cache: the least recently used preview is evicted", () => {
     const asked: Array<string> = []
     const synthesize: Synthesize = (request) =>
       Effect.sync(() => {
@@ -330,7 +333,7 @@ describe("An anonymous client that requests all previews", () => {
         sound(request, 15)
       })
     return Effect.gen(function* () {
-      // Each is 720,044 bytes, so 46 have room.
+      // Each is 720,044 bytes, so 46 fit.
       const [first, second, ...others] = all.slice(0, 47)
       yield* get(...(first ?? ["", "en-US"]))
       yield* get(...(second ?? ["", "en-US"]))
@@ -344,7 +347,7 @@ describe("An anonymous client that requests all previews", () => {
     }).pipe(Effect.provide(previewsOf(plugin("tin", five, synthesize))))
   })
 
-  it.effect("cannot go on asking a plugin that fails: after three times it is left alone for a minute", () => {
+  it.effect("does not reach a plugin that failed three times within a minute until that minute is over", () => {
     let asked = 0
     const ill: Synthesize = () =>
       Effect.zipRight(
@@ -367,7 +370,7 @@ describe("An anonymous client that requests all previews", () => {
     )
   })
 
-  it.effect("does not silence a plugin by asking it for a voice that it refuses", () => {
+  it.effect("does not pause a plugin by requesting a voice that it refuses", () => {
     const synthesize: Synthesize = (request) =>
       request.voice === "Sarah" ? failing("no such voice", false) : Effect.sync(() => sound(request))
     return Effect.gen(function* () {

@@ -81,7 +81,7 @@ describe("Voices", () => {
       expect(voices.languagesOf("Nobody")).toEqual([])
     }).pipe(Effect.provide(two))
   )
-  it.effect("lists those of one language", () =>
+  it.effect("list with a language returns the voices of that language", () =>
     Effect.gen(function* () {
       const voices = yield* Voices
       expect(voices.list("nl-NL")).toEqual([
@@ -92,7 +92,7 @@ describe("Voices", () => {
       expect(voices.list("fi-FI").map(({ name }) => name)).toEqual(["Sarah", "Any"])
     }).pipe(Effect.provide(two))
   )
-  it.effect("Sarah is there whatever is loaded", () =>
+  it.effect("Sarah is listed whichever plugins are loaded", () =>
     Effect.gen(function* () {
       const voices = yield* Voices
       expect(voices.list().map(({ language, name }) => [name, language])).toEqual(

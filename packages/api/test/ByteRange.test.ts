@@ -11,15 +11,12 @@ describe("A range of bytes", () => {
     ["bytes=-10", { start: 990, end: 1000 }],
     ["bytes=-5000", { start: 0, end: 1000 }],
     ["  Bytes = 1-2 ", { start: 1, end: 3 }]
-  ])("%j is a part of the body", (header, range) => {
+  ])("%j is a range of the body", (header, range) => {
     expect(byteRange(header, 1000)).toEqual(range)
   })
-  it.each(["bytes=1000-", "bytes=1000-2000", "bytes=999999999999999-", "bytes=-0"])(
-    "%j is not in the body",
-    (header) => {
-      expect(byteRange(header, 1000)).toBe("unsatisfiable")
-    }
-  )
+  it.each(["bytes=1000-", "bytes=1000-2000", "bytes=999999999999999-", "bytes=-0"])("%j is unsatisfiable", (header) => {
+    expect(byteRange(header, 1000)).toBe("unsatisfiable")
+  })
   it.each([
     undefined,
     "",
@@ -34,10 +31,10 @@ describe("A range of bytes", () => {
     "bytes=0-1,5-6",
     "items=0-1",
     `bytes=${"9".repeat(400)}-`
-  ])("%j asks for no part: the whole is sent", (header) => {
+  ])("%j is ignored", (header) => {
     expect(byteRange(header, 1000)).toBeUndefined()
   })
-  it("nothing is in an empty body", () => {
+  it("every range of an empty body is unsatisfiable", () => {
     expect(byteRange("bytes=0-", 0)).toBe("unsatisfiable")
     expect(byteRange("bytes=-5", 0)).toBe("unsatisfiable")
   })

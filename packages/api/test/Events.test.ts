@@ -74,13 +74,13 @@ describe("events", () => {
   for (const [event, data] of samples) {
     const fields = fieldsOf(inSpec[event] ?? "")
 
-    it(`${event} has a sample with the documented fields, which fits its schema`, () => {
+    it(`${event} has a sample with the documented fields, which matches its schema`, () => {
       expect(Object.keys(data).toSorted()).toEqual(fields)
       expect(schemaViolationOf({ event, data })).toBeUndefined()
       expect(JSON.parse(JSON.stringify(data))).toEqual(data)
     })
 
-    it(`${event} is refused with a field more, with a field less, and with null where it does not belong`, () => {
+    it(`${event} is refused with an excess field, a missing field, and null in a field that is not nullable`, () => {
       expect(schemaViolationOf({ event, data: { ...data, surplus: 1 } })).toContain("data.surplus")
       for (const field of fields) {
         const { [field]: _, ...rest } = Object.fromEntries(Object.entries(data))
@@ -92,7 +92,7 @@ describe("events", () => {
     })
   }
 
-  it("values that JSON would change or that are none of those allowed are refused, and not repeated", () => {
+  it("values that JSON would change, or that the schema does not allow, are refused, and the error does not repeat them", () => {
     const wrong: ReadonlyArray<readonly [keyof EventData, object]> = [
       ["call.ended", { total_cost: Number.NaN }],
       ["call.ended", { started_at: "yesterday" }],
@@ -111,7 +111,7 @@ describe("events", () => {
     expect(schemaViolationOf({ event: "call.exploded", data: {} })).toBe("call.exploded is not an event")
   })
 
-  it("samples of real values are theirs: an empty result, an empty transcript, text as a result", () => {
+  it("edge cases match their schemas: an empty result, an empty transcript, text as a result", () => {
     for (const result of [null, false, "", {}]) {
       const data = { ...eventSamples["tool.completed"], result }
       expect(schemaViolationOf({ event: "tool.completed", data })).toBeUndefined()

@@ -6,7 +6,7 @@ const decode = Schema.decodeUnknownEither(CallsQuery)
 const isValid = (query: { readonly [name: string]: string }): boolean => Either.isRight(decode(query))
 
 describe("Queries", () => {
-  it("take a limit that is a decimal integer within its range, and nothing else", () => {
+  it("accept a limit only if it is a decimal integer within its range", () => {
     expect(Either.getOrThrow(decode({})).limit).toBe(50)
     expect(Either.getOrThrow(decode({ limit: "100" })).limit).toBe(100)
     for (const limit of [
@@ -27,7 +27,7 @@ describe("Queries", () => {
     }
   })
 
-  it("take days that are in the calendar, and nothing else", () => {
+  it("accept only days that exist in the calendar", () => {
     for (const from_date of ["2026-01-31", "2024-02-29", "0001-01-01"]) {
       expect([from_date, isValid({ from_date })]).toEqual([from_date, true])
     }

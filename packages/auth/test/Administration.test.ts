@@ -61,13 +61,13 @@ layer(Test)("Administration", (it) => {
       const { key } = yield* administration.createKey({ kind: "org", org: org.public_id })
       const other = yield* Layer.build(Layer.fresh(Services))
       const tier = Effect.map(keys.authenticate(Redacted.value(key)), (principal) => principal.org.tier)
-      const elsewhere = yield* Effect.provide(Keys, other)
-      const there = Effect.map(elsewhere.authenticate(Redacted.value(key)), (principal) => principal.org.tier)
-      expect([yield* tier, yield* there]).toEqual(["growth", "growth"])
+      const otherNode = yield* Effect.provide(Keys, other)
+      const tierOnOtherNode = Effect.map(otherNode.authenticate(Redacted.value(key)), (principal) => principal.org.tier)
+      expect([yield* tier, yield* tierOnOtherNode]).toEqual(["growth", "growth"])
       expect(yield* administration.setTier(String(org.id), "payg")).toMatchObject({ id: org.id, tier: "payg" })
       expect(yield* tier).toBe("payg")
       yield* TestClock.adjust(Duration.seconds(2))
-      expect(yield* there).toBe("payg")
+      expect(yield* tierOnOtherNode).toBe("payg")
     })
   )
 
@@ -103,7 +103,7 @@ layer(Test)("Administration", (it) => {
     Effect.gen(function* () {
       const administration = yield* Administration
       const { org, project } = yield* account
-      const stranger = yield* account
+      const outsider = yield* account
       const id = org.public_id
       const refused = (request: KeyRequest) =>
         Effect.map(Effect.flip(administration.createKey(request)), (error) => [
@@ -115,7 +115,7 @@ layer(Test)("Administration", (it) => {
       expect(yield* refused({ kind: "org", org: "0" })).toEqual(["ORGANIZATION_NOT_FOUND"])
       expect(yield* refused({ kind: "project", org: id })).toEqual([invalid, "project"])
       expect(yield* refused({ kind: "project", org: id, project: "7_" })).toEqual(["PROJECT_NOT_FOUND"])
-      expect(yield* refused({ kind: "project", org: id, project: stranger.project.public_id })).toEqual([
+      expect(yield* refused({ kind: "project", org: id, project: outsider.project.public_id })).toEqual([
         "PROJECT_NOT_FOUND"
       ])
       expect(yield* refused({ kind: "org", org: id, project: project.public_id })).toEqual([invalid, "project"])

@@ -105,8 +105,8 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
     Effect.gen(function* () {
       const usage = yield* Usage
       const { agentId, agents, anna, bert, noAgent, org, other, project } = yield* fixture
-      const stranger = yield* fixture
-      for (const who of [anna, anna, bert, other, noAgent, stranger.anna]) {
+      const outsider = yield* fixture
+      for (const who of [anna, anna, bert, other, noAgent, outsider.anna]) {
         yield* usage.addCall(who("2026-05-05"), completed(60))
       }
       const count = (asker: typeof org | typeof project, agent_id?: string) =>
@@ -125,7 +125,7 @@ layer(Test, { timeout: "30 seconds" })("Usage", (it) => {
       expect(yield* count(project, String(agentId(0)))).toBe(2)
       expect(yield* count(project, agents[2])).toBe(0)
       expect(yield* count(org, agents[2])).toBe(1)
-      expect(yield* count(org, stranger.agents[0])).toBe(0)
+      expect(yield* count(org, outsider.agents[0])).toBe(0)
     })
   )
 

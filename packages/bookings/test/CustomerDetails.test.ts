@@ -49,7 +49,7 @@ describe("The details of a customer", () => {
     }
   )
 
-  it("keep the phone number as it is when only the country changes", () => {
+  it("keep the phone number unchanged when only the country changes", () => {
     const before = accepted(create({ phone: "06 12345678" }))
     expect(accepted(CustomerDetails.change(before, { country: "DE" }, today)).phone).toBe("+31612345678")
   })
@@ -59,7 +59,7 @@ describe("The details of a customer", () => {
   })
 
   it.each(["1012", "1012 L", "0123 AB", "10123 AB", "1012  LG", "1012-LG", "SW1A 1AA", "1012 LG x"])(
-    "refuse the Dutch postcode %s, which elsewhere is one",
+    "refuse the postcode %s in the Netherlands, and accept it in other countries",
     (postcode) => {
       expect(violations(create({ postcode }))).toEqual({ postcode: "postcode must be a Dutch postcode, as 1234 AB" })
       expect(accepted(create({ postcode, country: "GB" })).postcode).toBe(postcode)

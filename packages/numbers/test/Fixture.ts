@@ -11,7 +11,7 @@ import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, Effect, Layer, Stream } from "effect"
 import * as NumbersSlice from "../src/NumbersSlice.ts"
 
-/** One phone network, which carries nothing. */
+/** A telephony plugin without calls. */
 const Plugins = Layer.succeed(Providers, {
   plugins: [],
   telephony: [
@@ -37,7 +37,7 @@ const Plugins = Layer.succeed(Providers, {
 })
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 
-/** Numbers, their agents and projects, on a database of their own. */
+/** Numbers, their agents and projects, on a test database. */
 export const Test = NumbersSlice.services.pipe(
   Layer.provideMerge(AgentsSlice.services),
   Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),

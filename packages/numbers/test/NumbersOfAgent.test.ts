@@ -30,8 +30,8 @@ const numberOf = (by: ProjectPrincipal) =>
     numbers.import(by, { number: `+32255${String(50_000 + ++made)}`, telephony: "simulated" })
   )
 
-layer(Test)("the numbers of an agent that is deleted", (it) => {
-  it.effect("stay with the project without an agent; those of others stay as they are", () =>
+layer(Test)("the numbers of a deleted agent", (it) => {
+  it.effect("stay in the project without an agent; numbers of other agents do not change", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const numbers = yield* PhoneNumbers
@@ -49,14 +49,14 @@ layer(Test)("the numbers of an agent that is deleted", (it) => {
         [null, "active"],
         [null, "active"]
       ])
-      // They can be given to another agent, and not to the one that is gone.
+      // They can be assigned to another agent, and not to the deleted one.
       yield* numbers.assign(by.project, ids[0] ?? "", other.public_id)
       const error = yield* Effect.flip(numbers.assign(by.project, ids[1] ?? "", gone.public_id))
       expect(error.code).toBe("VALIDATION_ERROR")
     })
   )
 
-  it.effect("assigned at the same moment never point to it", () =>
+  it.effect("never refer to it, also when they are assigned concurrently", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const numbers = yield* PhoneNumbers
@@ -84,7 +84,7 @@ layer(Test)("the numbers of an agent that is deleted", (it) => {
     })
   )
 
-  it.effect("go with the project when both are deleted at once, with whatever else happens to the agent", () =>
+  it.effect("are released when its project is deleted concurrently, also while the agent is changed", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const numbers = yield* PhoneNumbers
@@ -104,10 +104,10 @@ layer(Test)("the numbers of an agent that is deleted", (it) => {
           numbers.assign(by.project, String(id), null),
           numbers.assign(by.project, String(id), agent.id)
         ]
-        // The project's deletion begins somewhere among the others.
+        // The deletion of the project starts among the others.
         const all = tries.toSpliced(i % (tries.length + 1), 0, projects.remove(by.org.id, by.project.public_id))
         const exits = yield* Effect.all(all.map(Effect.exit), { concurrency: "unbounded" })
-        // A clone may fail because the project is gone, but no transaction may fail in a deadlock.
+        // A clone may fail because the project is deleted, but no transaction may fail with a deadlock.
         for (const exit of exits) expect(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "").not.toMatch(/deadlock/)
         const project = by.project.id
         expect(

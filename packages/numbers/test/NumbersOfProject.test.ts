@@ -29,8 +29,8 @@ const furnished = (number: string) =>
 
 const route = (number: string) => Effect.flatMap(PhoneNumbers, (numbers) => numbers.route(number, "simulated"))
 
-layer(Test)("a project that is deleted", (it) => {
-  it.effect("takes its agents with it and gives its numbers back, and no others", () =>
+layer(Test)("deletion of a project", (it) => {
+  it.effect("deletes its agents and releases its numbers, and no others", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const numbers = yield* PhoneNumbers
@@ -43,12 +43,12 @@ layer(Test)("a project that is deleted", (it) => {
       expect(Option.isNone(yield* route("+3225550101"))).toBe(true)
       yield* agents.get(other.project, other.agent.public_id)
       expect(Option.isSome(yield* route("+3225550102"))).toBe(true)
-      // The number is free again.
+      // The number can be imported again.
       yield* numbers.import(other.owner, { number: "+3225550101", telephony: "simulated" })
     })
   )
 
-  it.effect("keeps everything when its deletion fails", () =>
+  it.effect("changes nothing when it fails", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
       const projects = yield* Projects
@@ -63,7 +63,7 @@ layer(Test)("a project that is deleted", (it) => {
     })
   )
 
-  it.effect("takes no new agents and numbers", () =>
+  it.effect("prevents new agents and numbers in the project", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const projects = yield* Projects

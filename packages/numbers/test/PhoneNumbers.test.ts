@@ -98,7 +98,7 @@ describe("the number of an import", () => {
 })
 
 layer(Test)("PhoneNumbers", (it) => {
-  it.effect("an imported number is active, costs nothing and knows its country", () =>
+  it.effect("an imported number is active, free, and has its country and type", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const principal = yield* owner
@@ -118,7 +118,7 @@ layer(Test)("PhoneNumbers", (it) => {
     })
   )
   it.effect.each(["", "Simulated", "twilio", "simulated ", "\u0000", "sip,simulated"])(
-    "telephony %j is refused, as no such plugin is loaded",
+    "telephony %j is refused, because no such plugin is loaded",
     (telephony) =>
       Effect.gen(function* () {
         const numbers = yield* PhoneNumbers
@@ -127,7 +127,7 @@ layer(Test)("PhoneNumbers", (it) => {
         expect(error.details).toEqual({ telephony: "telephony must be one of: simulated, sip" })
       })
   )
-  it.effect("a number is active once in the system, however many imports ask for it", () =>
+  it.effect("a number is active once in the system, also when it is imported concurrently", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const sql = yield* SqlClient.SqlClient
@@ -146,7 +146,7 @@ layer(Test)("PhoneNumbers", (it) => {
     })
   )
 
-  it.effect("a number is given to an agent by public or numeric id, and taken from it", () =>
+  it.effect("a number is assigned to an agent by public or numeric id, and unassigned", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const principal = yield* owner
@@ -160,7 +160,7 @@ layer(Test)("PhoneNumbers", (it) => {
       }
     })
   )
-  it.effect("an agent that the project does not have is refused, and the number keeps its own", () =>
+  it.effect("an agent of another project is refused, and the number keeps its agent", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const principal = yield* owner
@@ -177,7 +177,7 @@ layer(Test)("PhoneNumbers", (it) => {
       expect(page.phone_numbers[0]?.agent_id).toBe(agent.public_id)
     })
   )
-  it.effect("numbers of others, released, unknown and malformed ids are not found", () =>
+  it.effect("numbers of other projects, released numbers, unknown and malformed ids are not found", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const sql = yield* SqlClient.SqlClient
@@ -192,7 +192,7 @@ layer(Test)("PhoneNumbers", (it) => {
     })
   )
 
-  it.effect("a list is newest first, page by page to a null cursor", () =>
+  it.effect("a list is newest first, in pages up to a null next_cursor", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const principal = yield* owner
@@ -223,7 +223,7 @@ layer(Test)("PhoneNumbers", (it) => {
     })
   )
 
-  it.effect("a dialled number leads to its agent, on its own network only", () =>
+  it.effect("a dialled number is routed to its agent, on its own telephony plugin only", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const principal = yield* owner
@@ -242,7 +242,7 @@ layer(Test)("PhoneNumbers", (it) => {
       }
     })
   )
-  it.effect("a released number leads nowhere", () =>
+  it.effect("a released number has no route", () =>
     Effect.gen(function* () {
       const numbers = yield* PhoneNumbers
       const sql = yield* SqlClient.SqlClient

@@ -10,7 +10,7 @@ import { PhoneNumbersHttp } from "../src/PhoneNumbersHttp.ts"
 /** The dispatcher has decoded a request by the endpoint's schemas when it calls the handler; here the test has. */
 const call = (handler: AnyHandler | undefined, request: unknown) => handler?.(request as never) ?? Effect.die("missing")
 
-/** Says what it was asked. */
+/** Returns its arguments. */
 const asked: Array<unknown> = []
 const note = (args: unknown) => Effect.sync(() => asked.push(args))
 const Spy = Layer.succeed(PhoneNumbers, {

@@ -17,7 +17,7 @@ import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, Effect, Layer, Stream } from "effect"
 import * as SmsSlice from "../src/SmsSlice.ts"
 
-/** What the network got, and how it takes it. */
+/** The messages that the network received, and how it answers. */
 export const network: { readonly sent: Array<OutgoingSms>; take: (sms: OutgoingSms) => Effect.Effect<void> } = {
   sent: [],
   take: () => Effect.void
@@ -59,7 +59,7 @@ const Plugins = Layer.succeed(Providers, {
 })
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 
-/** Messages as one node sends them, on a database that is given. */
+/** The sms slice of one node, on the given database. */
 export const Sending = SmsSlice.services.pipe(
   Layer.provideMerge(NumbersSlice.services),
   Layer.provideMerge(AgentsSlice.services),
@@ -102,7 +102,7 @@ export const project = (tier: Tier = "payg", telephony = "texting") =>
     return { owner, agent: { id: agent.id, public_id: agent.public_id }, number }
   })
 
-/** What was booked for an organization: `sms.sent` events, ledger entries of messages, messages of its usage. */
+/** The records of an organization: `sms.sent` events, ledger entries of messages, messages of its usage. */
 export const books = (org: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

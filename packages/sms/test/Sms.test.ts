@@ -57,7 +57,7 @@ layer(Test)("A text message", (it) => {
     })
   )
 
-  it.effect("goes out under a name where the receiver's country allows that, else from the number", () =>
+  it.effect("has sender_name as its sender if the receiver's country allows it, or else the number", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const { number, owner } = yield* project("enterprise")
@@ -92,7 +92,7 @@ layer(Test)("A text message", (it) => {
     })
   )
 
-  it.effect("from a number that the project does not have, or whose network has none, is not sent", () =>
+  it.effect("from a number of another project, or of a plugin without sms, is not sent", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const mine = yield* project()
@@ -108,7 +108,7 @@ layer(Test)("A text message", (it) => {
     })
   )
 
-  it.effect("of a call comes from the number that was called, else from the agent's first", () =>
+  it.effect("of a call is sent from the agent's number in the call, or else from the agent's first number", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const numbers = yield* PhoneNumbers
@@ -136,7 +136,7 @@ layer(Test)("A text message", (it) => {
     })
   )
 
-  it.effect("asked for fifty times at once, and again later, under one id of a call is sent once", () =>
+  it.effect("requested fifty times concurrently, and again later, with one id in a call is sent once", () =>
     Effect.gen(function* () {
       const sms = yield* Sms
       const line = yield* project()

@@ -61,8 +61,8 @@ layer(WithoutWorker, { excludeTestServices: true })("Webhooks", (it) => {
       for (const id of [String(made.id), "0", "x", "999999999"]) {
         expect(yield* codeOf(webhooks.get(owner, id))).toBe("WEBHOOK_NOT_FOUND")
       }
-      const stranger = yield* account
-      expect(yield* codeOf(webhooks.get({ org_id: stranger.org_id, project_id: null }, String(second.id)))).toBe(
+      const outsider = yield* account
+      expect(yield* codeOf(webhooks.get({ org_id: outsider.org_id, project_id: null }, String(second.id)))).toBe(
         "WEBHOOK_NOT_FOUND"
       )
     })
@@ -165,7 +165,7 @@ layer(WithoutWorker, { excludeTestServices: true })("Webhooks", (it) => {
         { org_id, project_id: null },
         { url: freshUrl(), events: everything, filters: {} }
       )
-      const stranger = yield* webhooks.create(
+      const outsider = yield* webhooks.create(
         { org_id: other.org_id, project_id: null },
         { url: freshUrl(), events: everything, filters: {} }
       )
@@ -181,7 +181,7 @@ layer(WithoutWorker, { excludeTestServices: true })("Webhooks", (it) => {
       )
       const names = new Map([
         [org.id, "org"],
-        [stranger.id, "stranger"],
+        [outsider.id, "stranger"],
         [filtered.id, "filtered"],
         [ofAgent.id, "agent"],
         [ofProject?.id ?? 0, "project"]

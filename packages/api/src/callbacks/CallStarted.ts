@@ -4,7 +4,7 @@ import { E164, Json, JsonObject } from "../Wire.ts"
 
 /** Requests to the agent's `server_url` and their answers. See docs/reference/agent-server.md. */
 
-/** Body of the `call.started` request. The last three are null but on the second request after a pre_gather menu. */
+/** Body of the `call.started` request. The last three are null except in the second request, after a pre_gather menu. */
 export const CallStartedRequest = Schema.Struct({
   event: Schema.Literal("call.started"),
   call_id: Schema.String,
@@ -33,7 +33,7 @@ export const ToolDefinition = Schema.Struct({
 })
 export type ToolDefinition = typeof ToolDefinition.Type
 
-/** A key that ends keypad input, or empty: none does. */
+/** The digit that ends keypad input; empty: none. */
 const Terminator = Schema.String.pipe(Schema.pattern(/^[0-9*#]?$/, { message: () => "terminator must be one key" }))
 
 /** The `gather` of a tool: digits that the caller types before the tool is called. */
@@ -68,14 +68,14 @@ export const postCallSmsFields = {
   to: Schema.Union(Schema.Literal("caller"), E164).annotations({
     message: () => ({ message: 'to must be "caller" or a valid E.164 phone number', override: true })
   }),
-  /** Variables are filled in before it is measured. */
+  /** Variables are replaced before its length is checked. */
   message: Schema.String.pipe(Schema.pattern(/\S/, { message: () => "message is required." })),
   sender_name: SenderName
 } as const
 
 /**
- * The configuration of one call, as the engine uses it. Each field of the answer is decoded by itself: a bad one is
- * left out and reported, and never ends the call.
+ * The configuration of one call, as the engine uses it. Each field of the response is decoded separately: an
+ * invalid one is ignored and reported, and does not end the call.
  */
 export const callStartedFields = {
   system_prompt: Schema.String.pipe(Schema.minLength(1)),
@@ -88,7 +88,7 @@ export const callStartedFields = {
   voice: Schema.String,
   max_duration: Schema.Int,
   recording_enabled: Schema.Boolean,
-  /** Seconds of caller silence before we hang up. */
+  /** Seconds of caller silence after which the agent hangs up. */
   inactivity_timeout: Schema.Int.pipe(Schema.greaterThan(0)),
   stt_format: Schema.Literal("smart", "numerals", "raw"),
   /** Blank ones do not count. */
@@ -100,7 +100,7 @@ export const callStartedFields = {
   tools: Schema.Array(Json),
   /** `auto`, or the text that the agent says while a tool runs. */
   speak_during_tool_call: Schema.String,
-  /** Field name to definition; its fields are read one by one. */
+  /** Field name to definition; its fields are decoded separately. */
   extraction_schema: JsonObject,
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: JsonObject

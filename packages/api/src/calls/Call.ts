@@ -42,8 +42,8 @@ export type EndedReason = typeof EndedReason.Type
 export const EndedReasonFilter = Schema.Literal(...EndedReason.literals, "max-duration")
 
 /**
- * One turn of a transcript: what was said, and for the agent what was really played. `timestamp` is seconds from the
- * call's start.
+ * One turn of a transcript: the words of the caller, or the words of the agent that were played. `timestamp` is seconds
+ * from the call's start.
  */
 export const TranscriptTurn = Schema.Struct({
   role: Schema.Literal("assistant", "user"),
@@ -52,7 +52,7 @@ export const TranscriptTurn = Schema.Struct({
 }).annotations({ identifier: "TranscriptTurn" })
 export type TranscriptTurn = typeof TranscriptTurn.Type
 
-/** Calls that were recorded before it was measured lack it. */
+/** Absent in calls of releases that did not measure it. */
 const addedLater = Schema.optionalWith(Schema.NullOr(Schema.Number), { default: () => null })
 
 /**
@@ -62,19 +62,19 @@ const addedLater = Schema.optionalWith(Schema.NullOr(Schema.Number), { default: 
 export const TurnLatency = Schema.Struct({
   turn: Schema.Int,
   ts: Schema.Number,
-  /** Model asked → its first token. */
+  /** Request to the model → its first token. */
   llm_ttfb_ms: Schema.NullOr(Schema.Number),
-  /** Model asked → first sentence handed to speech synthesis. */
+  /** Request to the model → first sentence sent to text-to-speech. */
   tts_start_ms: Schema.NullOr(Schema.Number),
-  /** First sentence asked of the voice → its first audio. */
+  /** First sentence sent to text-to-speech → its first audio. */
   tts_ttfb_ms: Schema.NullOr(Schema.Number),
   /** Extension: detected end of the caller's speech → first agent frame sent. */
   response_ms: Schema.NullOr(Schema.Number),
   /** Extension: end of the caller's sound → the detected end of the turn. Comes before `response_ms`. */
   endpointing_ms: addedLater,
   /**
-   * Extension: what the platform itself added: first sentence → asked of the voice, and first audio → its first frame
-   * sent. Null when the agent was still speaking, so that the answer had to wait for that.
+   * Extension: the latency of the platform itself: first sentence → its request to text-to-speech, plus first audio → its
+   * first frame sent. Null when the answer had to wait because the agent was still speaking.
    */
   platform_ms: addedLater
 }).annotations({ identifier: "TurnLatency" })
@@ -82,7 +82,7 @@ export type TurnLatency = typeof TurnLatency.Type
 
 const summaryFields = {
   call_id: CallId,
-  /** Null on a call to a number that had no agent. */
+  /** Null for a call to a number without an agent. */
   agent_id: Schema.NullOr(AgentId),
   from_number: Schema.NullOr(Schema.String),
   to_number: Schema.NullOr(Schema.String),
@@ -170,7 +170,7 @@ export class RecordingNotFound extends define(
   404,
   "recording not enabled or not yet available"
 ) {}
-/** The link was altered, or its time is over. */
+/** The link was altered or has expired. */
 export class RecordingLinkInvalid extends define(
   "RecordingLinkInvalid",
   "RECORDING_LINK_INVALID",

@@ -40,7 +40,7 @@ export type CallsQuery = typeof CallsQuery.Type
 
 const callId = Schema.Struct({ callId: AnyId })
 
-/** Query of `GET /v1/calls/<callId>/recording`: for how many seconds the link is good. */
+/** Query of `GET /v1/calls/<callId>/recording`: how long the link is valid, in seconds. */
 export const RecordingQuery = Schema.Struct({
   expires_in: Schema.optionalWith(
     Schema.String.pipe(

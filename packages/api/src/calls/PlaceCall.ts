@@ -34,7 +34,7 @@ export class OutboundNotSupported extends define(
   "the telephony of from_number cannot place calls"
 ) {}
 
-/** As many calls are live as the tier allows. */
+/** The tier's limit of live calls is reached. */
 export class ConcurrentCallLimitExceeded extends define(
   "ConcurrentCallLimitExceeded",
   "CONCURRENT_CALL_LIMIT_EXCEEDED",

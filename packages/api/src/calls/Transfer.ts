@@ -8,7 +8,7 @@ export const TransferRequest = Schema.Struct({
 }).annotations({ identifier: "TransferRequest" })
 export type TransferRequest = typeof TransferRequest.Type
 
-/** Answer to it, once the caller is with the destination. */
+/** The response, once the caller is connected to the destination. */
 export const TransferDone = Schema.Struct({ success: Schema.Literal(true), destination: Schema.String })
 
 /** The network did not connect the caller to the destination; `message` has the reason. */

@@ -40,14 +40,14 @@ export const callEventData = {
   "call.failed": Schema.Struct({ ...call, ...parties, ended_reason: Schema.NullOr(EndedReason) }),
   "call.recording_ready": Schema.Struct({
     ...call,
-    /** Good for 24 hours. */
+    /** Valid for 24 hours. */
     recording_url: Schema.String,
     recording_expires_at: when
   }),
   "call.dtmf.received": Schema.Struct({
     ...call,
     digit: Schema.String.pipe(Schema.pattern(/^[0-9*#]$/)),
-    /** What the key was pressed for: `gather`, a name of `dtmf_actions`, or `unmapped`. */
+    /** The purpose of the digit: `gather`, a name of `dtmf_actions`, or `unmapped`. */
     action: Schema.String
   }),
   "call.gather.completed": Schema.Struct({

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { define } from "../VoiceError.ts"
 import { Timestamp } from "../Wire.ts"
 
-/** Which events a webhook of the organization gets: of this agent, of this project (numeric ids); neither, all. */
+/** Limits a webhook of the organization to the events of an agent or a project (numeric ids); empty: all events. */
 export const WebhookFilters = Schema.Struct({
   agent_id: Schema.optional(Schema.Int),
   project_id: Schema.optional(Schema.Int)
