@@ -1,3 +1,4 @@
+import type { ProjectCreate } from "@svc/api/accounts/Project"
 import type { Tier } from "@svc/api/Principal"
 import { ProjectNotFound } from "@svc/api/VoiceError"
 import { type BigDecimal, Context, Effect, Layer, Option } from "effect"
@@ -14,10 +15,7 @@ export class Accounts extends Context.Tag("@svc/auth/Accounts")<
       readonly tier: Tier
       readonly balance_eur: BigDecimal.BigDecimal
     }) => Effect.Effect<Organization>
-    readonly createProject: (
-      orgId: number,
-      options: { readonly name: string; readonly description: string | null }
-    ) => Effect.Effect<Project>
+    readonly createProject: (orgId: number, options: ProjectCreate) => Effect.Effect<Project>
     /** A project of this organization, not deleted, by public or numeric id. */
     readonly project: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
   }

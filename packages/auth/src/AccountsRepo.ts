@@ -3,7 +3,7 @@ import { newOrgId, newProjectId, OrgId, ProjectId, parseId } from "@svc/api/Ids"
 import type { Tier } from "@svc/api/Principal"
 import { BigDecimal, Context, Effect, Layer, Option, Schema } from "effect"
 import { Organization } from "./Organization.ts"
-import { Project } from "./Project.ts"
+import { NewProject, Project, ProjectChange } from "./Project.ts"
 
 const parseProjectId = parseId(ProjectId)
 const parseOrgId = parseId(OrgId)
@@ -20,7 +20,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     readonly insertOrganization: (
       row: Pick<Organization, "name" | "tier" | "balance_eur">
     ) => Effect.Effect<Organization>
-    readonly insertProject: (row: Pick<Project, "org_id" | "name" | "description">) => Effect.Effect<Project>
+    readonly insertProject: (row: NewProject) => Effect.Effect<Project>
     /** A project that is not deleted, by public or numeric id. */
     readonly findProject: (orgId: number, id: string) => Effect.Effect<Option.Option<Project>>
     /** Oldest first. */
@@ -34,10 +34,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<Project>>
     /** Changes the given fields of a project that is not deleted. */
-    readonly updateProject: (
-      id: number,
-      change: { readonly name?: string | undefined; readonly description?: string | null | undefined }
-    ) => Effect.Effect<Option.Option<Project>>
+    readonly updateProject: (id: number, change: ProjectChange) => Effect.Effect<Option.Option<Project>>
     /** None when it is already deleted. Waits for a concurrent deletion. */
     readonly deleteProject: (id: number) => Effect.Effect<Option.Option<Project>>
     /** Which of these projects are deleted. */
@@ -62,12 +59,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
         execute: (row) => sql`insert into organizations ${sql.insert(row)} returning ${organization}`
       })
       const insertProject = SqlSchema.single({
-        Request: Schema.Struct({
-          public_id: Schema.String,
-          org_id: Schema.Number,
-          name: Schema.String,
-          description: Schema.NullOr(Schema.String)
-        }),
+        Request: NewProject,
         Result: Project,
         execute: (row) => sql`insert into projects ${sql.insert(row)} returning ${project}`
       })
@@ -100,17 +92,14 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
           order by id desc limit ${limit} offset ${offset}`
       })
       const updateProject = SqlSchema.findOne({
-        Request: Schema.Struct({
-          id: Schema.Number,
-          name: Schema.UndefinedOr(Schema.String),
-          description: Schema.UndefinedOr(Schema.NullOr(Schema.String))
-        }),
+        Request: Schema.Struct({ id: Schema.Number, change: ProjectChange }),
         Result: Project,
-        execute: ({ description, id, name }) => sql`
+        execute: ({ change, id }) => sql`
           update projects set ${sql.csv([
             sql`updated_at = now()`,
-            ...(name === undefined ? [] : [sql`name = ${name}`]),
-            ...(description === undefined ? [] : [sql`description = ${description}`])
+            ...Object.entries(change).flatMap(([column, value]) =>
+              value === undefined ? [] : [sql`${sql(column)} = ${value}`]
+            )
           ])}
           where id = ${id} and deleted_at is null returning ${project}`
       })
@@ -158,8 +147,7 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
         },
         setTier: (id, tier) => Effect.orDie(setTier({ id, tier })),
         projects: (org_id, page) => Effect.orDie(projects({ org_id, ...page })),
-        updateProject: (id, change) =>
-          Effect.orDie(updateProject({ id, name: change.name, description: change.description })),
+        updateProject: (id, change) => Effect.orDie(updateProject({ id, change })),
         deleteProject: (id) => Effect.orDie(deleteProject(id)),
         deletedProjects: (ids) =>
           sql<{ readonly id: number }>`

@@ -1,14 +1,14 @@
-import { Project as WireProject } from "@svc/api/accounts/Project"
-import { ProjectId } from "@svc/api/Ids"
-import { Schema } from "effect"
+import { ProjectFields } from "@svc/api/accounts/ProjectFields"
+import { variant } from "@svc/api/EntityFields"
 
 /** Separates environments or customers inside an organization. `id` is `internal_id` on the wire. */
-export const Project = Schema.Struct({
-  ...WireProject.fields,
-  id: Schema.Int,
-  public_id: ProjectId,
-  org_id: Schema.Int,
-  created_at: Schema.DateFromSelf,
-  updated_at: Schema.DateFromSelf
-})
+export const Project = variant(ProjectFields, "row")
 export type Project = typeof Project.Type
+
+/** The columns of a new project. */
+export const NewProject = variant(ProjectFields, "insert")
+export type NewProject = Omit<typeof NewProject.Type, "public_id">
+
+/** The columns of a project to change; absent ones stay. */
+export const ProjectChange = variant(ProjectFields, "change")
+export type ProjectChange = typeof ProjectChange.Type

@@ -1,10 +1,11 @@
 import { SqlClient } from "@effect/sql"
+import type { ProjectCreate } from "@svc/api/accounts/Project"
 import { BadRequest, ProjectNotFound } from "@svc/api/VoiceError"
 import { Cause, Context, Effect, Layer, Option, type Scope } from "effect"
 import { Accounts } from "./Accounts.ts"
 import { AccountsRepo } from "./AccountsRepo.ts"
 import { Keys } from "./Keys.ts"
-import type { Project } from "./Project.ts"
+import type { Project, ProjectChange } from "./Project.ts"
 
 type Hook = (project: Project) => Effect.Effect<void>
 
@@ -54,17 +55,11 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
       orgId: number,
       page: { readonly limit: number; readonly offset: number }
     ) => Effect.Effect<ReadonlyArray<Project>>
-    readonly create: (
-      orgId: number,
-      options: { readonly name: string; readonly description: string | null }
-    ) => Effect.Effect<Project>
+    readonly create: (orgId: number, options: ProjectCreate) => Effect.Effect<Project>
     /** By public or numeric id, within the organization. */
     readonly get: (orgId: number, id: string) => Effect.Effect<Project, ProjectNotFound>
     /** Changes the given fields; at least one is required. */
-    readonly update: (
-      projectId: number,
-      change: { readonly name?: string | undefined; readonly description?: string | null | undefined }
-    ) => Effect.Effect<Project, ProjectNotFound | BadRequest>
+    readonly update: (projectId: number, change: ProjectChange) => Effect.Effect<Project, ProjectNotFound | BadRequest>
     /** Deletes the project with its resources, atomically. Of concurrent deletions one succeeds. */
     readonly remove: (orgId: number, id: string) => Effect.Effect<void, ProjectNotFound>
     /**
@@ -119,7 +114,7 @@ export class Projects extends Context.Tag("@svc/auth/Projects")<
           create: accounts.createProject,
           get: accounts.project,
           update: Effect.fn("Projects.update")(function* (projectId, change) {
-            if (change.name === undefined && change.description === undefined) {
+            if (Object.values(change).every((value) => value === undefined)) {
               return yield* new BadRequest({ message: "No valid fields to update" })
             }
             return yield* Effect.flatMap(repo.updateProject(projectId, change), orNotFound)
