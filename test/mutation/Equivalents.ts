@@ -84,5 +84,57 @@ export const equivalents: ReadonlyArray<Equivalent> = [
     change: "key === undefined → false",
     reason: "no sequence has an undefined key"
   },
-  { file: "packages/billing/src/Money.ts", change: "0 → 1", reason: "0 has the same value with any scale" }
+  { file: "packages/billing/src/Money.ts", change: "0 → 1", reason: "0 has the same value with any scale" },
+  {
+    file: "packages/conversation/src/answers/CallConfig.ts",
+    change: 'typeof name === "string" && platformTools.has(name) → platformTools.has(name)',
+    reason: "the set has strings alone"
+  },
+  {
+    file: "packages/conversation/src/answers/ExtractedValues.ts",
+    change: 'dateTime.exec(text)?.[1] ?? "" → dateTime.exec(text)?.[1]',
+    reason: "undefined is no date either"
+  },
+  {
+    file: "packages/conversation/src/answers/ExtractedValues.ts",
+    change: 'typeof value === "number" && Number.isFinite(value) → Number.isFinite(value)',
+    reason: "only numbers are finite"
+  },
+  {
+    file: "packages/conversation/src/answers/ExtractionAnswer.ts",
+    change: "!(error instanceof UnusablePattern) → false",
+    reason: "a pattern throws nothing else"
+  },
+  {
+    file: "packages/conversation/src/answers/LinearPattern.ts",
+    change: "error instanceof Error → true",
+    reason: "RegExp throws a SyntaxError"
+  },
+  {
+    file: "packages/conversation/src/answers/LinearPattern.ts",
+    change: "step === undefined || seen.has(index) → seen.has(index)",
+    reason: "every index is that of a step"
+  },
+  {
+    file: "packages/conversation/src/answers/LinearPattern.ts",
+    change: 'this.#rest.startsWith("?") → false',
+    reason: "Node 20 rejects other groups before"
+  },
+  {
+    file: "packages/conversation/src/answers/PlatformTools.ts",
+    change: 'issue?.message ?? "not valid" → issue?.message',
+    reason: "an error has an issue"
+  },
+  { file: "packages/conversation/src/answers/PostCallSms.ts", change: "0 → 1", reason: "both have one digit" },
+  {
+    file: "packages/conversation/src/CallRecord.ts",
+    change: "state.ended_at ?? 0 → state.ended_at",
+    reason: "null counts as 0 in a sum"
+  },
+  {
+    file: "packages/conversation/src/Replay.ts",
+    change: "a < b → a <= b",
+    reason: "no two keys of an object are equal"
+  },
+  { file: "packages/conversation/src/Replay.ts", change: "1 → 2", reason: "only the sign counts" }
 ]

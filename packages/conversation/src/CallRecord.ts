@@ -57,7 +57,7 @@ export const recordOf = (state: Conversation): CallRecord => {
     tool_call_count: tools.length,
     tools_called: [...new Set(tools)],
     metadata: metadataOf(state),
-    extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction ?? null),
+    extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction),
     transcript: state.transcript,
     latency_turns: state.latencies
   }

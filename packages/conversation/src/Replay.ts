@@ -39,7 +39,7 @@ export const replay = (rows: ReadonlyArray<RecordedInput>): Replayed | undefined
   let [state, commands] = start(first.input)
   const steps = [{ input: first.input as Facts | Input, commands }]
   const differing = digest(commands) === first.commands ? [] : [first.seq]
-  for (const row of rows.slice(1)) {
+  for (const row of rows) {
     if (row.input._tag === "Facts") continue
     ;[state, commands] = step(state, row.input)
     steps.push({ input: row.input, commands })

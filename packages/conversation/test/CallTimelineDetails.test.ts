@@ -33,12 +33,12 @@ describe("the timeline of a call", () => {
     s.wait(1500).input({ _tag: "Dtmf", digit: "2" }).wait(700).input({ _tag: "CallerHungUp" })
     const { lines } = timeline(s)
     const at = (text: string) => lines.find(({ what }) => what === text)?.at
-    expect([at("key 2"), at("hung up")]).toEqual([1500, 2200])
+    expect([at("digit 2"), at("hung up")]).toEqual([1500, 2200])
   })
 
-  it("says whether the message after the call was sent, or why not", () => {
-    expect(whats({ _tag: "PostCallSmsDone", failed: null })).toContain("message after the call sent")
-    expect(whats({ _tag: "PostCallSmsDone", failed: "refused" })).toContain("message after the call failed: refused")
+  it("says whether the message of post_call.sms was sent, or why not", () => {
+    expect(whats({ _tag: "PostCallSmsDone", failed: null })).toContain("post_call_sms sent")
+    expect(whats({ _tag: "PostCallSmsDone", failed: "refused" })).toContain("post_call_sms failed: refused")
   })
 
   it("has the state of a transfer, with its reason if there is one", () => {
@@ -48,7 +48,7 @@ describe("the timeline of a call", () => {
     )
   })
 
-  it("names the model and the speech recognition that stand in for a failed one, and none for the preferred one", () => {
+  it("names the model and the speech recognition that are used after a failed one, and no fallback for the preferred one", () => {
     const given: Facts = { ...facts, providers: { recognizers: ["provider", "provider"], models: 2, voices: 1 } }
     const s = Script.greeted({}, given)
     s.say("Hello").input({ _tag: "ModelFailed", turn: 1, reason: "gone" })
@@ -56,10 +56,10 @@ describe("the timeline of a call", () => {
     const lines = timeline(s, given).lines.map(({ what }) => what)
     expect(lines.filter((what) => what.startsWith("asked for turn"))).toEqual([
       "asked for turn 1",
-      expect.stringMatching(/^asked for turn \d+, by stand-in 1$/)
+      expect.stringMatching(/^asked for turn \d+, fallback 1$/)
     ])
     expect(lines.filter((what) => what.startsWith("speech is recognized"))).toEqual([
-      "speech is recognized, by stand-in 1"
+      "speech is recognized, fallback 1"
     ])
   })
 

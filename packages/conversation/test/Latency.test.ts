@@ -25,6 +25,7 @@ describe("latency_data of a turn", () => {
     const s = asked().input({ _tag: "ModelStarted", turn: 1 }).input({ _tag: "ModelSentence", turn: 1, text: "Yes." })
     s.wait(50).input({ _tag: "SpeechStarted", id: spoken(s), voice: { asked_at: 1300, audio_at: 1320.16 } })
     expect(s.state.latencies.at(-1)).toMatchObject({ tts_ttfb_ms: 20.2, platform_ms: 29.8 })
+    expect(s.state.unplayed).toEqual([])
   })
 
   it("has response_ms and endpointing_ms null for a second turn that answers the same words", () => {
@@ -58,7 +59,7 @@ describe("latency_data of a turn", () => {
     const s = asked().input({ _tag: "ModelFailed", turn: 1, reason: "gone" })
     const turn = s.state.model?.turn
     if (turn !== undefined) s.input({ _tag: "ModelFailed", turn, reason: "gone" })
-    s.wait(100).input({ _tag: "SpeechStarted", id: spoken(s) })
+    s.wait(100).input({ _tag: "SpeechStarted", id: spoken(s), voice: { asked_at: 1300, audio_at: 1350 } })
     expect(s.state.latencies.at(-1)).toMatchObject({ llm_ttfb_ms: null, tts_start_ms: null, platform_ms: null })
     expect(s.state.unanswered).toBeNull()
   })

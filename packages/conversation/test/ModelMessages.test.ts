@@ -23,6 +23,11 @@ describe("the messages for the model", () => {
     expect(contentOf(undefined)).toEqual({ ...message, content: "null" })
   })
 
+  it("have the whole text of a turn that was not interrupted, also before it was played", () => {
+    const s = Script.greeted().say("Look it up").input({ _tag: "ModelSentence", turn: 1, text: "One moment." })
+    expect(history(s.state).at(-1)).toEqual({ role: "assistant", content: "One moment." })
+  })
+
   it("have the usage_instructions of a tool after its description", () => {
     const lookup = { ...tool("lookup"), description: "Looks up." }
     const { state } = Script.greeted({ tools: [lookup, { ...lookup, usage_instructions: "Rarely." }], end_call: false })

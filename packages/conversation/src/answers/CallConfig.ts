@@ -78,9 +78,8 @@ export const platformTools: ReadonlySet<string> = new Set([
 ])
 
 /** The time limit of a platform tool in seconds: from its entry in `tools`, else the default of all tools. */
-const platformSeconds = (warnings: Array<Warning>, path: string, item: unknown): number => {
-  const given = isRecord(item) ? item : {}
-  const wanted = fieldReader(warnings, given, `${path}.`)("timeout_seconds", TimeoutSeconds)
+const platformSeconds = (warnings: Array<Warning>, path: string, item: Readonly<Record<string, unknown>>): number => {
+  const wanted = fieldReader(warnings, item, `${path}.`)("timeout_seconds", TimeoutSeconds)
   return wanted ?? defaultToolSeconds
 }
 
@@ -131,9 +130,10 @@ export const resolve = (
   let end_call = agent.end_call_enabled
   let send_sms: CallConfig["send_sms"] = null
   for (const [index, item] of (read("tools", callStartedFields.tools) ?? []).entries()) {
-    const name = typeof item === "object" && item !== null && "name" in item ? item.name : undefined
+    const given = isRecord(item) ? item : {}
+    const name = given["name"]
     if (name === "end_call") end_call = true
-    else if (name === "svc_send_sms") send_sms = { timeout_seconds: platformSeconds(warnings, `tools.${index}`, item) }
+    else if (name === "svc_send_sms") send_sms = { timeout_seconds: platformSeconds(warnings, `tools.${index}`, given) }
     else if (typeof name === "string" && platformTools.has(name))
       warn(`tools.${index}`, `the platform tool ${name} is not available`)
     else {
@@ -143,8 +143,7 @@ export const resolve = (
         warn(`tools.${index}`, `the tool ${tool.name} is defined twice`)
         continue
       }
-      const wanted = isRecord(item) ? item["gather"] : undefined
-      const gather = toolGatherOf(wanted, `tools.${index}.gather`, warnings, language, speaks)
+      const gather = toolGatherOf(given["gather"], `tools.${index}.gather`, warnings, language, speaks)
       tools.push(gather === null ? tool : { ...tool, gather })
     }
   }

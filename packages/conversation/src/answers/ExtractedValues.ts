@@ -60,4 +60,5 @@ export const extractedFrom = (schema: ExtractionSchema, answer: unknown): Extrac
 }
 
 /** The data of a call without an extraction: all fields null. */
-export const nothingExtracted = (schema: ExtractionSchema | null): ExtractedData => extractedFrom(schema ?? [], null)
+export const nothingExtracted = (schema: ExtractionSchema | null | undefined): ExtractedData =>
+  extractedFrom(schema ?? [], null)

@@ -8,10 +8,11 @@ const oneLine = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
 
 /** The allowed values of an enumeration; the parser's own message names only the first. */
-const choiceOf = ({ ast }: Schema.Schema.All): string | undefined =>
-  ast._tag === "Union" && ast.types.every((type) => type._tag === "Literal")
-    ? `must be one of ${ast.types.map((type) => (type._tag === "Literal" ? String(type.literal) : "")).join(", ")}`
-    : undefined
+const choiceOf = ({ ast }: Schema.Schema.All): string | undefined => {
+  if (ast._tag !== "Union") return undefined
+  const words = ast.types.flatMap((type) => (type._tag === "Literal" ? [String(type.literal)] : []))
+  return words.length === ast.types.length ? `must be one of ${words.join(", ")}` : undefined
+}
 
 /** Decodes a value. If it is invalid, adds a warning for `field` and returns null. */
 export const decodeValue = <A, I>(

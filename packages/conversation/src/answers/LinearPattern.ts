@@ -35,7 +35,7 @@ type Step =
 
 const escaped = /^\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|p\{[^}]*\}|.)/isu
 const characterClass = /^\[(?:\\.|[^\]\\])*\]/su
-const quantifier = /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/u
+const quantifier = /^(?:([*+?])|\{(\d+)(?:,(\d*))?\})\??/u
 
 /** Parses a pattern that JavaScript accepts. */
 class Reader {
@@ -89,8 +89,8 @@ class Reader {
 
   #group(): Node {
     if (/^\?<?[=!]/.test(this.#rest)) throw new UnusablePattern("look-around cannot be used")
-    const kind = this.#match(/^\?(?::|<[^>]*>)/u)
-    if (kind === null && this.#rest.startsWith("?")) throw new UnusablePattern("a group of this kind cannot be used")
+    this.#match(/^\?(?::|<[^>]*>)/u)
+    if (this.#rest.startsWith("?")) throw new UnusablePattern("a group of this kind cannot be used")
     const inner = this.alternatives()
     this.#take(")")
     return inner
@@ -104,10 +104,9 @@ class Reader {
 }
 
 const bounds = (found: RegExpExecArray): { readonly least: number; readonly most: number } => {
-  const [, sign, least, comma, most] = found
+  const [, sign, least, most = least] = found
   if (sign !== undefined) return { least: sign === "+" ? 1 : 0, most: sign === "?" ? 1 : Number.POSITIVE_INFINITY }
-  const from = Number(least)
-  return { least: from, most: comma === undefined ? from : most === "" ? Number.POSITIVE_INFINITY : Number(most) }
+  return { least: Number(least), most: most === "" ? Number.POSITIVE_INFINITY : Number(most) }
 }
 
 const compile = (tree: Node): ReadonlyArray<Step> => {
@@ -163,7 +162,7 @@ const compile = (tree: Node): ReadonlyArray<Step> => {
   return steps
 }
 
-const isWord = (character: string | undefined): boolean => character !== undefined && /^[A-Za-z0-9_]$/.test(character)
+const isWord = (character = ""): boolean => /^[A-Za-z0-9_]$/.test(character)
 
 const holds = (what: Assertion, text: ReadonlyArray<string>, at: number): boolean => {
   if (what === "^") return at === 0
@@ -174,26 +173,22 @@ const holds = (what: Assertion, text: ReadonlyArray<string>, at: number): boolea
 
 const run = (steps: ReadonlyArray<Step>, text: ReadonlyArray<string>): boolean => {
   let waiting: Array<number> = []
-  for (let at = 0; at <= text.length; at++) {
+  // The end of the text is a position as well.
+  for (const [at, character] of [...text, ""].entries()) {
     // A match may begin at every position. Each step is visited once per position.
     const seen = new Set<number>()
     const open = [...waiting, 0]
-    const taking: Array<number> = []
+    const taking: Array<{ readonly matches: (character: string) => boolean; readonly next: number }> = []
     for (let index = open.pop(); index !== undefined; index = open.pop()) {
       const step = steps[index]
       if (step === undefined || seen.has(index)) continue
       seen.add(index)
       if (step.kind === "match") return true
       if (step.kind === "fork") open.push(...step.ways)
-      else if (step.kind === "one") taking.push(index)
+      else if (step.kind === "one") taking.push({ matches: step.matches, next: index + 1 })
       else if (holds(step.what, text, at)) open.push(index + 1)
     }
-    const character = text[at]
-    if (character === undefined) return false
-    waiting = taking.flatMap((index) => {
-      const step = steps[index]
-      return step?.kind === "one" && step.matches(character) ? [index + 1] : []
-    })
+    waiting = taking.filter(({ matches }) => matches(character)).map(({ next }) => next)
   }
   return false
 }

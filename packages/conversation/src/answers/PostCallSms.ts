@@ -31,8 +31,11 @@ export const tooLong = (message: string): boolean => charactersIn(message) > sms
 const placeholderId = `call_${"0".repeat(24)}`
 
 /** Reads `post_call.sms`. Without a valid receiver or text it is left out as a whole. */
-export const postCallSmsOf = (answer: unknown, warnings: Array<Warning>): PostCallSms | null => {
-  const parts = isRecord(answer) ? (answer["post_call"] ?? null) : null
+export const postCallSmsOf = (
+  answer: Readonly<Record<string, unknown>>,
+  warnings: Array<Warning>
+): PostCallSms | null => {
+  const parts = answer["post_call"] ?? null
   if (parts === null) return null
   if (!isRecord(parts)) {
     warnings.push({ field: "post_call", reason: "post_call must be an object" })
@@ -46,7 +49,7 @@ export const postCallSmsOf = (answer: unknown, warnings: Array<Warning>): PostCa
   }
   const read = fieldReader(warnings, given, "post_call.sms.")
   // Absent fields are as invalid as wrong ones.
-  const to = decodeValue(warnings, "post_call.sms.to", given["to"] ?? "", postCallSmsFields.to)
+  const to = decodeValue(warnings, "post_call.sms.to", given["to"], postCallSmsFields.to)
   const message = decodeValue(warnings, "post_call.sms.message", given["message"] ?? "", postCallSmsFields.message)
   const sender_name = read("sender_name", postCallSmsFields.sender_name) || null
   if (to === null || message === null) return null

@@ -1,7 +1,7 @@
 import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { type AgentDefaults, CallConfig, resolve } from "../../src/answers/CallConfig.ts"
-import { complaintsOf, read } from "../../src/answers/StartedAnswer.ts"
+import { problemsOf, read } from "../../src/answers/StartedAnswer.ts"
 
 const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 1800, end_call_enabled: false }
 const speaks = (voice: string) => voice === "Sarah"
@@ -98,7 +98,7 @@ describe("the second answer to call.started", () => {
 })
 
 describe("what is wrong with an answer to call.started", () => {
-  const problems = (body: unknown) => complaintsOf(read(body, agent, speaks, false))
+  const problems = (body: unknown) => problemsOf(read(body, agent, speaks, false))
 
   it("is the reason why it cannot be used", () => {
     expect(problems({})).toEqual(["the answer to call.started has no system_prompt"])
