@@ -52,10 +52,10 @@ const options = Effect.try({
 const median = (rounds: ReadonlyArray<Round>, of: (round: Round) => number): number => quantile(rounds.map(of), 0.5)
 
 /** The medians, and the medians of the ratios of each round's pair. */
-const linesOf = ({ fastify, ours }: ApiFigures): ReadonlyArray<Line> => {
+const linesOf = ({ fastify, svc }: ApiFigures): ReadonlyArray<Line> => {
   const ratio = (of: (one: Round, other: Round) => number): number =>
     quantile(
-      ours.flatMap((one, index) => {
+      svc.flatMap((one, index) => {
         const other = fastify[index]
         return other === undefined ? [] : [of(one, other)]
       }),
@@ -73,7 +73,7 @@ const linesOf = ({ fastify, ours }: ApiFigures): ReadonlyArray<Line> => {
     }
   ]
   return [
-    ...of("Svc", ours),
+    ...of("Svc", svc),
     ...of("Fastify", fastify),
     {
       what: "throughput relative to Fastify",

@@ -32,7 +32,7 @@ export interface Round {
 
 /** The figures of both servers for each round, and those of our server with many calls. */
 export interface ApiFigures {
-  readonly ours: ReadonlyArray<Round>
+  readonly svc: ReadonlyArray<Round>
   readonly fastify: ReadonlyArray<Round>
   readonly calls: ReadonlyArray<CallsFigures>
 }
@@ -79,7 +79,7 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
     const flags = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`]
     const env = { SVC_DATABASE_URL: database.url }
     const load = yield* Child.start<ApiLoadRequests>("ApiLoadProcess.ts")
-    const ours = yield* Child.start<ApiServerRequests>("ApiServerProcess.ts", {
+    const svc = yield* Child.start<ApiServerRequests>("ApiServerProcess.ts", {
       built: true,
       flags,
       env: {
@@ -97,7 +97,7 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
         SVC_LOG_LEVEL: "warn"
       }
     })
-    const { url } = yield* ours.request("address")
+    const { url } = yield* svc.request("address")
     yield* populate(url, key)
     const fastify = yield* Child.start<ApiServerRequests>("FastifyProcess.ts", { built: true, flags, env })
     const burst = (server: Child.Child<ApiServerRequests>, origin: string) =>
@@ -116,17 +116,17 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
       })
     const other = (yield* fastify.request("address")).url
     yield* checkSameAnswer(url, other, key)
-    const figures = { ours: [] as Round[], fastify: [] as Round[] }
+    const figures = { svc: [] as Round[], fastify: [] as Round[] }
     for (let round = 1 - warmUps; round <= options.rounds; round++) {
       yield* Console.error(round < 1 ? "warming up …" : `round ${round} of ${options.rounds} …`)
       // The order changes from round to round.
       const first = round % 2 === 0
-      const before = first ? yield* burst(ours, url) : undefined
-      const theirs = yield* burst(fastify, other)
-      const own = before ?? (yield* burst(ours, url))
+      const measuredFirst = first ? yield* burst(svc, url) : undefined
+      const fastifyRound = yield* burst(fastify, other)
+      const svcRound = measuredFirst ?? (yield* burst(svc, url))
       if (round < 1) continue
-      figures.ours.push(own)
-      figures.fastify.push(theirs)
+      figures.svc.push(svcRound)
+      figures.fastify.push(fastifyRound)
     }
     if (options.calls === 0) return { ...figures, calls: [] }
     const { calls, seconds } = options
@@ -134,7 +134,7 @@ export const run = (options: ApiRunOptions): Effect.Effect<ApiFigures, Child.Ben
   }).pipe(Effect.scoped)
 
 /** Both must give the same answer, otherwise the comparison is meaningless. */
-const checkSameAnswer = (ours: string, theirs: string, key: string): Effect.Effect<void, Child.BenchFailed> => {
+const checkSameAnswer = (svcUrl: string, fastifyUrl: string, key: string): Effect.Effect<void, Child.BenchFailed> => {
   const get = (origin: string) =>
     Effect.tryPromise({
       try: () =>
@@ -148,7 +148,7 @@ const checkSameAnswer = (ours: string, theirs: string, key: string): Effect.Effe
         ),
       catch: (error) => new Child.BenchFailed({ message: `${origin} does not answer: ${error}` })
     })
-  return Effect.flatMap(Effect.all([get(ours), get(theirs)]), ([one, two]) =>
+  return Effect.flatMap(Effect.all([get(svcUrl), get(fastifyUrl)]), ([one, two]) =>
     one.body === two.body && one.limits === two.limits
       ? Console.error(`both answer with the same ${one.bytes} characters and the same headers`)
       : new Child.BenchFailed({
