@@ -2,7 +2,7 @@ import { type Draft, emit, ids, patch, startTimer, stopTimer, timestamp } from "
 import { floorOf, isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel } from "../phrases/Backchannels.ts"
-import { isSpeaking, languageOf, openEntries } from "../State.ts"
+import { type Conversation, isSpeaking, languageOf, openEntries } from "../State.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
@@ -36,7 +36,7 @@ const beginSpeech = (d: Draft, at: number): void => {
   const { caller, facts } = d.state
   if (caller.speaking) return
   const since = Math.max(at, caller.until)
-  patch(d, { caller: { ...caller, voiced: false, speaking: true, since, until: since } })
+  patch(d, { caller: { ...caller, voiced: false, speaking: true, since } })
   emit(d, { event: "speech.started", data: { ...ids(d), from: facts.from, timestamp: timestamp(d, since) } })
 }
 
@@ -111,8 +111,9 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
     confirmInterruption(d)
   },
   "drop held speech": (d) => {
-    if (d.state.interruption === null) Speech.dropHeld(d)
-    else finishInterruption(d)
+    const { interruption } = d.state
+    if (interruption === null) Speech.dropHeld(d)
+    else finishInterruption(d, interruption)
   },
   "resume speech": (d) => {
     patch(d, { interruption: null })
@@ -137,7 +138,7 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   },
   "discard turn": (d) => {
     const text = callerWords(d)
-    if (isAsking(d)) patch(d, { caller: { ...d.state.caller, words: [text], partial: "", early_answer: true } })
+    if (isAsking(d)) patch(d, { caller: { ...d.state.caller, early_answer: true } })
     else endSpeech(d, text)
   }
 }
@@ -145,15 +146,15 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
 /** There are words: the interruption is real. */
 const confirmInterruption = (d: Draft): void => {
   const { interruption } = d.state
-  if (interruption === null || interruption.user_text !== null) return
+  if (interruption?.user_text !== null) return
   stopTimer(d, "resume")
-  patch(d, { interruption: { ...interruption, user_text: callerWords(d) } })
-  if (!interruption.clearing) finishInterruption(d)
+  const confirmed = { ...interruption, user_text: callerWords(d) }
+  patch(d, { interruption: confirmed })
+  if (!confirmed.clearing) finishInterruption(d, confirmed)
 }
 
-const finishInterruption = (d: Draft): void => {
+const finishInterruption = (d: Draft, { at, user_text }: NonNullable<Conversation["interruption"]>): void => {
   const cut = openEntries(d.state).filter((e) => e.utterances.some((u) => u.state === "held"))
-  const { at = d.at, user_text = null } = d.state.interruption ?? {}
   patch(d, { interruption: null })
   if (cut.some((e) => e.turn === d.state.model?.turn)) Model.cancel(d)
   Speech.dropHeld(d)
@@ -164,8 +165,8 @@ const finishInterruption = (d: Draft): void => {
     data: {
       ...ids(d),
       from: d.state.facts.from,
-      user_text: user_text || null,
-      interrupted_text: cut.map(Speech.wholeText).join(" ") || null,
+      user_text,
+      interrupted_text: cut.map(Speech.wholeText).join(" "),
       timestamp: timestamp(d, at)
     }
   })
@@ -214,7 +215,7 @@ const endSpeech = (d: Draft, text: string): void => {
   const { speaking, voice } = d.state.caller
   const until = voice ? d.at : d.state.caller.until
   patch(d, {
-    caller: { ...d.state.caller, speaking: false, since: d.at, until, words: [], partial: "", early_answer: false }
+    caller: { ...d.state.caller, speaking: false, until, words: [], partial: "", early_answer: false }
   })
   if (speaking) {
     emit(d, {
@@ -224,13 +225,13 @@ const endSpeech = (d: Draft, text: string): void => {
   }
 }
 
-/** Ends the caller's speech and records its words as a turn. Returns whether there were any. */
-export const commit = (d: Draft, text: string = callerWords(d)): boolean => {
-  const { speaking, since } = d.state.caller
+/** Ends the caller's speech and records its words as a turn. */
+export const commit = (d: Draft): void => {
+  const text = callerWords(d)
+  const { since } = d.state.caller
   endSpeech(d, text)
-  if (text === "") return false
+  if (text === "") return
   Speech.closeFinished(d)
   patch(d, { entries: [...d.state.entries, { kind: "caller", content: text }] })
-  Speech.addToTranscript(d, "user", text, speaking ? since : d.at)
-  return true
+  Speech.addToTranscript(d, "user", text, since)
 }
