@@ -24,7 +24,7 @@ const mumble = (s: Script, ms: number) =>
     .fire("endpoint")
 
 describe("a failed model", () => {
-  it("is not excused while its tool runs, whose result is asked about as usual", () => {
+  it("gets no apology while its tool runs, whose result is asked about as usual", () => {
     const s = Script.greeted().say("Hi").input({ _tag: "ModelToolCalls", turn: 1, calls }).input(failed(1))
     expect(spoken(s)).toEqual([])
     expect(s.input({ _tag: "ToolAnswered", id: "t", result: 1 }).take()).toContain("AskModel 2")
@@ -37,7 +37,7 @@ describe("a failed model", () => {
     expect(s.input(failed(1)).take()).toContain("AskModel 2")
   })
 
-  it("is not excused when the next one is asked while an answer waits to be spoken", () => {
+  it("gets no apology when the next one is asked while an answer waits to be spoken", () => {
     const s = Script.greeted({}, { providers: { ...providers, models: 2 } }).say("Hi")
     s.input({ _tag: "ModelSentence", turn: 1, text: "Let me see." }).input({ _tag: "ModelToolCalls", turn: 1, calls })
     s.input({ _tag: "ModelDone", turn: 1 }).input({ _tag: "ToolAnswered", id: "t", result: 1 }).wait(3000)
@@ -45,13 +45,13 @@ describe("a failed model", () => {
     expect(s.take()).toContain("AskModel 3")
   })
 
-  it("is not excused while the second of its sentences waits to be spoken", () => {
+  it("gets no apology while the second of its sentences waits to be spoken", () => {
     const s = Script.greeted().say("Hi")
     for (const text of ["One.", "Two."]) s.input({ _tag: "ModelSentence", turn: 1, text })
     expect(spoken(s.play("u1").input(failed(1)))).toEqual(["One.", "Two."])
   })
 
-  it("is excused while a filler is spoken", () => {
+  it("gets an apology while a filler is spoken", () => {
     const s = Script.greeted({}, { filler_ms: 800 }).say("Hi").wait(800).fire("filler")
     expect(spoken(s.input(failed(1))).at(-1)).toBe(apology)
   })
@@ -70,7 +70,7 @@ describe("a failed voice", () => {
     expect(spoken(s)).toEqual(["there.", "Yes."])
   })
 
-  it("is excused when the caller has waited for 3 s, and not before", () => {
+  it("gets an apology when the caller has waited for 3 s, and not before", () => {
     const after = (ms: number) => {
       const s = Script.live({}, { providers: { ...providers, voices: 2 } })
         .wait(ms)
@@ -110,7 +110,7 @@ describe("failed speech-to-text", () => {
     expect(run(8000)).toBe("ending")
   })
 
-  it("is not excused while the agent speaks", () => {
+  it("gets no apology while the agent speaks", () => {
     const s = Script.live().input({ _tag: "SpeechStarted", id: "u0" }).input({ _tag: "CallerSpeechStarted" })
     expect(spoken(s.input(deaf))).toEqual(["Hello there."])
   })

@@ -121,8 +121,8 @@ describe("tool rounds", () => {
     round(s, "t")
     expect(spoken(s)).toEqual([apology])
     expect(s.state.model).toBeNull()
-    expect(s.state.owed).toBe(false)
-    expect(s.state.ranks.model).toBe(0)
+    expect(s.state.must_ask_model).toBe(false)
+    expect(s.state.provider_index.model).toBe(0)
     expect(s.state.failures.model).toBe(1)
   })
 
