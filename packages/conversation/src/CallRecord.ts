@@ -43,7 +43,7 @@ export const recordOf = (state: Conversation): CallRecord => {
   const transferredAt = state.transferred?.at ?? endedAt
   const seconds = state.answered_at === null ? 0 : Math.max(0, (transferredAt - state.answered_at) / 1000)
   const tools = state.entries.flatMap((e) =>
-    e.kind === "agent" ? e.tools.flatMap((t) => (t.note === true ? [] : [t.name])) : []
+    e.kind === "agent" ? e.tools.flatMap((t) => (t.not_invoked === true ? [] : [t.name])) : []
   )
   return {
     status: state.outcome?.status ?? "failed",

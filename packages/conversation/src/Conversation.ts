@@ -150,7 +150,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       Turn.onWords(d, input.text, false)
       return
     case "CallerFinal":
-      if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, recognizer: 0 } })
+      if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, stt: 0 } })
       Voicemail.onWords(d, input.text)
       Turn.onWords(d, input.text, true)
       return
@@ -159,7 +159,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       Turn.onEndOfTurn(d)
       return
     case "RecognizerFailed":
-      Failures.onRecognizer(d)
+      Failures.onSttFailed(d)
       return
     case "Dtmf":
       Keypad.onDigit(d, input.digit)

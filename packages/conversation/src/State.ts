@@ -29,7 +29,7 @@ export interface ToolUse {
   readonly pending: boolean
   readonly result: unknown
   /** Not called by the model: shows the model an action of the API or a rejected call. Not counted in the record. */
-  readonly note?: true
+  readonly not_invoked?: true
 }
 
 /** The agent's speech and tool calls in one turn. */
@@ -132,13 +132,12 @@ export interface Conversation {
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latencies: ReadonlyArray<TurnLatency>
   /**
-   * The caller's speech. `voice`: there is sound of speech now; `speaking`: the caller has a turn since `since`, pauses
-   * included; `until`: when the sound last ended or, if words but no sound were detected (not `voiced`), the last
-   * words.
+   * The caller's speech. `voice_active`: there is voice activity now; `speaking`: the caller has a turn since `since`,
+   * pauses included; `until`: when voice activity last ended or, without any (not `voice_detected`), the last words.
    */
   readonly caller: {
-    readonly voice: boolean
-    readonly voiced: boolean
+    readonly voice_active: boolean
+    readonly voice_detected: boolean
     readonly speaking: boolean
     readonly since: number
     readonly until: number
@@ -170,18 +169,18 @@ export interface Conversation {
   readonly rounds: number
   readonly next_turn: number
   readonly next_utterance: number
-  /** The index of the provider in use for each stage: 0 is the preferred one, others are fallbacks. */
-  readonly provider_index: { readonly model: number; readonly speech: number; readonly recognizer: number }
+  /** The index of the provider in use for each capability: 0 is the preferred one, others are fallbacks. */
+  readonly provider_index: { readonly model: number; readonly tts: number; readonly stt: number }
   /** Milliseconds of the caller's speech without recognized words since the last words. */
   readonly unrecognized_ms: number
   /**
    * Text-to-speech failed and was stopped; when the shell has reported what was played, the fallback speaks the rest.
    */
   readonly switching_tts: boolean
-  /** Consecutive failures of each stage. */
-  readonly failures: { readonly model: number; readonly speech: number; readonly recognizer: number }
+  /** Consecutive failures of each capability. */
+  readonly failures: { readonly model: number; readonly tts: number; readonly stt: number }
   readonly timers: ReadonlyArray<Timer>
-  readonly ending: { readonly outcome: Outcome; readonly hanging: boolean } | null
+  readonly ending: { readonly outcome: Outcome; readonly hanging_up: boolean } | null
   readonly outcome: Outcome | null
   /** What the phase `post_call` waits for. */
   readonly post_call: "extracting" | "texting" | null
@@ -204,8 +203,8 @@ export const initial = (facts: Facts): Conversation => ({
   transcript: [],
   latencies: [],
   caller: {
-    voice: false,
-    voiced: false,
+    voice_active: false,
+    voice_detected: false,
     speaking: false,
     since: 0,
     until: 0,
@@ -225,10 +224,10 @@ export const initial = (facts: Facts): Conversation => ({
   rounds: 0,
   next_turn: 0,
   next_utterance: 0,
-  provider_index: { model: 0, speech: 0, recognizer: 0 },
+  provider_index: { model: 0, tts: 0, stt: 0 },
   unrecognized_ms: 0,
   switching_tts: false,
-  failures: { model: 0, speech: 0, recognizer: 0 },
+  failures: { model: 0, tts: 0, stt: 0 },
   timers: [],
   ending: null,
   outcome: null,

@@ -5,9 +5,10 @@ import { start, step } from "../src/Conversation.ts"
 import { floorOf } from "../src/Floor.ts"
 import { digest, replay } from "../src/Replay.ts"
 import { isSpeaking } from "../src/State.ts"
-import { anyCall, commandsOf, type Played } from "./Histories.ts"
+import { anyCall, commandsOf, type Played } from "./doubles/Histories.ts"
+import { propertyRuns } from "./doubles/PropertyRuns.ts"
 
-const runs = { numRuns: 1000, seed: fc.sample(fc.integer(), 1)[0] ?? 0 }
+const runs = propertyRuns(1000)
 
 /** All properties are checked on the same calls, which are run to their end. */
 const calls = fc.sample(anyCall, runs)

@@ -18,8 +18,8 @@ const commandsOf = <Tag extends Command["_tag"]>(s: Script, tag: Tag) =>
 
 const call = (id: string, name: string, args: Readonly<Record<string, unknown>> = {}) => ({ id, name, arguments: args })
 
-describe("events of a call's beginning", () => {
-  it("call.ringing and call.started contain from and to", () => {
+describe("call.ringing and call.started", () => {
+  it("contain from and to", () => {
     const s = Script.live()
     const numbers = { from: facts.from, to: facts.to }
     expect(dataOf(s, "call.ringing")).toEqual([expect.objectContaining(numbers)])
@@ -27,7 +27,7 @@ describe("events of a call's beginning", () => {
   })
 })
 
-describe("speech recognition", () => {
+describe("speech-to-text", () => {
   it("is started with stt_format and stt_keyterms of the configuration", () => {
     const s = Script.live({ stt_format: "raw", stt_keyterms: ["Svc"] })
     expect(commandsOf(s, "Listen")).toEqual([expect.objectContaining({ format: "raw", keyterms: ["Svc"] })])
@@ -112,7 +112,7 @@ describe("the model", () => {
       expect.objectContaining({
         id: "x",
         pending: false,
-        note: true,
+        not_invoked: true,
         result: { error: "There is no tool unknown." }
       })
     ])

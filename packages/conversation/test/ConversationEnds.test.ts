@@ -11,7 +11,7 @@ describe("the end", () => {
       "agent-hangup",
       "completed answered agent-hangup"
     ]
-  ])("%s is spoken before we hang up", (_, cause, reason, outcome) => {
+  ])("%s comes after the farewell", (_, cause, reason, outcome) => {
     const s = Script.greeted()
     cause(s)
     expect(s.take()).toContain("Speak u1 Goodbye.")

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import { digest, replay } from "../src/Replay.ts"
-import { render } from "./Golden.ts"
+import { render } from "./doubles/Golden.ts"
 
 /** Files are written only by `npm run golden:update`, and never in CI. */
 const update = process.env["GOLDEN"] === "update" && process.env["CI"] === undefined

@@ -81,4 +81,13 @@ describe("latency_data of a turn", () => {
     s.input({ _tag: "SpeechStarted", id: spoken(s), voice })
     expect(s.state.latencies.at(-1)).toMatchObject({ turn: 2, platform_ms })
   })
+
+  it("has the time from the end of sound to the end of turn in endpointing_ms", () => {
+    const s = Script.greeted()
+    s.wait(1000).input({ _tag: "CallerSpeechStarted" }).wait(500).input({ _tag: "CallerSpeechStopped", late: 160 })
+    s.wait(200).input({ _tag: "CallerFinal", text: "Hi" }).wait(40).input({ _tag: "CallerEndOfTurn" })
+    s.input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." }).wait(10)
+    s.input({ _tag: "SpeechStarted", id: "u1" })
+    expect(s.state.latencies[0]).toMatchObject({ endpointing_ms: 400, response_ms: 10 })
+  })
 })

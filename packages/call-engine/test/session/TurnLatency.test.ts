@@ -1,19 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Script } from "@svc/conversation/testing/Script"
 import { Effect } from "effect"
 import { configuration } from "../doubles/Engine.ts"
 import { during } from "../doubles/VirtualProviders.ts"
 
 describe("latency_turns", () => {
-  it("include the time from the end of sound to the end of turn", () => {
-    const s = Script.greeted()
-    s.wait(1000).input({ _tag: "CallerSpeechStarted" }).wait(500).input({ _tag: "CallerSpeechStopped", late: 160 })
-    s.wait(200).input({ _tag: "CallerFinal", text: "Hi" }).wait(40).input({ _tag: "CallerEndOfTurn" })
-    s.input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." }).wait(10)
-    s.input({ _tag: "SpeechStarted", id: "u1" })
-    expect(s.state.latencies[0]).toMatchObject({ endpointing_ms: 400, response_ms: 10 })
-  })
-
   it.live("add up: model, text-to-speech and engine together are the time that the caller waits", () =>
     Effect.gen(function* () {
       const { state } = yield* during(

@@ -66,7 +66,7 @@ export const begin = (
   Transfer.cancel(d, "the call ended")
   Tools.cancelAll(d)
   Gather.cancelAll(d)
-  patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging: false } })
+  patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging_up: false } })
   Turn.endInterruption(d)
   if (options.finishSpeech !== true && isSpeaking(d.state)) Speech.stop(d)
   const text = options.message === undefined ? (d.state.config?.end_session_message ?? null) : options.message
@@ -88,8 +88,8 @@ const hangupReason = (outcome: Outcome): string => outcome.ended_reason ?? outco
 export const onFarewellTimer = (d: Draft): void => {
   const { ending } = d.state
   if (ending === null) return
-  if (!ending.hanging && isSpeaking(d.state)) {
-    patch(d, { ending: { ...ending, hanging: true } })
+  if (!ending.hanging_up && isSpeaking(d.state)) {
+    patch(d, { ending: { ...ending, hanging_up: true } })
     Speech.stop(d)
     startTimer(d, "farewell", clearMs)
   } else finish(d, ending.outcome, hangupReason(ending.outcome))
@@ -144,7 +144,7 @@ const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof PostCa
   }
   Speech.closeFinished(d)
   for (const timer of d.state.timers) stopTimer(d, timer)
-  patch(d, { phase: "draining", ended_at: d.at, interruption: null, ending: { outcome, hanging: true } })
+  patch(d, { phase: "draining", ended_at: d.at, interruption: null, ending: { outcome, hanging_up: true } })
   command(d, { _tag: "Hangup", reason })
   if (d.state.listening && next === undefined) {
     startTimer(d, "drain", drainMs)

@@ -12,7 +12,7 @@ import * as Turn from "./Turn.ts"
 /**
  * Fallback when a provider fails or is silent for too long:
  *
- * | stage | fails when | first failure | second failure in a row |
+ * | capability | fails when | first failure | second failure in a row |
  * |---|---|---|---|
  * | model | it fails without any output | the next model is asked, and so on; only when all have failed, this is a failure as below | |
  * | model | it is silent for {@link Model.modelMs}, fails, or returns nothing | the next model is asked; if there is none, or all were asked, the agent apologizes and asks the caller to repeat | the call ends, with the farewell |
@@ -28,27 +28,31 @@ export const unrecognizedMs = 8_000
 /** A delay for which the agent apologizes. */
 export const noticeableMs = 3_000
 
-type Stage = "model" | "speech" | "recognizer"
+type Capability = "model" | "tts" | "stt"
 
-const countOf = (d: Draft, stage: Stage): number => {
+const countOf = (d: Draft, capability: Capability): number => {
   const { providers } = d.state.facts
   if (providers === undefined) return 1
-  return stage === "recognizer" ? providers.recognizers.length : stage === "model" ? providers.models : providers.voices
+  return capability === "stt"
+    ? providers.recognizers.length
+    : capability === "model"
+      ? providers.models
+      : providers.voices
 }
 
 /** Switches to the next provider. Returns whether there is one. */
-const fallBack = (d: Draft, stage: Stage): boolean => {
-  const index = d.state.provider_index[stage] + 1
-  if (index >= countOf(d, stage)) return false
-  patch(d, { provider_index: { ...d.state.provider_index, [stage]: index } })
+const fallBack = (d: Draft, capability: Capability): boolean => {
+  const index = d.state.provider_index[capability] + 1
+  if (index >= countOf(d, capability)) return false
+  patch(d, { provider_index: { ...d.state.provider_index, [capability]: index } })
   return true
 }
 
 /** Counts a failure. Returns whether it is the second in a row. */
-const isSecondFailure = (d: Draft, stage: "model" | "speech" | "recognizer"): boolean => {
-  const failures = { ...d.state.failures, [stage]: d.state.failures[stage] + 1 }
+const isSecondFailure = (d: Draft, capability: Capability): boolean => {
+  const failures = { ...d.state.failures, [capability]: d.state.failures[capability] + 1 }
   patch(d, { failures })
-  return failures[stage] > 1
+  return failures[capability] > 1
 }
 
 export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
@@ -92,11 +96,11 @@ const apologizeForDelay = (d: Draft): void => {
 export const onSpeechFailed = (d: Draft, { id }: InputOf<"SpeechFailed">): void => {
   const since = Speech.awaitedSince(d.state, id)
   if (since === undefined) return
-  if (isSecondFailure(d, "speech")) {
+  if (isSecondFailure(d, "tts")) {
     Speech.skip(d, id)
     // Text-to-speech that failed twice would not speak the farewell either.
     Ending.begin(d, "error", { farewell: false })
-  } else if (!fallBack(d, "speech")) Speech.skip(d, id)
+  } else if (!fallBack(d, "tts")) Speech.skip(d, id)
   else {
     // The shell must report what was played, so that the fallback speaks the rest in order.
     Speech.stop(d)
@@ -115,14 +119,14 @@ export const onCleared = (d: Draft): boolean => {
   return true
 }
 
-export const onRecognizer = (d: Draft, wordsLost = d.state.caller.speaking): void => {
+export const onSttFailed = (d: Draft, wordsLost = d.state.caller.speaking): void => {
   patch(d, { unrecognized_ms: 0 })
-  if (isSecondFailure(d, "recognizer")) {
+  if (isSecondFailure(d, "stt")) {
     patch(d, { listening: false })
     Ending.begin(d, "error")
     return
   }
-  fallBack(d, "recognizer")
+  fallBack(d, "stt")
   listen(d)
   if (wordsLost && isAllowed(d.state, "apologize")) Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
 }
@@ -137,7 +141,7 @@ export const onEndpointTimer = (d: Draft): void => {
 
 const onUnrecognizedSpeech = (d: Draft, ms: number): void => {
   patch(d, { unrecognized_ms: d.state.unrecognized_ms + ms })
-  if (d.state.listening && d.state.phase === "live" && d.state.unrecognized_ms >= unrecognizedMs) onRecognizer(d, true)
+  if (d.state.listening && d.state.phase === "live" && d.state.unrecognized_ms >= unrecognizedMs) onSttFailed(d, true)
 }
 
 /** Opens speech-to-text with the call's configuration. */
@@ -148,6 +152,6 @@ export const listen = (d: Draft): void => {
     language: languageOf(d.state),
     format: d.state.config?.stt_format ?? "smart",
     keyterms: d.state.config?.stt_keyterms ?? [],
-    ...providerField(d.state.provider_index.recognizer)
+    ...providerField(d.state.provider_index.stt)
   })
 }

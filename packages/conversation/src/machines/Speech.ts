@@ -56,7 +56,7 @@ const nextId = (d: Draft): string => {
 }
 
 const speak = (d: Draft, { id, language, text, voice }: Utterance): void =>
-  command(d, { _tag: "Speak", id, text, voice, language, ...providerField(d.state.provider_index.speech) })
+  command(d, { _tag: "Speak", id, text, voice, language, ...providerField(d.state.provider_index.tts) })
 
 /** Deviations from the call's configuration for one text. */
 export interface SpeechOptions {
@@ -215,7 +215,7 @@ export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {
   if (entry === undefined) return
   setUtterance(d, entry, input.id, (u) => ({ ...u, state: "played", played: u.text }))
   updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
-  patch(d, { failures: { ...d.state.failures, speech: 0 } })
+  patch(d, { failures: { ...d.state.failures, tts: 0 } })
 }
 
 /** Skips an utterance that cannot be spoken. */

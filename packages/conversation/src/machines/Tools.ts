@@ -87,7 +87,15 @@ export const note = (d: Draft, name: string, args: ToolUse["arguments"], result:
   const turn = d.state.next_turn
   patch(d, { next_turn: turn + 1 })
   ensureAgent(d, turn, false)
-  addUse(d, turn, { id: `svc_${turn}`, name, arguments: args, timeout_seconds: 0, pending: false, result, note: true })
+  addUse(d, turn, {
+    id: `svc_${turn}`,
+    name,
+    arguments: args,
+    timeout_seconds: 0,
+    pending: false,
+    result,
+    not_invoked: true
+  })
 }
 
 const start = (d: Draft, turn: number, call: Called): void => {
@@ -96,7 +104,7 @@ const start = (d: Draft, turn: number, call: Called): void => {
   const answered = (error: string) => addUse(d, turn, refused(error))
   if (!Model.isOffered(d, call.name)) {
     // No tool was called, so the record does not count it.
-    addUse(d, turn, { ...refused(`There is no tool ${call.name}.`), note: true })
+    addUse(d, turn, { ...refused(`There is no tool ${call.name}.`), not_invoked: true })
     return
   }
   if (call.name === "transfer_call") {

@@ -118,7 +118,7 @@ const complete = (d: Draft, transfer: Transfer): void => {
   Speech.closeFinished(d)
   Turn.commit(d)
   for (const name of d.state.timers) stopTimer(d, name)
-  patch(d, { phase: "transferred", ending: { outcome, hanging: false } })
+  patch(d, { phase: "transferred", ending: { outcome, hanging_up: false } })
   startTimer(d, timer, longestMs)
 }
 

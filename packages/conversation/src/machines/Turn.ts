@@ -24,10 +24,10 @@ export const endpointMs = 500
 export const endpointMaxMs = 3000
 
 export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
-  if (d.state.caller.voice) return
+  if (d.state.caller.voice_active) return
   stopTimer(d, "endpoint")
   beginSpeech(d, d.at - late)
-  patch(d, { caller: { ...d.state.caller, voice: true, voiced: true } })
+  patch(d, { caller: { ...d.state.caller, voice_active: true, voice_detected: true } })
   react(d, "sound", late)
 }
 
@@ -36,14 +36,14 @@ const beginSpeech = (d: Draft, at: number): void => {
   const { caller, facts } = d.state
   if (caller.speaking) return
   const since = Math.max(at, caller.until)
-  patch(d, { caller: { ...caller, voiced: false, speaking: true, since } })
+  patch(d, { caller: { ...caller, voice_detected: false, speaking: true, since } })
   emit(d, { event: "speech.started", data: { ...ids(d), from: facts.from, timestamp: timestamp(d, since) } })
 }
 
 export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStopped">): void => {
-  const { since, voice } = d.state.caller
-  if (!voice) return
-  patch(d, { caller: { ...d.state.caller, voice: false, until: Math.max(since, d.at - late) } })
+  const { since, voice_active } = d.state.caller
+  if (!voice_active) return
+  patch(d, { caller: { ...d.state.caller, voice_active: false, until: Math.max(since, d.at - late) } })
   stopTimer(d, "barge_in")
   if (d.state.caller.speaking) startTimer(d, "endpoint", endpointDelay(d))
 }
@@ -53,7 +53,11 @@ export const addWords = (d: Draft, text: string, final: boolean): boolean => {
   if (text.trim() === "") return false
   beginSpeech(d, d.at)
   patch(d, { unrecognized_ms: 0 })
-  const caller = { ...d.state.caller, early_answer: false, until: d.state.caller.voiced ? d.state.caller.until : d.at }
+  const caller = {
+    ...d.state.caller,
+    early_answer: false,
+    until: d.state.caller.voice_detected ? d.state.caller.until : d.at
+  }
   patch(d, {
     caller: final ? { ...caller, words: [...caller.words, text.trim()], partial: "" } : { ...caller, partial: text }
   })
@@ -68,11 +72,11 @@ export const onWords = (d: Draft, text: string, final: boolean): void => {
 
 /** How long to wait from now for the end of the turn. */
 const endpointDelay = (d: Draft): number => {
-  const { partial, voice, words } = d.state.caller
+  const { partial, voice_active, words } = d.state.caller
   if (words.length === 0 && partial === "") return resumeMs
   const { facts, provider_index } = d.state
-  const endpointing = facts.providers?.recognizers[provider_index.recognizer] ?? facts.endpointing
-  return endpointing === "none" && partial === "" && !voice ? endpointMs : endpointMaxMs
+  const endpointing = facts.providers?.recognizers[provider_index.stt] ?? facts.endpointing
+  return endpointing === "none" && partial === "" && !voice_active ? endpointMs : endpointMaxMs
 }
 
 /** The caller's words since the last turn. */
@@ -84,9 +88,9 @@ const isAsking = (d: Draft): boolean =>
 
 /** Turns an answer that came before the end of the question into a turn once the question is over. */
 export const takeEarlyAnswer = (d: Draft): void => {
-  const { early_answer, voice } = d.state.caller
+  const { early_answer, voice_active } = d.state.caller
   // A caller who is still speaking has more to say.
-  if (early_answer && !voice && isAllowed(d.state, "take early answer")) onEndOfTurn(d)
+  if (early_answer && !voice_active && isAllowed(d.state, "take early answer")) onEndOfTurn(d)
 }
 
 /** Carries out the action of the table. `late`: for sound, the milliseconds since it began. */
@@ -97,7 +101,7 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   "stop barge-in timer": (d) => stopTimer(d, "barge_in"),
   "start barge-in timer": (d, late) => startTimer(d, "barge_in", Math.max(0, bargeInMs - late)),
   "extend barge-in timer": (d) => {
-    if (d.state.caller.voice && d.state.interruption === null) startTimer(d, "barge_in", backchannelMs)
+    if (d.state.caller.voice_active && d.state.interruption === null) startTimer(d, "barge_in", backchannelMs)
   },
   "hold speech": (d) => {
     // Already stopped: new speech is held too.
@@ -212,8 +216,8 @@ export const onEndOfTurn = (d: Draft): void => {
 
 /** Ends the caller's speech. */
 const endSpeech = (d: Draft, text: string): void => {
-  const { speaking, voice } = d.state.caller
-  const until = voice ? d.at : d.state.caller.until
+  const { speaking, voice_active } = d.state.caller
+  const until = voice_active ? d.at : d.state.caller.until
   patch(d, {
     caller: { ...d.state.caller, speaking: false, until, words: [], partial: "", early_answer: false }
   })

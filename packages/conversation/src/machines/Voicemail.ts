@@ -89,7 +89,7 @@ const onDetected = (d: Draft): void => {
     return
   }
   startTimer(d, "voicemail_patience", maxWaitMs)
-  if (!d.state.caller.voice) startTimer(d, "voicemail_silence", silenceMs)
+  if (!d.state.caller.voice_active) startTimer(d, "voicemail_silence", silenceMs)
 }
 
 /** Speaks the message, if there is one, and hangs up. */

@@ -233,7 +233,7 @@ describe("a configuration in the journal", () => {
   })
 })
 
-describe("key terms", () => {
+describe("stt_keyterms", () => {
   const terms = (count: number) => Array.from({ length: count }, (_, n) => `Term ${n}`)
 
   it("may be 100, without counting blank ones", () => {
@@ -244,7 +244,7 @@ describe("key terms", () => {
   })
 })
 
-describe("an extraction schema", () => {
+describe("extraction_schema", () => {
   const extraction = (schema: unknown) => config({ extraction_schema: schema })
 
   it("of 20 fields keeps their order and all their properties", () => {
@@ -298,7 +298,7 @@ describe("post_call.sms", () => {
     ["post_call.sms.message", { message: undefined }],
     ["post_call.sms.message", { message: "x".repeat(161) }],
     ["post_call.sms.message", { message: `{{call_id}}${"x".repeat(132)}` }]
-  ])("with a bad %s is not sent at all", (field, parts) => {
+  ])("with an invalid %s is left out", (field, parts) => {
     const c = sms(parts)
     expect(c.post_call_sms).toBeNull()
     expect(fields(c)).toEqual([field])
@@ -319,7 +319,7 @@ describe("post_call.sms", () => {
   it.each([
     ["post_call", 5],
     ["post_call.sms", { sms: [] }]
-  ])("that is no object is named by %s", (field, post_call) => {
+  ])("that is not an object gets a warning for %s", (field, post_call) => {
     expect(fields(config({ post_call }))).toEqual([field])
   })
 })
@@ -333,7 +333,7 @@ describe("metadata", () => {
     expect(fields(config({ metadata: nested(5) }))).toEqual([])
   })
 
-  it("of a byte or a level more is left out", () => {
+  it("with one byte or one level more is left out", () => {
     expect(config({ metadata: sized(65_537) })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
     expect(config({ metadata: nested(6) })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })
     expect(config({ metadata: { a: [[[[[]]]]] } })).toMatchObject({ metadata: {}, warnings: [{ field: "metadata" }] })

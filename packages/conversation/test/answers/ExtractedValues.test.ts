@@ -49,7 +49,7 @@ describe("extracted data", () => {
     ["boolean", false, false],
     ["boolean", "true", null],
     ["boolean", 0, null]
-  ] as const)("of type %s makes %j %j", (type, given, kept) => {
+  ] as const)("of type %s converts %j to %j", (type, given, kept) => {
     expect(value({ name: "f", type }, given)).toBe(kept)
   })
 
@@ -62,7 +62,7 @@ describe("extracted data", () => {
     ["uuid", ["0b5e3c1a-9d5e-4b7b-8f3a-2f6d1c7e9a10"], ["0b5e3c1a"]],
     ["phone", ["+31612345678"], ["0612345678", "+31 6 12345678"]],
     ["constructor", ["a format that nobody knows is a hint"], []]
-  ])("of format %s takes what is one", (format, good, bad) => {
+  ])("of format %s is validated", (format, good, bad) => {
     for (const given of good) expect(value(text({ format }), given)).toBe(given)
     for (const given of bad) expect(value(text({ format }), given)).toBeNull()
   })

@@ -73,7 +73,7 @@ describe("pre_gather", () => {
     ["terminator", "##"],
     ["terminator", "A"],
     ["terminator", 1]
-  ])("with a bad %s (%j) has the default of that field, and a warning", (field, value) => {
+  ])("with an invalid %s (%j) gets the default of that field, and a warning", (field, value) => {
     expect(menu({ prompt: "Press 1.", [field]: value })).toEqual({ ...defaults, left_out: [`pre_gather.${field}`] })
   })
 
@@ -150,11 +150,11 @@ describe("the gather of a tool", () => {
     ["voice", 1],
     ["language", "dutch"],
     ["prompt", 1]
-  ])("with a bad %s (%j) has the default of that field, and a warning; the tool stays", (field, value) => {
+  ])("with an invalid %s (%j) gets the default of that field, and a warning; the tool is kept", (field, value) => {
     expect(tool({ [field]: value })).toEqual({ gather: none, left_out: [`tools.0.gather.${field}`] })
   })
 
-  it.each([["yes"], [[]], [1]])("of %j is left out; the tool stays", (value) => {
+  it.each([["yes"], [[]], [1]])("that is %j is left out; the tool is kept", (value) => {
     expect(tool(value)).toEqual({ gather: undefined, left_out: ["tools.0.gather"] })
   })
 

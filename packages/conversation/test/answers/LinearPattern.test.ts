@@ -1,6 +1,7 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { type LinearPattern, linearPattern, UnusablePattern } from "../../src/answers/LinearPattern.ts"
+import { propertyRuns } from "../doubles/PropertyRuns.ts"
 
 const plain = fc.constantFrom("a", "b", "1", ".", "\\d", "\\w", "\\s", "[ab]", "[^a]", "[a-b1]", "\\.", "é")
 const repetition = fc.constantFrom("", "*", "+", "?", "{2}", "{1,}", "{0,2}", "*?", "{1,3}?")
@@ -37,7 +38,7 @@ describe("a pattern in linear time", () => {
         fc.pre(pattern !== undefined)
         expect(pattern?.test(text)).toBe(new RegExp(source, "u").test(text))
       }),
-      { numRuns: 2000 }
+      propertyRuns(2000)
     )
   })
 
@@ -52,7 +53,7 @@ describe("a pattern in linear time", () => {
     ["(^|,)b(,|$)", "a,b", "ab"],
     ["^.[^a]$", "😀é", "😀"],
     ["", "anything", undefined]
-  ])("takes %s", (source, yes, no) => {
+  ])("supports %s", (source, yes, no) => {
     expect(linearPattern(source).test(yes)).toBe(true)
     if (no !== undefined) expect(linearPattern(source).test(no)).toBe(false)
   })
@@ -69,7 +70,7 @@ describe("a pattern in linear time", () => {
     "(a{200}){200}",
     "(?:){9999}",
     "x".repeat(501)
-  ])("refuses %s", (source) => {
+  ])("rejects %s", (source) => {
     expect(() => linearPattern(source)).toThrow(UnusablePattern)
   })
 

@@ -93,7 +93,7 @@ describe("svc_send_sms", () => {
     [{ to: "+31612345678", message: "  " }, "message is required."],
     [{ to: "+31612345678", message: "x".repeat(161) }, "message must not exceed 160 characters"],
     [{ ...message, sender_name: "Twelve chars" }, "sender_name must not exceed 11 characters"]
-  ])("sends nothing of %j", (args, error) => {
+  ])("sends nothing for the arguments %j", (args, error) => {
     const s = call(asked(), 1, "svc_send_sms", args)
     expect(commandsOf(s, "SendSms")).toEqual([])
     expect(completed(s)).toEqual([{ error }])
@@ -113,7 +113,7 @@ describe("svc_send_sms", () => {
     expect(s.state.model?.turn).toBe(2)
   })
 
-  it("that the model calls twice under one id sends two messages under two ids", () => {
+  it("sends two messages with two ids when the model repeats an id", () => {
     const s = call(asked(), 1, "svc_send_sms", message, "same")
     s.input({ _tag: "ToolAnswered", id: "same", result: 1 })
     call(s, 2, "svc_send_sms", message, "same")
@@ -122,8 +122,8 @@ describe("svc_send_sms", () => {
   })
 })
 
-describe("a model that calls what it was not offered", () => {
-  it("gets an error also for a tool of the call, once its rounds are used up, and must speak", () => {
+describe("a model that calls a tool it was not offered", () => {
+  it("gets an error also for a tool of the call after the last tool round", () => {
     const s = asked()
     for (let turn = 1; turn <= 5; turn++) {
       call(s, turn, "lookup")

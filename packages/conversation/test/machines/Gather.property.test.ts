@@ -4,7 +4,8 @@ import type { GatherRules } from "../../src/answers/GatherRules.ts"
 import { start, step } from "../../src/Conversation.ts"
 import { digest, type RecordedInput, replay } from "../../src/Replay.ts"
 import { facts, Script, tool } from "../../src/testing/Script.ts"
-import { spokenMs, VirtualShell } from "../VirtualShell.ts"
+import { propertyRuns } from "../doubles/PropertyRuns.ts"
+import { spokenMs, VirtualShell } from "../doubles/VirtualShell.ts"
 
 /** Callers who press any digits at any times. */
 
@@ -76,7 +77,7 @@ const play = (given: World): Script => {
 const ends = (s: Script) =>
   s.commands.flatMap((c) => (c._tag === "Emit" && c.event === "call.gather.completed" ? [c.data] : []))
 
-const runs = { numRuns: 1000 }
+const runs = propertyRuns(1000)
 
 describe("with any digits at any times", () => {
   it("a gather ends once, in bounded time, with at most max_digits", () => {
@@ -122,7 +123,7 @@ describe("with any digits at any times", () => {
         expect(again?.differing).toEqual([])
         expect(again?.state).toEqual(state)
       }),
-      { numRuns: 200 }
+      propertyRuns(200)
     )
   })
 })

@@ -82,7 +82,7 @@ describe("a gather through the API", () => {
     expect(outcomes(asked().play("u1").fire("gather"))).toMatchObject([{ status: "timeout", input: null }])
   })
 
-  it("has its prompt cut by the first digit", () => {
+  it("stops its prompt at the first digit", () => {
     const s = asked().input({ _tag: "SpeechStarted", id: "u1" })
     s.take()
     expect(press(s, "1").take()).toEqual(
@@ -196,7 +196,7 @@ describe("a tool with gather", () => {
     expect(outcomes(s)).toMatchObject([{ status: "timeout", input: null }])
   })
 
-  it("speaks its prompt after what the model says with the call", () => {
+  it("speaks its prompt after the text that the model gave with the call", () => {
     const s = called()
     s.input({ _tag: "ModelSentence", turn: 1, text: "Let me see." }).input({ _tag: "ModelDone", turn: 1 })
     expect(s.take()).not.toContain("Speak u2 Please type your number.")
@@ -258,7 +258,7 @@ describe("the menu before a conversation", () => {
     ["a key that is neither", (s: Script) => press(s, "*"), "invalid", null],
     ["some digits and no more", (s: Script) => press(s, "12").fire("gather"), "timeout", "12"],
     ["some digits and another key", (s: Script) => press(s, "12*"), "invalid", "12"]
-  ])("repeats its prompt after %s, then tells the server", (_, attempt, status, input) => {
+  ])("repeats its prompt after %s, then sends call.started again", (_, attempt, status, input) => {
     const s = atMenu({ max_digits: 3 })
     attempt(s.play("u0"))
     expect(s.take()).toContain("Speak u1 Press 1 or 2.")

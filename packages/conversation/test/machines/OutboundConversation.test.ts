@@ -7,7 +7,7 @@ import { decisionMs, greetingMs, maxWaitMs, silenceMs } from "../../src/machines
 import { soundsLikeVoicemail } from "../../src/phrases/VoicemailGreetings.ts"
 import { digest, type RecordedInput, replay } from "../../src/Replay.ts"
 import { config, facts, Script } from "../../src/testing/Script.ts"
-import { spokenMs, VirtualShell } from "../VirtualShell.ts"
+import { spokenMs, VirtualShell } from "../doubles/VirtualShell.ts"
 
 const message = "Please call us back."
 

@@ -75,7 +75,7 @@ describe("a call that is over", () => {
     ["the model fails", (s: Script) => s.input({ _tag: "ExtractionFailed", reason: "no model" })],
     ["the model hangs", (s: Script) => s.wait(8_500).fire("extraction")],
     ["the answer is no object", (s: Script) => s.input({ _tag: "Extracted", answer: ["Anna"] })]
-  ])("has nulls for values when %s, and goes on", (_, act) => {
+  ])("has null values when %s, and continues", (_, act) => {
     const s = act(ended({ extraction, post_call_sms }))
     expect(recordOf(s.state).extracted_data).toEqual({ name: null, age: null })
     expect(s.commands.some((c) => c._tag === "SendSms")).toBe(true)
@@ -104,7 +104,7 @@ describe("a call that is over", () => {
     expect(s.state.phase).toBe("post_call")
   })
 
-  it.each(["extracting", "texting"])("keeps its end when the process dies while %s", (stage) => {
+  it.each(["extracting", "texting"])("keeps its outcome when the process dies while %s", (stage) => {
     const s = ended({ extraction, post_call_sms })
     if (stage === "texting") s.input({ _tag: "Extracted", answer: { age: 40 } })
     s.input({ _tag: "Crashed", reason: "gone" })

@@ -2,7 +2,8 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { CommandOf } from "../../src/Command.ts"
 import { config, facts, Script, tool } from "../../src/testing/Script.ts"
-import { PlayedCall } from "../PlayedCall.ts"
+import { PlayedCall } from "../doubles/PlayedCall.ts"
+import { propertyRuns } from "../doubles/PropertyRuns.ts"
 
 type Emitted = CommandOf<"Emit">
 
@@ -68,7 +69,7 @@ describe("the times of speech events", () => {
   })
 })
 
-describe("an answer that was not heard yet", () => {
+describe("an answer without audio so far", () => {
   it("is dropped without barge_in", () => {
     const s = Script.greeted()
     s.say("Hi").input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." }).take()
@@ -188,7 +189,7 @@ describe("the speech events of any call", () => {
           expect(times).toEqual([...times].sort((a, b) => a - b))
         }
       }),
-      { numRuns: 1500 }
+      propertyRuns(1500)
     )
   })
 
@@ -201,7 +202,7 @@ describe("the speech events of any call", () => {
           if (e.event === "barge_in") expect(heard).toBe(true)
         }
       }),
-      { numRuns: 1500 }
+      propertyRuns(1500)
     )
   })
 
@@ -214,7 +215,7 @@ describe("the speech events of any call", () => {
           if (!Number.isNaN(when(e))) expect(when(e)).toBeLessThanOrEqual(e.at)
         }
       }),
-      { numRuns: 500 }
+      propertyRuns(500)
     )
   })
 })

@@ -7,7 +7,7 @@ import { longestMs, outcomeMs } from "../../src/machines/Transfer.ts"
 import { digest, replay } from "../../src/Replay.ts"
 import { isSpeaking } from "../../src/State.ts"
 import { facts, Script, tool } from "../../src/testing/Script.ts"
-import { spokenMs, VirtualShell } from "../VirtualShell.ts"
+import { spokenMs, VirtualShell } from "../doubles/VirtualShell.ts"
 
 const sales = "+15550003333"
 const destination = "+15550004444"
@@ -156,7 +156,7 @@ describe("a transfer by the model", () => {
 })
 
 describe("a transfer through the API", () => {
-  it("silences the agent and drops what the model was about to say", () => {
+  it("stops the agent and the model", () => {
     const call = new Call({ first_message: "A long greeting." })
     call.advance(spokenMs)
     call.script.say("Hello")

@@ -18,11 +18,11 @@ describe("a backchannel", () => {
     ["da-DK", ["Ja", "nå", "lige præcis"]],
     ["nb-NO", ["Ja", "skjønner", "Greit"]],
     ["fi-FI", ["Joo", "niin niin", "vai niin", "kyllä"]]
-  ])("of %s is known by its words, however it is written", (language, texts) => {
+  ])("in %s is recognized without regard to case, punctuation and diacritics", (language, texts) => {
     for (const text of texts) expect([text, isBackchannel(text, language)]).toEqual([text, true])
   })
 
-  it("exists in every language that agents speak", () => {
+  it("has a list for every supported language", () => {
     for (const language of languages) expect([language, isBackchannel("mm", language)]).toEqual([language, true])
   })
 
@@ -31,7 +31,7 @@ describe("a backchannel", () => {
     ["nl-NL", ["ja maar", "nee", "jammer", "wacht"]],
     ["de-DE", ["nein", "ja aber nein", "jagen"]],
     ["xx-XX", ["mm", "yes"]]
-  ])("of %s is made of whole words only", (language, texts) => {
+  ])("in %s consists of whole words only", (language, texts) => {
     for (const text of texts) expect([text, isBackchannel(text, language)]).toEqual([text, false])
   })
 
@@ -115,7 +115,7 @@ describe("while the agent is silent, the same words", () => {
   })
 })
 
-describe("an answer that came before its question was over", () => {
+describe("an early answer to a question", () => {
   it("is not a turn while the caller is still speaking", () => {
     const s = speaking("Shall I book the table for you?")
     s.input({ _tag: "CallerFinal", text: "Yes" }).input({ _tag: "CallerEndOfTurn" })

@@ -1,11 +1,11 @@
 import * as fc from "fast-check"
-import type { CallConfig } from "../src/answers/CallConfig.ts"
-import type { GatherRules } from "../src/answers/GatherRules.ts"
-import type { Command } from "../src/Command.ts"
-import { type Conversation, start, step } from "../src/Conversation.ts"
-import type { Facts, Input, InputOf, UntimedInput } from "../src/Input.ts"
-import { Timer } from "../src/Timer.ts"
-import { config, facts, tool } from "../src/testing/Script.ts"
+import type { CallConfig } from "../../src/answers/CallConfig.ts"
+import type { GatherRules } from "../../src/answers/GatherRules.ts"
+import type { Command } from "../../src/Command.ts"
+import { type Conversation, start, step } from "../../src/Conversation.ts"
+import type { Facts, Input, InputOf, UntimedInput } from "../../src/Input.ts"
+import { Timer } from "../../src/Timer.ts"
+import { config, facts, tool } from "../../src/testing/Script.ts"
 
 /** Calls with inputs in any order, also impossible ones, for property tests. */
 

@@ -1,5 +1,5 @@
-import type { Timer } from "../src/Timer.ts"
-import type { Script } from "../src/testing/Script.ts"
+import type { Timer } from "../../src/Timer.ts"
+import type { Script } from "../../src/testing/Script.ts"
 
 /** How long every utterance plays, in milliseconds. */
 export const spokenMs = 1000

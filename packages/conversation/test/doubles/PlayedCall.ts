@@ -1,7 +1,7 @@
-import type { Command } from "../src/Command.ts"
-import { type Conversation, start, step } from "../src/Conversation.ts"
-import type { Facts, Input, UntimedInput } from "../src/Input.ts"
-import type { Timer } from "../src/Timer.ts"
+import type { Command } from "../../src/Command.ts"
+import { type Conversation, start, step } from "../../src/Conversation.ts"
+import type { Facts, Input, UntimedInput } from "../../src/Input.ts"
+import type { Timer } from "../../src/Timer.ts"
 
 /** The delays of the simulated providers of a played call. */
 export interface ProviderDelays {

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import type { Command } from "../src/Command.ts"
-import type { Facts, Input, UntimedInput } from "../src/Input.ts"
-import { Input as InputSchema } from "../src/Input.ts"
-import { config, facts, tool } from "../src/testing/Script.ts"
+import type { Command } from "../../src/Command.ts"
+import type { Facts, Input, UntimedInput } from "../../src/Input.ts"
+import { Input as InputSchema } from "../../src/Input.ts"
+import { config, facts, tool } from "../../src/testing/Script.ts"
 import { defaultDelays, PlayedCall } from "./PlayedCall.ts"
 
 /**
