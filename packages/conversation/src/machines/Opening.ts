@@ -78,7 +78,8 @@ export const onAnswerFailed = (d: Draft): void => {
 }
 
 export const onDialFailed = (d: Draft, { outcome }: InputOf<"DialFailed">): void => {
-  if (d.state.phase === "answering") Ending.over(d, Outbound.outcomeOf(outcome))
+  const isDialing = d.state.phase === "answering" && d.state.facts.outbound !== undefined
+  if (isDialing) Ending.over(d, Outbound.outcomeOf(outcome))
 }
 
 /** Starts speech-to-text and the conversation. */

@@ -14,5 +14,5 @@ const integerIn = (name: string): number | undefined => {
 /** The seed is fixed, so that a commit stays green. `PROPERTY_SEED` and `PROPERTY_RUNS`: see docs/testing.md. */
 export const propertyRuns = (numRuns: number): PropertyRuns => ({
   numRuns: integerIn("PROPERTY_RUNS") ?? numRuns,
-  seed: integerIn("PROPERTY_SEED") ?? 2
+  seed: integerIn("PROPERTY_SEED") ?? 1
 })
