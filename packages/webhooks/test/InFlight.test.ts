@@ -2,28 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { type CompletedAttempt, InFlight } from "../src/delivery/InFlight.ts"
 import type { ClaimedDelivery } from "../src/delivery/QueueRepo.ts"
 import { type AttemptResult, timedOut } from "../src/delivery/ReceiverClient.ts"
-
-let ids = 0
-const delivery = (webhook_id: number, call_id: string | null = null, attempts = 0): ClaimedDelivery => ({
-  id: ++ids,
-  webhook_id,
-  call_id,
-  attempts,
-  is_replay: false,
-  is_resend: false,
-  is_active: true,
-  consecutive_failures: 0,
-  url: "https://example.com/",
-  secret: "s",
-  event_id: `whe_${ids}`,
-  event: "call.started",
-  timestamp: "2026-11-01T09:30:00.000Z",
-  api_version: "2026-11-01",
-  org_id: 1,
-  project_id: null,
-  agent_id: null,
-  data: "{}"
-})
+import { delivery } from "./ClaimedDeliveries.ts"
 
 /** An {@link InFlight} with a clock and receivers that the test controls. */
 const setUp = () => {
