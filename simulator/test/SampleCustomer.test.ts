@@ -4,13 +4,15 @@ import { Effect, Redacted } from "effect"
 import { type Activity, isSigned, SampleCustomer } from "../src/demo/SampleCustomer.ts"
 
 const secret = "5e".repeat(32)
-const sign = (body: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
+const unixSeconds = () => Math.floor(Date.now() / 1000)
+const sign = (body: string | Buffer, at = unixSeconds()) =>
+  `t=${at},v1=${createHmac("sha256", secret).update(`${at}.`).update(body).digest("hex")}`
 
 const post = (body: string, signature: string | null = sign(body)) =>
   Effect.gen(function* () {
     const { url } = yield* SampleCustomer
     const response = yield* Effect.promise(() =>
-      fetch(url, { method: "POST", body, headers: signature === null ? {} : { "x-svc-signature": signature } })
+      fetch(url, { method: "POST", body, headers: signature === null ? {} : { "x-svc-signature-v1": signature } })
     )
     const answer: unknown = yield* Effect.promise(() => response.json())
     return { status: response.status, answer }
@@ -93,7 +95,7 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it.scopedLive("a request without a valid x-svc-signature is refused, and every request before trust", () =>
+  it.scopedLive("a request without a valid x-svc-signature-v1 is refused, and every request before trust", () =>
     Effect.gen(function* () {
       const seen: Array<Activity["_tag"]> = []
       const customer = yield* SampleCustomer
@@ -103,15 +105,17 @@ describe("the sample customer's server", () => {
       for (const signature of [
         null,
         "",
-        "sha256=",
+        "t=,v1=",
+        `sha256=${createHmac("sha256", secret).update(started).digest("hex")}`,
         sign(`${started} `),
+        sign(started).replace(/^t=\d/, "t=9"),
         sign(started).slice(0, -1),
         sign(started).toUpperCase()
       ]) {
         expect((yield* post(started, signature)).status).toBe(401)
       }
       expect((yield* post(started)).status).toBe(200)
-      expect(seen).toEqual([...Array.from({ length: 7 }, () => "Refused"), "Started"])
+      expect(seen).toEqual([...Array.from({ length: 9 }, () => "Refused"), "Started"])
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
@@ -124,10 +128,22 @@ describe("the sample customer's server", () => {
     }).pipe(Effect.provide(SampleCustomer.layer))
   )
 
-  it("isSigned verifies the raw bytes", () => {
+  it.scopedLive("a request that was signed more than 300 seconds ago is refused: somebody sent it again", () =>
+    Effect.gen(function* () {
+      yield* trusted
+      expect((yield* post(started, sign(started, unixSeconds() - 290))).status).toBe(200)
+      expect(yield* post(started, sign(started, unixSeconds() - 302))).toEqual({
+        status: 401,
+        answer: { error: "the signature is wrong or too old" }
+      })
+    }).pipe(Effect.provide(SampleCustomer.layer))
+  )
+
+  it("isSigned verifies the raw bytes and the age", () => {
     const body = Buffer.from([0xff, 0xfe, 0x00])
-    const header = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
-    expect(isSigned(secret, body, header)).toBe(true)
-    expect(isSigned(secret, Buffer.from([0xff]), header)).toBe(false)
+    const header = sign(body, 1000)
+    expect(isSigned(secret, body, header, 1_300_000)).toBe(true)
+    expect(isSigned(secret, body, header, 1_300_001)).toBe(false)
+    expect(isSigned(secret, Buffer.from([0xff]), header, 1_000_000)).toBe(false)
   })
 })

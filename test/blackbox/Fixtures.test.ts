@@ -6,6 +6,7 @@ import { eventually, Inbox } from "../src/blackbox/Inbox.ts"
 import { misfits, type Shape } from "../src/blackbox/Shape.ts"
 
 const raw = '{"event":"tool.call","call_id":"call_1"}'
+const hmac = (text: string) => createHmac("sha256", "secret").update(text).digest("hex")
 const signed: Received = {
   event: "tool.call",
   body: { event: "tool.call", call_id: "call_1" },
@@ -14,7 +15,8 @@ const signed: Received = {
   path: "/agent",
   headers: {
     "content-type": "application/json",
-    "x-svc-signature": `sha256=${createHmac("sha256", "secret").update(raw).digest("hex")}`,
+    "x-svc-signature": `sha256=${hmac(raw)}`,
+    "x-svc-signature-v1": `t=1000,v1=${hmac(`1000.${raw}`)}`,
     "x-svc-event": "tool.call",
     "x-svc-timestamp": "1000",
     "x-call-id": "call_1"
@@ -29,10 +31,10 @@ const failureOf = <A>(effect: Effect.Effect<A>) =>
 describe("The fixtures of the black-box tests", () => {
   it("accept a request with a valid signature only", () => {
     expect(requestFaults(signed, "secret")).toEqual([])
-    expect(requestFaults(signed, "other")).toHaveLength(1)
-    expect(requestFaults({ ...signed, raw: `${raw} ` }, "secret")).toHaveLength(1)
+    expect(requestFaults(signed, "other")).toHaveLength(2)
+    expect(requestFaults({ ...signed, raw: `${raw} ` }, "secret")).toHaveLength(2)
     expect(requestFaults({ ...signed, at: 2_000_000 }, "secret")).toHaveLength(1)
-    expect(requestFaults({ ...signed, headers: {} }, "secret")).toHaveLength(5)
+    expect(requestFaults({ ...signed, headers: {} }, "secret")).toHaveLength(6)
   })
 
   it("report fields that are missing, unexpected, or of the wrong type", () => {

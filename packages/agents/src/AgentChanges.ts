@@ -23,7 +23,7 @@ import type { Voices } from "./Voices.ts"
 
 const notes = {
   server_secret_note:
-    "Store server_secret now, it is shown only once. It signs the requests to server_url (header X-Svc-Signature).",
+    "Store server_secret now, it is shown only once. It signs the requests to server_url (headers X-Svc-Signature-V1 and X-Svc-Signature).",
   webhook_secret_note:
     "Store webhook_secret now, it is shown only once. It signs the events to webhook_url (header X-Webhook-Signature)."
 }

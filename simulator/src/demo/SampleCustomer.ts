@@ -111,11 +111,18 @@ const runTool = (appointments: Appointments, { arguments: given, name }: ToolCal
   return { error: `no tool ${name} with such arguments` }
 }
 
-/** Whether a request has a valid signature: an HMAC of the raw body, compared in constant time. */
-export const isSigned = (secret: string, body: Buffer, header: string | undefined): boolean => {
-  const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(body).digest("hex")}`)
-  const given = Buffer.from(header ?? "")
-  return given.length === expected.length && timingSafeEqual(given, expected)
+/** The age in seconds from which a signed request is refused: somebody may have recorded it and sent it again. */
+const maxAge = 300
+
+/**
+ * Whether a request has a valid `X-Svc-Signature-V1`: an HMAC of its time and the raw body, compared in constant time.
+ * `now` is Unix milliseconds.
+ */
+export const isSigned = (secret: string, body: Buffer, header: string | undefined, now: number): boolean => {
+  const [, seconds, given] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header ?? "") ?? []
+  if (seconds === undefined || given === undefined || now / 1000 - Number(seconds) > maxAge) return false
+  const expected = createHmac("sha256", secret).update(`${seconds}.`).update(body).digest()
+  return timingSafeEqual(Buffer.from(given, "hex"), expected)
 }
 
 const Request = Schema.parseJson(Schema.Union(CallStartedRequest, ToolCallRequest, TranscriptUpdatedRequest))
@@ -149,6 +156,7 @@ export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCusto
   static readonly layer: Layer.Layer<SampleCustomer> = Layer.scoped(
     SampleCustomer,
     Effect.gen(function* () {
+      const clock = yield* Effect.clock
       const appointments = new Appointments()
       const watchers: Array<(activity: Activity) => void> = []
       let secret: string | undefined
@@ -162,7 +170,8 @@ export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCusto
 
       /** The status and body of the response to one request. */
       const answer = (body: Buffer, signature: string | undefined): readonly [number, unknown] => {
-        if (secret === undefined || !isSigned(secret, body, signature)) return refuse(401, "the signature is wrong")
+        if (secret === undefined || !isSigned(secret, body, signature, clock.unsafeCurrentTimeMillis()))
+          return refuse(401, "the signature is wrong or too old")
         const decoded = decodeRequest(body.toString("utf8"))
         if (decoded._tag === "None") return refuse(400, "the request is not one that this server knows")
         const request = decoded.value
@@ -190,7 +199,7 @@ export class SampleCustomer extends Context.Tag("@svc/simulator/demo/SampleCusto
           else chunks.push(chunk)
         })
         request.on("end", () => {
-          const signature = request.headers["x-svc-signature"]
+          const signature = request.headers["x-svc-signature-v1"]
           const [status, body] = answer(Buffer.concat(chunks), typeof signature === "string" ? signature : undefined)
           response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
         })

@@ -109,9 +109,16 @@ export const start = (behaviour: Behaviour): Effect.Effect<CustomerServer, never
 export const requestFaults = (request: Received, secret: string): ReadonlyArray<string> => {
   const wrong: Array<string> = []
   const header = (name: string) => String(request.headers[name] ?? "")
-  const expected = Buffer.from(`sha256=${createHmac("sha256", secret).update(request.raw, "utf8").digest("hex")}`)
-  const given = Buffer.from(header("x-svc-signature"))
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) wrong.push(`signature ${given}`)
+  const hmac = (text: string) => createHmac("sha256", secret).update(text, "utf8").digest("hex")
+  const time = header("x-svc-timestamp")
+  for (const [name, signature] of [
+    ["x-svc-signature", `sha256=${hmac(request.raw)}`],
+    ["x-svc-signature-v1", `t=${time},v1=${hmac(`${time}.${request.raw}`)}`]
+  ] as const) {
+    const expected = Buffer.from(signature)
+    const given = Buffer.from(header(name))
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) wrong.push(`${name} ${given}`)
+  }
   if (header("x-call-id") !== request.body["call_id"]) wrong.push(`X-Call-Id ${header("x-call-id")}`)
   if (header("x-svc-event") !== request.event) wrong.push(`X-Svc-Event ${header("x-svc-event")}`)
   const age = request.at / 1000 - Number(header("x-svc-timestamp"))

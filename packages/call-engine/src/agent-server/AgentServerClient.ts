@@ -85,9 +85,14 @@ const within = <A>(ms: number, effect: Effect.Effect<A, ServerRequestFailed>): E
     onTimeout: () => new ServerRequestFailed({ reason: `no answer within ${ms / 1000} seconds` })
   })
 
-/** `X-Svc-Signature`: over the raw body, with the agent's server secret. */
-const signature = (secret: string, body: string): string =>
-  `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
+/** The signatures of a request, with the agent's server secret. V1 covers the time, so that replays can be refused. */
+const signatures = (secret: string, unixSeconds: number, body: string) => {
+  const hmac = (text: string) => createHmac("sha256", secret).update(text).digest("hex")
+  return {
+    "x-svc-signature": `sha256=${hmac(body)}`,
+    "x-svc-signature-v1": `t=${unixSeconds},v1=${hmac(`${unixSeconds}.${body}`)}`
+  }
+}
 
 const request = (
   client: Agent,
@@ -127,7 +132,7 @@ const request = (
           "x-call-id": body.call_id,
           "x-svc-event": body.event,
           "x-svc-timestamp": String(unixSeconds),
-          "x-svc-signature": signature(to.server_secret, raw)
+          ...signatures(to.server_secret, unixSeconds, raw)
         },
         body: raw
       },

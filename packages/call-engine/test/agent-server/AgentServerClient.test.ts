@@ -75,7 +75,7 @@ const live = (name: string, body: () => Effect.Effect<void, unknown, AgentServer
   it.scopedLive(name, () => body().pipe(Effect.provide(callbacks())))
 
 describe("a request to the agent's server", () => {
-  live("is a POST of JSON with X-Call-Id, X-Svc-Event, X-Svc-Timestamp and X-Svc-Signature", () =>
+  live("is a POST of JSON with X-Call-Id, X-Svc-Event, X-Svc-Timestamp and both X-Svc-Signatures", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => ({ json: { result: { n: 1 } } }))
       const service = yield* AgentServerClient
@@ -92,6 +92,8 @@ describe("a request to the agent's server", () => {
         expect(headers["x-call-id"]).toBe(facts.call_id)
         expect(headers["x-svc-event"]).toBe(event)
         expect(headers["x-svc-signature"]).toBe(AgentServerDouble.sign("s3cret", raw))
+        const timestamp = String(headers["x-svc-timestamp"])
+        expect(headers["x-svc-signature-v1"]).toBe(AgentServerDouble.signV1("s3cret", timestamp, raw))
         expect(Number(headers["content-length"])).toBe(Buffer.byteLength(raw))
         expect(Number(headers["x-svc-timestamp"])).toBeGreaterThanOrEqual(before)
         expect(Number(headers["x-svc-timestamp"])).toBeLessThanOrEqual((yield* Clock.currentTimeMillis) / 1000)

@@ -61,6 +61,11 @@ export const start = (answer: (request: Received) => Answer): Effect.Effect<Agen
     return { url: `http://127.0.0.1:${port}/agent`, received, connections: () => open }
   })
 
+const hmac = (secret: string, text: string): string => createHmac("sha256", secret).update(text).digest("hex")
+
 /** The expected `X-Svc-Signature`. */
-export const sign = (secret: string, raw: string): string =>
-  `sha256=${createHmac("sha256", secret).update(raw).digest("hex")}`
+export const sign = (secret: string, raw: string): string => `sha256=${hmac(secret, raw)}`
+
+/** The expected `X-Svc-Signature-V1`. */
+export const signV1 = (secret: string, unixSeconds: string, raw: string): string =>
+  `t=${unixSeconds},v1=${hmac(secret, `${unixSeconds}.${raw}`)}`
