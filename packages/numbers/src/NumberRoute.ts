@@ -1,13 +1,6 @@
-import { Schema } from "effect"
+import { variant } from "@svc/api/EntityFields"
+import { PhoneNumberFields } from "@svc/api/numbers/PhoneNumberFields"
 
-/** Where a call to one of our numbers goes. */
-export const NumberRoute = Schema.Struct({
-  id: Schema.Int,
-  /** E.164. */
-  number: Schema.String,
-  org_id: Schema.Int,
-  project_id: Schema.Int,
-  /** Numeric id of the agent that answers; null when none is assigned. */
-  agent_id: Schema.NullOr(Schema.Int)
-})
+/** Where a call to one of our numbers goes. `agent_id` is null when no agent is assigned. */
+export const NumberRoute = variant(PhoneNumberFields, "row").pick("id", "number", "org_id", "project_id", "agent_id")
 export type NumberRoute = typeof NumberRoute.Type

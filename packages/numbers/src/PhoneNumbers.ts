@@ -1,7 +1,12 @@
 import { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
 import { pick } from "@svc/api/EntityFields"
-import { PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "@svc/api/numbers/PhoneNumber"
+import {
+  PhoneNumber,
+  type PhoneNumberImport,
+  PhoneNumberInUse,
+  PhoneNumberNotFound
+} from "@svc/api/numbers/PhoneNumber"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { ValidationError } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
@@ -13,8 +18,11 @@ import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
 const wireKeys = Struct.keys(PhoneNumber.fields)
 
-const toPhoneNumber = ({ agent_public_id, ...row }: NumberRow): PhoneNumber =>
-  pick({ ...row, agent_id: agent_public_id, address_id: null, purchased_at: row.purchased_at.toISOString() }, wireKeys)
+const toPhoneNumber = (row: NumberRow): PhoneNumber =>
+  pick(
+    { ...row, agent_id: row.agent_public_id, address_id: null, purchased_at: row.purchased_at.toISOString() },
+    wireKeys
+  )
 
 /** Numbers have numeric ids only. */
 const parseNumberId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)
@@ -37,7 +45,7 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
      */
     readonly import: (
       owner: ProjectPrincipal,
-      body: { readonly number: string; readonly telephony: string }
+      body: PhoneNumberImport
     ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberInUse>
     /**
      * Assigns the number to an agent of the same project (public or numeric id); null unassigns it. `id` is numeric.
@@ -94,10 +102,9 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
             const row = yield* repo.insert({
               org_id: owner.org.id,
               project_id: owner.project.id,
-              number: body.number,
+              ...body,
               ...numberFactsOf(body.number),
-              monthly_cost_eur: 0,
-              telephony: body.telephony
+              monthly_cost_eur: 0
             })
             if (Option.isNone(row)) return yield* new PhoneNumberInUse()
             return toPhoneNumber(row.value)
@@ -113,7 +120,10 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
                   : yield* Effect.catchTag(agents.get(project, String(agentId)), "AgentNotFound", () => unknown)
               // An agent that is being deleted must not get a number that its deletion does not see.
               if (agent !== null && !(yield* agents.pin(agent.id))) return yield* unknown
-              const row = yield* repo.assign(project.id, numberId, agent)
+              const row = yield* repo.assign(project.id, numberId, {
+                agent_id: agent?.id ?? null,
+                agent_public_id: agent?.public_id ?? null
+              })
               if (Option.isNone(row)) return yield* new PhoneNumberNotFound()
               return toPhoneNumber(row.value)
             },

@@ -1,32 +1,24 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { AgentId } from "@svc/api/Ids"
-import { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
-import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
+import { variant } from "@svc/api/EntityFields"
+import { PhoneNumberFields } from "@svc/api/numbers/PhoneNumberFields"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { NumberRoute } from "./NumberRoute.ts"
 import type { OwnNumber } from "./OwnNumber.ts"
 
-/** The columns of `phone_numbers` that responses show. */
-export const NumberRow = Schema.Struct({
-  ...Struct.omit(PhoneNumber.fields, "agent_id", "address_id"),
-  agent_public_id: Schema.NullOr(AgentId),
-  /** EUR; `numeric` arrives as text. */
-  monthly_cost_eur: Schema.NumberFromString,
-  purchased_at: Schema.DateFromSelf
-})
+/** A row of `phone_numbers`. */
+export const NumberRow = variant(PhoneNumberFields, "row")
 export type NumberRow = typeof NumberRow.Type
 
-const NewNumberRow = Schema.Struct({
-  ...Struct.pick(PhoneNumber.fields, "number", "country", "type", "monthly_cost_eur", "telephony"),
-  org_id: Schema.Int,
-  project_id: Schema.Int
-})
+const NewNumberRow = variant(PhoneNumberFields, "insert")
+export type NewNumberRow = typeof NewNumberRow.Type
 
-const OwnRow = Schema.Struct({
-  number: Schema.String,
-  telephony: Schema.String,
-  agent_id: Schema.NullOr(Schema.Int),
-  agent_public_id: Schema.NullOr(AgentId)
-})
+/** The columns that an assignment writes. */
+const NumberChange = variant(PhoneNumberFields, "change")
+export type NumberChange = typeof NumberChange.Type
+
+const unassigned: NumberChange = { agent_id: null, agent_public_id: null }
+
+const OwnRow = NumberRow.pick("number", "telephony", "agent_id", "agent_public_id")
 const toOwn = ({ agent_id, agent_public_id, number, telephony }: typeof OwnRow.Type): OwnNumber => ({
   number,
   telephony,
@@ -38,13 +30,9 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
   PhoneNumbersRepo,
   {
     /** None when the number is already active in any project. */
-    readonly insert: (row: typeof NewNumberRow.Type) => Effect.Effect<Option.Option<NumberRow>>
+    readonly insert: (row: NewNumberRow) => Effect.Effect<Option.Option<NumberRow>>
     /** Sets or removes the agent of an active number. */
-    readonly assign: (
-      projectId: number,
-      id: number,
-      agent: { readonly id: number; readonly public_id: AgentId } | null
-    ) => Effect.Effect<Option.Option<NumberRow>>
+    readonly assign: (projectId: number, id: number, to: NumberChange) => Effect.Effect<Option.Option<NumberRow>>
     /** Leaves an agent's numbers without an agent. */
     readonly unassignAll: (agentId: number) => Effect.Effect<void>
     /** Releases all numbers of a project, and unassigns their agents. */
@@ -81,14 +69,10 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
           returning ${columns}`
       })
       const assign = SqlSchema.findOne({
-        Request: Schema.Struct({
-          project_id: Schema.Number,
-          id: Schema.Number,
-          agent: Schema.NullOr(Schema.Struct({ id: Schema.Number, public_id: Schema.String }))
-        }),
+        Request: Schema.Struct({ project_id: Schema.Number, id: Schema.Number, to: NumberChange }),
         Result: NumberRow,
-        execute: ({ agent, id, project_id }) => sql`
-          update phone_numbers set agent_id = ${agent?.id ?? null}, agent_public_id = ${agent?.public_id ?? null}
+        execute: ({ id, project_id, to }) => sql`
+          update phone_numbers set ${sql.update(to)}
           where id = ${id} and project_id = ${project_id} and status = 'active'
           returning ${columns}`
       })
@@ -96,12 +80,12 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
         Request: Schema.Struct({ candidates: Schema.Array(Schema.String), telephony: Schema.String }),
         Result: NumberRoute,
         execute: ({ candidates, telephony }) => sql`
-          select id, number, org_id, project_id, agent_id from phone_numbers
+          select ${sql.literal(Object.keys(NumberRoute.fields).join(", "))} from phone_numbers
           where number = any(${candidates}::text[]) and telephony = ${telephony} and status = 'active'
           order by array_position(${candidates}::text[], number) limit 1`
       })
 
-      const own = sql.literal("number, telephony, agent_id, agent_public_id")
+      const own = sql.literal(Object.keys(OwnRow.fields).join(", "))
       const ofAgent = SqlSchema.findAll({
         Request: Schema.Number,
         Result: OwnRow,
@@ -120,19 +104,16 @@ export class PhoneNumbersRepo extends Context.Tag("@svc/numbers/PhoneNumbersRepo
         ofAgent: (agentId) => Effect.map(Effect.orDie(ofAgent(agentId)), (rows) => rows.map(toOwn)),
         ofProject: (project, number) => Effect.map(Effect.orDie(ofProject({ project, number })), Option.map(toOwn)),
         insert: (row) => Effect.orDie(insert(row)),
-        assign: (project_id, id, agent) =>
-          Effect.orDie(
-            assign({ project_id, id, agent: agent === null ? null : { id: agent.id, public_id: agent.public_id } })
-          ),
+        assign: (project_id, id, to) => Effect.orDie(assign({ project_id, id, to })),
         unassignAll: (agentId) =>
           sql`
-            update phone_numbers set agent_id = null, agent_public_id = null where agent_id = ${agentId}`.pipe(
+            update phone_numbers set ${sql.update(unassigned)} where agent_id = ${agentId}`.pipe(
             Effect.asVoid,
             Effect.orDie
           ),
         releaseAll: (projectId) =>
           sql`
-            update phone_numbers set status = 'released', agent_id = null, agent_public_id = null
+            update phone_numbers set status = 'released', ${sql.update(unassigned)}
             where project_id = ${projectId} and status = 'active'`.pipe(Effect.asVoid, Effect.orDie),
         exists: (projectId, id) =>
           sql`select 1 from phone_numbers where id = ${id} and project_id = ${projectId}`.pipe(

@@ -1,24 +1,17 @@
-import { Schema } from "effect"
-import { AgentId } from "../Ids.ts"
+import { variant } from "../EntityFields.ts"
 import { define } from "../VoiceError.ts"
-import { Timestamp } from "../Wire.ts"
+import { PhoneNumberFields } from "./PhoneNumberFields.ts"
 
 /** A phone number of a project. */
-export const PhoneNumber = Schema.Struct({
-  id: Schema.Int,
-  number: Schema.String,
-  /** ISO 3166-1 alpha-2. */
-  country: Schema.String,
-  type: Schema.Literal("local", "mobile", "toll_free"),
-  agent_id: Schema.NullOr(AgentId),
-  address_id: Schema.NullOr(Schema.Int),
-  monthly_cost_eur: Schema.Number,
-  /** Short name of the telephony plugin that carries the number. */
-  telephony: Schema.String,
-  status: Schema.Literal("active", "released"),
-  purchased_at: Timestamp
-}).annotations({ identifier: "PhoneNumber" })
+export const PhoneNumber = variant(PhoneNumberFields, "wire").annotations({ identifier: "PhoneNumber" })
 export type PhoneNumber = typeof PhoneNumber.Type
+
+/** Body of `POST /v1/phone-numbers/import`. */
+export const PhoneNumberImport = variant(PhoneNumberFields, "create").annotations({ identifier: "PhoneNumberImport" })
+export type PhoneNumberImport = typeof PhoneNumberImport.Type
+
+/** Body of `PATCH /v1/phone-numbers/<id>`. */
+export const PhoneNumberAssign = variant(PhoneNumberFields, "update").annotations({ identifier: "PhoneNumberAssign" })
 
 export class PhoneNumberNotFound extends define(
   "PhoneNumberNotFound",

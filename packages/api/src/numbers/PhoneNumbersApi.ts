@@ -2,8 +2,14 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AnyId } from "../Ids.ts"
 import { ValidationError } from "../VoiceError.ts"
-import { E164, Limit } from "../Wire.ts"
-import { PhoneNumber, PhoneNumberInUse, PhoneNumberNotFound } from "./PhoneNumber.ts"
+import { Limit } from "../Wire.ts"
+import {
+  PhoneNumber,
+  PhoneNumberAssign,
+  PhoneNumberImport,
+  PhoneNumberInUse,
+  PhoneNumberNotFound
+} from "./PhoneNumber.ts"
 
 const One = Schema.Struct({ phone_number: PhoneNumber })
 
@@ -42,9 +48,7 @@ export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
           description: "Takes over a number that a telephony plugin already has."
         })
       )
-      .setPayload(
-        Schema.Struct({ number: E164, telephony: Schema.String }).annotations({ identifier: "PhoneNumberImport" })
-      )
+      .setPayload(PhoneNumberImport)
       .addSuccess(One, { status: 201 })
       .addError(ValidationError.wire)
       .addError(PhoneNumberInUse.wire)
@@ -58,11 +62,7 @@ export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
         })
       )
       .setPath(Schema.Struct({ numberId: AnyId }))
-      .setPayload(
-        Schema.Struct({ agent_id: Schema.NullOr(Schema.Union(Schema.String, Schema.Int)) }).annotations({
-          identifier: "PhoneNumberAssign"
-        })
-      )
+      .setPayload(PhoneNumberAssign)
       .addSuccess(One)
       .addError(ValidationError.wire)
       .addError(PhoneNumberNotFound.wire)

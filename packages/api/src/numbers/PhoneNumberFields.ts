@@ -1,0 +1,36 @@
+import { Schema } from "effect"
+import { Field, Fields } from "../EntityFields.ts"
+import { AgentId } from "../Ids.ts"
+import { E164, Timestamp } from "../Wire.ts"
+
+/** A value that never changes after the import or the purchase. */
+const fixed = <Value extends Schema.Schema.Any>(value: Value) => ({ wire: value, row: value, insert: value })
+
+/**
+ * Every field of a phone number. `create` is the body of an import, `update` that of an assignment. `agent_id` is the
+ * agent's public id in responses, and its numeric id in rows.
+ */
+export const PhoneNumberFields = Fields({
+  id: Field({ wire: Schema.Int, row: Schema.Int }),
+  org_id: Field({ row: Schema.Int, insert: Schema.Int }),
+  project_id: Field({ row: Schema.Int, insert: Schema.Int }),
+  number: Field({ ...fixed(Schema.String), create: E164 }),
+  /** ISO 3166-1 alpha-2. */
+  country: Field(fixed(Schema.String)),
+  type: Field(fixed(Schema.Literal("local", "mobile", "toll_free"))),
+  agent_id: Field({
+    wire: Schema.NullOr(AgentId),
+    update: Schema.NullOr(Schema.Union(Schema.String, Schema.Int)),
+    row: Schema.NullOr(Schema.Int),
+    change: Schema.NullOr(Schema.Int)
+  }),
+  /** Stored beside `agent_id`, because it never changes. */
+  agent_public_id: Field({ row: Schema.NullOr(AgentId), change: Schema.NullOr(AgentId) }),
+  address_id: Field({ wire: Schema.NullOr(Schema.Int) }),
+  /** `numeric` arrives as text. */
+  monthly_cost_eur: Field({ wire: Schema.Number, row: Schema.NumberFromString, insert: Schema.Number }),
+  /** Short name of the telephony plugin that carries the number. */
+  telephony: Field({ ...fixed(Schema.String), create: Schema.String }),
+  status: Field({ wire: Schema.Literal("active", "released"), row: Schema.Literal("active", "released") }),
+  purchased_at: Field({ wire: Timestamp, row: Schema.DateFromSelf })
+})
