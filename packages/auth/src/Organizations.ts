@@ -1,4 +1,5 @@
 import { type OrganizationInfo, OrganizationNotFound } from "@svc/api/accounts/Organization"
+import { toNumber } from "@svc/api/Money"
 import type { Tier } from "@svc/api/Principal"
 import { BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { Accounts } from "./Accounts.ts"
@@ -7,10 +8,6 @@ import { Balance } from "./Balance.ts"
 import { Keys } from "./Keys.ts"
 import type { Organization } from "./Organization.ts"
 import { TierLimits } from "./TierLimits.ts"
-
-/** Money on the wire: a number with at most 4 decimals. */
-const toMoney = (amount: BigDecimal.BigDecimal): number =>
-  BigDecimal.unsafeToNumber(BigDecimal.round(amount, { scale: 4 }))
 
 /** Organizations: the answer to `GET /v1/org`, and the operator's commands. */
 export class Organizations extends Context.Tag("@svc/auth/Organizations")<
@@ -51,7 +48,7 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
             public_id: org.public_id,
             name: org.name,
             tier: org.tier,
-            balance_eur: toMoney(credits),
+            balance_eur: toNumber(credits),
             is_paused: org.tier !== "enterprise" && !BigDecimal.isPositive(credits),
             concurrent_call_limit: limits.of(org.tier).concurrentCalls,
             created_at: org.created_at.toISOString(),

@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import type { Credits } from "@svc/api/billing/CreditsApi"
 import type { CallId } from "@svc/api/Ids"
+import { toNumber } from "@svc/api/Money"
 import type { Tier } from "@svc/api/Principal"
 import { Balance } from "@svc/auth/Balance"
 import { TierLimits } from "@svc/auth/TierLimits"
@@ -10,7 +11,7 @@ import { BigDecimal, Clock, Context, Data, Effect, Layer, Option } from "effect"
 import { type CallCharge, type CallFigures, chargeOf, freeRates } from "./CallCharge.ts"
 import { HoldsRepo } from "./HoldsRepo.ts"
 import { LedgerRepo, type Movement } from "./LedgerRepo.ts"
-import { isAmount, toNumber, zero } from "./Money.ts"
+import { isAmount, zero } from "./Money.ts"
 import { Rates } from "./Rates.ts"
 
 /** An amount that cannot be booked. */

@@ -1,5 +1,6 @@
+import { round4 } from "@svc/api/Money"
 import { BigDecimal } from "effect"
-import { round4, zero } from "./Money.ts"
+import { zero } from "./Money.ts"
 import type { RatesOfTier } from "./Rates.ts"
 
 /** The usage of a call. Fractions of seconds are rounded. */

@@ -1,8 +1,5 @@
+import { round4 } from "@svc/api/Money"
 import { BigDecimal, Schema } from "effect"
-
-/** Rounds an amount in EUR to 4 decimals, halves away from zero. */
-export const round4 = (amount: BigDecimal.BigDecimal): BigDecimal.BigDecimal =>
-  BigDecimal.round(amount, { scale: 4, mode: "half-from-zero" })
 
 export const zero: BigDecimal.BigDecimal = BigDecimal.make(0n, 0)
 
@@ -15,6 +12,3 @@ export const isAmount = (amount: BigDecimal.BigDecimal): boolean =>
 
 /** A `numeric` column. */
 export const Money = Schema.BigDecimal
-
-/** An amount as a JSON number, exact with 4 decimals up to 900,000,000,000. */
-export const toNumber = (amount: BigDecimal.BigDecimal): number => BigDecimal.unsafeToNumber(amount)

@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import type { EventDraft } from "@svc/api/events/Event"
+import { toNumber } from "@svc/api/Money"
 import { Billing } from "@svc/billing/Billing"
 import type { CallCharge } from "@svc/billing/CallCharge"
 import { Usage } from "@svc/billing/Usage"
@@ -8,7 +9,7 @@ import type { Command, Outcome } from "@svc/conversation/Command"
 import { type Conversation, isoTime } from "@svc/conversation/State"
 import { Outbox } from "@svc/database/Outbox"
 import { Providers } from "@svc/providers/Providers"
-import { BigDecimal, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 
@@ -103,13 +104,13 @@ export interface Recorded {
 }
 
 const asNumbers = (charge: CallCharge) => ({
-  minutes_used: BigDecimal.unsafeToNumber(charge.minutes_used),
-  rate_per_minute: BigDecimal.unsafeToNumber(charge.rate_per_minute),
-  call_cost: BigDecimal.unsafeToNumber(charge.call_cost),
-  recording_cost: BigDecimal.unsafeToNumber(charge.recording_cost),
-  transfer_cost: BigDecimal.unsafeToNumber(charge.transfer_cost),
-  llm_discount: BigDecimal.unsafeToNumber(charge.llm_discount),
-  total_cost: BigDecimal.unsafeToNumber(charge.total_cost)
+  minutes_used: toNumber(charge.minutes_used),
+  rate_per_minute: toNumber(charge.rate_per_minute),
+  call_cost: toNumber(charge.call_cost),
+  recording_cost: toNumber(charge.recording_cost),
+  transfer_cost: toNumber(charge.transfer_cost),
+  llm_discount: toNumber(charge.llm_discount),
+  total_cost: toNumber(charge.total_cost)
 })
 
 const ownerOf = ({ agent_id, agent_public_id, org_id, project_id, started_at }: CallOwner) => ({
