@@ -14,6 +14,7 @@ import { deliveryRequest } from "@svc/webhooks/delivery/DeliveryRequest"
 import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
 import { ReceiverClient } from "@svc/webhooks/delivery/ReceiverClient"
 import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
+import { NewWebhook } from "@svc/webhooks/WebhookRow"
 import { WebhooksRepo } from "@svc/webhooks/WebhooksRepo"
 import { Clock, type ConfigProvider, Effect, Layer } from "effect"
 import { Agent, request } from "undici"
@@ -53,7 +54,7 @@ const draft = (org_id: number, stamp: bigint, call_id: Effect.Effect.Success<typ
 
 const webhookOf = (org_id: number, url: string) =>
   Effect.flatMap(WebhooksRepo, (webhooks) =>
-    webhooks.insert({ org_id, url, events: ["*"], secret: "0".repeat(64), filters: {}, agent_public_id: null })
+    webhooks.insert(NewWebhook.make({ org_id, url, events: ["*"], secret: "0".repeat(64) }))
   )
 
 /** An organization with one webhook for all events. */

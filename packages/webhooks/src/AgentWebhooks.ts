@@ -2,7 +2,7 @@ import type { AgentId } from "@svc/api/Ids"
 import { Context, Effect, Layer, type Option } from "effect"
 import { AgentWebhooksRepo } from "./AgentWebhooksRepo.ts"
 import { newSecret } from "./SigningSecret.ts"
-import type { WebhookRow } from "./WebhookRow.ts"
+import { NewWebhook, type WebhookRow } from "./WebhookRow.ts"
 
 /** An agent that has a webhook. */
 export interface WebhookAgent {
@@ -42,15 +42,9 @@ export class AgentWebhooks extends Context.Tag("@svc/webhooks/AgentWebhooks")<
     Effect.map(AgentWebhooksRepo, (repo) => ({
       put: Effect.fn("AgentWebhooks.put")(function* (agent, { events, url }) {
         const { id: agent_id, org_id, project_id, public_id: agent_public_id } = agent
-        return yield* repo.put({
-          agent_id,
-          agent_public_id,
-          org_id,
-          project_id,
-          url,
-          events,
-          secret: yield* newSecret
-        })
+        const owned = { org_id, project_id, agent_id, agent_public_id, is_agent_managed: true }
+        const secret = yield* newSecret
+        return yield* repo.put(NewWebhook.make({ ...owned, url, events, filters: { agent_id }, secret }))
       }),
       rotateSecret: (agentId) => Effect.flatMap(newSecret, (secret) => repo.setSecret(agentId, secret)),
       remove: repo.deleteOfAgent,

@@ -1,27 +1,13 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { apiVersion } from "@svc/api/events/Event"
-import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { WebhookRow } from "./WebhookRow.ts"
-
-/** The webhook that an agent manages itself. */
-export interface AgentWebhookRow {
-  readonly agent_id: number
-  readonly agent_public_id: string
-  readonly org_id: number
-  readonly project_id: number
-  readonly url: string
-  readonly events: ReadonlyArray<string>
-  /** For a new row; an existing row keeps its own. */
-  readonly secret: string
-}
+import { NewWebhook, WebhookRow } from "./WebhookRow.ts"
 
 /** Table `webhooks`: the rows that agents manage. */
 export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksRepo")<
   AgentWebhooksRepo,
   {
-    /** Inserts the agent's row, or sets its url and events and enables it. */
-    readonly put: (row: AgentWebhookRow) => Effect.Effect<WebhookRow>
+    /** Inserts the agent's row, or sets its url and events and enables it. An existing row keeps its secret. */
+    readonly put: (row: NewWebhook) => Effect.Effect<WebhookRow>
     readonly setSecret: (agentId: number, secret: string) => Effect.Effect<Option.Option<WebhookRow>>
     readonly deleteOfAgent: (agentId: number) => Effect.Effect<void>
     /** Deletes the agent-managed rows of a project. */
@@ -36,15 +22,10 @@ export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksR
       const columns = sql.literal(Object.keys(WebhookRow.fields).join(", "))
 
       const put = SqlSchema.single({
-        Request: Schema.Any,
+        Request: NewWebhook,
         Result: WebhookRow,
-        execute: (row: AgentWebhookRow) => sql`
-          insert into webhooks (
-            org_id, project_id, agent_id, agent_public_id, url, events, filters, secret, is_agent_managed, api_version
-          ) values (
-            ${row.org_id}, ${row.project_id}, ${row.agent_id}, ${row.agent_public_id}, ${row.url},
-            ${row.events}::text[], ${jsonbText({ agent_id: row.agent_id })}::jsonb, ${row.secret}, true, ${apiVersion}
-          )
+        execute: (row) => sql`
+          insert into webhooks ${sql.insert(row)}
           on conflict (agent_id) where is_agent_managed do update set
             url = excluded.url, events = excluded.events, is_active = true, consecutive_failures = 0,
             disabled_reason = null, updated_at = now()

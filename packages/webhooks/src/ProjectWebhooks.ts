@@ -6,7 +6,7 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option } from "effect"
 import { managedWebhookChange, projectWebhookRules } from "./ManagedWebhook.ts"
 import { newSecret } from "./SigningSecret.ts"
-import type { WebhookRow } from "./WebhookRow.ts"
+import { NewWebhook, type WebhookRow } from "./WebhookRow.ts"
 import { WebhooksRepo } from "./WebhooksRepo.ts"
 
 /** The project that manages the webhook. */
@@ -58,7 +58,9 @@ export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks"
           }
           if (body.webhook_url !== undefined) yield* urls.check(change.url, "webhook_url")
           const secret = yield* newSecret
-          const webhook = yield* repo.putOfProject({ ...project, ...change, secret })
+          const { project_id } = project
+          const owned = { ...project, filters: { project_id }, is_project_managed: true }
+          const webhook = yield* repo.putOfProject(NewWebhook.make({ ...owned, ...change, secret }))
           // When two requests create it at once, only one of the two secrets is stored.
           return { webhook, secret: webhook.secret === secret ? secret : undefined }
         }),

@@ -1,16 +1,17 @@
 import { SqlClient } from "@effect/sql"
 import type { AgentId } from "@svc/api/Ids"
 import { BadRequest, ValidationError } from "@svc/api/VoiceError"
-import { type WebhookFilters, WebhookManaged, WebhookNotFound } from "@svc/api/webhooks/Webhook"
+import { WebhookManaged, WebhookNotFound } from "@svc/api/webhooks/Webhook"
 import type { WebhookCreate, WebhookUpdate } from "@svc/api/webhooks/WebhookBody"
+import type { WebhookFilters } from "@svc/api/webhooks/WebhookFields"
 import { Accounts } from "@svc/auth/Accounts"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { FilterAgents } from "./FilterAgents.ts"
 import { newSecret } from "./SigningSecret.ts"
-import type { WebhookRow } from "./WebhookRow.ts"
-import { type ResolvedFilters, type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
+import { NewWebhook, type WebhookChange, type WebhookRow } from "./WebhookRow.ts"
+import { type WebhookOwner, WebhooksRepo } from "./WebhooksRepo.ts"
 
 /**
  * The webhooks of an organization: the service of `/v1/webhooks` (docs/reference/webhooks.md). An owner with a project
@@ -53,7 +54,8 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         ValidationError.field(`filters.${key}`, `filters.${key} is not ${noun} of this organization`)
 
       /**
-       * Checks that the filters name an existing project and agent of the owner, and adds the owner's project to them.
+       * The columns of these filters. Checks that they name an existing project and agent of the owner, and adds the
+       * owner's project to them.
        */
       const resolveFilters = Effect.fnUntraced(function* ({ org_id, project_id }: WebhookOwner, given: WebhookFilters) {
         if (project_id !== null && given.project_id !== undefined && given.project_id !== project_id) {
@@ -72,7 +74,8 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
           agent_public_id = found.value
         }
         const filters = { ...given, ...(project === undefined ? {} : { project_id: project }) }
-        return { filters, agent_public_id } satisfies ResolvedFilters
+        const { agent_id = null, project_id: limit = null } = filters
+        return { filters, agent_id, agent_public_id, project_id: limit } satisfies WebhookChange
       })
 
       const get = Effect.fn("Webhooks.get")(function* (owner: WebhookOwner, id: string) {
@@ -91,30 +94,31 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         Effect.catchTag(row, "NoSuchElementException", () => new WebhookNotFound())
 
       return {
-        create: Effect.fn("Webhooks.create")(function* (owner, { events, filters, url }) {
-          yield* urls.check(url, "url")
-          const resolved = yield* resolveFilters(owner, filters)
-          return yield* repo.insert({
-            org_id: owner.org_id,
-            url,
-            events: distinct(events),
-            secret: yield* newSecret,
-            ...resolved
-          })
+        create: Effect.fn("Webhooks.create")(function* (owner, body) {
+          yield* urls.check(body.url, "url")
+          const limits = yield* resolveFilters(owner, body.filters)
+          const { org_id } = owner
+          const secret = yield* newSecret
+          return yield* repo.insert(
+            NewWebhook.make({ ...body, ...limits, org_id, events: distinct(body.events), secret })
+          )
         }),
         list: repo.list,
         get,
-        update: Effect.fn("Webhooks.update")(function* (owner, id, { events, filters, is_active, url }) {
+        update: Effect.fn("Webhooks.update")(function* (owner, id, body) {
           const row = yield* editable(owner, id)
-          if ([events, filters, is_active, url].every((value) => value === undefined)) {
+          if (Object.values(body).every((value) => value === undefined)) {
             return yield* new BadRequest({ message: "No valid fields to update" })
           }
-          if (url !== undefined) yield* urls.check(url, "url")
-          const resolved = filters === undefined ? undefined : yield* resolveFilters(owner, filters)
-          const change = { url, events: events === undefined ? undefined : distinct(events), resolved, is_active }
+          if (body.url !== undefined) yield* urls.check(body.url, "url")
+          const change: WebhookChange = {
+            ...body,
+            ...(body.events === undefined ? {} : { events: distinct(body.events) }),
+            ...(body.filters === undefined ? {} : yield* resolveFilters(owner, body.filters))
+          }
           const changed = yield* repo.change(row.id, change).pipe(
             // Pending deliveries become dead letters.
-            Effect.tap(() => (is_active === false ? deliveries.deadLetterPending(row.id) : Effect.void)),
+            Effect.tap(() => (body.is_active === false ? deliveries.deadLetterPending(row.id) : Effect.void)),
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die)
           )

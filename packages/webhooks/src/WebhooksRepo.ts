@@ -1,37 +1,11 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { apiVersion } from "@svc/api/events/Event"
-import type { AgentId } from "@svc/api/Ids"
-import type { WebhookFilters } from "@svc/api/webhooks/Webhook"
-import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { WebhookRow } from "./WebhookRow.ts"
+import { NewWebhook, WebhookChange, WebhookRow } from "./WebhookRow.ts"
 
 /** All webhooks of the organization, or with a project those that are limited to it. */
 export interface WebhookOwner {
   readonly org_id: number
   readonly project_id: number | null
-}
-
-/** The filters of a webhook, with the public id of the agent that they name. */
-export interface ResolvedFilters {
-  readonly filters: WebhookFilters
-  readonly agent_public_id: AgentId | null
-}
-
-/** A webhook to insert. */
-export interface NewWebhook extends ResolvedFilters {
-  readonly org_id: number
-  readonly url: string
-  readonly events: ReadonlyArray<string>
-  readonly secret: string
-}
-
-/** The fields of a webhook to change; absent ones stay. */
-export interface WebhookChange {
-  readonly url?: string | undefined
-  readonly events?: ReadonlyArray<string> | undefined
-  readonly resolved?: ResolvedFilters | undefined
-  readonly is_active?: boolean | undefined
 }
 
 /** Table `webhooks`: the rows of `/v1/webhooks` and those that projects manage. */
@@ -50,15 +24,8 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
     /** Webhooks that belong or are limited to a project, without those that agents manage. */
     readonly idsOfProject: (projectId: number) => Effect.Effect<ReadonlyArray<number>>
     readonly findOfProject: (projectId: number) => Effect.Effect<Option.Option<WebhookRow>>
-    /** Inserts the project's row, or sets its url and events and enables it. */
-    readonly putOfProject: (row: {
-      readonly org_id: number
-      readonly project_id: number
-      readonly url: string
-      readonly events: ReadonlyArray<string>
-      /** For a new row; an existing row keeps its own. */
-      readonly secret: string
-    }) => Effect.Effect<WebhookRow>
+    /** Inserts the project's row, or sets its url and events and enables it. An existing row keeps its secret. */
+    readonly putOfProject: (row: NewWebhook) => Effect.Effect<WebhookRow>
   }
 >() {
   static readonly layer: Layer.Layer<WebhooksRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -70,14 +37,9 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
         project_id === null ? sql`org_id = ${org_id}` : sql`org_id = ${org_id} and project_id = ${project_id}`
 
       const insert = SqlSchema.single({
-        Request: Schema.Any,
+        Request: NewWebhook,
         Result: WebhookRow,
-        execute: ({ agent_public_id, events, filters, org_id, secret, url }: NewWebhook) => sql`
-          insert into webhooks (org_id, project_id, agent_id, agent_public_id, url, events, filters, secret, api_version)
-          values (
-            ${org_id}, ${filters.project_id ?? null}, ${filters.agent_id ?? null}, ${agent_public_id}, ${url},
-            ${events}::text[], ${jsonbText(filters)}::jsonb, ${secret}, ${apiVersion}
-          ) returning ${columns}`
+        execute: (row) => sql`insert into webhooks ${sql.insert(row)} returning ${columns}`
       })
       const list = SqlSchema.findAll({
         Request: Schema.Any,
@@ -92,27 +54,17 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
           select ${columns} from webhooks where ${ofOwner(owner)} and id = ${id}`
       })
       const change = SqlSchema.findOne({
-        Request: Schema.Any,
+        Request: Schema.Struct({ id: Schema.Number, change: WebhookChange }),
         Result: WebhookRow,
-        execute: ({ change, id }: { readonly id: number; readonly change: WebhookChange }) => {
-          const { events, is_active, resolved, url } = change
-          const sets = [
+        execute: ({ change, id }) => sql`
+          update webhooks set ${sql.csv([
             sql`updated_at = now()`,
-            ...(url === undefined ? [] : [sql`url = ${url}`]),
-            ...(events === undefined ? [] : [sql`events = ${events}::text[]`]),
-            ...(resolved === undefined
-              ? []
-              : [
-                  sql`filters = ${jsonbText(resolved.filters)}::jsonb`,
-                  sql`project_id = ${resolved.filters.project_id ?? null}`,
-                  sql`agent_id = ${resolved.filters.agent_id ?? null}`,
-                  sql`agent_public_id = ${resolved.agent_public_id}`
-                ]),
-            ...(is_active === undefined ? [] : [sql`is_active = ${is_active}`]),
-            ...(is_active === true ? [sql`consecutive_failures = 0, disabled_reason = null`] : [])
-          ]
-          return sql`update webhooks set ${sql.csv(sets)} where id = ${id} returning ${columns}`
-        }
+            ...Object.entries(change).flatMap(([column, value]) =>
+              value === undefined ? [] : [sql`${sql(column)} = ${value}`]
+            ),
+            ...(change.is_active === true ? [sql`consecutive_failures = 0, disabled_reason = null`] : [])
+          ])}
+          where id = ${id} returning ${columns}`
       })
       const setSecret = SqlSchema.findOne({
         Request: Schema.Struct({ id: Schema.Number, secret: Schema.String }),
@@ -126,14 +78,10 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
         execute: (id) => sql`select ${columns} from webhooks where project_id = ${id} and is_project_managed`
       })
       const putOfProject = SqlSchema.single({
-        Request: Schema.Any,
+        Request: NewWebhook,
         Result: WebhookRow,
-        execute: (row: Parameters<Context.Tag.Service<WebhooksRepo>["putOfProject"]>[0]) => sql`
-          insert into webhooks (org_id, project_id, url, events, filters, secret, is_project_managed, api_version)
-          values (
-            ${row.org_id}, ${row.project_id}, ${row.url}, ${row.events}::text[],
-            ${jsonbText({ project_id: row.project_id })}::jsonb, ${row.secret}, true, ${apiVersion}
-          )
+        execute: (row) => sql`
+          insert into webhooks ${sql.insert(row)}
           on conflict (project_id) where is_project_managed do update set
             url = excluded.url, events = excluded.events, is_active = true, consecutive_failures = 0,
             disabled_reason = null, updated_at = now()

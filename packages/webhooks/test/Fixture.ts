@@ -15,6 +15,7 @@ import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import type { DeliveryRequest } from "../src/delivery/DeliveryRequest.ts"
 import { type AttemptResult, ReceiverClient, timedOut } from "../src/delivery/ReceiverClient.ts"
 import { FilterAgents } from "../src/FilterAgents.ts"
+import { NewWebhook } from "../src/WebhookRow.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
 import * as WebhooksSlice from "../src/WebhooksSlice.ts"
 
@@ -150,15 +151,7 @@ export const webhookOf = (owner: Account, events: ReadonlyArray<string> = ["*"])
   Effect.gen(function* () {
     const repo = yield* WebhooksRepo
     const url = freshUrl()
-    const made = yield* repo.insert({
-      org_id: owner.org_id,
-      url,
-      events,
-      secret: `secret of ${url}`,
-      filters: {},
-      agent_public_id: null
-    })
-    return made
+    return yield* repo.insert(NewWebhook.make({ org_id: owner.org_id, url, events, secret: `secret of ${url}` }))
   })
 
 /** An event of a call; `action` identifies it. */

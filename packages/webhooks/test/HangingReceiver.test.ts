@@ -9,6 +9,7 @@ import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { Clock, ConfigProvider, Effect, Layer } from "effect"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import { ReceiverClient } from "../src/delivery/ReceiverClient.ts"
+import { NewWebhook } from "../src/WebhookRow.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
 import { account, dtmfEvent, until, WithoutWorker } from "./Fixture.ts"
 import { serve } from "./Receiver.ts"
@@ -48,7 +49,7 @@ layer(Layer.provideMerge(NodeLease.layer, WithoutWorker), { excludeTestServices:
         const repo = yield* WebhooksRepo
         const sql = yield* SqlClient.SqlClient
         const subscribe = (url: string) =>
-          repo.insert({ org_id: owner.org_id, url, events: ["*"], secret: "s", filters: {}, agent_public_id: null })
+          repo.insert(NewWebhook.make({ org_id: owner.org_id, url, events: ["*"], secret: "s" }))
 
         const pending: Array<http.ServerResponse> = []
         let hangs = true

@@ -1,36 +1,10 @@
 import { Schema } from "effect"
+import { variant } from "../EntityFields.ts"
 import { define } from "../VoiceError.ts"
-import { Timestamp } from "../Wire.ts"
-
-/** Limits a webhook of the organization to the events of an agent or a project (numeric ids); empty: all events. */
-export const WebhookFilters = Schema.Struct({
-  agent_id: Schema.optional(Schema.Int),
-  project_id: Schema.optional(Schema.Int)
-}).annotations({ identifier: "WebhookFilters" })
-export type WebhookFilters = typeof WebhookFilters.Type
+import { WebhookFields } from "./WebhookFields.ts"
 
 /** A webhook of any level. */
-export const Webhook = Schema.Struct({
-  id: Schema.Int,
-  url: Schema.String.annotations({ examples: ["https://example.com/events"] }),
-  events: Schema.Array(Schema.String).annotations({
-    description: "Names of events; `*` means all",
-    examples: [["call.started", "call.ended"]]
-  }),
-  filters: WebhookFilters,
-  is_active: Schema.Boolean,
-  agent_id: Schema.NullOr(Schema.Int),
-  project_id: Schema.NullOr(Schema.Int),
-  is_agent_managed: Schema.Boolean.annotations({ description: "Is changed through its agent only" }),
-  is_project_managed: Schema.Boolean.annotations({ description: "Is changed through `/v1/project/webhook` only" }),
-  failure_count: Schema.Int.annotations({ description: "Attempts that failed, ever" }),
-  consecutive_failures: Schema.Int.annotations({ description: "Attempts that failed since the last success" }),
-  disabled_reason: Schema.NullOr(Schema.String).annotations({ examples: ["10 consecutive failures"] }),
-  last_failure_at: Schema.NullOr(Timestamp),
-  api_version: Schema.String,
-  created_at: Timestamp,
-  updated_at: Timestamp
-}).annotations({ identifier: "Webhook" })
+export const Webhook = variant(WebhookFields, "wire").annotations({ identifier: "Webhook" })
 export type Webhook = typeof Webhook.Type
 
 /** The webhook of a project; all null when there is none. */

@@ -1,54 +1,22 @@
 import { Schema } from "effect"
-import {
-  OrganizationEvents,
-  OrganizationEventType,
-  ProjectEventType,
-  ProjectWebhookEvents
-} from "../events/WebhookEvents.ts"
+import { variant } from "../EntityFields.ts"
+import { OrganizationEventType, ProjectEventType, ProjectWebhookEvents } from "../events/WebhookEvents.ts"
+import { WebhookFields, webhookUrl } from "./WebhookFields.ts"
 
 /** Bodies of the webhook endpoints. What needs more than the value itself is checked by the services. */
 
-const url = Schema.String.annotations({
-  description: "Public HTTPS URL that gets the events",
-  examples: ["https://example.com/events"]
-})
-
-const numericId = (key: string) =>
-  Schema.Int.annotations({ message: () => ({ message: `filters.${key} must be a numeric id`, override: true }) })
-
-// An unknown key is refused and not ignored: who misspells a filter would get everybody's events.
-const filters = Schema.Struct({
-  agent_id: Schema.optional(numericId("agent_id")),
-  project_id: Schema.optional(numericId("project_id"))
-}).annotations({
-  description: "Only events of this agent, of this project (numeric ids)",
-  parseOptions: { onExcessProperty: "error" },
-  examples: [{}]
-})
-
 /** Body of `POST /v1/webhooks`. */
-export const WebhookCreate = Schema.Struct({
-  url,
-  events: OrganizationEvents,
-  filters: Schema.optionalWith(filters, { default: () => ({}) })
-}).annotations({ identifier: "WebhookCreate" })
+export const WebhookCreate = variant(WebhookFields, "create").annotations({ identifier: "WebhookCreate" })
 export type WebhookCreate = typeof WebhookCreate.Type
 
 /** Body of `PATCH /v1/webhooks/<id>`: what is absent stays; `filters` is replaced whole. */
-export const WebhookUpdate = Schema.Struct({
-  url: Schema.optional(url),
-  events: Schema.optional(OrganizationEvents),
-  filters: Schema.optional(filters),
-  is_active: Schema.optional(
-    Schema.Boolean.annotations({ description: "True also puts back to work what was disabled by failures" })
-  )
-}).annotations({ identifier: "WebhookUpdate" })
+export const WebhookUpdate = variant(WebhookFields, "update").annotations({ identifier: "WebhookUpdate" })
 export type WebhookUpdate = typeof WebhookUpdate.Type
 
 /** Body of `PATCH /v1/project/webhook`. */
 export const ProjectWebhookUpdate = Schema.Struct({
   webhook_url: Schema.optional(
-    Schema.NullOr(url).annotations({
+    Schema.NullOr(webhookUrl).annotations({
       description: "Public HTTPS URL that gets the project's events; null or empty removes the webhook",
       examples: ["https://example.com/events"]
     })
