@@ -459,17 +459,27 @@ describe("lockfile", () => {
   it("reports differences from package.json, packages missing for a platform, and private registries", () => {
     const whole = {
       "": { devDependencies: { vite: "7.3.8" } },
-      "node_modules/vite": { optionalDependencies: { mac: "1.0.0" } }
+      "node_modules/vite": { integrity: "sha512-0", optionalDependencies: { mac: "1.0.0" } }
     }
-    expect(of({ ...whole, "node_modules/mac": { resolved: "https://registry.npmjs.org/mac.tgz" } })).toEqual([])
+    const mac = { integrity: "sha512-0" }
+    expect(of({ ...whole, "node_modules/mac": { ...mac, resolved: "https://registry.npmjs.org/mac.tgz" } })).toEqual([])
     expect(of(whole)).toEqual([
       "package-lock.json:8 [lockfile] lacks mac, which another platform needs: run `npm run lock`"
     ])
-    expect(of({ ...whole, "": {}, "node_modules/mac": {} })).toEqual([
+    expect(of({ ...whole, "": {}, "node_modules/mac": mac })).toEqual([
       "package-lock.json:3 [lockfile] vite differs from the root's package.json: run `npm run lock`"
     ])
-    expect(of({ ...whole, "node_modules/mac": { resolved: "http://10.0.0.1/mac.tgz" } })).toEqual([
-      "package-lock.json:13 [lockfile] http://10.0.0.1/mac.tgz is not on the public registry"
+    expect(of({ ...whole, "node_modules/mac": { ...mac, resolved: "http://10.0.0.1/mac.tgz" } })).toEqual([
+      "package-lock.json:14 [lockfile] http://10.0.0.1/mac.tgz is not on the public registry"
+    ])
+  })
+
+  it("reports packages of a production install without an integrity hash", () => {
+    const root = { "": { devDependencies: { vite: "7.3.8" } } }
+    const tool = { "node_modules/vite": { dev: true } }
+    expect(of({ ...root, ...tool, "node_modules/@svc/api": { resolved: "packages/api", link: true } })).toEqual([])
+    expect(of({ ...root, ...tool, "node_modules/pg": { resolved: "https://registry.npmjs.org/pg.tgz" } })).toEqual([
+      "package-lock.json:11 [lockfile] node_modules/pg has no integrity hash, and production installs it"
     ])
   })
 })

@@ -36,13 +36,18 @@ const inManifest = (repository: Repository, { folder }: Workspace, name: string,
   return { file, line: lineIn(repository.tree.get(file), `"${name}":`), rule, message }
 }
 
-/** Each import of a source is declared in its own package.json; tests may also use the dependencies of the root. */
+/**
+ * Each import of a source is declared in its own package.json. Tests, and sources for tests (those of `test`, and those
+ * in a folder `testing`), may also use its development dependencies and those of the root: production does not install
+ * them.
+ */
 export const declaredDependencies = (repository: Repository): ReadonlyArray<Violation> =>
-  repository.workspaces.flatMap(({ manifest, files }) => {
+  repository.workspaces.flatMap(({ folder, manifest, files }) => {
     const own = { ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies }
     const forTests = { ...own, ...manifest.devDependencies, ...repository.root.devDependencies, [manifest.name]: "" }
     return files.flatMap((file) => {
-      const declared = file.area === "source" ? own : forTests
+      const isForTests = file.area !== "source" || folder === "test" || file.path.includes("/testing/")
+      const declared = isForTests ? forTests : own
       return file.imports.flatMap(({ specifier, line }): ReadonlyArray<Violation> => {
         const name = packageOf(specifier)
         if (name === undefined || name in declared || name === manifest.name) return []

@@ -7,6 +7,9 @@ const Lock = Schema.Struct({
     key: Schema.String,
     value: Schema.Struct({
       resolved: Schema.optional(Schema.String),
+      integrity: Schema.optional(Schema.String),
+      link: Schema.optional(Schema.Boolean),
+      dev: Schema.optional(Schema.Boolean),
       dependencies: Versions,
       devDependencies: Versions,
       optionalDependencies: Versions,
@@ -22,7 +25,11 @@ const decode = Schema.decodeUnknownSync(Schema.parseJson(Lock))
 
 const groups = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const
 
-/** The lockfile matches every package.json, has the packages of all platforms, and names only the public registry. */
+/**
+ * The lockfile matches every package.json, has the packages of all platforms, and names only the public registry. Every
+ * package of a production install (`npm ci --omit=dev`) has an integrity hash; development tools of other platforms may
+ * lack theirs.
+ */
 export const lockfile = (repository: Repository): ReadonlyArray<Violation> => {
   const text = repository.tree.get(file)
   if (text === undefined) return [{ file, line: 1, rule, message: "is missing" }]
@@ -53,5 +60,10 @@ export const lockfile = (repository: Repository): ReadonlyArray<Violation> => {
       ? [at(`"${path}": {`, `${resolved} is not on the public registry`)]
       : []
   )
-  return [...outdated, ...incomplete, ...foreign]
+  const unverified = Object.entries(packages).flatMap(([path, { dev = false, integrity, link = false }]) =>
+    path.includes("node_modules/") && !link && !dev && integrity === undefined
+      ? [at(`"${path}": {`, `${path} has no integrity hash, and production installs it`)]
+      : []
+  )
+  return [...outdated, ...incomplete, ...foreign, ...unverified]
 }

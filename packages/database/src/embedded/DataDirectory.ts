@@ -104,7 +104,10 @@ export const prepare = (options: {
     const version = yield* versionOf(dir)
     if (version === majorVersion) return yield* changeOwnerOfAll(account, dir)
     if (version !== undefined) {
-      return yield* startError(`${dir} holds data of PostgreSQL ${version}; this release contains ${majorVersion}`)
+      return yield* startError(
+        `${dir} holds data of PostgreSQL ${version}; this release contains ${majorVersion}. ` +
+          "Dump it with the release that wrote it and restore the dump: see docs/production.md"
+      )
     }
     yield* Effect.logInfo("Preparing the embedded database (first start, takes a few seconds)")
     yield* disk(() => fs.mkdir(path.dirname(dir), { recursive: true }))
