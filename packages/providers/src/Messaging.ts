@@ -2,7 +2,7 @@ import { Data, type Effect, type Stream } from "effect"
 
 /** A text message to a phone. */
 export interface OutgoingSms {
-  /** The platform's id, the same when the message is sent again, so that networks that support it deliver it once. */
+  /** The platform's id, the same when the message is sent again. See {@link Messaging.deliversOnce}. */
   readonly id: string
   /** E.164. */
   readonly to: string
@@ -29,9 +29,11 @@ export class SmsFailed extends Data.TaggedError("SmsFailed")<{ readonly reason: 
 /** The text messages of a telephone network. */
 export interface Messaging {
   /**
-   * Completes with the carrier's id when the network has accepted the message. It is never retried: a message that may
-   * have been accepted must not arrive twice.
+   * Whether the network knows the platform's ids: a message that is sent again with its id is delivered once and gives
+   * the answer of the first time. Only then does the platform send again after it lost an answer. Absent: false.
    */
+  readonly deliversOnce?: boolean
+  /** Completes with the carrier's id when the network has accepted the message. */
   readonly send: (sms: OutgoingSms) => Effect.Effect<{ readonly provider_message_id: string | null }, SmsFailed>
   /** Messages to the platform's numbers. Subscribed to once, for the lifetime of the plugin. */
   readonly incoming: Stream.Stream<IncomingSms>

@@ -1,5 +1,6 @@
 import { Context, Data, type Effect, type Stream } from "effect"
 import type { AudioFormat } from "./Audio.ts"
+import type { Numbers, Regulatory } from "./Carrier.ts"
 import type { Health } from "./Health.ts"
 import type { Messaging } from "./Messaging.ts"
 import type { Route } from "./Route.ts"
@@ -141,6 +142,10 @@ export class Telephony extends Context.Tag("@svc/providers/Telephony")<
     readonly health: Effect.Effect<Health>
     /** Absent when the plugin has no text messages. */
     readonly sms?: Messaging
+    /** Absent when the plugin has no numbers for sale. */
+    readonly numbers?: Numbers
+    /** Absent when the plugin verifies no addresses. */
+    readonly regulatory?: Regulatory
     /**
      * HTTP and WebSocket routes that the server mounts under `/telephony/<id>`. The plugin verifies signatures itself.
      */
