@@ -54,13 +54,16 @@ export interface Access {
   readonly needs: "project" | "optional" | "org"
   /** Writes that a paused account may still make. */
   readonly creditsExempt: boolean
+  /** Whether a `read` key is refused although the endpoint only reads. */
+  readonly needsFullKey: boolean
 }
 export class AccessRule extends Context.Tag("@svc/api/AccessRule")<AccessRule, Access>() {
   /** The rule of endpoints without an annotation. */
-  static readonly standard: Access = { needs: "project", creditsExempt: false }
-  static readonly projectOptional: Access = { needs: "optional", creditsExempt: false }
-  static readonly projectOptionalCreditsExempt: Access = { needs: "optional", creditsExempt: true }
-  static readonly orgOnly: Access = { needs: "org", creditsExempt: false }
-  static readonly creditsExempt: Access = { needs: "project", creditsExempt: true }
-  static readonly orgOnlyCreditsExempt: Access = { needs: "org", creditsExempt: true }
+  static readonly standard: Access = { needs: "project", creditsExempt: false, needsFullKey: false }
+  static readonly projectOptional: Access = { needs: "optional", creditsExempt: false, needsFullKey: false }
+  static readonly projectOptionalCreditsExempt: Access = { needs: "optional", creditsExempt: true, needsFullKey: false }
+  static readonly orgOnly: Access = { needs: "org", creditsExempt: false, needsFullKey: false }
+  static readonly fullKeyOnly: Access = { needs: "project", creditsExempt: false, needsFullKey: true }
+  static readonly creditsExempt: Access = { needs: "project", creditsExempt: true, needsFullKey: false }
+  static readonly orgOnlyCreditsExempt: Access = { needs: "org", creditsExempt: true, needsFullKey: false }
 }

@@ -41,8 +41,12 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
   {
     /** Whole seconds that this address must wait, or undefined when it is not blocked. `now` in ms. */
     readonly blockedFor: (address: string, now: number) => number | undefined
-    /** Counts a failure. */
-    readonly record: (address: string, now: number) => void
+    /**
+     * Counts a failure. An address that is blocked by now is not counted: returns the whole seconds that it must wait,
+     * which answer the request instead of the failure. So of many requests at once no more than the limit are told
+     * that their key is wrong.
+     */
+    readonly record: (address: string, now: number) => number | undefined
     /** Number of addresses in memory. */
     readonly size: () => number
   }
@@ -107,7 +111,9 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           return Math.ceil((until - now) / 1000)
         }
 
-        const record = (address: string, now: number): void => {
+        const record = (address: string, now: number): number | undefined => {
+          const wait = blockedFor(address, now)
+          if (wait !== undefined) return wait
           const { own } = countsOf(address)
           if (own.until <= now) {
             own.failures = 0
@@ -115,6 +121,7 @@ export class AuthFailures extends Context.Tag("@svc/auth/AuthFailures")<
           }
           own.failures += 1
           unwritten.set(address, own)
+          return undefined
         }
 
         /** Failures counted during the write stay unwritten, and all do when the write fails. */

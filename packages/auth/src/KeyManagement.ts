@@ -1,5 +1,5 @@
 import { ApiKeyNotFound, CannotRevokeCurrentKey } from "@svc/api/accounts/ApiKey"
-import { ValidationError } from "@svc/api/VoiceError"
+import { InvalidApiKey, ValidationError } from "@svc/api/VoiceError"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { KeyHolder, KeyOwner } from "./KeyOwner.ts"
 import type { KeyRecord } from "./KeyRecord.ts"
@@ -22,12 +22,15 @@ export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
     readonly create: (owner: KeyOwner, name: string) => Effect.Effect<IssuedKey, ValidationError>
     /** Revokes a key by its numeric id. A key of another holder, or a revoked one, is not found. */
     readonly revoke: (holder: KeyHolder, id: string) => Effect.Effect<void, ApiKeyNotFound>
-    /** The same for a request made with a key of the same holder, `current`, which cannot revoke itself. */
+    /**
+     * The same for a request made with a key of the same holder, `current`, which cannot revoke itself. A `current` that
+     * was revoked meanwhile revokes nothing: so a holder cannot lose all keys by keys that revoke each other.
+     */
     readonly revokeOther: (
       holder: KeyHolder,
       id: string,
       current: number
-    ) => Effect.Effect<void, ApiKeyNotFound | CannotRevokeCurrentKey>
+    ) => Effect.Effect<void, ApiKeyNotFound | CannotRevokeCurrentKey | InvalidApiKey>
   }
 >() {
   static readonly layer: Layer.Layer<KeyManagement, never, Keys | KeysRepo> = Layer.effect(
@@ -53,8 +56,19 @@ export class KeyManagement extends Context.Tag("@svc/auth/KeyManagement")<
           return yield* keys.issue(owner, { name })
         }),
         revoke,
-        revokeOther: (holder, id, current) =>
-          parseKeyId(id) === current ? Effect.fail(new CannotRevokeCurrentKey()) : revoke(holder, id)
+        revokeOther: Effect.fn("KeyManagement.revokeOther")(function* (holder, id, current) {
+          const keyId = parseKeyId(id)
+          if (keyId === undefined) return yield* new ApiKeyNotFound()
+          if (keyId === current) return yield* new CannotRevokeCurrentKey()
+          switch (yield* keys.revokeBy(holder, keyId, current)) {
+            case "revoked":
+              return
+            case "not-found":
+              return yield* new ApiKeyNotFound()
+            case "refused":
+              return yield* new InvalidApiKey()
+          }
+        })
       }
     })
   )

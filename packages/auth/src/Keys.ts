@@ -6,7 +6,7 @@ import { Accounts } from "./Accounts.ts"
 import { generateKey, hashKey, hintOf, isKey } from "./KeyFormat.ts"
 import type { KeyHolder, KeyOwner } from "./KeyOwner.ts"
 import type { KeyRecord } from "./KeyRecord.ts"
-import { type KeyRow, KeysRepo, type WorkspaceKeyRow } from "./KeysRepo.ts"
+import { type KeyRow, KeysRepo, type RevocationOutcome, type WorkspaceKeyRow } from "./KeysRepo.ts"
 import { KeyUse } from "./KeyUse.ts"
 import * as TtlCache from "./TtlCache.ts"
 
@@ -69,6 +69,8 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
     ) => Effect.Effect<IssuedKey>
     /** Revokes a key of this holder: at once on this node, within 2 s on others. False: no such active key. */
     readonly revoke: (holder: KeyHolder, keyId: number) => Effect.Effect<boolean>
+    /** The same on behalf of the key `by`, which must be active itself: see {@link KeysRepo}. */
+    readonly revokeBy: (holder: KeyHolder, keyId: number, by: number) => Effect.Effect<RevocationOutcome>
     /** Drops all cached look-ups. Call it after a committed change to keys, projects or tiers. */
     readonly clearCache: Effect.Effect<void>
   }
@@ -159,6 +161,8 @@ export class Keys extends Context.Tag("@svc/auth/Keys")<
         // Also when the database's answer was lost: the key may be revoked.
         revoke: (holder, keyId) =>
           repo.revoke(holder, keyId).pipe(Effect.ensuring(clearCache), Effect.withSpan("Keys.revoke")),
+        revokeBy: (holder, keyId, by) =>
+          repo.revokeBy(holder, keyId, by).pipe(Effect.ensuring(clearCache), Effect.withSpan("Keys.revokeBy")),
         clearCache
       }
     })

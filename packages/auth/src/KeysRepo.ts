@@ -45,6 +45,9 @@ export const NewKeyRow = Schema.Struct({
 })
 export type NewKeyRow = typeof NewKeyRow.Type
 
+/** `refused`: the key on whose behalf it was tried has been revoked itself. */
+export type RevocationOutcome = "revoked" | "not-found" | "refused"
+
 /** Table `api_keys`. */
 export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
   KeysRepo,
@@ -63,6 +66,10 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
     readonly find: (keyId: number) => Effect.Effect<Option.Option<KeyRecord>>
     /** False when the holder has no such key or it is already revoked. */
     readonly revoke: (holder: KeyHolder, keyId: number) => Effect.Effect<boolean>
+    /**
+     * The same on behalf of the key `by`, which must be active itself. Of keys that revoke each other at once, one stays.
+     */
+    readonly revokeBy: (holder: KeyHolder, keyId: number, by: number) => Effect.Effect<RevocationOutcome>
     /** Writes `last_used_at` of many keys (key id → ms), each at most once a minute over all nodes. */
     readonly recordUse: (uses: ReadonlyArray<readonly [number, number]>) => Effect.Effect<void>
   }
@@ -120,6 +127,24 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
           ? sql`kind = 'project' and org_id = ${holder.org_id} and project_id = ${holder.project_id}`
           : sql`kind = ${holder.kind} and org_id = ${holder.org_id}`
 
+      const revoke = (holder: KeyHolder, keyId: number) =>
+        sql`
+          update api_keys set revoked_at = now()
+          where id = ${keyId} and ${heldBy(holder)} and revoked_at is null
+          returning id`.pipe(
+          Effect.map((rows) => rows.length > 0),
+          Effect.orDie
+        )
+      const revokeBy = (holder: KeyHolder, keyId: number, by: number) =>
+        Effect.gen(function* () {
+          // Both are locked in the order of their ids, so that two keys that revoke each other do not deadlock. The
+          // second statement sees what was committed while this one waited.
+          yield* sql`select 1 from api_keys where id in (${keyId}, ${by}) order by id for update`
+          const active = yield* sql`select 1 from api_keys where id = ${by} and revoked_at is null`
+          if (active.length === 0) return "refused"
+          return (yield* revoke(holder, keyId)) ? "revoked" : "not-found"
+        })
+
       return {
         findActive: (hash) => Effect.orDie(findActive(hash)),
         findWorkspace: (hash) => Effect.orDie(findWorkspace(hash)),
@@ -130,14 +155,8 @@ export class KeysRepo extends Context.Tag("@svc/auth/KeysRepo")<
             where ${heldBy(holder)} ${revoked ? sql`` : sql`and revoked_at is null`}
             order by id desc limit ${limit} offset ${offset}`.pipe(Effect.flatMap(records), Effect.orDie),
         find: (keyId) => Effect.orDie(find(keyId)),
-        revoke: (holder, keyId) =>
-          sql`
-            update api_keys set revoked_at = now()
-            where id = ${keyId} and ${heldBy(holder)} and revoked_at is null
-            returning id`.pipe(
-            Effect.map((rows) => rows.length > 0),
-            Effect.orDie
-          ),
+        revoke,
+        revokeBy: (holder, keyId, by) => Effect.orDie(sql.withTransaction(revokeBy(holder, keyId, by))),
         recordUse: (uses) =>
           sql`
             update api_keys k set last_used_at = to_timestamp(u.ms / 1000)

@@ -52,6 +52,16 @@ describe("Authentication failures of an address", () => {
     })
   )
 
+  it.scoped("are not counted once it is blocked: the failure is answered with the seconds to wait", () =>
+    Effect.gen(function* () {
+      const failures = yield* node((yield* recording).repo, 0)
+      const answers = Array.from({ length: 1000 }, () => failures.record("192.0.2.1", minutes(5)))
+      expect(answers.filter((wait) => wait === undefined)).toHaveLength(100)
+      expect(new Set(answers.slice(100))).toEqual(new Set([900]))
+      expect(failures.record("192.0.2.2", minutes(5))).toBeUndefined()
+    })
+  )
+
   it.scoped(
     "are limited by SVC_LIMIT_AUTH_FAILURES; an invalid value fails the start with an error that names it",
     () =>
@@ -73,7 +83,7 @@ describe("Authentication failures of an address", () => {
       const failures = yield* node(repo, 0)
       fail(failures, 10_000, 0)
       yield* TestClock.adjust("1 second")
-      expect(yield* Ref.get(written)).toEqual([[{ address: "192.0.2.1", failures: 10_000, until: minutes(15) }]])
+      expect(yield* Ref.get(written)).toEqual([[{ address: "192.0.2.1", failures: 100, until: minutes(15) }]])
       yield* TestClock.adjust("10 seconds")
       expect((yield* Ref.get(written)).length).toBe(1)
       for (let i = 0; i < 10_000; i++) failures.record(`10.0.${i >> 8}.${i & 255}`, 11_000)

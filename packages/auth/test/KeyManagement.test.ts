@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
-import { Clock, Duration, Effect, Exit, Layer, Redacted, TestClock } from "effect"
+import { Clock, Duration, Effect, Either, Exit, Layer, Redacted, TestClock } from "effect"
 import { KeyManagement } from "../src/KeyManagement.ts"
 import type { KeyHolder } from "../src/KeyOwner.ts"
 import { Keys } from "../src/Keys.ts"
@@ -139,6 +139,29 @@ layer(Test)("KeyManagement", (it) => {
       const attempts = Array.from({ length: 4 }, () => Effect.exit(management.revoke(org, String(id))))
       const exits = yield* Effect.all(attempts, { concurrency: "unbounded" })
       expect(exits.filter(Exit.isSuccess)).toHaveLength(1)
+    })
+  )
+
+  it.effect("of keys that revoke each other at once one stays, and the others get INVALID_API_KEY", () =>
+    Effect.gen(function* () {
+      const management = yield* KeyManagement
+      for (let round = 0; round < 10; round++) {
+        const { org, project } = yield* owners
+        for (const owner of [org, project]) {
+          const made = yield* Effect.replicateEffect(management.create(owner, "key"), 3)
+          const ids = made.map(({ id }) => id)
+          // Each revokes the next one, the last one the first.
+          const outcomes = yield* Effect.all(
+            ids.map((id, i) => Effect.either(management.revokeOther(owner, String(ids[(i + 1) % 3]), id))),
+            { concurrency: "unbounded" }
+          )
+          const left = (yield* management.list(owner, all)).filter(({ revoked_at }) => revoked_at === null)
+          expect(left.length).toBeGreaterThan(0)
+          expect(left.length).toBe(3 - outcomes.filter(Either.isRight).length)
+          const refusals = outcomes.filter(Either.isLeft).map(({ left: { code } }) => code)
+          expect(new Set(refusals)).toEqual(new Set(["INVALID_API_KEY"]))
+        }
+      }
     })
   )
 

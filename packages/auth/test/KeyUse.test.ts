@@ -16,6 +16,7 @@ const fixture = Effect.gen(function* () {
     find: () => Effect.die("not asked"),
     insert: () => Effect.die("not asked"),
     revoke: () => Effect.die("not asked"),
+    revokeBy: () => Effect.die("not asked"),
     recordUse: (batch) =>
       Effect.flatMap(Ref.get(down), (isDown) =>
         isDown ? Effect.die(new Error("connection refused")) : Ref.update(written, (all) => [...all, batch])

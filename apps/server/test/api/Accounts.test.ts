@@ -167,7 +167,14 @@ layer(AccountsServer, { excludeTestServices: true })("accounts", (it) => {
       expect([changed.status, changed.json]).toEqual([200, { ...own, name: "New", description: "x" }])
       const cleared = yield* request("PATCH", "/v1/project", { key, body: { description: null, id: "proj_other" } })
       expect(cleared.json).toEqual({ ...own, name: "New" })
-      expect((yield* request("GET", "/v1/project/api-keys", { key: readKey })).status).toBe(200)
+      const [refused, listed, byOrg] = [
+        yield* request("GET", "/v1/project/api-keys", { key: readKey }),
+        yield* request("GET", "/v1/project/api-keys", { key }),
+        yield* request("GET", "/v1/project/api-keys", { key: orgKey, headers })
+      ]
+      expect(code(refused)).toEqual([403, "READ_ONLY_KEY"])
+      expect(refused.text).not.toContain("...")
+      expect([listed.status, byOrg.json]).toEqual([200, listed.json])
       expect(code(yield* request("DELETE", `/v1/project/api-keys/${fullKeyId}`, { key }))).toEqual([
         400,
         "CANNOT_REVOKE_CURRENT_KEY"

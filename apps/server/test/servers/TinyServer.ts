@@ -154,6 +154,7 @@ const KeysInMemory = Layer.succeed(Keys, {
     id === "7" || id === project.public_id ? Effect.succeed(project) : Effect.fail(new ProjectNotFound()),
   issue: () => Effect.die("not used"),
   revoke: () => Effect.die("not used"),
+  revokeBy: () => Effect.die("not used"),
   clearCache: Effect.void
 })
 

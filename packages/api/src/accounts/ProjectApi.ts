@@ -38,11 +38,15 @@ export const ProjectApi = HttpApiGroup.make("project")
   .add(
     HttpApiEndpoint.get("listKeys", "/v1/project/api-keys")
       .annotateContext(
-        OpenApi.annotations({ summary: "List the project's keys", description: "Revoked ones included." })
+        OpenApi.annotations({
+          summary: "List the project's keys",
+          description: "Revoked ones included. Needs a `full` key or an organization key."
+        })
       )
       .setUrlParams(OffsetPage)
       .addSuccess(Schema.Struct({ api_keys: Schema.Array(ProjectKey), ...pageFields }))
       .addError(ValidationError.wire)
+      .annotate(AccessRule, AccessRule.fullKeyOnly)
   )
   .add(
     HttpApiEndpoint.post("createKey", "/v1/project/api-keys")

@@ -65,6 +65,9 @@ const refused = (error: ApiError, headers: ResponseHeaders = {}): Decision => ({
   headers
 })
 
+const fullKeyNeeded = () =>
+  new ReadOnlyKey({ message: "This key is read-only: use a full key, or an organization key" })
+
 const isWrite = (method: string): boolean => method !== "GET"
 
 /**
@@ -118,7 +121,7 @@ export class Security extends Context.Tag("@svc/server/Security")<
           limitHeaders(org.tier, limits.of(org.tier), allowance)
 
         /** The checks that need the principal. */
-        const admit = (principal: Principal, { creditsExempt }: Access, method: string, now: number) => {
+        const admit = (principal: Principal, { creditsExempt, needsFullKey }: Access, method: string, now: number) => {
           const { id, tier } = principal.org
           const allowance = rates.consume(`voice:${id}`, limits.of(tier).requestsPerMinute, now)
           const headers = headersOf(principal, allowance)
@@ -126,8 +129,10 @@ export class Security extends Context.Tag("@svc/server/Security")<
             return Effect.succeed(refused(new RateLimitExceeded({ retryAfter: allowance.resetIn }), headers))
           }
           const admitted: Decision = { outcome: Exit.succeed(principal), headers }
+          if (principal.scope === "read" && (isWrite(method) || needsFullKey)) {
+            return Effect.succeed(refused(isWrite(method) ? new ReadOnlyKey() : fullKeyNeeded(), headers))
+          }
           if (!isWrite(method)) return Effect.succeed(admitted)
-          if (principal.scope === "read") return Effect.succeed(refused(new ReadOnlyKey(), headers))
           if (creditsExempt || tier === "enterprise") return Effect.succeed(admitted)
           return Effect.matchCause(credits.mayWrite(id), {
             onFailure: (cause): Decision => ({ outcome: Exit.failCause(cause), headers }),
@@ -148,8 +153,10 @@ export class Security extends Context.Tag("@svc/server/Security")<
                 : keys.authenticate(key.right)
               return Effect.matchEffect(holder, {
                 onFailure: (error) => {
-                  if (error._tag === "InvalidApiKey") failures.record(network, clock.unsafeCurrentTimeMillis())
-                  return Effect.succeed(refused(error))
+                  if (error._tag === "MissingApiKey") return Effect.succeed(refused(error))
+                  // Others may have failed while this key was looked up.
+                  const wait = failures.record(network, clock.unsafeCurrentTimeMillis())
+                  return Effect.succeed(refused(wait === undefined ? error : new AuthRateLimited({ retryAfter: wait })))
                 },
                 onSuccess: (known) =>
                   Effect.matchCauseEffect(withProject(known, access, headers), {

@@ -67,14 +67,14 @@ const projectId = ({ needs }: Access): ReadonlyArray<Parameter> =>
 /** In the order of the checks. */
 const checksOf: Conventions["checksOf"] = (endpoint) => {
   const { method, takesBody } = endpoint
-  const { creditsExempt, needs } = accessOf(endpoint)
+  const { creditsExempt, needs, needsFullKey } = accessOf(endpoint)
   const writes = method !== "GET"
   const checks: ReadonlyArray<readonly [applies: boolean, error: { readonly wire: Wire }]> = [
     [needs === "project", Errors.ProjectIdRequired],
     [takesBody, Errors.InvalidJson],
     [writes && !creditsExempt, Errors.InsufficientCredits],
     [needs === "org", Errors.OrgKeyRequired],
-    [writes, Errors.ReadOnlyKey],
+    [writes || needsFullKey, Errors.ReadOnlyKey],
     [needs !== "org", Errors.ProjectNotFound],
     [true, Errors.RequestTooLarge]
   ]

@@ -22,9 +22,10 @@ export const authentication: Effect.Effect<Middleware, never, Keys | AuthFailure
       if (authorization === undefined || authorization === "") return Effect.fail(new InvalidApiKey())
       const key = /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? ""
       return keys.authenticateWorkspace(key).pipe(
-        Effect.mapError(() => {
-          failures.record(network, now)
-          return new InvalidApiKey()
+        Effect.catchAll((): Effect.Effect<never, AuthRateLimited | InvalidApiKey> => {
+          // Others may have failed while this key was looked up.
+          const wait = failures.record(network, now)
+          return Effect.fail(wait === undefined ? new InvalidApiKey() : new AuthRateLimited({ retryAfter: wait }))
         }),
         Effect.flatMap((principal) => next({ ...request, principal }))
       )

@@ -19,6 +19,7 @@ import {
   BigDecimal,
   Cause,
   ConfigProvider,
+  Deferred,
   Effect,
   Exit,
   Layer,
@@ -275,6 +276,28 @@ describe("failed authentications", () => {
         // Of ten thousand requests, only the keys of the first hundred were looked up.
         expect(yield* Ref.get(asked)).toBe(101)
       }).pipe(Effect.provide(layer))
+    })
+  )
+
+  it.effect("answer at most 100 of a thousand wrong keys that arrive at once with 401", () =>
+    Effect.gen(function* () {
+      const begun = yield* Ref.make(0)
+      const looked = yield* Deferred.make<void>()
+      // Every look-up ends only when all have begun.
+      const slowKeys = Layer.mock(Keys, {
+        authenticate: () =>
+          Ref.updateAndGet(begun, (n) => n + 1).pipe(
+            Effect.tap((n) => (n === 1000 ? Deferred.succeed(looked, undefined) : Effect.void)),
+            Effect.zipRight(Deferred.await(looked)),
+            Effect.zipRight(new InvalidApiKey())
+          )
+      })
+      const codes = yield* Effect.all(
+        Array.from({ length: 1000 }, () => codeOf({ key: "nonsense" })),
+        { concurrency: "unbounded" }
+      ).pipe(Effect.provide(securityWith(slowKeys, [])))
+      expect(codes.filter((code) => code === "INVALID_API_KEY")).toHaveLength(100)
+      expect(codes.filter((code) => code === "AUTH_RATE_LIMITED")).toHaveLength(900)
     })
   )
 
