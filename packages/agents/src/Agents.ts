@@ -144,9 +144,6 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
       return {
         ...changes,
         list: Effect.fnUntraced(function* (project, query) {
-          if (query.name?.includes("\u0000")) {
-            return yield* ValidationError.field("name", "name must not contain NUL characters")
-          }
           let before: number | undefined
           if (query.after !== undefined) {
             const cursor = yield* repo.known(project.id, query.after)

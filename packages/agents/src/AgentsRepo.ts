@@ -32,7 +32,7 @@ const containing = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "
 export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
   AgentsRepo,
   {
-    /** Waits for a concurrent deletion of the project; a deleted project is a defect. */
+    /** Waits for a concurrent deletion of the project; a deleted project is a defect, which HTTP answers with 404. */
     readonly insert: (row: NewAgentRow) => Effect.Effect<AgentRow>
     /** Writes all columns that can change, and sets `updated_at`. */
     readonly change: (id: number, to: AgentChange) => Effect.Effect<AgentRow>

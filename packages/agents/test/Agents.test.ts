@@ -237,11 +237,4 @@ layer(Test)("Agents", (it) => {
       expect(page.agents.map((agent) => agent.name)).toEqual(expected)
     })
   )
-  it.effect("a NUL character in the name filter is a validation error", () =>
-    Effect.gen(function* () {
-      const agents = yield* Agents
-      const error = yield* Effect.flip(agents.list((yield* owner).project, { limit: 5, name: "\u0000" }))
-      expect(Object.keys(error.details ?? {})).toEqual(["name"])
-    })
-  )
 })

@@ -22,6 +22,7 @@ import callbackExchanges from "./migrations/0019_callback_exchanges.ts"
 import webhookDeliveries from "./migrations/0020_webhook_deliveries.ts"
 import sms from "./migrations/0021_sms.ts"
 import directDeliveries from "./migrations/0022_direct_deliveries.ts"
+import liveProjects from "./migrations/0023_live_projects.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -52,7 +53,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0019_callback_exchanges": callbackExchanges,
   "0020_webhook_deliveries": webhookDeliveries,
   "0021_sms": sms,
-  "0022_direct_deliveries": directDeliveries
+  "0022_direct_deliveries": directDeliveries,
+  "0023_live_projects": liveProjects
 }
 
 /** A migration failed; the whole run was rolled back. */

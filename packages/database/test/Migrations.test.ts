@@ -159,4 +159,16 @@ describe("Migrations", () => {
         }).pipe(Effect.provide(server))
       })
   )
+
+  it.effect("every table with a foreign key to projects refuses inserts into a deleted project", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const unprotected = yield* sql`
+        select conrelid::regclass::text as table from pg_constraint c
+        where contype = 'f' and confrelid = 'projects'::regclass and not exists (
+          select 1 from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+          where t.tgrelid = c.conrelid and p.proname = 'require_live_project')`
+      expect(unprotected).toEqual([])
+    }).pipe(Effect.provide(TestDatabase.layer))
+  )
 })

@@ -13,12 +13,9 @@ export type Deleted = typeof Deleted.Type
 
 const deleted = Schema.optionalWith(Deleted, { default: () => "exclude" as const })
 
-/** A search text: at most 200 characters, without U+0000. */
+/** A search text: at most 200 characters. */
 const SearchText = (field: string) =>
-  Schema.String.pipe(
-    Schema.maxLength(200, { message: () => `${field} must not exceed 200 characters` }),
-    Schema.filter((text) => !text.includes("\u0000"), { message: () => `${field} must not contain NUL characters` })
-  )
+  Schema.String.pipe(Schema.maxLength(200, { message: () => `${field} must not exceed 200 characters` }))
 
 /** Query of the list. */
 export const BookingCustomersQuery = Schema.Struct({

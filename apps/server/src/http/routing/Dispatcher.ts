@@ -1,10 +1,10 @@
 import { type ApiError, isApiError } from "@svc/api/ApiError"
 import type { AnyHandler, RegisteredGroup } from "@svc/api/Handlers"
-import { InternalError, Unavailable } from "@svc/api/VoiceError"
+import { InternalError, ProjectNotFound, Unavailable } from "@svc/api/VoiceError"
 import { Cause, type Context, Data, Effect, Either, type Fiber, FiberRef } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 import { send, sendError, sendJson } from "../exchange/Responses.ts"
-import { isOutage } from "./DatabaseOutage.ts"
+import { isDeletedProject, isOutage } from "./DatabaseFaults.ts"
 import { callable, type Endpoint, endpointsOf } from "./Endpoint.ts"
 import type { Answer, Handle, Incoming, RequestPipeline } from "./RequestPipeline.ts"
 import type { PathParams } from "./RouteTable.ts"
@@ -60,7 +60,8 @@ const withServices = <Services, A, E>(
 
 /**
  * Answers a failed request. A failure that is not an API error is a defect: it is logged with the request's id, and
- * its details are not sent. `routeName` is for the log.
+ * its details are not sent, unless the database refused an insert into a deleted project: that is a 404. `routeName` is
+ * for the log.
  */
 export const answerFailure = (
   exchange: Exchange,
@@ -73,6 +74,8 @@ export const answerFailure = (
     sendError(exchange, failure.value)
   } else if (Cause.isInterruptedOnly(cause)) {
     sendError(exchange, new Unavailable())
+  } else if (isDeletedProject(cause)) {
+    sendError(exchange, new ProjectNotFound())
   } else {
     const outage = isOutage(cause)
     const message = outage ? `${routeName}: the database cannot be reached` : `${routeName} failed`

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from "node:http"
 import { HttpApi, HttpApiSchema } from "@effect/platform"
 import type { ApiError } from "@svc/api/ApiError"
 import type { AnyHandler } from "@svc/api/Handlers"
-import type { ValidationError } from "@svc/api/VoiceError"
-import { type Context, type Effect, Either, type Option, Schema } from "effect"
+import { ValidationError } from "@svc/api/VoiceError"
+import { type Context, type Effect, Either, Option, Schema, SchemaAST } from "effect"
 import type { PathParams } from "./RouteTable.ts"
 import { orInvalid } from "./ValidationIssues.ts"
 
@@ -85,6 +85,29 @@ const decoder = (schema: Schema.Schema.All): Decode => {
 const optional = (schema: Option.Option<Schema.Schema.All>): Decode | undefined =>
   schema._tag === "None" ? undefined : decoder(schema.value)
 
+/** The parameters that a query's schema declares; others are ignored. */
+const declaredNames = (schema: Schema.Schema.All): ReadonlyArray<PropertyKey> =>
+  SchemaAST.getPropertySignatures(SchemaAST.encodedAST(schema.ast)).map(({ name }) => name)
+
+/**
+ * Decodes a query. NUL, which PostgreSQL takes in no text, is refused in every declared parameter; in a cursor it stays
+ * percent-encoded, as in a path, and so is answered as any unknown cursor.
+ */
+const queryDecoder = (schema: Schema.Schema.All): ((search: string) => Either.Either<unknown, ValidationError>) => {
+  const decode = decoder(schema)
+  const names = declaredNames(schema).map(String)
+  return (search) => {
+    if (!search.includes("%00")) return decode(queryOf(search))
+    const query = queryOf(
+      search.replace(/((?:^|&)after=)([^&]*)/g, (_, name, value) => name + value.replaceAll("%00", "%2500"))
+    )
+    const bad = names.find((name) => [query[name]].flat().some((value) => value?.includes("\0")))
+    return bad === undefined
+      ? decode(query)
+      : Either.left(ValidationError.field(bad, `${bad} must not contain NUL characters`))
+  }
+}
+
 /** A query as an object; a parameter that comes several times is an array. */
 const queryOf = (search: string): { readonly [name: string]: string | ReadonlyArray<string> } => {
   const query: Record<string, string | ReadonlyArray<string>> = Object.create(null)
@@ -124,7 +147,7 @@ export const endpointsOf = (
         const decodeBody = optional(endpoint.payloadSchema)
         if (decodeBody !== undefined && !hasBody(endpoint.method)) return unsupported(name, `a ${endpoint.method} body`)
         const path = optional(endpoint.pathSchema)
-        const urlParams = optional(endpoint.urlParamsSchema)
+        const urlParams = Option.getOrUndefined(Option.map(endpoint.urlParamsSchema, queryDecoder))
         const headers = optional(endpoint.headersSchema)
         const success = endpoint.successSchema as Schema.Schema<unknown, unknown>
         return Either.right({
@@ -143,7 +166,7 @@ export const endpointsOf = (
               request.path = decoded.right
             }
             if (urlParams !== undefined) {
-              const decoded = urlParams(queryOf(parts.search))
+              const decoded = urlParams(parts.search)
               if (Either.isLeft(decoded)) return Either.left(decoded.left)
               request.urlParams = decoded.right
             }

@@ -1,6 +1,6 @@
 import { Data } from "effect"
 
-/** Path parameters by name, decoded. */
+/** Path parameters by name, decoded: see {@link RouteTable}. */
 export interface PathParams {
   readonly [name: string]: string
 }
@@ -11,7 +11,7 @@ export type Found<A> =
   | { readonly _tag: "NoSuchPath" }
   /** `allow`: the methods that the path has, as the `Allow` header lists them. */
   | { readonly _tag: "NoSuchMethod"; readonly allow: string }
-  /** The URL is invalid: too long, or with an escape that does not decode. */
+  /** The URL is invalid: too long, or with a percent sign that begins no escape. */
   | { readonly _tag: "Malformed"; readonly tooLong: boolean }
 
 /** Two routes of the same method and path; one of them would never be reached. */
@@ -44,18 +44,26 @@ const split = (target: string): readonly [path: string, search: string] => {
 /** The path of a request target, without scheme and host. */
 export const pathOf = (target: string): string => split(target)[0]
 
-const isDecodable = (path: string): boolean => {
+const brokenEscape = /%(?![0-9a-f]{2})/i
+
+/**
+ * The text of a segment. One whose escapes are not UTF-8, or contain NUL, which PostgreSQL takes in no text, names
+ * nothing: it stays as it was sent, so that look-ups do not find it.
+ */
+const decode = (segment: string): string => {
+  if (!segment.includes("%")) return segment
   try {
-    decodeURIComponent(path)
-    return true
+    const text = decodeURIComponent(segment)
+    return text.includes("\u0000") ? segment : text
   } catch {
-    return false
+    return segment
   }
 }
 
 /**
  * Finds routes by method and path. A segment `:name` takes any one segment that is not empty; a literal one wins over
- * it. One slash at the end is ignored. HEAD is answered by GET's route. Letters of either case are different.
+ * it. One slash at the end is ignored. HEAD is answered by GET's route. Letters of either case are different. Parameters
+ * are text without NUL: a segment that is not stays percent-encoded, and is answered as an unknown id.
  */
 export class RouteTable<A> {
   readonly #root: Node<A> = node()
@@ -83,7 +91,7 @@ export class RouteTable<A> {
   find(method: string, target: string): Found<A> {
     if (target.length > maxUrl) return { _tag: "Malformed", tooLong: true }
     const [path, search] = split(target)
-    if (path.includes("%") && !isDecodable(path)) return { _tag: "Malformed", tooLong: false }
+    if (brokenEscape.test(path)) return { _tag: "Malformed", tooLong: false }
     const segments = path.slice(1).split("/")
     if (segments.length > 1 && segments.at(-1) === "") segments.pop()
     const values: Array<string> = []
@@ -96,7 +104,7 @@ export class RouteTable<A> {
     }
     const params: Record<string, string> = {}
     leaf.names.forEach((name, index) => {
-      params[name] = decodeURIComponent(values[index] ?? "")
+      params[name] = decode(values[index] ?? "")
     })
     return { _tag: "Match", value: leaf.value, params, search }
   }

@@ -56,6 +56,32 @@ describe("routing", () => {
     })
   )
 
+  it.scopedLive("path parameters that are no text without NUL stay as they were sent", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny()
+      for (const item of ["%00", "a%00b", "%ff", "%c0%80", "%C3%28", "%ed%a0%80", "%e2%82"]) {
+        expect(json(yield* ask(port, { path: `/v1/items/${item}`, key }))).toEqual({ item })
+        expect((yield* ask(port, { path: `/nothing/${item}`, key })).status).toBe(404)
+      }
+    })
+  )
+
+  it.scopedLive("NUL in a declared query parameter is a VALIDATION_ERROR of it; others are ignored", () =>
+    Effect.gen(function* () {
+      const { port } = yield* startTiny()
+      for (const query of ["name=%00", "name=a%00b&limit=5", "limit=%00", "name=a&name=%00"]) {
+        const answer = yield* ask(port, { path: `/v1/items?${query}`, key })
+        const field = query.startsWith("limit") ? "limit" : "name"
+        expect([query, answer.status, json(answer)["details"]]).toEqual([
+          query,
+          400,
+          { [field]: `${field} must not contain NUL characters` }
+        ])
+      }
+      expect((yield* ask(port, { path: "/v1/items?other=%00&name=%2500", key })).status).toBe(200)
+    })
+  )
+
   it.scopedLive("path parameters are decoded, and a trailing slash is accepted", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
