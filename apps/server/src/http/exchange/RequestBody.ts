@@ -1,3 +1,4 @@
+import { jsonExcess } from "@svc/api/JsonLimits"
 import { BadRequest, InvalidJson, RequestTooLarge } from "@svc/api/VoiceError"
 import { Effect } from "effect"
 import type { Exchange } from "./Exchange.ts"
@@ -47,46 +48,13 @@ const isJson = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset\s*=\s*"?u
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [
-  0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d
-] as const
-
-/** Deepest nesting of arrays and objects: more than any client needs, and safe for recursive code. */
-const maxDepth = 100
-
-/** Whether valid JSON has more levels than that; brackets in strings do not count. */
-const isTooDeep = (json: string): boolean => {
-  let depth = 0
-  let inString = false
-  for (let at = 0; at < json.length; at++) {
-    switch (json.charCodeAt(at)) {
-      case quote:
-        inString = !inString
-        break
-      case backslash:
-        at += 1
-        break
-      case openBracket:
-      case openBrace:
-        if (!inString && ++depth > maxDepth) return true
-        break
-      case closeBracket:
-      case closeBrace:
-        if (!inString) depth -= 1
-        break
-    }
-  }
-  return false
-}
-
 const parse = (body: Uint8Array): Effect.Effect<unknown, InvalidJson> =>
   Effect.suspend(() => {
+    const excess = jsonExcess(body)
+    if (excess !== undefined) return Effect.fail(new InvalidJson({ message: `The body ${excess}` }))
     try {
-      const text = utf8.decode(body)
-      const value: unknown = JSON.parse(text)
-      return body.byteLength > maxDepth && isTooDeep(text)
-        ? Effect.fail(new InvalidJson({ message: `The body is nested more than ${maxDepth} levels deep` }))
-        : Effect.succeed(value)
+      const value: unknown = JSON.parse(utf8.decode(body))
+      return Effect.succeed(value)
     } catch {
       return Effect.fail(new InvalidJson())
     }

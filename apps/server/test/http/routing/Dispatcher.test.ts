@@ -152,6 +152,9 @@ describe("bodies", () => {
       expect(codeOf(yield* post(port, '{"name":'))).toEqual([400, "INVALID_JSON"])
       const latin = yield* ask(port, { path: "/v1/items", key, body: Buffer.from('{"name":"\xe9"}', "latin1") })
       expect(codeOf(latin)).toEqual([400, "INVALID_JSON"])
+      // Both are refused before they are parsed, which would take long: neither is JSON.
+      expect((yield* post(port, "[".repeat(1_000_000))).text).toContain("nested more than 100 levels deep")
+      expect((yield* post(port, `[${"0,".repeat(500_000)}`)).text).toContain("more than 10000 values")
       expect(codeOf(yield* post(port, "name=x", { "content-type": "application/x-www-form-urlencoded" }))).toEqual([
         400,
         "BAD_REQUEST"
