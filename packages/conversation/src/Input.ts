@@ -1,7 +1,7 @@
 import { AgentId, CallId } from "@svc/api/Ids"
 import { Schema } from "effect"
 import { AgentDefaults, CallConfig } from "./answers/CallConfig.ts"
-import { Warning } from "./answers/FieldReader.ts"
+import { warningFields } from "./answers/FieldReader.ts"
 import { GatherRules } from "./answers/GatherRules.ts"
 import { Menu } from "./answers/Menu.ts"
 import { Timer } from "./Timer.ts"
@@ -55,7 +55,7 @@ const ModelToolCall = Schema.Struct({
 
 export const Input = Schema.Union(
   /** The agent's server answered with a menu, before it gives a configuration. */
-  Schema.TaggedStruct("MenuAnswered", { ...at, menu: Menu, warnings: Schema.Array(Warning) }),
+  Schema.TaggedStruct("MenuAnswered", { ...at, menu: Menu, ...warningFields }),
   /** The agent's server answered with a usable configuration, or did not. */
   Schema.TaggedStruct("ConfigAnswered", { ...at, config: CallConfig }),
   Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String }),

@@ -1,32 +1,42 @@
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import { platformToolsOf } from "./answers/PlatformTools.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
-import type { AgentEntry, Conversation } from "./State.ts"
+import type { AgentEntry, Conversation, ToolUse } from "./State.ts"
 
-/** The messages for the language model. Speech that the caller interrupted is included only as far as it was played. */
-export const history = (state: Conversation): ReadonlyArray<ModelMessage> => [
-  { role: "system", content: state.config?.system_prompt ?? "" },
-  ...state.entries.flatMap((entry): ReadonlyArray<ModelMessage> => {
+/** Characters of the newest tool results that the model gets, so that a long call does not send ever more. */
+const maxResults = 256 * 1024
+
+/** What the model gets in place of an older result. */
+const droppedResult = "This result is too old and is not shown any more."
+
+/**
+ * The messages for the language model. Speech that the caller interrupted is included only as far as it was played, and
+ * tool results only up to {@link maxResults}, the newest first; the newest always.
+ */
+export const history = (state: Conversation): ReadonlyArray<ModelMessage> => {
+  let results = 0
+  const content = ({ result }: ToolUse): string => {
+    if (results >= maxResults) return droppedResult
+    const text = typeof result === "string" ? result : JSON.stringify(result ?? null)
+    const isNewest = results === 0
+    results += text.length
+    return isNewest || results <= maxResults ? text : droppedResult
+  }
+  const backwards = state.entries.toReversed().map((entry): ReadonlyArray<ModelMessage> => {
     if (entry.kind === "caller") return [{ role: "user", content: entry.content }]
-    return entry.hidden_from_model ? [] : agent(entry)
+    return entry.hidden_from_model ? [] : agent(entry, content)
   })
-]
+  return [{ role: "system", content: state.config?.system_prompt ?? "" }, ...backwards.reverse().flat()]
+}
 
-const agent = (entry: AgentEntry): ReadonlyArray<ModelMessage> => {
+const agent = (entry: AgentEntry, resultOf: (tool: ToolUse) => string): ReadonlyArray<ModelMessage> => {
   const content = entry.interrupted ? playedText(entry) : wholeText(entry)
   if (entry.tools.length === 0) return content === "" ? [] : [{ role: "assistant", content }]
   const calls = entry.tools.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
-  return [
-    { role: "assistant", content, tool_calls: calls },
-    ...entry.tools.map(
-      (tool): ModelMessage => ({
-        role: "tool",
-        tool_call_id: tool.id,
-        name: tool.name,
-        content: typeof tool.result === "string" ? tool.result : JSON.stringify(tool.result ?? null)
-      })
-    )
-  ]
+  const results = entry.tools
+    .toReversed()
+    .map((tool): ModelMessage => ({ role: "tool", tool_call_id: tool.id, name: tool.name, content: resultOf(tool) }))
+  return [{ role: "assistant", content, tool_calls: calls }, ...results.reverse()]
 }
 
 /** The tool by which the model transfers a call, created from `transfer_destinations`. */

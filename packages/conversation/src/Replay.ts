@@ -15,14 +15,20 @@ export interface RecordedInput {
  * does not keep.
  */
 export const digest = (commands: ReadonlyArray<Command>): string =>
-  commands.length === 0 ? "" : hash("sha1", JSON.stringify(ordered(commands)), "base64url").slice(0, 10)
+  commands.length === 0 ? "" : hash("sha1", canonical(commands), "base64url").slice(0, 10)
 
-const ordered = (value: unknown): unknown => {
-  if (typeof value !== "object" || value === null) return value
-  if (Array.isArray(value)) return value.map(ordered)
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([key, inner]) => [key, ordered(inner)]))
+/** JSON with the fields of each object in the order of their names. */
+const canonical = (value: unknown): string => {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
+  const fields: Array<string> = []
+  for (const [key, inner] of Object.entries(value).sort(byName)) {
+    if (inner !== undefined) fields.push(`${JSON.stringify(key)}:${canonical(inner)}`)
+  }
+  return `{${fields.join(",")}}`
 }
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1)
 
 /** The result of a replay. */
 export interface Replayed {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { Warnings } from "../src/answers/FieldReader.ts"
 import { isGender, menuOf } from "../src/answers/GatherAnswer.ts"
 import { destinationsOf } from "../src/answers/TransferAnswer.ts"
 import { blankRecord } from "../src/CallRecord.ts"
@@ -309,24 +310,24 @@ describe("the answer to call.started", () => {
   })
 
   it("refuses a pre_gather that is not an object, with a warning", () => {
-    const warnings: Array<{ readonly field: string; readonly reason: string }> = []
+    const warnings = new Warnings()
     expect(menuOf({ pre_gather: "yes" }, warnings)).toBe(null)
-    expect(warnings).toEqual([{ field: "pre_gather", reason: "pre_gather must be an object" }])
+    expect(warnings.fields.warnings).toEqual([{ field: "pre_gather", reason: "pre_gather must be an object" }])
   })
 
   it("has no pre_gather when it is null or absent, without a warning", () => {
-    const warnings: Array<{ readonly field: string; readonly reason: string }> = []
+    const warnings = new Warnings()
     expect([menuOf({ pre_gather: null }, warnings), menuOf({}, warnings), menuOf(null, warnings)]).toEqual([
       null,
       null,
       null
     ])
-    expect(warnings).toEqual([])
+    expect(warnings.fields).toEqual({ warnings: [] })
   })
 
   it("has no transfer_destinations when they are null or absent, without a warning", () => {
-    const warnings: Array<{ readonly field: string; readonly reason: string }> = []
+    const warnings = new Warnings()
     expect([destinationsOf(null, warnings), destinationsOf(undefined, warnings)]).toEqual([{}, {}])
-    expect(warnings).toEqual([])
+    expect(warnings.fields).toEqual({ warnings: [] })
   })
 })

@@ -23,6 +23,28 @@ describe("the messages for the model", () => {
     expect(contentOf(undefined)).toEqual({ ...message, content: "null" })
   })
 
+  it("have the newest results of tools up to 256 K characters, and the newest always", () => {
+    const contentsOf = (lengths: ReadonlyArray<number>) => {
+      const s = Script.greeted()
+      for (const [index, length] of lengths.entries()) {
+        const turn = 2 * index + 1
+        const id = `t${index}`
+        s.say("Look it up").input({ _tag: "ModelToolCalls", turn, calls: [{ id, name: "lookup", arguments: {} }] })
+        s.input({ _tag: "ModelDone", turn }).input({ _tag: "ToolAnswered", id, result: "x".repeat(length) })
+        s.input({ _tag: "ModelSentence", turn: turn + 1, text: "Here it is." })
+        s.input({ _tag: "ModelDone", turn: turn + 1 }).play(`u${index + 1}`)
+      }
+      return history(s.state).flatMap((message) =>
+        message.role === "tool" ? [message.content.replace(/^x+$/, String(message.content.length))] : []
+      )
+    }
+    const old = "This result is too old and is not shown any more."
+    const k = 1024
+    expect(contentsOf([128 * k, 64 * k, 64 * k])).toEqual([128, 64, 64].map((size) => String(size * k)))
+    expect(contentsOf([1, 128 * k, 64 * k, 64 * k])).toEqual([old, ...[128, 64, 64].map((size) => String(size * k))])
+    expect(contentsOf([1, 1, 300 * k])).toEqual([old, old, String(300 * k)])
+  })
+
   it("have the whole text of a turn that was not interrupted, also before it was played", () => {
     const s = Script.greeted().say("Look it up").input({ _tag: "ModelSentence", turn: 1, text: "One moment." })
     expect(history(s.state).at(-1)).toEqual({ role: "assistant", content: "One moment." })

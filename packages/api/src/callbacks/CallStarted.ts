@@ -21,6 +21,17 @@ export type CallStartedRequest = typeof CallStartedRequest.Type
 export const TimeoutSeconds = Schema.Number.pipe(Schema.between(0.1, 120))
 export const defaultToolSeconds = 5
 
+/** The longest text that the agent speaks, and the longest name, key or term, in characters. */
+const maxSpoken = 10_000
+const maxName = 200
+
+/** A text that the agent speaks: about ten minutes at most. */
+const Spoken = Schema.String.pipe(
+  Schema.maxLength(maxSpoken, { message: () => `must not exceed ${maxSpoken} characters` })
+)
+
+const Name = Schema.String.pipe(Schema.maxLength(maxName, { message: () => `must not exceed ${maxName} characters` }))
+
 /** A tool that the model may call. */
 export const ToolDefinition = Schema.Struct({
   name: Schema.String.pipe(Schema.pattern(/^[a-zA-Z0-9_-]{1,64}$/)),
@@ -38,7 +49,7 @@ const Terminator = Schema.String.pipe(Schema.pattern(/^[0-9*#]?$/, { message: ()
 
 /** The `gather` of a tool: digits that the caller types before the tool is called. */
 export const toolGatherFields = {
-  prompt: Schema.String,
+  prompt: Spoken,
   max_digits: Schema.Int.pipe(Schema.between(1, 20)),
   /** Seconds without a digit. */
   timeout_seconds: Schema.Int.pipe(Schema.between(5, 60)),
@@ -50,7 +61,7 @@ export const toolGatherFields = {
 
 /** The `pre_gather` of a first answer: a keypad menu before the conversation. */
 export const preGatherFields = {
-  prompt: Schema.String.pipe(Schema.pattern(/\S/, { message: () => "prompt is required." })),
+  prompt: Spoken.pipe(Schema.pattern(/\S/, { message: () => "prompt is required." })),
   digits: Schema.Int.pipe(Schema.between(1, 20)),
   language: Schema.String,
   voice: Schema.Literal("female", "male"),
@@ -60,8 +71,13 @@ export const preGatherFields = {
   terminator: Terminator
 } as const
 
-/** Maximum of `stt_keyterms`. */
+/** The most entries of lists. A longer one is left out as a whole. */
 const maxKeyterms = 100
+const maxTools = 128
+const maxDtmfActions = 12
+export const maxDestinations = 100
+/** The longest label of a transfer destination, in characters. */
+export const maxLabel = maxName
 
 /** `post_call.sms`: a message that is sent when the call has ended. */
 export const postCallSmsFields = {
@@ -80,10 +96,10 @@ export const postCallSmsFields = {
 export const callStartedFields = {
   system_prompt: Schema.String.pipe(Schema.minLength(1)),
   system_prompt_append: Schema.String,
-  first_message: Schema.String,
-  end_session_message: Schema.String,
+  first_message: Spoken,
+  end_session_message: Spoken,
   /** Extension: left with a voicemail that took an outbound call. */
-  voicemail_message: Schema.String,
+  voicemail_message: Spoken,
   language: Schema.String,
   voice: Schema.String,
   max_duration: Schema.Int,
@@ -92,17 +108,24 @@ export const callStartedFields = {
   inactivity_timeout: Schema.Int.pipe(Schema.greaterThan(0)),
   stt_format: Schema.Literal("smart", "numerals", "raw"),
   /** Blank ones do not count. */
-  stt_keyterms: Schema.Array(Schema.String).pipe(
+  stt_keyterms: Schema.Array(Name).pipe(
     Schema.filter((terms) => terms.filter((term) => term.trim() !== "").length <= maxKeyterms, {
       message: () => `stt_keyterms cannot exceed ${maxKeyterms} terms`
     })
   ),
-  tools: Schema.Array(Json),
+  tools: Schema.Array(Json).pipe(
+    Schema.maxItems(maxTools, { message: () => `tools cannot exceed ${maxTools} entries` })
+  ),
   /** `auto`, or the text that the agent says while a tool runs. */
-  speak_during_tool_call: Schema.String,
+  speak_during_tool_call: Spoken,
   /** Field name to definition; its fields are decoded separately. */
   extraction_schema: JsonObject,
-  dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
+  dtmf_actions: JsonObject.pipe(
+    Schema.filter((actions) => Object.keys(actions).length <= maxDtmfActions, {
+      message: () => `dtmf_actions cannot exceed ${maxDtmfActions} entries`
+    }),
+    Schema.compose(Schema.Record({ key: Schema.String, value: Name }), { strict: false })
+  ),
   metadata: JsonObject
 } as const
 

@@ -55,11 +55,11 @@ export const make = (options: {
             onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
             onRight: (body) => StartedAnswer.read(body, facts.agent, speaks, gathered !== undefined)
           })
-          const log = Effect.forEach(
-            StartedAnswer.problemsOf(input),
-            (problem) => Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${problem}`),
-            { discard: true }
-          )
+          const problems = StartedAnswer.problemsOf(input)
+          const log =
+            problems === undefined
+              ? Effect.void
+              : Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${problems}`)
           return Effect.map(log, () => feed(input))
         }
       ),

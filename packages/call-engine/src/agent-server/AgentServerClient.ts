@@ -6,6 +6,7 @@ import {
   type ToolCallRequest,
   type TranscriptUpdatedRequest
 } from "@svc/api/callbacks/CallStarted"
+import { jsonExcess } from "@svc/api/JsonLimits"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { Agent, type Dispatcher } from "undici"
@@ -19,8 +20,8 @@ type RequestBody = CallStartedRequest | ToolCallRequest | TranscriptUpdatedReque
 /** Longest wait for the answer to `call.started`, in milliseconds. */
 export const callStartedMs = 5_000
 const transcriptMs = 5_000
-/** Longest answer that is read. */
-const maxAnswerBytes = 1024 * 1024
+/** Longest answer that is read, in KB. That to `transcript.updated` is not used. */
+const maxAnswerKb = { "call.started": 128, "tool.call": 256, "transcript.updated": 128 } as const
 
 /** Called with every request once it has completed. */
 type OnDone = (request: ServerRequest) => void
@@ -29,7 +30,7 @@ type OnDone = (request: ServerRequest) => void
 export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServerClient")<
   AgentServerClient,
   {
-    /** Returns the parsed JSON of the answer, not yet validated. */
+    /** Returns the parsed JSON of the answer, within the limits of JSON from outside, not yet validated. */
     readonly callStarted: (
       agent: CallAgent,
       body: CallStartedRequest,
@@ -60,7 +61,7 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
         to: CallAgent,
         body: RequestBody,
         trace: RequestTrace
-      ): Effect.Effect<string, ServerRequestFailed> =>
+      ): Effect.Effect<Answer, ServerRequestFailed> =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => request(agent, to, body, Math.floor(now / 1000), trace))
 
       return {
@@ -94,14 +95,20 @@ const signatures = (secret: string, unixSeconds: number, body: string) => {
   }
 }
 
+/** An answer with status 2xx. */
+interface Answer {
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+
 const request = (
   client: Agent,
   to: CallAgent,
   body: RequestBody,
   unixSeconds: number,
   trace: RequestTrace
-): Effect.Effect<string, ServerRequestFailed> =>
-  Effect.async<string, ServerRequestFailed>((resume) => {
+): Effect.Effect<Answer, ServerRequestFailed> =>
+  Effect.async<Answer, ServerRequestFailed>((resume) => {
     const fail = (reason: string) => resume(Effect.fail(new ServerRequestFailed({ reason })))
     const raw = JSON.stringify(body)
     trace.request = raw
@@ -117,10 +124,7 @@ const request = (
     const chunks: Array<Buffer> = []
     let size = 0
     let status = 0
-    const read = () => {
-      trace.response = Buffer.concat(chunks).toString("utf8")
-      return trace.response
-    }
+    const maxKb = maxAnswerKb[body.event]
     client.dispatch(
       {
         origin: url.origin,
@@ -148,14 +152,16 @@ const request = (
         },
         onResponseData: (c, chunk) => {
           size += chunk.length
-          if (size > maxAnswerBytes) {
-            fail("the answer is over 1 MB")
+          if (size > maxKb * 1024) {
+            fail(`the answer is over ${maxKb} KB`)
             c.abort(new Error("answer too large"))
           } else chunks.push(chunk)
         },
         onResponseEnd: () => {
-          const text = read()
-          if (status >= 200 && status < 300) resume(Effect.succeed(text))
+          const bytes = Buffer.concat(chunks)
+          const text = bytes.toString("utf8")
+          trace.response = text
+          if (status >= 200 && status < 300) resume(Effect.succeed({ bytes, text }))
           else fail(status >= 300 && status < 400 ? `redirects are not followed (${status})` : `status ${status}`)
         },
         onResponseError: (_, error) => fail(`the server could not be reached: ${error.message}`)
@@ -167,10 +173,15 @@ const request = (
     })
   })
 
-const json = (answer: string): Effect.Effect<unknown, ServerRequestFailed> =>
-  Effect.try({
-    try: (): unknown => JSON.parse(answer),
-    catch: () => new ServerRequestFailed({ reason: "the answer is not JSON" })
+const json = ({ bytes, text }: Answer): Effect.Effect<unknown, ServerRequestFailed> =>
+  Effect.suspend(() => {
+    const excess = jsonExcess(bytes)
+    return excess === undefined
+      ? Effect.try({
+          try: (): unknown => JSON.parse(text),
+          catch: () => new ServerRequestFailed({ reason: "the answer is not JSON" })
+        })
+      : new ServerRequestFailed({ reason: `the answer ${excess}` })
   })
 
 const toolResult = (answer: unknown): Effect.Effect<unknown, ServerRequestFailed> =>

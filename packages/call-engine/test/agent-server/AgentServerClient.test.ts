@@ -110,29 +110,46 @@ describe("a request to the agent's server", () => {
           (res: http.ServerResponse) => void res.writeHead(307, { location: "http://127.0.0.1:1/" }).end(),
           (res: http.ServerResponse) => void res.end("<html></html>"),
           (res: http.ServerResponse) => void res.end(""),
-          (res: http.ServerResponse) => void res.end(`"${"x".repeat(1024 * 1024)}"`),
+          (res: http.ServerResponse) => void res.end(`"${"x".repeat(128 * 1024)}"`),
+          (res: http.ServerResponse) => void res.end("[".repeat(60_000) + "]".repeat(60_000)),
+          (res: http.ServerResponse) => void res.end(`[${"0,".repeat(60_000)}0]`),
+          (res: http.ServerResponse) => void res.end("[".repeat(60_000)),
           (res: http.ServerResponse) => void res.socket?.destroy(),
           (res: http.ServerResponse) => void res.socket?.end("SSH-2.0-OpenSSH\r\n")
         ],
         (answer) => Effect.map(ask(answer), (result) => (result._tag === "Left" ? result.left.reason : result.right))
       )
-      expect(reasons.slice(0, 6)).toEqual([
+      expect(reasons.slice(0, 9)).toEqual([
         "status 500",
         "status 404",
         "redirects are not followed (307)",
         "the answer is not JSON",
         "the answer is not JSON",
-        "the answer is over 1 MB"
+        "the answer is over 128 KB",
+        "the answer is nested more than 100 levels deep",
+        "the answer has more than 10000 values",
+        "the answer is nested more than 100 levels deep"
       ])
-      expect(reasons[6]).toMatch(/^the server could not be reached: /)
-      expect(reasons[7]).toMatch(/^the server could not be reached: /)
+      expect(reasons[9]).toMatch(/^the server could not be reached: /)
+      expect(reasons[10]).toMatch(/^the server could not be reached: /)
     })
   )
 
-  live("accepts an answer of exactly 1 MB, and any JSON", () =>
+  live("accepts an answer to call.started of exactly 128 KB, to tool.call of exactly 256 KB, and any JSON", () =>
     Effect.gen(function* () {
-      const text = "x".repeat(1024 * 1024 - 2)
+      const text = "x".repeat(128 * 1024 - 2)
       expect((yield* ask((res) => void res.end(`"${text}"`)))._tag).toBe("Right")
+      const result = "x".repeat(256 * 1024 - '{"result":""}'.length)
+      const service = yield* AgentServerClient
+      const call = (answer: string) =>
+        Effect.gen(function* () {
+          const server = yield* AgentServerDouble.start(() => ({ write: (res) => void res.end(answer) }))
+          return yield* Effect.either(service.toolCall(agent(server.url), toolCall))
+        })
+      expect(yield* call(JSON.stringify({ result }))).toMatchObject({ right: result })
+      expect(yield* call(JSON.stringify({ result: `${result}x` }))).toMatchObject({
+        left: { reason: "the answer is over 256 KB" }
+      })
       for (const value of [null, 1, [1], { a: [] }]) {
         expect(yield* ask((res) => void res.writeHead(201).end(JSON.stringify(value)))).toMatchObject({ right: value })
       }
@@ -150,7 +167,7 @@ describe("a request to the agent's server", () => {
         res.on("drain", more)
         more()
       })
-      expect(result).toMatchObject({ left: { reason: "the answer is over 1 MB" } })
+      expect(result).toMatchObject({ left: { reason: "the answer is over 128 KB" } })
       yield* until(
         Effect.sync(() => closed),
         (yes) => yes

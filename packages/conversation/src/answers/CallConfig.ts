@@ -2,7 +2,7 @@ import { languages } from "@svc/api/agents/Language"
 import { callStartedFields, defaultToolSeconds, TimeoutSeconds, ToolDefinition } from "@svc/api/callbacks/CallStarted"
 import { Either, Schema } from "effect"
 import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
-import { decodeValue, fieldReader, isRecord, Warning } from "./FieldReader.ts"
+import { decodeValue, fieldReader, isRecord, Warnings, warningFields } from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
 import { metadataProblem } from "./MetadataLimits.ts"
@@ -64,8 +64,7 @@ export const CallConfig = Schema.Struct({
   }),
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
-  /** Fields that were left out because they were not valid, each with the reason. */
-  warnings: Schema.Array(Warning)
+  ...warningFields
 })
 export type CallConfig = typeof CallConfig.Type
 
@@ -78,7 +77,7 @@ export const platformTools: ReadonlySet<string> = new Set([
 ])
 
 /** The time limit of a platform tool in seconds: from its entry in `tools`, else the default of all tools. */
-const platformSeconds = (warnings: Array<Warning>, path: string, item: Readonly<Record<string, unknown>>): number => {
+const platformSeconds = (warnings: Warnings, path: string, item: Readonly<Record<string, unknown>>): number => {
   const wanted = fieldReader(warnings, item, `${path}.`)("timeout_seconds", TimeoutSeconds)
   return wanted ?? defaultToolSeconds
 }
@@ -90,20 +89,15 @@ export interface Unusable {
 
 /**
  * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other invalid field is left
- * out with a warning. `speaks`: whether a voice speaks a language. `earlier`: warnings about the answer so far.
+ * out with a warning. `speaks`: whether a voice speaks a language. `warnings`: those about the answer so far.
  */
 export const resolve = (
   answer: unknown,
   agent: AgentDefaults,
   speaks: (voice: string, language: string) => boolean,
-  earlier: ReadonlyArray<Warning> = []
+  warnings = new Warnings()
 ): Either.Either<CallConfig, Unusable> => {
   if (!isRecord(answer)) return Either.left({ reason: "the answer to call.started is not a JSON object" })
-  const warnings = [...earlier]
-  const warn = (field: string, reason: string): null => {
-    warnings.push({ field, reason })
-    return null
-  }
   const read = fieldReader(warnings, answer)
 
   const prompt = read("system_prompt", callStartedFields.system_prompt)
@@ -115,42 +109,43 @@ export const resolve = (
   const language =
     wantedLanguage === null || known.includes(wantedLanguage)
       ? (wantedLanguage ?? agent.language)
-      : (warn("language", "language must be a supported BCP-47 code") ?? agent.language)
+      : (warnings.add("language", "language must be a supported BCP-47 code") ?? agent.language)
 
   const wantedVoice = read("voice", callStartedFields.voice)
   const voice =
     wantedVoice === null || speaks(wantedVoice, language)
       ? (wantedVoice ?? agent.voice)
-      : (warn("voice", "voice not available for the selected language") ?? agent.voice)
+      : (warnings.add("voice", "voice not available for the selected language") ?? agent.voice)
 
   const wantedDuration = read("max_duration", callStartedFields.max_duration)
   const max_duration = wantedDuration === null ? agent.max_duration : Math.min(7200, Math.max(60, wantedDuration))
 
-  const tools: Array<CallTool> = []
+  const tools = new Map<string, CallTool>()
   let end_call = agent.end_call_enabled
   let send_sms: CallConfig["send_sms"] = null
-  for (const [index, item] of (read("tools", callStartedFields.tools) ?? []).entries()) {
+  const entries = read("tools", callStartedFields.tools) ?? []
+  for (const [index, item] of entries.entries()) {
     const given = isRecord(item) ? item : {}
     const name = given["name"]
     if (name === "end_call") end_call = true
     else if (name === "svc_send_sms") send_sms = { timeout_seconds: platformSeconds(warnings, `tools.${index}`, given) }
     else if (typeof name === "string" && platformTools.has(name))
-      warn(`tools.${index}`, `the platform tool ${name} is not available`)
+      warnings.add(`tools.${index}`, `the platform tool ${name} is not available`)
     else {
       const tool = decodeValue(warnings, `tools.${index}`, item, ToolDefinition)
       if (tool === null) continue
-      if (tools.some((other) => other.name === tool.name)) {
-        warn(`tools.${index}`, `the tool ${tool.name} is defined twice`)
+      if (tools.has(tool.name)) {
+        warnings.add(`tools.${index}`, `the tool ${tool.name} is defined twice`)
         continue
       }
       const gather = toolGatherOf(given["gather"], `tools.${index}.gather`, warnings, language, speaks)
-      tools.push(gather === null ? tool : { ...tool, gather })
+      tools.set(tool.name, gather === null ? tool : { ...tool, gather })
     }
   }
 
   const wantedMetadata = read("metadata", callStartedFields.metadata) ?? {}
   const problem = metadataProblem(wantedMetadata)
-  const metadata = problem === null ? wantedMetadata : (warn("metadata", problem) ?? {})
+  const metadata = problem === null ? wantedMetadata : (warnings.add("metadata", problem) ?? {})
 
   return Either.right({
     system_prompt: append === null ? prompt : `${prompt}\n\n${append}`,
@@ -165,7 +160,7 @@ export const resolve = (
     stt_format: read("stt_format", callStartedFields.stt_format) ?? "smart",
     stt_keyterms: (read("stt_keyterms", callStartedFields.stt_keyterms) ?? []).filter((term) => term.trim() !== ""),
     speak_during_tool_call: read("speak_during_tool_call", callStartedFields.speak_during_tool_call)?.trim() || null,
-    tools,
+    tools: [...tools.values()],
     end_call,
     send_sms,
     extraction: extractionOf(read("extraction_schema", callStartedFields.extraction_schema), warnings),
@@ -173,6 +168,6 @@ export const resolve = (
     transfer_destinations: destinationsOf(answer["transfer_destinations"], warnings),
     dtmf_actions: read("dtmf_actions", callStartedFields.dtmf_actions) ?? {},
     metadata,
-    warnings
+    ...warnings.fields
   })
 }

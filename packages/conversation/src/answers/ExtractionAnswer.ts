@@ -1,6 +1,6 @@
 import { ExtractionField, extractionFields } from "@svc/api/callbacks/Extraction"
 import { Schema } from "effect"
-import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
+import { decodeValue, fieldReader, isRecord, type Warnings } from "./FieldReader.ts"
 import { linearPattern, UnusablePattern } from "./LinearPattern.ts"
 
 /**
@@ -9,22 +9,32 @@ import { linearPattern, UnusablePattern } from "./LinearPattern.ts"
 export const ExtractionSchema = Schema.Array(ExtractionField)
 export type ExtractionSchema = typeof ExtractionSchema.Type
 
+/** The total size of a schema's patterns, in steps: they are all tested when the call is over. */
+const maxPatternSteps = 1000
+
+/** What the patterns of a schema may still use of {@link maxPatternSteps}. */
+interface PatternBudget {
+  steps: number
+}
+
 /** The pattern if it can be used; else null and a warning. */
-const patternOf = (warnings: Array<Warning>, field: string, source: string): string | null => {
+const patternOf = (warnings: Warnings, field: string, source: string, budget: PatternBudget): string | null => {
   try {
-    linearPattern(source)
+    const { steps } = linearPattern(source)
+    if (steps > budget.steps) return warnings.add(field, "the patterns of the schema are too large together")
+    budget.steps -= steps
     return source
   } catch (error) {
     if (!(error instanceof UnusablePattern)) throw error
-    warnings.push({ field, reason: `the pattern cannot be used: ${error.message}` })
+    warnings.add(field, `the pattern cannot be used: ${error.message}`)
     return null
   }
 }
 
-const fieldOf = (warnings: Array<Warning>, name: string, given: unknown): ExtractionField | null => {
+const fieldOf = (warnings: Warnings, name: string, given: unknown, budget: PatternBudget): ExtractionField | null => {
   const path = `extraction_schema.${name}`
   if (!isRecord(given)) {
-    warnings.push({ field: path, reason: "must be an object with a type" })
+    warnings.add(path, "must be an object with a type")
     return null
   }
   const type = decodeValue(warnings, `${path}.type`, given["type"], ExtractionField.fields.type)
@@ -33,7 +43,7 @@ const fieldOf = (warnings: Array<Warning>, name: string, given: unknown): Extrac
   const description = read("description", Schema.String)
   const format = read("format", Schema.String)
   const source = read("pattern", Schema.String)
-  const pattern = source === null ? null : patternOf(warnings, `${path}.pattern`, source)
+  const pattern = source === null ? null : patternOf(warnings, `${path}.pattern`, source, budget)
   return {
     name,
     type,
@@ -49,17 +59,15 @@ const fieldOf = (warnings: Array<Warning>, name: string, given: unknown): Extrac
  */
 export const extractionOf = (
   given: Readonly<Record<string, unknown>> | null,
-  warnings: Array<Warning>
+  warnings: Warnings
 ): ExtractionSchema | null => {
   if (given === null) return null
   const fields = Object.entries(given)
   if (fields.length === 0 || fields.length > extractionFields) {
-    warnings.push({
-      field: "extraction_schema",
-      reason: `extraction_schema must have between 1 and ${extractionFields} fields`
-    })
+    warnings.add("extraction_schema", `extraction_schema must have between 1 and ${extractionFields} fields`)
     return null
   }
-  const valid = fields.flatMap(([name, definition]) => fieldOf(warnings, name, definition) ?? [])
+  const budget = { steps: maxPatternSteps }
+  const valid = fields.flatMap(([name, definition]) => fieldOf(warnings, name, definition, budget) ?? [])
   return valid.length === 0 ? null : valid
 }

@@ -4,6 +4,44 @@ import { Either, ParseResult, Schema } from "effect"
 export const Warning = Schema.Struct({ field: Schema.String, reason: Schema.String })
 export type Warning = typeof Warning.Type
 
+/** Warnings that are kept of one answer, and the longest name and reason, in characters: an answer may be hostile. */
+const maxWarnings = 20
+const maxName = 100
+const maxReason = 300
+
+/** A text of limited length in one line. */
+const clipped = (text: string, length: number): string =>
+  (text.length <= length ? text : `${text.slice(0, length)}…`).replace(/\p{Cc}/gu, " ")
+
+/** The warnings about one answer. Only the first {@link maxWarnings} are kept; the others are counted. */
+export class Warnings {
+  readonly #kept: Array<Warning> = []
+  #dropped = 0
+
+  /** Adds a warning that `field` is left out. The reason is made only if the warning is kept. */
+  add(field: string, reason: string | (() => string)): null {
+    if (this.#kept.length >= maxWarnings) this.#dropped++
+    else {
+      const text = typeof reason === "string" ? reason : reason()
+      this.#kept.push({ field: clipped(field, maxName), reason: clipped(text, maxReason) })
+    }
+    return null
+  }
+
+  /** Fields of the input that carries them. */
+  get fields(): { readonly warnings: ReadonlyArray<Warning>; readonly warnings_dropped?: number } {
+    return { warnings: [...this.#kept], ...(this.#dropped === 0 ? {} : { warnings_dropped: this.#dropped }) }
+  }
+}
+
+/** The schemas of {@link Warnings.fields}. */
+export const warningFields = {
+  /** Fields that were left out because they were not valid, each with the reason. */
+  warnings: Schema.Array(Warning),
+  /** How many further warnings there were; absent: none. */
+  warnings_dropped: Schema.optionalWith(Schema.Number, { exact: true })
+} as const
+
 const oneLine = (error: ParseResult.ParseError): string =>
   ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
 
@@ -16,15 +54,14 @@ const choiceOf = ({ ast }: Schema.Schema.All): string | undefined => {
 
 /** Decodes a value. If it is invalid, adds a warning for `field` and returns null. */
 export const decodeValue = <A, I>(
-  warnings: Array<Warning>,
+  warnings: Warnings,
   field: string,
   value: unknown,
   schema: Schema.Schema<A, I>
 ): A | null => {
   const decoded = Schema.decodeUnknownEither(schema)(value)
   if (Either.isRight(decoded)) return decoded.right
-  warnings.push({ field, reason: choiceOf(schema) ?? oneLine(decoded.left) })
-  return null
+  return warnings.add(field, () => choiceOf(schema) ?? oneLine(decoded.left))
 }
 
 /** Whether a value is a JSON object. */
@@ -33,7 +70,7 @@ export const isRecord = (value: unknown): value is Readonly<Record<string, unkno
 
 /** Reads the fields of an object one by one; null counts as absent. `path` is the prefix of their names in warnings. */
 export const fieldReader =
-  (warnings: Array<Warning>, given: Readonly<Record<string, unknown>>, path = "") =>
+  (warnings: Warnings, given: Readonly<Record<string, unknown>>, path = "") =>
   <A, I>(field: string, schema: Schema.Schema<A, I>): A | null => {
     const value = given[field]
     return value === undefined || value === null ? null : decodeValue(warnings, `${path}${field}`, value, schema)

@@ -1,6 +1,6 @@
 import { languages } from "@svc/api/agents/Language"
 import { preGatherFields, toolGatherFields } from "@svc/api/callbacks/CallStarted"
-import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
+import { decodeValue, fieldReader, isRecord, type Warnings } from "./FieldReader.ts"
 import type { GatherRules } from "./GatherRules.ts"
 import type { Menu } from "./Menu.ts"
 
@@ -13,18 +13,18 @@ export const isGender = (voice: string): voice is "female" | "male" => voice ===
 
 const known: ReadonlyArray<string> = languages
 
-const supported = (warnings: Array<Warning>, field: string, language: string | null): string | null => {
+const supported = (warnings: Warnings, field: string, language: string | null): string | null => {
   if (language === null || known.includes(language)) return language
-  warnings.push({ field, reason: "language must be a supported BCP-47 code" })
+  warnings.add(field, "language must be a supported BCP-47 code")
   return null
 }
 
 /** The menu of a first answer; null when it has none, or one without a valid prompt. */
-export const menuOf = (answer: unknown, warnings: Array<Warning>): Menu | null => {
+export const menuOf = (answer: unknown, warnings: Warnings): Menu | null => {
   const given = isRecord(answer) ? answer["pre_gather"] : undefined
   if (given === undefined || given === null) return null
   if (!isRecord(given)) {
-    warnings.push({ field: "pre_gather", reason: "pre_gather must be an object" })
+    warnings.add("pre_gather", "pre_gather must be an object")
     return null
   }
   const read = fieldReader(warnings, given, "pre_gather.")
@@ -50,20 +50,20 @@ export const menuOf = (answer: unknown, warnings: Array<Warning>): Menu | null =
 export const toolGatherOf = (
   value: unknown,
   path: string,
-  warnings: Array<Warning>,
+  warnings: Warnings,
   callLanguage: string,
   speaks: (voice: string, language: string) => boolean
 ): GatherRules | null => {
   if (value === undefined || value === null) return null
   if (!isRecord(value)) {
-    warnings.push({ field: path, reason: "gather must be an object" })
+    warnings.add(path, "gather must be an object")
     return null
   }
   const read = fieldReader(warnings, value, `${path}.`)
   const language = supported(warnings, `${path}.language`, read("language", toolGatherFields.language))
   const wanted = read("voice", toolGatherFields.voice)
   const fits = wanted === null || isGender(wanted) || speaks(wanted, language ?? callLanguage)
-  if (!fits) warnings.push({ field: `${path}.voice`, reason: "voice not available for the selected language" })
+  if (!fits) warnings.add(`${path}.voice`, "voice not available for the selected language")
   return {
     prompt: read("prompt", toolGatherFields.prompt) ?? "",
     voice: fits ? wanted : null,

@@ -8,6 +8,8 @@ export interface LinearPattern {
    * Whether the pattern matches somewhere in a text. A text of more than {@link longestText} characters does not match.
    */
   readonly test: (text: string) => boolean
+  /** Its size: a test takes time proportional to it. At most {@link maxSteps}. */
+  readonly steps: number
 }
 
 /** The longest text that can match, in characters; patterns are for codes, numbers and dates. */
@@ -20,15 +22,16 @@ const maxSteps = 500
 export class UnusablePattern extends Error {}
 
 type Assertion = "^" | "$" | "\\b" | "\\B"
+type Matches = (character: string) => boolean
 type Node =
-  | { readonly kind: "one"; readonly matches: (character: string) => boolean }
+  | { readonly kind: "one"; readonly matches: Matches }
   | { readonly kind: "assert"; readonly what: Assertion }
   | { readonly kind: "all" | "any"; readonly parts: ReadonlyArray<Node> }
   | { readonly kind: "repeat"; readonly what: Node; readonly least: number; readonly most: number }
 
 /** One step of a compiled pattern: consumes a character, asserts a position, forks, or reports a match. */
 type Step =
-  | { readonly kind: "one"; readonly matches: (character: string) => boolean }
+  | { readonly kind: "one"; readonly matches: Matches }
   | { readonly kind: "assert"; readonly what: Assertion }
   | { readonly kind: "fork"; readonly ways: Array<number> }
   | { readonly kind: "match" }
@@ -41,6 +44,8 @@ const quantifier = /^(?:([*+?])|\{(\d+)(?:,(\d*))?\})\??/u
 class Reader {
   #rest: string
   readonly #flags: string
+  /** The sets of characters so far, by their source. */
+  readonly #sets = new Map<string, Node>()
 
   constructor(source: string, flags: string) {
     this.#rest = source
@@ -98,8 +103,12 @@ class Reader {
 
   /** The characters of one class or escape. JavaScript tests a single character, which is fast. */
   #charactersOf(source: string): Node {
+    const known = this.#sets.get(source)
+    if (known !== undefined) return known
     const set = new RegExp(`^${source}$`, this.#flags)
-    return { kind: "one", matches: (character) => set.test(character) }
+    const node: Node = { kind: "one", matches: (character) => set.test(character) }
+    this.#sets.set(source, node)
+    return node
   }
 }
 
@@ -164,31 +173,46 @@ const compile = (tree: Node): ReadonlyArray<Step> => {
 
 const isWord = (character = ""): boolean => /^[A-Za-z0-9_]$/.test(character)
 
-const holds = (what: Assertion, text: ReadonlyArray<string>, at: number): boolean => {
-  if (what === "^") return at === 0
-  if (what === "$") return at === text.length
-  const isEdge = isWord(text[at - 1]) !== isWord(text[at])
-  return what === "\\b" ? isEdge : !isEdge
-}
+const isEdge = (text: ReadonlyArray<string>, at: number): boolean => isWord(text[at - 1]) !== isWord(text[at])
 
+/** Follows all alternatives at once. Each step is visited once per position, and each set is tested once. */
 const run = (steps: ReadonlyArray<Step>, text: ReadonlyArray<string>): boolean => {
+  /** The position at which a step was visited last, from 1. */
+  const seen = new Uint16Array(steps.length)
+  const tested = new Map<Matches, boolean>()
   let waiting: Array<number> = []
   // The end of the text is a position as well.
-  for (const [at, character] of [...text, ""].entries()) {
-    // A match may begin at every position. Each step is visited once per position.
-    const seen = new Set<number>()
-    const open = [...waiting, 0]
-    const taking: Array<{ readonly matches: (character: string) => boolean; readonly next: number }> = []
+  for (let at = 0; at <= text.length; at++) {
+    const character = text[at] ?? ""
+    let edge: boolean | undefined
+    tested.clear()
+    const holds = (what: Assertion): boolean => {
+      if (what === "^") return at === 0
+      if (what === "$") return at === text.length
+      edge ??= isEdge(text, at)
+      return what === "\\b" ? edge : !edge
+    }
+    const fits = (matches: Matches): boolean => {
+      const known = tested.get(matches)
+      if (known !== undefined) return known
+      const found = matches(character)
+      tested.set(matches, found)
+      return found
+    }
+    const open = waiting
+    waiting = []
+    // A match may begin at every position.
+    open.push(0)
     for (let index = open.pop(); index !== undefined; index = open.pop()) {
       const step = steps[index]
-      if (step === undefined || seen.has(index)) continue
-      seen.add(index)
+      if (step === undefined || seen[index] === at + 1) continue
+      seen[index] = at + 1
       if (step.kind === "match") return true
       if (step.kind === "fork") open.push(...step.ways)
-      else if (step.kind === "one") taking.push({ matches: step.matches, next: index + 1 })
-      else if (holds(step.what, text, at)) open.push(index + 1)
+      else if (step.kind === "assert") {
+        if (holds(step.what)) open.push(index + 1)
+      } else if (fits(step.matches)) waiting.push(index + 1)
     }
-    waiting = taking.filter(({ matches }) => matches(character)).map(({ next }) => next)
   }
   return false
 }
@@ -212,6 +236,7 @@ export const linearPattern = (source: string): LinearPattern => {
   if (fault !== undefined) throw new UnusablePattern(fault)
   const steps = compile(new Reader(source, flags).alternatives())
   return {
+    steps: steps.length,
     test: (text) => {
       if (text.length > longestText) return false
       return run(steps, flags === "u" ? [...text] : text.split(""))

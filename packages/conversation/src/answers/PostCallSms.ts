@@ -1,7 +1,7 @@
 import { postCallSmsFields } from "@svc/api/callbacks/CallStarted"
 import { charactersIn, smsCharacters } from "@svc/api/sms/SmsLimits"
 import { Schema } from "effect"
-import { decodeValue, fieldReader, isRecord, type Warning } from "./FieldReader.ts"
+import { decodeValue, fieldReader, isRecord, type Warnings } from "./FieldReader.ts"
 
 /** The text message that is sent after a call, with unreplaced variables. */
 export const PostCallSms = Schema.Struct({
@@ -31,20 +31,17 @@ export const tooLong = (message: string): boolean => charactersIn(message) > sms
 const placeholderId = `call_${"0".repeat(24)}`
 
 /** Reads `post_call.sms`. Without a valid receiver or text it is left out as a whole. */
-export const postCallSmsOf = (
-  answer: Readonly<Record<string, unknown>>,
-  warnings: Array<Warning>
-): PostCallSms | null => {
+export const postCallSmsOf = (answer: Readonly<Record<string, unknown>>, warnings: Warnings): PostCallSms | null => {
   const parts = answer["post_call"] ?? null
   if (parts === null) return null
   if (!isRecord(parts)) {
-    warnings.push({ field: "post_call", reason: "post_call must be an object" })
+    warnings.add("post_call", "post_call must be an object")
     return null
   }
   const given = parts["sms"] ?? null
   if (given === null) return null
   if (!isRecord(given)) {
-    warnings.push({ field: "post_call.sms", reason: "post_call.sms must be an object" })
+    warnings.add("post_call.sms", "post_call.sms must be an object")
     return null
   }
   const read = fieldReader(warnings, given, "post_call.sms.")
@@ -55,7 +52,7 @@ export const postCallSmsOf = (
   if (to === null || message === null) return null
   // The duration is not known yet; one digit is the shortest.
   if (tooLong(filled(message, { call_id: placeholderId, duration_seconds: 0 }))) {
-    warnings.push({ field: "post_call.sms.message", reason: `message must not exceed ${smsCharacters} characters` })
+    warnings.add("post_call.sms.message", `message must not exceed ${smsCharacters} characters`)
     return null
   }
   return { to, message, sender_name }

@@ -1,7 +1,7 @@
 import { Either } from "effect"
 import type { InputOf } from "../Input.ts"
 import { type AgentDefaults, resolve } from "./CallConfig.ts"
-import { isRecord, type Warning } from "./FieldReader.ts"
+import { isRecord, Warnings } from "./FieldReader.ts"
 import { menuOf } from "./GatherAnswer.ts"
 
 type AnswerInput =
@@ -19,11 +19,11 @@ export const read = (
   speaks: (voice: string, language: string) => boolean,
   second: boolean
 ): AnswerInput => {
-  const warnings: Array<Warning> = []
+  const warnings = new Warnings()
   const menu = second ? null : menuOf(body, warnings)
-  if (menu !== null) return { _tag: "MenuAnswered", menu, warnings }
+  if (menu !== null) return { _tag: "MenuAnswered", menu, ...warnings.fields }
   if (second && isRecord(body) && body["pre_gather"] !== undefined && body["pre_gather"] !== null) {
-    warnings.push({ field: "pre_gather", reason: "only the first answer of a call may ask for a menu" })
+    warnings.add("pre_gather", "only the first answer of a call may ask for a menu")
   }
   return Either.match(resolve(body, agent, speaks, warnings), {
     onLeft: ({ reason }): AnswerInput => ({ _tag: "ConfigFailed", reason }),
@@ -31,9 +31,11 @@ export const read = (
   })
 }
 
-/** The problems of an answer, as sentences for the log. */
-export const problemsOf = (input: AnswerInput): ReadonlyArray<string> => {
-  if (input._tag === "ConfigFailed") return [input.reason]
-  const warnings = input._tag === "MenuAnswered" ? input.warnings : input.config.warnings
-  return warnings.map(({ field, reason }) => `${field} is left out: ${reason}`)
+/** The problems of an answer as one line for the log; undefined when it has none. */
+export const problemsOf = (input: AnswerInput): string | undefined => {
+  if (input._tag === "ConfigFailed") return input.reason
+  const { warnings, warnings_dropped } = input._tag === "MenuAnswered" ? input : input.config
+  if (warnings.length === 0) return undefined
+  const kept = warnings.map(({ field, reason }) => `${field} is left out: ${reason}`).join("; ")
+  return warnings_dropped === undefined ? kept : `${kept}; and ${warnings_dropped} more`
 }

@@ -1,21 +1,30 @@
+import { maxDestinations, maxLabel } from "@svc/api/callbacks/CallStarted"
 import { E164 } from "@svc/api/Wire"
-import { decodeValue, isRecord, type Warning } from "./FieldReader.ts"
+import { decodeValue, isRecord, type Warnings } from "./FieldReader.ts"
 
 /**
  * The `transfer_destinations` of an answer to `call.started`: label → E.164. Invalid destinations are left out with a
  * warning.
  */
-export const destinationsOf = (value: unknown, warnings: Array<Warning>): { readonly [label: string]: string } => {
+export const destinationsOf = (value: unknown, warnings: Warnings): { readonly [label: string]: string } => {
   if (value === undefined || value === null) return {}
   if (!isRecord(value)) {
-    warnings.push({ field: "transfer_destinations", reason: "transfer_destinations must be an object" })
+    warnings.add("transfer_destinations", "transfer_destinations must be an object")
+    return {}
+  }
+  if (Object.keys(value).length > maxDestinations) {
+    warnings.add("transfer_destinations", `transfer_destinations cannot exceed ${maxDestinations} entries`)
     return {}
   }
   const destinations: Array<readonly [string, string]> = []
   for (const [label, given] of Object.entries(value)) {
     const field = `transfer_destinations.${label}`
     if (label.trim() === "") {
-      warnings.push({ field, reason: "a destination needs a label" })
+      warnings.add(field, "a destination needs a label")
+      continue
+    }
+    if (label.length > maxLabel) {
+      warnings.add(field, `a label must not exceed ${maxLabel} characters`)
       continue
     }
     const number = decodeValue(warnings, field, given, E164)

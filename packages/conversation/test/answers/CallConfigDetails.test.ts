@@ -101,18 +101,18 @@ describe("what is wrong with an answer to call.started", () => {
   const problems = (body: unknown) => problemsOf(read(body, agent, speaks, false))
 
   it("is the reason why it cannot be used", () => {
-    expect(problems({})).toEqual(["the answer to call.started has no system_prompt"])
+    expect(problems({})).toBe("the answer to call.started has no system_prompt")
   })
 
   it("is every field that is left out of pre_gather", () => {
-    expect(problems({ pre_gather: { prompt: "Press 1.", voice: "loud" } })).toEqual([
+    expect(problems({ pre_gather: { prompt: "Press 1.", voice: "loud" } })).toBe(
       "pre_gather.voice is left out: must be one of female, male"
-    ])
+    )
   })
 
   it("is every field that is left out of the configuration", () => {
-    expect(problems({ system_prompt: "Hi", stt_format: "loud" })).toEqual([
+    expect(problems({ system_prompt: "Hi", stt_format: "loud" })).toBe(
       "stt_format is left out: must be one of smart, numerals, raw"
-    ])
+    )
   })
 })

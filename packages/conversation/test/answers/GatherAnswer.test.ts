@@ -90,7 +90,7 @@ describe("pre_gather", () => {
       _tag: "ConfigAnswered",
       config: { system_prompt: "Hi", warnings: [{ field: "pre_gather.prompt" }] }
     })
-    expect(problemsOf(input)).toEqual(["pre_gather.prompt is left out: prompt is required."])
+    expect(problemsOf(input)).toBe("pre_gather.prompt is left out: prompt is required.")
   })
 
   it("takes precedence over the system_prompt of the same answer", () => {
