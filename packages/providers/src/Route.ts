@@ -13,15 +13,19 @@ export interface RouteRequest {
   readonly remoteAddress: string
 }
 
+/** A response. One that cannot be sent becomes a 500, and the log says why. */
 export interface RouteResponse {
+  /** 200 to 599. */
   readonly status: number
+  /** Plain objects only. Characters of latin-1; encode what comes from outside, or it could break a header. */
   readonly headers?: { readonly [name: string]: string }
+  /** Not with 204, 205 and 304. */
   readonly body?: string | Uint8Array
 }
 
 /** A WebSocket of a phone or carrier. Synchronous, because it carries media. */
 export interface RouteSocket {
-  /** Sends one message. Does nothing when the socket is closed. */
+  /** Sends one message. Does nothing when the socket is closed. Closes it when the data is of another type. */
   readonly send: (data: string | Uint8Array) => void
   /** Bytes that were sent but not yet passed to the operating system. */
   readonly bufferedBytes: () => number
@@ -42,6 +46,8 @@ export type Route =
   | {
       readonly _tag: "WebSocket"
       readonly path: string
+      /** Called before the upgrade. With a response, the connection is refused with it. Synchronous; must not throw. */
+      readonly refuse?: (request: RouteRequest) => RouteResponse | undefined
       /** Called after the upgrade. Must not throw. */
       readonly accept: (socket: RouteSocket, request: RouteRequest) => void
     }

@@ -2,6 +2,7 @@ import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageM
 import { type Context, Effect } from "effect"
 import { fencedRequest } from "./FencedRequest.ts"
 import { makeCircuit } from "./ProviderCircuit.ts"
+import { modelDelta, problemOf } from "./Shapes.ts"
 
 type Service = Context.Tag.Service<LanguageModel>
 
@@ -9,7 +10,7 @@ type Service = Context.Tag.Service<LanguageModel>
 export const modelIdleMs = 20_000
 
 /**
- * A fenced language model: idle timeouts, throws and defects become `LanguageModelError`, failures open a circuit
+ * A fenced language model: idle timeouts, throws, defects and invalid deltas become `LanguageModelError`, failures open a circuit
  * breaker, and no delta passes after its request has ended or was interrupted.
  */
 export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) {
@@ -20,6 +21,8 @@ export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) 
     fencedRequest(circuit, failed, { ms: modelIdleMs, reason: "generated nothing" }, (state) =>
       model.generate(request, (delta) => {
         if (!state.live) return
+        const problem = problemOf(modelDelta, delta)
+        if (problem !== undefined) return state.abort(`generated something invalid: ${problem}`)
         state.lastActivity = circuit.now()
         onDelta(delta)
       })

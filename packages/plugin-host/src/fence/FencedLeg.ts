@@ -1,8 +1,9 @@
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { errorSummary } from "../ErrorSummary.ts"
+import { callEvent, problemOf } from "./Shapes.ts"
 
 /**
- * A fenced call leg. A method that throws ends the call once, as `failed`, and no event follows `Ended`. A requested
+ * A fenced call leg. A method that throws and an invalid event end the call once, as `failed`, and no event follows `Ended`. A requested
  * transfer has one outcome, others are dropped; after `completed` only `Ended` passes. The cost per frame is a flag and
  * a `try`.
  */
@@ -22,7 +23,10 @@ export const fencedLeg =
       }
     }
     const deliver = (event: CallEvent) => {
-      if (ended || !passes(event)) return
+      if (ended) return
+      const problem = problemOf(callEvent, event)
+      if (problem !== undefined) return crash(new Error(`it emitted something invalid: ${problem}`))
+      if (!passes(event)) return
       ended = event._tag === "Ended"
       listener?.(event)
     }

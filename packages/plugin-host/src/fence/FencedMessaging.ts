@@ -1,7 +1,9 @@
 import { type Messaging, SmsFailed } from "@svc/providers/Messaging"
 import { Cause, Duration, Effect, Stream } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
+import type { LogFault } from "./FencedRoute.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
+import { incomingSms, problemOf, sentSms } from "./Shapes.ts"
 
 /** How long a network may take to accept a message. */
 export const smsDeadline = Duration.seconds(10)
@@ -10,7 +12,7 @@ export const smsDeadline = Duration.seconds(10)
  * Fenced text messages: a `send` that throws, dies or hangs fails with `SmsFailed`. After a timeout the plugin's effect
  * may still complete in the background. A stream of incoming messages that crashes ends.
  */
-export const fencedMessaging = (id: string, messaging: Messaging): Messaging => ({
+export const fencedMessaging = (id: string, messaging: Messaging, log: LogFault): Messaging => ({
   send: (sms) =>
     runIsolated(
       () => messaging.send(sms),
@@ -20,9 +22,21 @@ export const fencedMessaging = (id: string, messaging: Messaging): Messaging => 
         duration: smsDeadline,
         onTimeout: () =>
           new SmsFailed({ reason: `${id}: did not accept the message within ${Duration.format(smsDeadline)}` })
+      }),
+      Effect.map((sent) => {
+        const problem = problemOf(sentSms, sent)
+        if (problem === undefined) return sent
+        // The network has accepted the message, so it has not failed; its id is lost.
+        log(`telephony ${id}: a text message was sent, but ${problem}`)
+        return { provider_message_id: null }
       })
     ),
   incoming: messaging.incoming.pipe(
+    Stream.filter((sms) => {
+      const problem = problemOf(incomingSms, sms)
+      if (problem !== undefined) log(`telephony ${id}: a text message that came in is dropped: ${problem}`)
+      return problem === undefined
+    }),
     Stream.catchAllCause((cause) =>
       Cause.isInterruptedOnly(cause)
         ? Stream.failCause(cause)

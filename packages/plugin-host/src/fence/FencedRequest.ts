@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Deferred, Effect, FiberId } from "effect"
 import { idleTimeout } from "./IdleTimeout.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
 import { type ProviderCircuit, type ProviderError, throughCircuit } from "./ProviderCircuit.ts"
@@ -9,6 +9,8 @@ export interface RequestState {
   live: boolean
   /** The time of the last activity, or null while the provider waits for us. */
   lastActivity: number | null
+  /** Ends the request as failed: the provider did what its contract forbids. */
+  readonly abort: (reason: string) => void
 }
 
 /** Runs one request to a provider: isolated, with an idle timeout, through the circuit breaker. */
@@ -19,8 +21,19 @@ export const fencedRequest = <E extends ProviderError>(
   run: (state: RequestState) => Effect.Effect<void, E>
 ): Effect.Effect<void, E> =>
   Effect.suspend(() => {
-    const state: RequestState = { live: true, lastActivity: circuit.now() }
+    const aborted = Deferred.unsafeMake<void, E>(FiberId.none)
+    const state: RequestState = {
+      live: true,
+      lastActivity: circuit.now(),
+      abort: (reason) => {
+        state.live = false
+        Deferred.unsafeDone(aborted, Effect.fail(failed(reason)))
+      }
+    }
     return runIsolated(() => run(state), failed).pipe(
+      // A provider that completes at once after the wrong value has failed too.
+      Effect.zipRight(Effect.suspend(() => (state.live ? Effect.void : Deferred.await(aborted)))),
+      Effect.raceFirst(Deferred.await(aborted)),
       Effect.raceFirst(
         idleTimeout(
           () => state.lastActivity,

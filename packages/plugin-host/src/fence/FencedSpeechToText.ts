@@ -8,6 +8,7 @@ import { type Context, Duration, Effect, Exit, Scope } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
 import { makeCircuit, outcomeOfError } from "./ProviderCircuit.ts"
+import { problemOf, speechEvent, speechSession } from "./Shapes.ts"
 
 type Service = Context.Tag.Service<SpeechToText>
 
@@ -17,7 +18,7 @@ export const openDeadline = Duration.seconds(5)
 export const finishDeadline = Duration.seconds(5)
 
 /**
- * A fenced speech-to-text provider: timeouts, throws and defects become `SpeechToTextError` or the event `Failed`,
+ * A fenced speech-to-text provider: timeouts, throws, defects and invalid events become `SpeechToTextError` or the event `Failed`,
  * failures open a circuit breaker, and no event passes after `Failed` or after the scope was closed.
  */
 export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) {
@@ -29,8 +30,11 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
       if (!circuit.admit()) return yield* failed(circuit.refusal())
       let live = true
       let proven = false
-      const onEvent = (event: SpeechEvent) => {
+      const onEvent = (given: SpeechEvent) => {
         if (!live) return
+        const problem = problemOf(speechEvent, given)
+        const event: SpeechEvent =
+          problem === undefined ? given : { _tag: "Failed", error: failed(`emitted something invalid: ${problem}`) }
         if (event._tag === "Failed") {
           live = false
           circuit.settle(outcomeOfError(event.error))
@@ -54,6 +58,10 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
         Effect.timeoutFail({
           duration: openDeadline,
           onTimeout: () => failed(`did not open within ${Duration.format(openDeadline)}`)
+        }),
+        Effect.tap((opened) => {
+          const problem = problemOf(speechSession, opened)
+          return problem === undefined ? Effect.void : failed(`opened something invalid: ${problem}`)
         }),
         Effect.tapError((error) =>
           Effect.suspend(() => {

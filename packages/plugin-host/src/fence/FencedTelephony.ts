@@ -1,12 +1,20 @@
 import type { Health } from "@svc/providers/Health"
-import type { Route, RouteResponse } from "@svc/providers/Route"
-import { CallGone, DialFailed, type IncomingCall, type Outbound, type Telephony } from "@svc/providers/Telephony"
-import { Cause, type Context, Duration, Effect, Stream } from "effect"
+import {
+  CallGone,
+  type CallLeg,
+  DialFailed,
+  type IncomingCall,
+  type Outbound,
+  type Telephony
+} from "@svc/providers/Telephony"
+import { Cause, type Context, Duration, Effect, Option, Runtime, Stream } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
 import { fencedLeg } from "./FencedLeg.ts"
 import { fencedMessaging } from "./FencedMessaging.ts"
+import { fencedRoute, type LogFault } from "./FencedRoute.ts"
 import { fencedHealth } from "./HealthCheck.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
+import { callLeg, dialOutcome, incomingCall, problemOf } from "./Shapes.ts"
 
 type Service = Context.Tag.Service<Telephony>
 
@@ -14,37 +22,53 @@ type Service = Context.Tag.Service<Telephony>
 export const answerDeadline = Duration.seconds(10)
 /** How long `dial` may take when the engine does not interrupt it sooner. */
 export const dialDeadline = Duration.seconds(150)
-/** How long a plugin's HTTP route may take. */
-export const routeDeadline = Duration.seconds(30)
+/** Runs a synchronous call into a plugin. A throw is only logged. */
+type Attempt = (what: string, call: () => void) => void
 
-/** Runs a synchronous call into a plugin. A throw only calls `onThrow`. */
-const attempt = (call: () => void, onThrow: () => void = () => {}): void => {
-  try {
-    call()
-  } catch {
-    onThrow()
+const attemptOf =
+  (id: string, log: LogFault): Attempt =>
+  (what, call) => {
+    try {
+      call()
+    } catch (defect) {
+      log(`telephony ${id}: ${what} failed: ${errorSummary(defect)}`)
+    }
   }
-}
 
-const fencedIncomingCall = (id: string, call: IncomingCall): IncomingCall => ({
+const lateHangup =
+  (attempt: Attempt) =>
+  (leg: CallLeg): void =>
+    attempt("the hang-up of a call that was answered too late", () => leg.hangup("answered too late"))
+
+/** The fenced leg of a call, or the error that `failed` makes of what is wrong with it. */
+const checkedLeg =
+  <E>(id: string, attempt: Attempt, failed: (reason: string) => E) =>
+  (leg: CallLeg): Effect.Effect<CallLeg, E> => {
+    const problem = problemOf(callLeg, leg)
+    if (problem === undefined) return Effect.succeed(fencedLeg(id)(leg))
+    attempt("the hang-up of an invalid call leg", () => leg?.hangup?.("internal error"))
+    return Effect.fail(failed(`connected something invalid: ${problem}`))
+  }
+
+const fencedIncomingCall = (id: string, call: IncomingCall, attempt: Attempt): IncomingCall => ({
   id: call.id,
   from: call.from,
   to: call.to,
   headers: call.headers,
-  ringing: (callId) => attempt(() => call.ringing(callId)),
-  reject: (cause, reason) => attempt(() => call.reject(cause, reason)),
+  ringing: (callId) => attempt("ringing", () => call.ringing(callId)),
+  reject: (cause, reason) => attempt("reject", () => call.reject(cause, reason)),
   answer: (options) =>
     runIsolated(
       () => call.answer(options),
       (reason) => new CallGone({ reason: `${id}: ${reason}` }),
       // Connected after the deadline or the interruption.
-      (leg) => attempt(() => leg.hangup("answered too late"))
+      lateHangup(attempt)
     ).pipe(
       Effect.timeoutFail({
         duration: answerDeadline,
         onTimeout: () => new CallGone({ reason: `${id}: did not connect within ${Duration.format(answerDeadline)}` })
       }),
-      Effect.map(fencedLeg(id))
+      Effect.flatMap(checkedLeg(id, attempt, (reason) => new CallGone({ reason: `${id}: ${reason}` })))
     ),
   canceled: Effect.suspend(() => call.canceled).pipe(
     Effect.catchAllDefect((defect) =>
@@ -53,7 +77,7 @@ const fencedIncomingCall = (id: string, call: IncomingCall): IncomingCall => ({
   )
 })
 
-const fencedOutbound = (id: string, outbound: Outbound): Outbound => {
+const fencedOutbound = (id: string, outbound: Outbound, attempt: Attempt): Outbound => {
   const failed = (reason: string) => new DialFailed({ outcome: "failed", reason: `${id}: ${reason}` })
   return {
     dial: (call) =>
@@ -61,56 +85,30 @@ const fencedOutbound = (id: string, outbound: Outbound): Outbound => {
         () => outbound.dial(call),
         failed,
         // Answered after the deadline or the interruption.
-        (leg) => attempt(() => leg.hangup("answered too late"))
+        lateHangup(attempt)
       ).pipe(
         Effect.timeoutFail({
           duration: dialDeadline,
           onTimeout: () => failed(`did not report the outcome of a call within ${Duration.format(dialDeadline)}`)
         }),
-        Effect.map(fencedLeg(id))
+        Effect.mapError((error) => {
+          const problem = problemOf(dialOutcome, error.outcome)
+          return problem === undefined ? error : failed(`${error.reason} (${problem})`)
+        }),
+        Effect.flatMap(checkedLeg(id, attempt, failed))
       )
   }
 }
-
-const fencedRoute = (id: string, route: Route): Route =>
-  route._tag === "WebSocket"
-    ? {
-        _tag: "WebSocket",
-        path: route.path,
-        accept: (socket, request) =>
-          attempt(
-            () => route.accept(socket, request),
-            () => socket.close(1011, "internal error")
-          )
-      }
-    : {
-        _tag: "Http",
-        method: route.method,
-        path: route.path,
-        handle: (request) =>
-          runIsolated<RouteResponse, string>(
-            () => route.handle(request),
-            (reason) => reason
-          ).pipe(
-            Effect.timeoutFail({
-              duration: routeDeadline,
-              onTimeout: () => `did not answer within ${Duration.format(routeDeadline)}`
-            }),
-            Effect.catchAll((reason) =>
-              Effect.logError(`telephony ${id}: ${route.method} ${route.path}: ${reason}`).pipe(
-                Effect.as({ status: 500 })
-              )
-            )
-          )
-      }
 
 /**
  * A fenced telephone network: a throw, a defect or a hang ends at most the call. There is no circuit breaker, because
  * incoming calls are started by the network.
  */
 export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
-  Effect.sync(() => {
+  Effect.map(Effect.runtime<never>(), (runtime) => {
     const { id } = telephony
+    const log: LogFault = (message) => void Runtime.runFork(runtime)(Effect.logError(message))
+    const attempt = attemptOf(id, log)
     let stopped: Health | undefined
 
     return {
@@ -120,7 +118,13 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
         stopped === undefined ? fencedHealth(Effect.suspend(() => telephony.health)) : Effect.succeed(stopped)
       ),
       incoming: telephony.incoming.pipe(
-        Stream.map((call) => fencedIncomingCall(id, call)),
+        Stream.filterMap((call) => {
+          const problem = problemOf(incomingCall, call)
+          if (problem === undefined) return Option.some(fencedIncomingCall(id, call, attempt))
+          log(`telephony ${id}: a call that came in is rejected: ${problem}`)
+          attempt("reject of an invalid call", () => call?.reject?.("unavailable", "internal error"))
+          return Option.none()
+        }),
         Stream.catchAllCause((cause) => {
           if (Cause.isInterruptedOnly(cause)) return Stream.failCause(cause)
           const reason = `stopped accepting calls: ${errorSummary(Cause.squash(cause))}`
@@ -128,8 +132,8 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
           return Stream.fromEffect(Effect.logError(`telephony ${id}: ${reason}`)).pipe(Stream.drain)
         })
       ),
-      ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms) }),
-      ...(telephony.outbound === undefined ? {} : { outbound: fencedOutbound(id, telephony.outbound) }),
-      routes: telephony.routes.map((route) => fencedRoute(id, route))
+      ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms, log) }),
+      ...(telephony.outbound === undefined ? {} : { outbound: fencedOutbound(id, telephony.outbound, attempt) }),
+      routes: telephony.routes.map((route) => fencedRoute(id, route, log))
     }
   })

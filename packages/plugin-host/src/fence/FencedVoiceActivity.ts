@@ -16,7 +16,8 @@ export const fencedVoiceActivity = (activity: Service): Service => ({
         push: (frame) => {
           if (broken) return "silence"
           try {
-            return detector.push(frame)
+            // Anything else than speech is silence, whatever its type.
+            return detector.push(frame) === "speech" ? "speech" : "silence"
           } catch {
             broken = true
             return "silence"
@@ -25,7 +26,8 @@ export const fencedVoiceActivity = (activity: Service): Service => ({
         lasted: (state) => {
           if (broken) return 0
           try {
-            return detector.lasted?.(state) ?? 0
+            const lasted = detector.lasted?.(state) ?? 0
+            return Number.isFinite(lasted) && lasted > 0 ? lasted : 0
           } catch {
             broken = true
             return 0

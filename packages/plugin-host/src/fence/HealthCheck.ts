@@ -1,17 +1,21 @@
 import type { Health } from "@svc/providers/Health"
 import { Duration, Effect } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
+import { health, problemOf } from "./Shapes.ts"
 
 /** How long a provider's health check may take. */
 const healthDeadline = Duration.seconds(3)
 
 /** A provider's health effect that never fails or hangs: a defect or a timeout counts as unhealthy. */
-export const fencedHealth = (health: Effect.Effect<Health>): Effect.Effect<Health> =>
-  Effect.suspend(() => health).pipe(
+export const fencedHealth = (own: Effect.Effect<Health>): Effect.Effect<Health> =>
+  Effect.suspend(() => own).pipe(
     Effect.disconnect,
     Effect.timeoutTo({
       duration: healthDeadline,
-      onSuccess: (reported: Health) => reported,
+      onSuccess: (reported: Health): Health => {
+        const problem = problemOf(health, reported)
+        return problem === undefined ? reported : { healthy: false, reason: `its health check is wrong: ${problem}` }
+      },
       onTimeout: (): Health => ({
         healthy: false,
         reason: `did not report its health within ${Duration.format(healthDeadline)}`

@@ -1,12 +1,27 @@
-import { Cause, Effect, Exit, Fiber } from "effect"
+import { Cause, Effect, Exit, Fiber, Option } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
 
+/** A typed error of a plugin. */
+export interface TypedError {
+  readonly _tag: string
+  readonly reason: string
+}
+
+/** Whether a plugin failed with the error that its contract names. It may have failed with anything. */
+const isSameError = (failure: unknown, expected: TypedError): boolean =>
+  typeof failure === "object" &&
+  failure !== null &&
+  "_tag" in failure &&
+  failure._tag === expected._tag &&
+  "reason" in failure &&
+  typeof failure.reason === "string"
+
 /**
- * Runs a plugin's effect in a fiber of its own. A throw, a defect or an interruption inside it becomes
- * `onCrash(reason)`. When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin
+ * Runs a plugin's effect in a fiber of its own. A throw, a defect, an interruption or an error of another kind inside it
+ * becomes `onCrash(reason)`. When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin
  * still returns goes to `onLateValue`.
  */
-export const runIsolated = <A, E>(
+export const runIsolated = <A, E extends TypedError>(
   run: () => Effect.Effect<A, E>,
   onCrash: (reason: string) => E,
   onLateValue?: (value: A) => void
@@ -26,9 +41,8 @@ export const runIsolated = <A, E>(
         )
       )
       if (Exit.isSuccess(exit)) return exit.value
-      const failure = Cause.failureOrCause(exit.cause)
-      return yield* Effect.fail(
-        failure._tag === "Left" ? failure.left : onCrash(`crashed: ${errorSummary(Cause.squash(failure.right))}`)
-      )
+      const crashed = onCrash(`crashed: ${errorSummary(Cause.squash(exit.cause))}`)
+      const failure = Cause.failureOption(exit.cause)
+      return yield* Effect.fail(Option.isSome(failure) && isSameError(failure.value, crashed) ? failure.value : crashed)
     })
   )

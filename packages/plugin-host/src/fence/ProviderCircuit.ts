@@ -2,6 +2,7 @@ import type { Health } from "@svc/providers/Health"
 import { Cause, type Clock, Effect, Exit } from "effect"
 import { admit, type CircuitBreaker, initial, type Outcome, settle, threshold } from "./CircuitBreaker.ts"
 import { fencedHealth } from "./HealthCheck.ts"
+import type { TypedError } from "./IsolatedFiber.ts"
 
 /** The circuit breaker of one provider. Synchronous, because callbacks on the media path report to it. */
 export interface ProviderCircuit {
@@ -42,8 +43,7 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.map(
 )
 
 /** A typed error of a provider. */
-export interface ProviderError {
-  readonly reason: string
+export interface ProviderError extends TypedError {
   readonly retryable: boolean
 }
 

@@ -1,7 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { mulaw8k } from "@svc/providers/Audio"
 import { type Messaging, SmsFailed } from "@svc/providers/Messaging"
-import type { RouteRequest, RouteSocket } from "@svc/providers/Route"
 import {
   type CallEvent,
   type CallLeg,
@@ -50,16 +49,6 @@ const fenced = (parts: Partial<IncomingCall>) =>
 
 const answer = (call: IncomingCall) => call.answer({ callId: "call_1", formats: [mulaw8k] })
 
-const request: RouteRequest = {
-  method: "GET",
-  path: "",
-  query: new URLSearchParams(),
-  headers: {},
-  body: new Uint8Array(),
-  params: {},
-  remoteAddress: "127.0.0.1"
-}
-
 describe("a fenced telephone network", () => {
   it.effect("a crash of incoming ends the stream and makes the network unhealthy", () =>
     Effect.gen(function* () {
@@ -105,40 +94,6 @@ describe("a fenced telephone network", () => {
       const canceled = yield* Effect.fork(call.canceled)
       yield* TestClock.adjust("1 minute")
       expect(canceled.unsafePoll()).toBeNull()
-    })
-  )
-
-  it.effect("an HTTP route that crashes or hangs answers 500, and a socket whose accept throws is closed", () =>
-    Effect.gen(function* () {
-      let closed = 0
-      const network = yield* fencedTelephony({
-        ...telephony("net"),
-        routes: [
-          { _tag: "Http", method: "GET", path: "/a", handle: boom },
-          { _tag: "Http", method: "GET", path: "/b", handle: () => Effect.never },
-          { _tag: "Http", method: "GET", path: "/c", handle: () => Effect.succeed({ status: 204 }) },
-          { _tag: "WebSocket", path: "/d", accept: boom }
-        ]
-      })
-      const statuses: Array<number> = []
-      for (const route of network.routes) {
-        if (route._tag === "WebSocket") {
-          const socket: RouteSocket = {
-            send: () => {},
-            bufferedBytes: () => 0,
-            close: () => closed++,
-            onMessage: () => {},
-            onClose: () => {}
-          }
-          route.accept(socket, request)
-        } else {
-          const fiber = yield* Effect.fork(route.handle(request))
-          yield* TestClock.adjust("30 seconds")
-          statuses.push((yield* Fiber.join(fiber)).status)
-        }
-      }
-      expect(statuses).toEqual([500, 500, 204])
-      expect(closed).toBe(1)
     })
   )
 })

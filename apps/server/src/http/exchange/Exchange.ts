@@ -15,16 +15,24 @@ export interface Exchange {
   readonly response: ServerResponse
   /** Makes the response of any error, wherever in the server it comes from. */
   readonly errorShape: ErrorShape
+  /** Logs what went wrong while a response was written. Never throws. */
+  readonly report: Report
 }
+
+export type Report = (exchange: Exchange, defect: unknown) => void
 
 /** Begins an exchange. Every response carries the request's id. */
 export const begin = (
   request: IncomingMessage,
   response: ServerResponse,
   address: string,
-  errorShape: ErrorShape
+  errorShape: ErrorShape,
+  report: Report
 ): Exchange => {
   const id = requestId(request.headers["x-request-id"])
   response.setHeader("X-Request-Id", id)
-  return { address, errorShape, id, request, response }
+  const exchange = { address, errorShape, id, report, request, response }
+  // Without a listener, a write after the end of a response would end the process.
+  response.on("error", (error) => report(exchange, error))
+  return exchange
 }

@@ -8,19 +8,19 @@ import { RouteRegistry } from "@svc/api/PlainRoutes"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
-import { type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
+import { Cause, type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "../access/ClientAddress.ts"
 import type { Security } from "../access/Security.ts"
 import * as VoicePipeline from "../access/VoicePipeline.ts"
 import { errorShapeOf } from "../exchange/ErrorShapes.ts"
-import { begin, type Exchange } from "../exchange/Exchange.ts"
+import { begin, type Exchange, type Report } from "../exchange/Exchange.ts"
 import { requestId } from "../exchange/RequestId.ts"
-import { sendError } from "../exchange/Responses.ts"
+import { contained, send, sendError } from "../exchange/Responses.ts"
 import { pluginSocketRoutes } from "../plugins/PluginRoutes.ts"
 import { PluginSockets } from "../plugins/PluginSockets.ts"
 import type * as Dispatcher from "../routing/Dispatcher.ts"
 import { servePlain } from "../routing/PlainRoutes.ts"
-import { type Found, type RouteConflict, RouteTable } from "../routing/RouteTable.ts"
+import { type Found, pathOf, type RouteConflict, RouteTable } from "../routing/RouteTable.ts"
 import * as WorkspacePipeline from "../workspace/WorkspacePipeline.ts"
 import * as Drain from "./Drain.ts"
 import { type HttpSettings, httpSettings } from "./HttpSettings.ts"
@@ -170,15 +170,28 @@ const start = <R>(
     const server = Http.createServer({ keepAliveTimeout, requestTimeout, headersTimeout })
     const drain = Drain.make(server)
 
+    const report: Report = ({ id, request }, defect) => {
+      // Two segments of the path: a later one may be a secret token.
+      const where = pathOf(request.url ?? "")
+        .split("/", 3)
+        .join("/")
+      const message = `The response to ${request.method} ${where} could not be written`
+      run(Effect.annotateLogs(Effect.logError(message, Cause.die(defect)), { request_id: id }))
+    }
+    const exchangeOf = (request: Http.IncomingMessage, response: Http.ServerResponse): Exchange =>
+      begin(request, response, clients.of(request), errorShapeOf(request.url ?? ""), report)
+
     const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
-      const exchange = begin(request, response, clients.of(request), errorShapeOf(request.url ?? ""))
-      if (!drain.admit(exchange)) {
-        sendError(exchange, new Unavailable({ message: "The server is stopping" }))
-        return
-      }
-      const found = routes.find(request.method ?? "", request.url ?? "")
-      if (found._tag === "Match") found.value.serve(exchange, found.params, found.search)
-      else sendMiss(exchange, found)
+      const exchange = exchangeOf(request, response)
+      contained(exchange, () => {
+        if (!drain.admit(exchange)) {
+          sendError(exchange, new Unavailable({ message: "The server is stopping" }))
+          return
+        }
+        const found = routes.find(request.method ?? "", request.url ?? "")
+        if (found._tag === "Match") found.value.serve(exchange, found.params, found.search)
+        else sendMiss(exchange, found)
+      })
     }
     const onUpgrade = (request: Http.IncomingMessage, stream: Duplex, head: Buffer): void => {
       stream.on("error", () => stream.destroy())
@@ -188,14 +201,16 @@ const start = <R>(
         onRequest(request, plainResponse(request, stream))
         return
       }
-      const exchange = begin(
-        request,
-        new Http.ServerResponse(request),
-        clients.of(request),
-        errorShapeOf(request.url ?? "")
-      )
-      const { accept, path } = found.value
-      sockets.upgrade(request, stream, head, path, accept(exchange, found.params, found.search))
+      const { open, path } = found.value
+      const response = plainResponse(request, stream)
+      const exchange = exchangeOf(request, response)
+      contained(exchange, () => {
+        const { accept, refusal } = open(exchange, found.params, found.search)
+        if (refusal === undefined) {
+          response.detachSocket(request.socket)
+          sockets.upgrade(request, stream, head, path, accept)
+        } else send(exchange, refusal.status, refusal.headers ?? {}, refusal.body)
+      })
     }
     server.on("request", onRequest).on("checkContinue", onRequest).on("upgrade", onUpgrade)
     server.on("clientError", refuseMalformed)

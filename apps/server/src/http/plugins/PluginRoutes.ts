@@ -1,7 +1,7 @@
 import { type PlainRequest, type PlainRoute, plainRoutes, type RouteRegistry } from "@svc/api/PlainRoutes"
 import { toBody } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
-import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
+import type { Route, RouteRequest, RouteResponse, RouteSocket } from "@svc/providers/Route"
 import type { Telephony } from "@svc/providers/Telephony"
 import { type Context, Effect, type Layer } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
@@ -13,8 +13,12 @@ type Telephonies = ReadonlyArray<Context.Tag.Service<Telephony>>
 /** A plugin's WebSocket route where it is mounted. */
 export interface MountedSocket {
   readonly path: string
-  /** Gives the upgraded socket of this request to the plugin. */
-  readonly accept: (exchange: Exchange, params: PathParams, search: string) => (socket: RouteSocket) => void
+  /** What the plugin does with a request: gives the response with which it refuses it, or takes the upgraded socket. */
+  readonly open: (
+    exchange: Exchange,
+    params: PathParams,
+    search: string
+  ) => { readonly refusal: RouteResponse | undefined; readonly accept: (socket: RouteSocket) => void }
 }
 
 const mountOf = (id: string): string => `/telephony/${id}`
@@ -73,9 +77,12 @@ export const pluginSocketRoutes = (telephony: Telephonies): ReadonlyArray<Mounte
       return [
         {
           path: mount + route.path,
-          accept: (exchange: Exchange, params: PathParams, search: string) => {
+          open: (exchange: Exchange, params: PathParams, search: string) => {
             const request = toRouteRequest(mount, plainRequest(exchange, params, search), new Uint8Array())
-            return (socket: RouteSocket) => route.accept(socket, request)
+            return {
+              refusal: route.refuse?.(request),
+              accept: (socket: RouteSocket) => route.accept(socket, request)
+            }
           }
         }
       ]

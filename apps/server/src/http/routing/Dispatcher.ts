@@ -3,7 +3,7 @@ import type { AnyHandler, RegisteredGroup } from "@svc/api/Handlers"
 import { InternalError, ProjectNotFound, Unavailable } from "@svc/api/VoiceError"
 import { Cause, type Context, Data, Effect, Either, type Fiber, FiberRef } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
-import { send, sendError, sendJson } from "../exchange/Responses.ts"
+import { contained, send, sendError, sendJson } from "../exchange/Responses.ts"
 import { isDeletedProject, isOutage } from "./DatabaseFaults.ts"
 import { callable, type Endpoint, endpointsOf } from "./Endpoint.ts"
 import type { Answer, Handle, Incoming, RequestPipeline } from "./RequestPipeline.ts"
@@ -126,11 +126,13 @@ const compile = <Services>(
         return encode(answer)
       })
     )
-    fiber.addObserver((exit) => {
-      if (exit._tag === "Failure") answerFailure(exchange, endpoint.name, exit.cause, run)
-      else if (endpoint.empty) send(exchange, status, {}, undefined)
-      else sendJson(exchange, status, exit.value)
-    })
+    fiber.addObserver((exit) =>
+      contained(exchange, () => {
+        if (exit._tag === "Failure") answerFailure(exchange, endpoint.name, exit.cause, run)
+        else if (endpoint.empty) send(exchange, status, {}, undefined)
+        else sendJson(exchange, status, exit.value)
+      })
+    )
     // When the client disconnects, a read is interrupted; a write runs to completion.
     if (isRead) response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
   }

@@ -3,7 +3,7 @@ import type { BodyWriter, PlainRequest, PlainResponse, PlainRoute, StreamedBody 
 import { Effect } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 import * as RequestBody from "../exchange/RequestBody.ts"
-import { applyHeaders, send } from "../exchange/Responses.ts"
+import { applyHeaders, contained, send } from "../exchange/Responses.ts"
 import { answerFailure, type RunRequest, type ServedRoute } from "./Dispatcher.ts"
 import type { PathParams } from "./RouteTable.ts"
 
@@ -63,10 +63,12 @@ export const servePlain = ({ handle, method, path }: PlainRoute, run: RunRequest
   path,
   serve: (exchange, params, search) => {
     const kept = exchange.response.shouldKeepAlive
-    run(Effect.suspend(() => handle(plainRequest(exchange, params, search)))).addObserver((exit) => {
-      if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
-      else if (typeof exit.value.body === "function") sendStreamed(exchange, exit.value, exit.value.body, kept, run)
-      else send(exchange, exit.value.status, exit.value.headers ?? {}, exit.value.body)
-    })
+    run(Effect.suspend(() => handle(plainRequest(exchange, params, search)))).addObserver((exit) =>
+      contained(exchange, () => {
+        if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
+        else if (typeof exit.value.body === "function") sendStreamed(exchange, exit.value, exit.value.body, kept, run)
+        else send(exchange, exit.value.status, exit.value.headers ?? {}, exit.value.body)
+      })
+    )
   }
 })

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
-import type { Route, RouteRequest, RouteSocket } from "@svc/providers/Route"
+import { plainRoutes } from "@svc/api/PlainRoutes"
+import type { Route, RouteRequest, RouteResponse, RouteSocket } from "@svc/providers/Route"
 import { Deferred, Effect, Exit, Logger, Scope, TestClock } from "effect"
 import { WebSocket } from "ws"
 import { ask, exchange, json } from "../../servers/Client.ts"
 import { startTiny } from "../../servers/TinyServer.ts"
+
+/** A value that is no body, as plain JavaScript can give it. */
+const notABody = (value: unknown): never => value as never // the point of these tests is that the type is wrong
 
 const quiet = Effect.provide(Logger.remove(Logger.defaultLogger))
 
@@ -119,7 +123,125 @@ describe("HTTP routes of plugins", () => {
   )
 })
 
+describe("A response that node refuses to write", () => {
+  /** Responses as a route could give them past the fence, or as a fault of our own could. */
+  const unwritable: ReadonlyArray<readonly [string, RouteResponse]> = [
+    ["line breaks in a header", { status: 302, headers: { Location: "/\r\nSet-Cookie: a=b" } }],
+    [
+      "a character beyond latin-1 in a header",
+      { status: 200, headers: { "Content-Disposition": "a 😀.mp3" }, body: "x" }
+    ],
+    ["an invalid header name", { status: 200, headers: { "a b": "c" } }],
+    ["the status NaN", { status: Number.NaN }],
+    ["the status 99", { status: 99 }],
+    ["the status 1000", { status: 1000 }],
+    ["a body that is an object", { status: 200, body: notABody({}) }],
+    ["no response", notABody(undefined)]
+  ]
+  const internal = [500, "INTERNAL_ERROR", "application/json"]
+
+  it.scopedLive("becomes a 500 with the request's id, on plugins' and on plain routes, and the log says why", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const logger = Logger.replace(
+        Logger.defaultLogger,
+        Logger.map(Logger.logfmtLogger, (line) => void log.push(line))
+      )
+      const { port } = yield* Effect.provide(
+        startTiny({
+          routes: unwritable.map(([, response], at) => http("GET", `/${at}`, () => Effect.succeed(response))),
+          plain: plainRoutes(
+            Effect.succeed(
+              unwritable.map(([, response], at) => ({
+                method: "GET",
+                path: `/plain/${at}`,
+                handle: () => Effect.succeed(response)
+              }))
+            )
+          )
+        }),
+        logger
+      )
+      for (const at of unwritable.keys()) {
+        for (const path of [`/telephony/tin/${at}`, `/plain/${at}`]) {
+          const answer = yield* ask(port, { path, headers: { "x-request-id": `r${at}` } })
+          expect([path, answer.status, json(answer)["code"], answer.headers["content-type"]]).toEqual([
+            path,
+            ...internal
+          ])
+          expect(answer.headers["x-request-id"]).toBe(`r${at}`)
+          expect(answer.headers["set-cookie"]).toBeUndefined()
+        }
+        expect(log.filter((line) => line.includes(`request_id=r${at}`) && line.includes("cause="))).toHaveLength(2)
+      }
+      expect((yield* ask(port, { path: "/healthz" })).status).toBe(200)
+    })
+  )
+
+  it.scopedLive("cuts the connection when the response has begun", () =>
+    Effect.gen(function* () {
+      const { port } = yield* quiet(
+        startTiny({
+          plain: plainRoutes(
+            Effect.succeed([
+              {
+                method: "GET",
+                path: "/plain",
+                handle: () =>
+                  Effect.succeed({
+                    status: 200,
+                    body: ({ write }) => Effect.zipRight(write("begun"), write(notABody({})))
+                  })
+              }
+            ])
+          )
+        })
+      )
+      const answer = yield* exchange(port, "GET /plain HTTP/1.1\r\nHost: x\r\n\r\n")
+      expect(answer).toContain("begun")
+      // The last chunk would say that the body is complete.
+      expect(answer).not.toMatch(/\r\n0\r\n\r\n$/)
+      expect((yield* ask(port, { path: "/healthz" })).status).toBe(200)
+    })
+  )
+})
+
 describe("WebSocket routes of plugins", () => {
+  it.scopedLive("that refuse a request answer it before the upgrade, and a throw while they decide is a 500", () =>
+    Effect.gen(function* () {
+      const refusing = (path: string, refuse: () => RouteResponse | undefined): Route => ({
+        _tag: "WebSocket",
+        path,
+        refuse,
+        accept: (socket) => socket.onMessage((data) => socket.send(data))
+      })
+      const { port, sockets } = yield* quiet(
+        startTiny({
+          routes: [
+            refusing("/no", () => ({ status: 403, headers: { "X-Why": "not you" }, body: "no" })),
+            refusing("/throws", () => {
+              throw new Error("secret")
+            }),
+            refusing("/yes", () => undefined)
+          ]
+        })
+      )
+      const upgrade = (path: string) =>
+        exchange(
+          port,
+          `GET /telephony/tin${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
+        )
+      expect(yield* upgrade("/no")).toMatch(/^HTTP\/1.1 403 [\s\S]*X-Why: not you[\s\S]*\r\n\r\nno$/)
+      const thrown = yield* upgrade("/throws")
+      expect(thrown).toMatch(/^HTTP\/1.1 500 [\s\S]*INTERNAL_ERROR/)
+      expect(thrown).not.toContain("secret")
+      expect(sockets.open()).toBe(0)
+      const socket = yield* connect(port, "/telephony/tin/yes")
+      socket.send("x")
+      expect((yield* nextMessage(socket)).data).toBe("x")
+    })
+  )
+
   it.scopedLive("carry text and bytes both ways, and report their close", () =>
     Effect.gen(function* () {
       const ended = yield* Deferred.make<void>()

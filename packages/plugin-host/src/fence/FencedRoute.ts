@@ -1,0 +1,141 @@
+import type { Route, RouteResponse, RouteSocket } from "@svc/providers/Route"
+import { Cause, Data, Duration, Effect } from "effect"
+import { errorSummary } from "../ErrorSummary.ts"
+import { runIsolated } from "./IsolatedFiber.ts"
+import { kindOf, problemOf, routeResponse } from "./Shapes.ts"
+
+/** How long a plugin's HTTP route may take. */
+export const routeDeadline = Duration.seconds(30)
+
+/** A plugin's HTTP route gave no response that can be sent. It is a defect: the server logs it and answers 500. */
+export class RouteFailed extends Data.TaggedError("RouteFailed")<{ readonly route: string; readonly reason: string }> {
+  override get message(): string {
+    return `${this.route}: ${this.reason}`
+  }
+}
+
+/** Logs a fault of the plugin, from a synchronous callback. */
+export type LogFault = (message: string) => void
+
+/** Copies what was checked: what a plugin changes or computes later has no effect. The server adds the length. */
+const copyOf = ({ body, headers = {}, status }: RouteResponse): RouteResponse => ({
+  status,
+  headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== "content-length")),
+  ...(body === undefined || body.length === 0 ? {} : { body })
+})
+
+/** The response, or why it cannot be sent. */
+const checked = (response: RouteResponse): RouteResponse | string => {
+  try {
+    // Its fields are read once, for check and copy: they may be getters.
+    const read = { ...response }
+    return problemOf(routeResponse, response === undefined || response === null ? response : read) ?? copyOf(read)
+  } catch (defect) {
+    return `the response cannot be read: ${errorSummary(defect)}`
+  }
+}
+
+/** Close codes that a program may send. See RFC 6455, 7.4, and the registry of WebSocket close codes. */
+const isCloseCode = (code: unknown): boolean =>
+  Number.isInteger(code) &&
+  ((Number(code) >= 1000 && Number(code) <= 1014 && ![1004, 1005, 1006].includes(Number(code))) ||
+    (Number(code) >= 3000 && Number(code) <= 4999))
+
+/** Longest reason of a close, in bytes of UTF-8. See RFC 6455, 5.5. */
+const maxReason = 123
+
+const shortened = (reason: string): string => {
+  let text = reason
+  while (Buffer.byteLength(text) > maxReason) text = text.slice(0, -1)
+  return text
+}
+
+/** A socket whose methods never throw into the plugin, and whose handlers never throw out of it. */
+const fencedSocket = (name: string, socket: RouteSocket, log: LogFault): RouteSocket => {
+  const fail = (reason: string) => {
+    log(`${name}: ${reason}; the socket is closed`)
+    socket.close(1011, "internal error")
+  }
+  const handler = <A extends ReadonlyArray<unknown>>(what: string, given: (...args: A) => void) => {
+    if (typeof given !== "function") fail(`${what} was given ${kindOf(given)} instead of a function`)
+    return (...args: A) => {
+      try {
+        given(...args)
+      } catch (defect) {
+        fail(`the handler given to ${what} failed: ${errorSummary(defect)}`)
+      }
+    }
+  }
+  return {
+    send: (data) => {
+      if (typeof data === "string" || data instanceof Uint8Array) socket.send(data)
+      else fail(`send was given ${kindOf(data)} instead of a string or Uint8Array`)
+    },
+    bufferedBytes: () => socket.bufferedBytes(),
+    close: (code, reason = "") => {
+      if (code !== undefined && !isCloseCode(code)) return fail(`${String(code)} is not a code for close`)
+      if (typeof reason !== "string") return fail(`the reason of close was ${kindOf(reason)} instead of a string`)
+      // A reason needs a code.
+      if (code === undefined) socket.close()
+      else socket.close(code, shortened(reason))
+    },
+    onMessage: (given) => socket.onMessage(handler("onMessage", given)),
+    onClose: (given) => socket.onClose(handler("onClose", given))
+  }
+}
+
+/**
+ * A fenced route of the telephony plugin `id`. An HTTP route that throws, dies, hangs or gives a response that cannot be
+ * sent dies with {@link RouteFailed}. A socket whose `accept` or handlers throw is closed.
+ */
+export const fencedRoute = (id: string, route: Route, log: LogFault): Route => {
+  const method = route._tag === "Http" ? route.method : "WebSocket"
+  const name = `telephony ${id}: ${method} ${route.path === "" ? "its mount point" : route.path}`
+  const failed = (reason: string) => new RouteFailed({ route: name, reason })
+  if (route._tag === "WebSocket") {
+    const { refuse } = route
+    return {
+      _tag: "WebSocket",
+      path: route.path,
+      ...(refuse === undefined
+        ? {}
+        : {
+            refuse: (request) => {
+              const refusal = refuse(request)
+              if (refusal === undefined) return undefined
+              const response = checked(refusal)
+              if (typeof response === "string") throw failed(response)
+              return response
+            }
+          }),
+      accept: (socket, request) => {
+        try {
+          route.accept(fencedSocket(name, socket, log), request)
+        } catch (defect) {
+          log(`${name}: accept failed: ${errorSummary(defect)}; the socket is closed`)
+          socket.close(1011, "internal error")
+        }
+      }
+    }
+  }
+  return {
+    _tag: "Http",
+    method: route.method,
+    path: route.path,
+    handle: (request) =>
+      runIsolated(() => route.handle(request), failed).pipe(
+        Effect.timeoutFail({
+          duration: routeDeadline,
+          onTimeout: () => failed(`did not answer within ${Duration.format(routeDeadline)}`)
+        }),
+        Effect.flatMap((response) => {
+          const sendable = checked(response)
+          return typeof sendable === "string" ? failed(sendable) : Effect.succeed(sendable)
+        }),
+        // An interruption, when the server stops, stays one.
+        Effect.catchAllCause((cause) =>
+          Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.die(Cause.squash(cause))
+        )
+      )
+  }
+}

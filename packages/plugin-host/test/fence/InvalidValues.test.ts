@@ -1,0 +1,305 @@
+import { expect, it } from "@effect/vitest"
+import { mulaw8k } from "@svc/providers/Audio"
+import type { Health } from "@svc/providers/Health"
+import { LanguageModelError, type ModelDelta } from "@svc/providers/LanguageModel"
+import type { IncomingSms } from "@svc/providers/Messaging"
+import type { SpeechEvent, SpeechToTextSession } from "@svc/providers/SpeechToText"
+import { type CallEvent, type CallLeg, DialFailed, type IncomingCall } from "@svc/providers/Telephony"
+import { Chunk, Effect, Stream } from "effect"
+import { describe } from "vitest"
+import { fencedLanguageModel } from "../../src/fence/FencedLanguageModel.ts"
+import { fencedLeg } from "../../src/fence/FencedLeg.ts"
+import { fencedSpeechToText } from "../../src/fence/FencedSpeechToText.ts"
+import { fencedTelephony } from "../../src/fence/FencedTelephony.ts"
+import { fencedTextToSpeech } from "../../src/fence/FencedTextToSpeech.ts"
+import { fencedVoiceActivity } from "../../src/fence/FencedVoiceActivity.ts"
+import { invalid } from "../fixtures/Invalid.ts"
+import { languageModel, speechToText, telephony, textToSpeech } from "../fixtures/Parts.ts"
+
+const circular: Record<string, unknown> = {}
+circular["self"] = circular
+const unreadable = Object.defineProperty({}, "_tag", {
+  get: () => {
+    throw new Error("boom")
+  }
+})
+
+describe("a language model that", () => {
+  const request = { callId: "call_1", messages: [], tools: [], variables: {} }
+  const deltas: ReadonlyArray<readonly [unknown, string]> = [
+    [undefined, "a delta must be an object, not undefined"],
+    ["text", "a delta must be an object, not a string"],
+    [{}, "a delta must be Text, ToolCall, Usage or Done"],
+    [unreadable, "it cannot be read: boom"],
+    [{ _tag: "Text" }, "the text of a delta must be a string, not undefined"],
+    [{ _tag: "Text", text: Symbol("x") }, "not a symbol"],
+    [{ _tag: "ToolCall" }, "a tool call must be an object"],
+    [{ _tag: "ToolCall", call: { id: "1", name: 2, arguments: {} } }, "a tool call.name must be a string"],
+    [{ _tag: "ToolCall", call: { id: "1", name: "a", arguments: "{}" } }, "a tool call.arguments must be an object"],
+    [{ _tag: "ToolCall", call: { id: "1", name: "a", arguments: circular } }, "cannot be written as JSON"],
+    [{ _tag: "ToolCall", call: { id: "1", name: "a", arguments: { n: 1n } } }, "cannot be written as JSON"],
+    [{ _tag: "Usage", inputTokens: Number.NaN, outputTokens: 1 }, "a delta.inputTokens must be a finite number"],
+    [{ _tag: "Done", reason: "tired" }, "the reason of Done must be one of stop"]
+  ]
+  it.effect("emits an invalid delta fails, and the delta is not passed on", () =>
+    Effect.gen(function* () {
+      for (const [delta, reason] of deltas) {
+        for (const after of [Effect.void, Effect.never]) {
+          const model = yield* fencedLanguageModel({
+            ...languageModel,
+            generate: (_, emit) =>
+              Effect.suspend(() => {
+                emit(invalid<ModelDelta>(delta))
+                emit({ _tag: "Text", text: "more" })
+                return after
+              })
+          })
+          const passed: Array<ModelDelta> = []
+          const error = yield* Effect.flip(model.generate(request, (one) => passed.push(one)))
+          expect(error).toBeInstanceOf(LanguageModelError)
+          expect(error.reason).toMatch(/^silent: generated something invalid: /)
+          expect(error.reason).toContain(reason)
+          expect(passed).toEqual([])
+        }
+      }
+    })
+  )
+
+  it.effect("fails with something else than its typed error fails with that error", () =>
+    Effect.gen(function* () {
+      for (const failure of [undefined, null, "boom", { reason: 5 }, new Error("boom")]) {
+        const generate = () => Effect.fail(invalid<LanguageModelError>(failure))
+        const model = yield* fencedLanguageModel({ ...languageModel, generate })
+        const error = yield* Effect.flip(model.generate(request, () => {}))
+        expect(error).toBeInstanceOf(LanguageModelError)
+        expect(error.reason).toMatch(/^silent: crashed: /)
+      }
+    })
+  )
+
+  it.effect("reports its health in the wrong shape is unhealthy", () =>
+    Effect.gen(function* () {
+      for (const health of [undefined, {}, { healthy: "yes" }, { healthy: false }]) {
+        const model = yield* fencedLanguageModel({
+          ...languageModel,
+          health: Effect.succeed(invalid<Health>(health))
+        })
+        expect(yield* model.health).toMatchObject({
+          healthy: false,
+          reason: expect.stringMatching(/^its health check is wrong: /)
+        })
+      }
+    })
+  )
+})
+
+describe("a speech-to-text provider that", () => {
+  const options = { callId: "c", language: "en", sampleRate: 8000, format: "smart", keyterms: [] } as const
+  it.effect("emits an invalid event fails the session", () =>
+    Effect.gen(function* () {
+      const events: ReadonlyArray<unknown> = [
+        undefined,
+        {},
+        unreadable,
+        { _tag: "Partial", text: 5 },
+        { _tag: "Final", text: null, confidence: 1 },
+        { _tag: "Final", text: "a" },
+        { _tag: "Failed" },
+        { _tag: "Failed", error: new Error("x") }
+      ]
+      for (const event of events) {
+        const seen: Array<SpeechEvent> = []
+        const provider = yield* fencedSpeechToText({
+          ...speechToText,
+          open: ({ onEvent }) =>
+            Effect.sync(() => {
+              onEvent(invalid<SpeechEvent>(event))
+              onEvent({ _tag: "Partial", text: "more" })
+              return { push: () => {}, finish: Effect.void }
+            })
+        })
+        yield* provider.open({ ...options, onEvent: (one) => seen.push(one) })
+        expect(seen).toMatchObject([
+          { _tag: "Failed", error: { reason: expect.stringMatching(/^silent: emitted something invalid: /) } }
+        ])
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("opens something that is no session fails to open", () =>
+    Effect.gen(function* () {
+      for (const session of [undefined, {}, { push: () => {} }, { finish: Effect.void }]) {
+        const provider = yield* fencedSpeechToText({
+          ...speechToText,
+          open: () => Effect.succeed(invalid<SpeechToTextSession>(session))
+        })
+        const error = yield* Effect.flip(provider.open({ ...options, onEvent: () => {} }))
+        expect(error.reason).toMatch(/^silent: opened something invalid: a session/)
+      }
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("a text-to-speech provider that", () => {
+  it.effect("writes something else than samples, or aligns at no character, fails", () =>
+    Effect.gen(function* () {
+      const wrong: ReadonlyArray<(sink: { write: (a: Int16Array) => boolean; align: (n: number) => void }) => void> = [
+        (sink) => sink.write(invalid<Int16Array>(undefined)),
+        (sink) => sink.write(invalid<Int16Array>("audio")),
+        (sink) => sink.write(invalid<Int16Array>(Buffer.alloc(320))),
+        (sink) => sink.write(invalid<Int16Array>([1, 2])),
+        (sink) => sink.align(Number.NaN),
+        (sink) => sink.align(-1)
+      ]
+      for (const use of wrong) {
+        let written = 0
+        const provider = yield* fencedTextToSpeech({
+          ...textToSpeech,
+          synthesize: ({ sink }) => Effect.sync(() => use(sink))
+        })
+        const sink = { write: () => ++written > 0, align: () => void written++, drained: Effect.void }
+        const error = yield* Effect.flip(
+          provider.synthesize({ callId: "c", text: "a", voice: "Sarah", language: "en", sampleRate: 8000, sink })
+        )
+        expect(error.reason).toMatch(/^silent: (wrote|reported) something invalid: /)
+        expect(written).toBe(0)
+      }
+    })
+  )
+})
+
+describe("a voice activity detector that", () => {
+  it("returns neither speech nor silence, or no length of time, reports silence for 0 ms", () => {
+    const detector = fencedVoiceActivity({
+      open: () => ({ push: () => invalid<"speech">(true), lasted: () => Number.NaN })
+    }).open(8000)
+    expect([detector.push(new Int16Array(160)), detector.lasted?.("speech")]).toEqual(["silence", 0])
+  })
+})
+
+describe("a telephone network that", () => {
+  const leg: CallLeg = {
+    format: mulaw8k,
+    listen: () => {},
+    send: () => {},
+    mark: () => {},
+    clear: () => {},
+    hangup: () => {}
+  }
+  const call: IncomingCall = {
+    id: "1",
+    from: null,
+    to: "+31201234567",
+    headers: {},
+    ringing: () => {},
+    answer: () => Effect.succeed(leg),
+    reject: () => {},
+    canceled: Effect.never
+  }
+  const legs: ReadonlyArray<unknown> = [
+    undefined,
+    {},
+    { ...leg, send: undefined },
+    { ...leg, format: undefined },
+    { ...leg, format: { encoding: "opus", sampleRate: 48000 } },
+    { ...leg, transferBlind: "yes" }
+  ]
+
+  it.effect("emits an invalid event ends that call, and the event is not passed on", () =>
+    Effect.sync(() => {
+      const events: ReadonlyArray<unknown> = [
+        undefined,
+        {},
+        unreadable,
+        { _tag: "Audio" },
+        { _tag: "Audio", payload: "AAAA" },
+        { _tag: "Audio", payload: [1, 2] },
+        { _tag: "Dtmf", digit: 5, source: "rfc4733" },
+        { _tag: "Dtmf", digit: "12", source: "rfc4733" },
+        { _tag: "Dtmf", digit: "1", source: "ether" },
+        { _tag: "TransferProgress", state: "lost" },
+        { _tag: "Ended", cause: "bored" },
+        { _tag: "Ended", cause: "hangup", reason: 5 }
+      ]
+      for (const event of events) {
+        let hungUp = 0
+        const seen: Array<CallEvent> = []
+        const fenced = fencedLeg("net")({
+          ...leg,
+          hangup: () => void hungUp++,
+          listen: (listener) => listener(invalid<CallEvent>(event))
+        })
+        fenced.listen((one) => seen.push(one))
+        expect(seen).toMatchObject([
+          {
+            _tag: "Ended",
+            cause: "failed",
+            reason: expect.stringMatching(/^net crashed: it emitted something invalid/)
+          }
+        ])
+        expect(hungUp).toBe(1)
+      }
+    })
+  )
+
+  it.effect("answers or dials with something that is no leg fails with the typed error, and hangs up", () =>
+    Effect.gen(function* () {
+      for (const wrong of legs) {
+        const network = yield* fencedTelephony({
+          ...telephony("net"),
+          incoming: Stream.make({ ...call, answer: () => Effect.succeed(invalid<CallLeg>(wrong)) }),
+          outbound: { dial: () => Effect.succeed(invalid<CallLeg>(wrong)) }
+        })
+        const incoming = Chunk.unsafeHead(yield* Stream.runCollect(network.incoming))
+        const gone = yield* Effect.flip(incoming.answer({ callId: "c", formats: [mulaw8k] }))
+        expect(gone.reason).toMatch(/^net: connected something invalid: /)
+        const outbound = yield* Effect.fromNullable(network.outbound)
+        const failed = yield* Effect.flip(outbound.dial({ callId: "c", to: "+1", from: "+2", formats: [mulaw8k] }))
+        expect([failed.outcome, failed.reason]).toEqual([
+          "failed",
+          expect.stringMatching(/^net: connected something invalid: /)
+        ])
+      }
+    })
+  )
+
+  it.effect("fails a dial with an unknown outcome fails it as failed", () =>
+    Effect.gen(function* () {
+      const error = new DialFailed({ outcome: invalid<"busy">("eaten"), reason: "by a dog" })
+      const network = yield* fencedTelephony({ ...telephony("net"), outbound: { dial: () => Effect.fail(error) } })
+      const outbound = yield* Effect.fromNullable(network.outbound)
+      const failed = yield* Effect.flip(outbound.dial({ callId: "c", to: "+1", from: "+2", formats: [mulaw8k] }))
+      expect([failed.outcome, failed.reason]).toEqual(["failed", expect.stringContaining("by a dog")])
+    })
+  )
+
+  it.effect("emits an invalid call or text message keeps its other ones", () =>
+    Effect.gen(function* () {
+      let rejected = 0
+      const calls: ReadonlyArray<unknown> = [
+        undefined,
+        {},
+        { ...call, to: 5, reject: () => void rejected++ },
+        { ...call, headers: { a: 5 } },
+        { ...call, answer: "yes" },
+        call
+      ]
+      const sms = { id: "1", from: "+1", to: "+2", message: "Hi" }
+      const messages: ReadonlyArray<unknown> = [undefined, { ...sms, message: 5 }, sms]
+      const network = yield* fencedTelephony({
+        ...telephony("net"),
+        incoming: Stream.map(Stream.fromIterable(calls), (one) => invalid<IncomingCall>(one)),
+        sms: {
+          send: () => Effect.succeed(invalid<{ provider_message_id: null }>(undefined)),
+          incoming: Stream.map(Stream.fromIterable(messages), (one) => invalid<IncomingSms>(one))
+        }
+      })
+      expect(Chunk.size(yield* Stream.runCollect(network.incoming))).toBe(1)
+      expect(rejected).toBe(1)
+      const { incoming, send } = yield* Effect.fromNullable(network.sms)
+      expect(Chunk.toReadonlyArray(yield* Stream.runCollect(incoming))).toEqual([sms])
+      const sent = yield* send({ id: "1", to: "+1", from: "+2", sender_type: "number", message: "Hi" })
+      expect(sent).toEqual({ provider_message_id: null })
+    })
+  )
+})
