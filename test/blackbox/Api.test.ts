@@ -128,7 +128,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
       const sql = yield* SqlClient.SqlClient
       const [second] = yield* Effect.orDie(sql<{ readonly id: string }>`
         insert into projects (public_id, org_id, name)
-        select ${`proj_${"e".repeat(24)}`}, id, 'Third' from organizations order by id limit 1 returning public_id as id`)
+        select ${`proj_${"7".repeat(24)}`}, id, 'Third' from organizations order by id limit 1 returning public_id as id`)
       const theirs = ApiClient.make(url, keys.org, { "x-project-id": second?.id ?? "" })
       const agent = yield* api.post("/v1/agents", { name: "Mine", server_url })
       const agentId = ApiClient.textAt(agent.body, "agent.public_id")
@@ -499,6 +499,37 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
         }
       }
     })
+  )
+
+  it.effect(
+    "POST /v1/sms/send sends as many of 149 messages at once as the credits cover, and answers 402 to others",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* BlackBox
+        const sql = yield* SqlClient.SqlClient
+        const key = `svc_live_${"9".repeat(48)}`
+        yield* sql`
+        with org as (
+          insert into organizations (public_id, name, tier, balance_eur)
+          values (${`org_${"9".repeat(24)}`}, 'Few credits', 'payg', 0.2) returning id
+        ), project as (
+          insert into projects (public_id, org_id, name)
+          select ${`proj_${"9".repeat(24)}`}, id, 'Default' from org returning id, org_id
+        )
+        insert into api_keys (kind, org_id, project_id, name, scope, key_hash, key_hint)
+        select 'project', org_id, id, 'Full', 'full', sha256(${key}::bytea), 'x' from project`.pipe(Effect.orDie)
+        const api = ApiClient.make(url, Redacted.make(key))
+        const from_number = Line.freshNumber()
+        yield* api.post("/v1/phone-numbers/import", { number: from_number, telephony: "simulated" })
+        const send = api.post("/v1/sms/send", { from_number, to: "+31612345678", message: "Hi" })
+        const replies = yield* Effect.replicateEffect(send, 149, { concurrency: "unbounded" })
+        expect(replies.filter(({ status }) => status === 200)).toHaveLength(2)
+        for (const reply of replies.filter(({ status }) => status !== 200)) {
+          expectError(reply, 402, "INSUFFICIENT_CREDITS")
+        }
+        const credits = yield* api.get("/v1/credits")
+        expect(credits.body).toMatchObject({ balance_eur: 0.02, is_paused: false })
+      })
   )
 
   it.scoped("POST /v1/sms/send sends messages within the limits and answers 400 or 422 to others", () =>

@@ -23,7 +23,9 @@ export const targets: ReadonlyArray<Target> = [
     name: "ledger",
     sources: [
       "packages/api/src/Money.ts",
-      ...["Billing", "CallCharge", "HoldsRepo", "LedgerRepo", "Money"].map((name) => `packages/billing/src/${name}.ts`)
+      ...["Billing", "CallCharge", "CallSlotsRepo", "Holds", "LedgerRepo", "Money"].map(
+        (name) => `packages/billing/src/${name}.ts`
+      )
     ],
     tests: ["packages/billing/test"],
     threshold: 90,

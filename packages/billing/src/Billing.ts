@@ -7,28 +7,13 @@ import { Balance } from "@svc/auth/Balance"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
 import * as TtlCache from "@svc/auth/TtlCache"
-import { BigDecimal, Clock, Context, Data, Effect, Layer, Option } from "effect"
+import { BigDecimal, Clock, Context, Effect, Layer, Option } from "effect"
 import { type CallCharge, type CallFigures, chargeOf, freeRates } from "./CallCharge.ts"
-import { HoldsRepo } from "./HoldsRepo.ts"
+import { CallSlotsRepo } from "./CallSlotsRepo.ts"
+import { type Cost, debitOf, Holds, inTransaction, type Purpose } from "./Holds.ts"
 import { LedgerRepo, type Movement } from "./LedgerRepo.ts"
-import { isAmount, zero } from "./Money.ts"
+import { InvalidAmount, isAmount } from "./Money.ts"
 import { Rates } from "./Rates.ts"
-
-/** An amount that cannot be booked. */
-export class InvalidAmount extends Data.TaggedError("InvalidAmount")<{ readonly message: string }> {
-  constructor() {
-    super({ message: "must be an amount in EUR above 0 and below 1000000000, with at most 4 decimals" })
-  }
-}
-
-/** A cost other than a call's, or a refund. */
-export interface Charge {
-  readonly kind: "sms" | "number_rent" | "refund"
-  /** Booked once per kind and reference: a message's id, a number's id with its month, … */
-  readonly reference: string
-  /** EUR, above 0, also of a refund. */
-  readonly amount_eur: BigDecimal.BigDecimal
-}
 
 /** A call that requests admission. */
 export interface CallRequest {
@@ -36,9 +21,14 @@ export interface CallRequest {
   readonly org_id: number
   /** Whether it will be recorded. */
   readonly recording: boolean
+  /**
+   * Whether a request places it. The balance must cover its hold then; an incoming call rings as long as the account is
+   * not paused.
+   */
+  readonly is_placed?: boolean
 }
 
-/** `paused`: no credits. `full`: the tier's limit of concurrent calls is reached. */
+/** `paused`: no credits, or for a placed call too few. `full`: the tier's limit of concurrent calls is reached. */
 export type Admission = "admitted" | "paused" | "full"
 
 /** How long `mayWrite` caches its result, in ms. */
@@ -64,8 +54,6 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
       amount: BigDecimal.BigDecimal,
       reference?: string
     ) => Effect.Effect<Credits, InvalidAmount>
-    /** Books a cost or a refund, in the caller's transaction if there is one. The balance may become negative. */
-    readonly charge: (orgId: number, charge: Charge) => Effect.Effect<void, InvalidAmount>
     /**
      * Takes a slot and a hold of one minute at the call's rates. Runs in the caller's transaction, which also writes
      * the call record, so that neither exists without the other.
@@ -85,16 +73,17 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
   static readonly layer: Layer.Layer<
     Billing,
     never,
-    HoldsRepo | LedgerRepo | Rates | TierLimits | Tiers | SqlClient.SqlClient
+    CallSlotsRepo | Holds | LedgerRepo | Rates | TierLimits | Tiers | SqlClient.SqlClient
   > = Layer.effect(
     Billing,
     Effect.gen(function* () {
-      const holds = yield* HoldsRepo
+      const holds = yield* Holds
+      const slots = yield* CallSlotsRepo
       const ledger = yield* LedgerRepo
       const rates = yield* Rates
       const limits = yield* TierLimits
       const tiers = yield* Tiers
-      const sql = yield* SqlClient.SqlClient
+      const transaction = inTransaction(yield* SqlClient.SqlClient)
       const writable = TtlCache.make<boolean>({ ttl: writableTtl, capacity: 10_000 })
 
       const isPaused = (tier: Tier, balance: BigDecimal.BigDecimal) =>
@@ -124,32 +113,18 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         return may
       })
 
-      /** In the caller's transaction, or in a new one. */
-      const inTransaction = <A>(effect: Effect.Effect<A>): Effect.Effect<A> =>
-        Effect.flatMap(Effect.serviceOption(SqlClient.TransactionConnection), (current) =>
-          Option.isSome(current) ? effect : Effect.orDie(sql.withTransaction(effect))
-        )
-
       const book = (orgId: number, movements: ReadonlyArray<Movement>) =>
-        inTransaction(Effect.zipRight(ledger.lock(orgId), ledger.append(orgId, movements)))
-
-      const checkAmount = (amount: BigDecimal.BigDecimal) => (isAmount(amount) ? Effect.void : new InvalidAmount())
+        transaction(Effect.zipRight(ledger.lock(orgId), ledger.append(orgId, movements)))
 
       const add = Effect.fn("Billing.add")(function* (
         orgId: number,
         amount_eur: BigDecimal.BigDecimal,
         reference: string = crypto.randomUUID()
       ) {
-        yield* checkAmount(amount_eur)
+        if (!isAmount(amount_eur)) return yield* new InvalidAmount()
         yield* book(orgId, [{ kind: "top_up", reference, amount_eur }])
         writable.clear()
         return yield* account(orgId)
-      })
-
-      const charge = Effect.fn("Billing.charge")(function* (orgId: number, { amount_eur, kind, reference }: Charge) {
-        yield* checkAmount(amount_eur)
-        const signed = kind === "refund" ? amount_eur : BigDecimal.negate(amount_eur)
-        yield* book(orgId, [{ kind, reference, amount_eur: signed }])
       })
 
       const admit = Effect.fn("Billing.admit")(function* (call: CallRequest) {
@@ -168,30 +143,37 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         }
         const limit = concurrentCallsEnforced ? concurrentCalls : null
         // Calls of an organization without limits and costs need not wait for each other.
-        if (free) return yield* Effect.as(holds.take(slot, null), "admitted" as const)
-        return yield* inTransaction(
+        if (free) return yield* Effect.as(slots.take(slot, null), "admitted" as const)
+        return yield* transaction(
           Effect.gen(function* () {
-            if (isPaused(tier, yield* ledger.lock(call.org_id))) return "paused" as const
-            if (!(yield* holds.take(slot, limit))) return "full" as const
-            const amount_eur = BigDecimal.negate(held_eur)
-            yield* ledger.append(call.org_id, [{ kind: "call_hold", reference: call.call_id, amount_eur }])
-            return "admitted" as const
+            const balance = yield* ledger.lock(call.org_id)
+            if (isPaused(tier, balance)) return "paused" as const
+            if (!(yield* slots.take(slot, limit))) return "full" as const
+            const purpose = purposeOf(call)
+            if (call.is_placed !== true)
+              return yield* Effect.as(holds.holdUncovered(purpose, held_eur), "admitted" as const)
+            return yield* Effect.matchEffect(holds.hold(purpose, held_eur), {
+              onSuccess: () => Effect.succeed("admitted" as const),
+              onFailure: () => Effect.as(slots.release(call.call_id), "paused" as const)
+            })
           })
         )
       })
 
       const settle = Effect.fn("Billing.settle")(function* (callId: string, figures: CallFigures) {
-        return yield* inTransaction(
+        return yield* transaction(
           Effect.gen(function* () {
-            const released = yield* holds.release(callId)
+            const released = yield* slots.release(callId)
             if (Option.isNone(released)) return chargeOf(freeRates, figures)
-            const hold = released.value
+            const slot = released.value
             const cost = chargeOf(
-              { call: hold.rate_per_minute, recording: hold.recording_per_minute, transfer: hold.transfer_per_minute },
+              { call: slot.rate_per_minute, recording: slot.recording_per_minute, transfer: slot.transfer_per_minute },
               figures
             )
-            const movements = movementsOf(callId, hold.held_eur, cost)
-            if (movements.length > 0) yield* book(hold.org_id, movements)
+            const costs = costsOf(cost)
+            // A call whose minute is free has no hold; its transfer may still cost something.
+            if (!BigDecimal.isZero(slot.held_eur)) yield* holds.settle(purposeOf(slot), costs)
+            else if (costs.length > 0) yield* book(slot.org_id, costs.map(debitOf(callId)))
             return cost
           })
         )
@@ -211,11 +193,10 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
         mayWrite,
         suspendedBefore,
         add,
-        charge,
         admit,
         settle,
-        freeSlot: holds.free,
-        liveCalls: holds.count
+        freeSlot: slots.free,
+        liveCalls: slots.count
       }
     })
   )
@@ -227,14 +208,18 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
   )
 }
 
-/** The ledger entries of a settlement. The discount reduces the entry of the call. */
-const movementsOf = (reference: string, held: BigDecimal.BigDecimal, cost: CallCharge): ReadonlyArray<Movement> => {
-  const call = BigDecimal.subtract(cost.call_cost, cost.llm_discount)
-  const entries: ReadonlyArray<Movement> = [
-    { kind: "call_hold_release", reference, amount_eur: held },
-    { kind: "call", reference, amount_eur: BigDecimal.negate(call) },
-    { kind: "recording", reference, amount_eur: BigDecimal.negate(cost.recording_cost) },
-    { kind: "transfer", reference, amount_eur: BigDecimal.negate(cost.transfer_cost) }
+const purposeOf = ({ call_id, org_id }: { readonly call_id: string; readonly org_id: number }): Purpose => ({
+  org_id,
+  kind: "call",
+  reference: call_id
+})
+
+/** What a call has cost, without parts that are free. The discount reduces the cost of the call. */
+const costsOf = (charge: CallCharge): ReadonlyArray<Cost> => {
+  const costs: ReadonlyArray<Cost> = [
+    { kind: "call", amount_eur: BigDecimal.subtract(charge.call_cost, charge.llm_discount) },
+    { kind: "recording", amount_eur: charge.recording_cost },
+    { kind: "transfer", amount_eur: charge.transfer_cost }
   ]
-  return entries.filter(({ amount_eur }) => !BigDecimal.equals(amount_eur, zero))
+  return costs.filter(({ amount_eur }) => !BigDecimal.isZero(amount_eur))
 }

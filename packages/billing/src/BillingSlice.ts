@@ -5,8 +5,9 @@ import type { TierLimits } from "@svc/auth/TierLimits"
 import type { Tiers } from "@svc/auth/Tiers"
 import { type ConfigError, Layer } from "effect"
 import { Billing } from "./Billing.ts"
+import { CallSlotsRepo } from "./CallSlotsRepo.ts"
 import { CreditsHttp } from "./CreditsHttp.ts"
-import { HoldsRepo } from "./HoldsRepo.ts"
+import { Holds } from "./Holds.ts"
 import { LedgerRepo } from "./LedgerRepo.ts"
 import { Rates } from "./Rates.ts"
 import { Usage } from "./Usage.ts"
@@ -18,18 +19,20 @@ export const balance: Layer.Layer<Balance, never, SqlClient.SqlClient> = Billing
   Layer.provide(LedgerRepo.layer)
 )
 
-/** Credits, usage and rates, with the repositories that tests read. */
+/** Credits, holds, usage and rates, with the repositories that tests read. */
 export const services: Layer.Layer<
-  Billing | Rates | Usage | HoldsRepo | LedgerRepo | UsageRepo,
+  Billing | Holds | Rates | Usage | LedgerRepo | UsageRepo,
   ConfigError.ConfigError,
   TierLimits | Tiers | SqlClient.SqlClient
 > = Layer.mergeAll(Billing.layer, Usage.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Rates.layer, HoldsRepo.layer, LedgerRepo.layer, UsageRepo.layer))
+  Layer.provide(CallSlotsRepo.layer),
+  Layer.provideMerge(Holds.layer),
+  Layer.provideMerge(Layer.mergeAll(Rates.layer, LedgerRepo.layer, UsageRepo.layer))
 )
 
 /** The slice in a server: {@link services} with their handlers. Tests replace none of it. */
 export const layer: Layer.Layer<
-  Billing | Rates | Usage,
+  Billing | Holds | Rates | Usage,
   ConfigError.ConfigError,
   TierLimits | Tiers | HandlerRegistry | SqlClient.SqlClient
 > = Layer.mergeAll(UsageHttp, CreditsHttp).pipe(Layer.provideMerge(services))

@@ -2,17 +2,24 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { BigDecimal, Context, Effect, Layer, Option, Schema } from "effect"
 import { Money, zero } from "./Money.ts"
 
-/** Why a balance changed. `call_hold` is the hold of a live call, `call_hold_release` its release. */
+/** What money is held for. */
+export type HeldKind = "call" | "sms" | "number_rent"
+
+/** Why a balance changed. `sms_hold` takes the hold of a message, `sms_hold_release` gives it back; others likewise. */
 export type LedgerKind =
   | "top_up"
-  | "call_hold"
-  | "call_hold_release"
-  | "call"
+  | HeldKind
+  | `${HeldKind}_hold`
+  | `${HeldKind}_hold_release`
   | "recording"
   | "transfer"
-  | "sms"
-  | "number_rent"
   | "refund"
+
+/** The hold of a purpose: never taken; taken; taken and given back. */
+export type Held =
+  | { readonly _tag: "Never" }
+  | { readonly _tag: "Open"; readonly amount_eur: BigDecimal.BigDecimal }
+  | { readonly _tag: "Closed" }
 
 /** A change of a balance. Kind and reference identify it: booked again, it is ignored. */
 export interface Movement {
@@ -39,6 +46,12 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
     readonly lock: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
     /** Which of these organizations have had a balance of 0 or less since before `before`. */
     readonly emptySince: (orgIds: ReadonlyArray<number>, before: Date) => Effect.Effect<ReadonlyArray<number>>
+    /** The hold of a kind and reference, in the transaction that holds the lock. */
+    readonly held: (purpose: {
+      readonly org_id: number
+      readonly kind: HeldKind
+      readonly reference: string
+    }) => Effect.Effect<Held>
     /** Books movements in order, in the transaction that holds the lock. Returns the sum of the new ones. */
     readonly append: (orgId: number, movements: ReadonlyArray<Movement>) => Effect.Effect<BigDecimal.BigDecimal>
   }
@@ -74,6 +87,21 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
               order by e.id limit 1
             ), b.updated_at)`
       })
+      const held = SqlSchema.findOne({
+        Request: Schema.Struct({
+          org: Schema.Number,
+          hold: Schema.String,
+          release: Schema.String,
+          reference: Schema.String
+        }),
+        Result: Schema.Struct({ amount_eur: Money, is_open: Schema.Boolean }),
+        execute: ({ hold, org, reference, release }) => sql`
+          select -h.amount_eur as amount_eur, not exists (
+            select 1 from ledger_entries r
+            where r.org_id = ${org} and r.kind = ${release} and r.reference = ${reference}
+          ) as is_open
+          from ledger_entries h where h.org_id = ${org} and h.kind = ${hold} and h.reference = ${reference}`
+      })
       const append = SqlSchema.single({
         Request: Schema.Struct({
           org: Schema.Number,
@@ -104,6 +132,14 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
         lock: (orgId) => Effect.map(Effect.orDie(lock(orgId)), ({ balance_eur }) => balance_eur),
         emptySince: (orgs, before) =>
           Effect.map(Effect.orDie(empty({ orgs, before })), (rows) => rows.map((row) => row.org_id)),
+        held: ({ kind, org_id, reference }) =>
+          Effect.map(
+            Effect.orDie(held({ org: org_id, hold: `${kind}_hold`, release: `${kind}_hold_release`, reference })),
+            Option.match({
+              onNone: (): Held => ({ _tag: "Never" }),
+              onSome: ({ amount_eur, is_open }) => (is_open ? { _tag: "Open", amount_eur } : { _tag: "Closed" })
+            })
+          ),
         append: (orgId, movements) => {
           const nonZero = movements.filter(isNotZero)
           if (nonZero.length === 0) return Effect.succeed(zero)

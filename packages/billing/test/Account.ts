@@ -34,6 +34,9 @@ export const figures = (seconds: number, more: Partial<CallFigures> = {}): CallF
   ...more
 })
 
+/** The purpose of a message's cost. */
+export const message = (org_id: number, reference: string) => ({ org_id, kind: "sms" as const, reference })
+
 /** `kind amount balance_after` of each entry, oldest first. */
 export const entries = (org: number) =>
   Effect.flatMap(

@@ -3,7 +3,8 @@ import { expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { BigDecimal, Context, Effect, Layer, TestClock } from "effect"
 import { Billing } from "../src/Billing.ts"
-import { call, entries, eur, faults, figures, onDatabase, organization, Test } from "./Account.ts"
+import { Holds } from "../src/Holds.ts"
+import { call, entries, eur, faults, figures, message, onDatabase, organization, Test } from "./Account.ts"
 
 /** Billing of another process with these settings. */
 const another = (settings: Readonly<Record<string, string>> = {}) =>
@@ -175,12 +176,37 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
+  it.effect(
+    "a placed call is refused while the balance does not cover its hold, and leaves neither slot nor hold",
+    () =>
+      Effect.gen(function* () {
+        const billing = yield* Billing
+        const org = yield* organization("payg", "0.2")
+        const placed = Effect.flatMap(call(org), (one) => billing.admit({ ...one, is_placed: true }))
+        expect([yield* placed, yield* placed, yield* placed]).toEqual(["admitted", "paused", "paused"])
+        expect(yield* billing.liveCalls(org)).toBe(1)
+        expect(yield* entries(org)).toEqual(["top_up 0.2 0.2", "call_hold -0.12 0.08"])
+      })
+  )
+
+  it.scoped("a call whose minute is free is charged for its transfer, once", () =>
+    Effect.gen(function* () {
+      const billing = yield* another({ SVC_RATE_CALL_PER_MINUTE_PAYG: "0" })
+      const org = yield* organization("payg", "1")
+      const one = yield* call(org)
+      yield* billing.admit(one)
+      const settle = billing.settle(one.call_id, figures(60, { transfer_seconds: 60 }))
+      yield* Effect.replicateEffect(settle, 3, { concurrency: "unbounded" })
+      expect(yield* entries(org)).toEqual(["top_up 1 1", "transfer -0.03 0.97"])
+    })
+  )
+
   it.effect("mayWrite is false while the account is paused, with a delay of at most a second", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
       const org = yield* organization("payg", "0.05")
       expect(yield* billing.mayWrite(org)).toBe(true)
-      yield* billing.charge(org, { kind: "sms", reference: "m", amount_eur: eur("0.05") })
+      yield* (yield* Holds).hold(message(org, "m"), eur("0.05"))
       yield* TestClock.adjust("999 millis")
       expect(yield* billing.mayWrite(org)).toBe(true)
       yield* TestClock.adjust("2 millis")
@@ -246,16 +272,18 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
-  it.effect("the ledger is consistent after concurrent calls, charges and top-ups", () =>
+  it.effect("the ledger is consistent after concurrent calls, messages and top-ups", () =>
     Effect.gen(function* () {
       const billing = yield* Billing
+      const holds = yield* Holds
       const orgs = [yield* organization("payg", "1"), yield* organization("scale", "3")]
       const day = (org: number, i: number) =>
         Effect.gen(function* () {
           const one = yield* call(org, i % 2 === 0)
           const admission = yield* billing.admit(one)
           if (i % 5 === 0) yield* billing.add(org, eur("0.5"), `t${i}`)
-          if (i % 3 === 0) yield* billing.charge(org, { kind: "sms", reference: `m${i}`, amount_eur: eur("0.0375") })
+          if (i % 3 === 0) yield* Effect.ignore(holds.hold(message(org, `m${i}`), eur("0.0375")))
+          if (i % 6 === 0) yield* holds.settle(message(org, `m${i}`))
           if (admission === "admitted") yield* billing.settle(one.call_id, figures(i * 7, { recording_seconds: i }))
         })
       yield* Effect.forEach(

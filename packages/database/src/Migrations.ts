@@ -23,6 +23,7 @@ import webhookDeliveries from "./migrations/0020_webhook_deliveries.ts"
 import sms from "./migrations/0021_sms.ts"
 import directDeliveries from "./migrations/0022_direct_deliveries.ts"
 import liveProjects from "./migrations/0023_live_projects.ts"
+import holds from "./migrations/0024_holds.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -54,7 +55,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0020_webhook_deliveries": webhookDeliveries,
   "0021_sms": sms,
   "0022_direct_deliveries": directDeliveries,
-  "0023_live_projects": liveProjects
+  "0023_live_projects": liveProjects,
+  "0024_holds": holds
 }
 
 /** A migration failed; the whole run was rolled back. */

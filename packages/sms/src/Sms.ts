@@ -2,9 +2,9 @@ import { SqlClient } from "@effect/sql"
 import { type AgentId, type CallId, generate } from "@svc/api/Ids"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { type SmsMessage, SmsNotSent, type SmsSend } from "@svc/api/sms/SmsMessage"
-import { ValidationError } from "@svc/api/VoiceError"
+import { type InsufficientCredits, ValidationError } from "@svc/api/VoiceError"
 import { Tiers } from "@svc/auth/Tiers"
-import { Billing } from "@svc/billing/Billing"
+import { Holds, type Purpose } from "@svc/billing/Holds"
 import { Rates } from "@svc/billing/Rates"
 import { Usage } from "@svc/billing/Usage"
 import { Outbox } from "@svc/database/Outbox"
@@ -61,15 +61,19 @@ const recordTimeoutMs = 5_000
 const shutdownTimeoutMs = 5_000
 
 /**
- * Text messages. Each is stored before it is sent and never sent again: if the process dies in between, it is unknown
- * whether it was sent. Once the network has answered, its cost, its usage and `sms.sent` are written in one
- * transaction. An in-flight message is completed even when its caller is interrupted.
+ * Text messages. Each is stored, with a hold of its cost, before it is sent and never sent again: if the process dies in
+ * between, it is unknown whether it was sent, its row stays `sending`, and the hold stays with it. Once the network has
+ * answered, its status, its cost, its usage and `sms.sent` are written in one transaction. An in-flight message is
+ * completed even when its caller is interrupted.
  */
 export class Sms extends Context.Tag("@svc/sms/Sms")<
   Sms,
   {
     /** From a number of the project. */
-    readonly send: (owner: ProjectPrincipal, body: SmsSend) => Effect.Effect<SmsMessage, ValidationError | SmsNotSent>
+    readonly send: (
+      owner: ProjectPrincipal,
+      body: SmsSend
+    ) => Effect.Effect<SmsMessage, ValidationError | InsufficientCredits | SmsNotSent>
     /** From a number of the agent. */
     readonly sendInCall: (sms: SmsOfCall) => Effect.Effect<SmsMessage, SmsUnsent>
   }
@@ -77,13 +81,13 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
   static readonly layer: Layer.Layer<
     Sms,
     never,
-    SmsRepo | PhoneNumbers | Billing | Rates | Tiers | Usage | Outbox | Providers | SqlClient.SqlClient
+    SmsRepo | PhoneNumbers | Holds | Rates | Tiers | Usage | Outbox | Providers | SqlClient.SqlClient
   > = Layer.scoped(
     Sms,
     Effect.gen(function* () {
       const repo = yield* SmsRepo
       const numbers = yield* PhoneNumbers
-      const billing = yield* Billing
+      const holds = yield* Holds
       const rates = yield* Rates
       const tiers = yield* Tiers
       const usage = yield* Usage
@@ -92,7 +96,7 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
       const { telephony } = yield* Providers
       const sending = yield* FiberSet.make<void>()
       /** By reference. */
-      const inFlight = new Map<string, Deferred.Deferred<SmsMessage, SmsUnsent>>()
+      const inFlight = new Map<string, Deferred.Deferred<SmsMessage, SmsUnsent | InsufficientCredits>>()
 
       // The API has no inbound messages. They are consumed, so that a network does not queue them.
       for (const { id, sms } of telephony) {
@@ -109,16 +113,24 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
           BigDecimal.multiply(rates.sms(tier), BigDecimal.fromBigInt(BigInt(sms.segments)))
         )
 
+      /** Stores a message and holds its cost. False when its reference was used before. */
+      const begin = (sms: NewSms, cost: BigDecimal.BigDecimal) =>
+        Effect.gen(function* () {
+          if (!(yield* repo.begin(sms))) return false
+          yield* holds.hold(purposeOf(sms), cost)
+          return true
+        }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+
       /** Records the outcome once, and retries while the database is unreachable. */
       const recordOutcome = (sms: NewSms, from: string | null, outcome: SmsOutcome, cost: BigDecimal.BigDecimal) =>
         Effect.gen(function* () {
           const now = new Date(yield* Clock.currentTimeMillis)
           if (!(yield* repo.finish(sms.public_id, outcome))) return
           if (outcome.status === "sent") {
-            if (BigDecimal.isPositive(cost)) {
-              yield* billing.charge(sms.org_id, { kind: "sms", reference: sms.public_id, amount_eur: cost })
-            }
+            yield* holds.settle(purposeOf(sms))
             yield* usage.addSms(ownerOf(sms, now), cost)
+          } else {
+            yield* holds.release(purposeOf(sms))
           }
           yield* outbox.append({
             event: "sms.sent",
@@ -181,16 +193,16 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
         })
 
       /** Sends a message, or returns the outcome of the one with the same reference. */
-      const post = (sms: NewSms, from: string | null): Effect.Effect<SmsMessage, SmsUnsent> =>
+      const post = (sms: NewSms, from: string | null): Effect.Effect<SmsMessage, SmsUnsent | InsufficientCredits> =>
         Effect.suspend(() => {
           const first = inFlight.get(sms.reference)
           if (first !== undefined) return Deferred.await(first)
-          const done = Deferred.unsafeMake<SmsMessage, SmsUnsent>(FiberId.none)
+          const done = Deferred.unsafeMake<SmsMessage, SmsUnsent | InsufficientCredits>(FiberId.none)
           inFlight.set(sms.reference, done)
           const work = Effect.gen(function* () {
             // Everything that can fail before the network is called precedes the insert.
             const cost = yield* costOf(sms)
-            if (yield* repo.begin(sms)) return yield* deliver(sms, from, cost)
+            if (yield* begin(sms, cost)) return yield* deliver(sms, from, cost)
             const existing = yield* repo.find(sms.reference)
             return yield* Option.match(existing, { onNone: () => unknown, onSome: outcomeOf })
           }).pipe(
@@ -233,7 +245,11 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
             agent_public_id: agent?.public_id ?? null,
             call_id: null
           }
-          return yield* Effect.mapError(post(sms, null), ({ reason }) => new SmsNotSent({ message: reason }))
+          return yield* Effect.catchTag(
+            post(sms, null),
+            "SmsUnsent",
+            ({ reason }) => new SmsNotSent({ message: reason })
+          )
         }),
         sendInCall: Effect.fn("Sms.sendInCall")(function* (call) {
           const owned = yield* numbers.ofAgent(call.agent.id)
@@ -249,12 +265,19 @@ export class Sms extends Context.Tag("@svc/sms/Sms")<
             agent_public_id: call.agent.public_id,
             call_id: call.call_id
           }
-          return yield* post(sms, call.from)
+          return yield* Effect.catchTag(
+            post(sms, call.from),
+            "InsufficientCredits",
+            () => new SmsUnsent({ reason: "the account has too few credits for the message" })
+          )
         })
       }
     })
   )
 }
+
+/** What the cost of a message is held for, from `begin` until its row is no longer `sending`. */
+const purposeOf = ({ org_id, public_id }: NewSms): Purpose => ({ org_id, kind: "sms", reference: public_id })
 
 const newSmsId = generate(Schema.String, "sms")
 

@@ -1,7 +1,7 @@
 import type { SqlClient } from "@effect/sql"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import type { Tiers } from "@svc/auth/Tiers"
-import type { Billing } from "@svc/billing/Billing"
+import type { Holds } from "@svc/billing/Holds"
 import type { Rates } from "@svc/billing/Rates"
 import type { Usage } from "@svc/billing/Usage"
 import type { Outbox } from "@svc/database/Outbox"
@@ -12,16 +12,16 @@ import { Sms } from "./Sms.ts"
 import { SmsHttp } from "./SmsHttp.ts"
 import { SmsRepo } from "./SmsRepo.ts"
 
-/** Text messages. */
+/** Text messages, with the repository that tests read. */
 export const services: Layer.Layer<
-  Sms,
+  Sms | SmsRepo,
   never,
-  Billing | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
-> = Sms.layer.pipe(Layer.provide(SmsRepo.layer))
+  Holds | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
+> = Sms.layer.pipe(Layer.provideMerge(SmsRepo.layer))
 
 /** The slice in a server: {@link services} with their handlers. Tests replace none of it. */
 export const layer: Layer.Layer<
   Sms,
   never,
-  Billing | HandlerRegistry | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
+  HandlerRegistry | Holds | Outbox | PhoneNumbers | Providers | Rates | Tiers | Usage | SqlClient.SqlClient
 > = SmsHttp.pipe(Layer.provideMerge(services))

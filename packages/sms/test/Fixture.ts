@@ -72,13 +72,17 @@ export const Test = Sending.pipe(Layer.provideMerge(TestDatabase.layer))
 
 let numbers = 0
 
-/** A project with an agent that has a number of the network. */
-export const project = (tier: Tier = "payg", telephony = "texting") =>
+/** A project with an agent that has a number of the network, and credits in EUR. */
+export const project = (tier: Tier = "payg", telephony = "texting", credits = "10") =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const agents = yield* Agents
     const phoneNumbers = yield* PhoneNumbers
-    const org = yield* accounts.createOrganization({ name: "Acme", tier, balance_eur: BigDecimal.fromBigInt(10n) })
+    const org = yield* accounts.createOrganization({
+      name: "Acme",
+      tier,
+      balance_eur: BigDecimal.unsafeFromString(credits)
+    })
     const { id, public_id } = yield* accounts.createProject(org.id, { name: "Default", description: null })
     const owner: ProjectPrincipal = {
       kind: "project",
@@ -100,6 +104,24 @@ export const project = (tier: Tier = "payg", telephony = "texting") =>
     const imported = yield* phoneNumbers.import(owner, { number, telephony })
     yield* phoneNumbers.assign(owner.project, String(imported.id), agent.public_id)
     return { owner, agent: { id: agent.id, public_id: agent.public_id }, number }
+  })
+
+/** `kind amount` of each ledger entry of messages, oldest first, and the balance, with the sum of all entries. */
+export const account = (org: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const entries = yield* sql<{ readonly kind: string; readonly amount: string }>`
+      select kind, amount_eur as amount from ledger_entries where org_id = ${org} and kind like 'sms%' order by id`
+    const [totals] = yield* sql<{ readonly balance: string; readonly sum: string; readonly least: string }>`
+      select balance_eur as balance, (select sum(amount_eur) from ledger_entries where org_id = ${org}) as sum,
+        (select min(balance_after) from ledger_entries where org_id = ${org}) as least
+      from balances where org_id = ${org}`
+    return {
+      entries: entries.map(({ amount, kind }) => `${kind} ${Number(amount)}`),
+      balance: Number(totals?.balance),
+      sum: Number(totals?.sum),
+      least: Number(totals?.least)
+    }
   })
 
 /** The records of an organization: `sms.sent` events, ledger entries of messages, messages of its usage. */

@@ -1,5 +1,5 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { ValidationError } from "../VoiceError.ts"
+import { InsufficientCredits, ValidationError } from "../VoiceError.ts"
 import { SmsMessage, SmsNotSent, SmsSend } from "./SmsMessage.ts"
 
 /** `/v1/sms`. See docs/reference/numbers-and-messages.md. */
@@ -17,5 +17,6 @@ export const SmsApi = HttpApiGroup.make("sms")
       .setPayload(SmsSend)
       .addSuccess(SmsMessage)
       .addError(ValidationError.wire)
+      .addError(InsufficientCredits.wire)
       .addError(SmsNotSent.wire)
   )

@@ -106,7 +106,12 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
         Effect.gen(function* () {
           if (!(yield* agents.pin(agent.id))) return "no-agent" as const
           const public_id = yield* newCallId
-          const admission = yield* billing.admit({ call_id: public_id, org_id, recording: agent.recording })
+          const admission = yield* billing.admit({
+            call_id: public_id,
+            org_id,
+            recording: agent.recording,
+            is_placed: true
+          })
           if (admission !== "admitted") return admission
           const row = {
             public_id,

@@ -4,6 +4,7 @@ import { newCallId } from "@svc/api/Ids"
 import type { Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import { Billing } from "@svc/billing/Billing"
+import { Holds } from "@svc/billing/Holds"
 import { Cron, type Job } from "@svc/cluster/Cron"
 import { ObjectStore, ObjectStoreError } from "@svc/providers/ObjectStore"
 import { BigDecimal, Clock, ConfigProvider, Duration, Effect, Layer, Option } from "effect"
@@ -76,8 +77,10 @@ const kept = (id: number) =>
 const emptied = (org: number, days: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const billing = yield* Billing
-    yield* billing.charge(org, { kind: "sms", reference: `sms_${org}`, amount_eur: BigDecimal.unsafeFromString("1") })
+    const holds = yield* Holds
+    const purpose = { org_id: org, kind: "sms", reference: `sms_${org}` } as const
+    yield* holds.hold(purpose, BigDecimal.unsafeFromString("1"))
+    yield* holds.settle(purpose)
     // Ledger entries are immutable for the application, so the test changes them in SQL.
     yield* sql`alter table ledger_entries disable trigger ledger_entries_keep`
     yield* sql`

@@ -2,8 +2,8 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { BigDecimal, Context, Effect, Layer, type Option, Schema } from "effect"
 import { Money } from "./Money.ts"
 
-/** The hold of a call until its settlement: a slot, the rates at admission, and an amount. */
-export const CallHold = Schema.Struct({
+/** The slot of a call until its settlement, with the rates at admission. `held_eur` is the amount of its hold. */
+export const CallSlot = Schema.Struct({
   call_id: Schema.String,
   org_id: Schema.Int,
   rate_per_minute: Money,
@@ -11,34 +11,34 @@ export const CallHold = Schema.Struct({
   transfer_per_minute: Money,
   held_eur: Money
 })
-export type CallHold = typeof CallHold.Type
+export type CallSlot = typeof CallSlot.Type
 
 /** Table `call_holds`. Its rows of calls that have not ended are the taken slots; there is no separate counter. */
-export class HoldsRepo extends Context.Tag("@svc/billing/HoldsRepo")<
-  HoldsRepo,
+export class CallSlotsRepo extends Context.Tag("@svc/billing/CallSlotsRepo")<
+  CallSlotsRepo,
   {
     /**
      * Takes a slot if fewer than `limit` are taken (null: always). The count is exact only in a transaction that holds
      * the lock on the organization's balance.
      */
-    readonly take: (hold: CallHold, limit: number | null) => Effect.Effect<boolean>
-    /** Removes a hold. None when the call has none: settled, or never admitted. Waits for a concurrent settlement. */
-    readonly release: (callId: string) => Effect.Effect<Option.Option<CallHold>>
-    /** Releases the slot of a call that has ended, and keeps the held amount. */
+    readonly take: (slot: CallSlot, limit: number | null) => Effect.Effect<boolean>
+    /** Removes a slot. None when the call has none: settled, or never admitted. Waits for a concurrent settlement. */
+    readonly release: (callId: string) => Effect.Effect<Option.Option<CallSlot>>
+    /** Frees the slot of a call that has ended, and keeps its rates for the settlement. */
     readonly free: (callId: string) => Effect.Effect<void>
     readonly count: (orgId: number) => Effect.Effect<number>
   }
 >() {
-  static readonly layer: Layer.Layer<HoldsRepo, never, SqlClient.SqlClient> = Layer.effect(
-    HoldsRepo,
+  static readonly layer: Layer.Layer<CallSlotsRepo, never, SqlClient.SqlClient> = Layer.effect(
+    CallSlotsRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const columns = sql.literal(Object.keys(CallHold.fields).join(", "))
+      const columns = sql.literal(Object.keys(CallSlot.fields).join(", "))
       const text = BigDecimal.format
 
       const release = SqlSchema.findOne({
         Request: Schema.String,
-        Result: CallHold,
+        Result: CallSlot,
         execute: (call) => sql`delete from call_holds where call_id = ${call} returning ${columns}`
       })
       const count = SqlSchema.single({
