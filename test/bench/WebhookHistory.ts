@@ -58,8 +58,10 @@ export const seed = (org_id: number, webhook_id: number, deliveries: number) =>
         )
       )
     const call = `call_${String(Math.floor(total / perCall / 2)).padStart(24, "0")}`
-    const page = yield* median(repo.ofWebhook({ webhook_id, before: undefined, limit: 50 }))
-    const deep = yield* median(repo.ofWebhook({ webhook_id, before: Math.floor(total / 2), limit: 50 }))
+    const page = yield* median(repo.ofWebhook({ webhook_id, project_id: null, before: undefined, limit: 50 }))
+    const deep = yield* median(
+      repo.ofWebhook({ webhook_id, project_id: null, before: Math.floor(total / 2), limit: 50 })
+    )
     const ofCall = yield* median(repo.ofCall(call, 500))
     const before = new Date((yield* Clock.currentTimeMillis) - 30 * dayMs)
     const batches: Array<number> = []

@@ -152,6 +152,6 @@ export const besideHangingReceiver = (receiver: Receiver, url: string, perSecond
     const alone = yield* run
     const { id } = yield* webhookOf(org_id, new URL("/hang", url).href)
     const beside = yield* run
-    yield* webhooks.delete(id)
+    yield* webhooks.delete({ org_id, project_id: null }, id)
     return { alone, beside }
   })

@@ -1,6 +1,7 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import { NewWebhook, WebhookRow } from "./WebhookRow.ts"
+import { deleteWebhooks } from "./WebhooksRepo.ts"
 
 /** Table `webhooks`: the rows that agents manage. */
 export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksRepo")<
@@ -9,8 +10,9 @@ export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksR
     /** Inserts the agent's row, or sets its url and events and enables it. An existing row keeps its secret. */
     readonly put: (row: NewWebhook) => Effect.Effect<WebhookRow>
     readonly setSecret: (agentId: number, secret: string) => Effect.Effect<Option.Option<WebhookRow>>
+    /** Deletes the agent's row with its pending deliveries and dead letters. */
     readonly deleteOfAgent: (agentId: number) => Effect.Effect<void>
-    /** Deletes the agent-managed rows of a project. */
+    /** Deletes the agent-managed rows of a project in the same way. */
     readonly deleteAllOfProject: (projectId: number) => Effect.Effect<void>
     readonly ofAgents: (agentIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<WebhookRow>>
   }
@@ -48,13 +50,9 @@ export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksR
       return {
         put: (row) => Effect.orDie(put(row)),
         setSecret: (agent_id, secret) => Effect.orDie(setSecret({ agent_id, secret })),
-        deleteOfAgent: (agentId) =>
-          sql`delete from webhooks where agent_id = ${agentId} and is_agent_managed`.pipe(Effect.asVoid, Effect.orDie),
+        deleteOfAgent: (agentId) => Effect.asVoid(deleteWebhooks(sql, sql`agent_id = ${agentId} and is_agent_managed`)),
         deleteAllOfProject: (projectId) =>
-          sql`delete from webhooks where project_id = ${projectId} and is_agent_managed`.pipe(
-            Effect.asVoid,
-            Effect.orDie
-          ),
+          Effect.asVoid(deleteWebhooks(sql, sql`project_id = ${projectId} and is_agent_managed`)),
         ofAgents: (ids) => Effect.orDie(ofAgents(ids))
       }
     })

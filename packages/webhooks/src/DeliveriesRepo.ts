@@ -2,7 +2,7 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { Envelope } from "@svc/api/events/Event"
 import { DeadLetter, DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { matches } from "./delivery/EventMatch.ts"
+import { matches, mayReceive } from "./delivery/EventMatch.ts"
 
 const Iso = Schema.transform(Schema.DateFromSelf, Schema.String, {
   strict: true,
@@ -27,9 +27,26 @@ const toDeadLetter = (row: typeof DeadLetterRow.Type): DeadLetter => {
   }
 }
 
+/** The history of a webhook that belongs to a project; with null all of it, as organization keys see it. */
+export interface WebhookHistory {
+  readonly webhook_id: number
+  readonly project_id: number | null
+}
+
+/** Why deliveries become dead letters without an attempt. */
+export const deadLetterReasons = {
+  disabled: "webhook disabled",
+  moved: "webhook was limited to another project"
+} as const
+
+/** What a resend did: `moved` when the webhook belongs to another project now than the event. */
+export type Resent = "queued" | "unknown" | "moved"
+
 /** An attempt outside the queue: a test. */
 export interface TestAttempt {
   readonly webhook_id: number
+  /** Whom the webhook belongs to. */
+  readonly owner_project_id: number | null
   readonly org_id: number
   readonly event_id: string
   readonly event: string
@@ -40,8 +57,7 @@ export interface TestAttempt {
 }
 
 /** A page of rows, newest first: those with an id below `before`. */
-interface Page {
-  readonly webhook_id: number
+interface Page extends WebhookHistory {
   readonly before: number | undefined
   readonly limit: number
 }
@@ -53,25 +69,28 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
     readonly ofWebhook: (page: Page) => Effect.Effect<ReadonlyArray<DeliveryRecord>>
     /** Oldest first. */
     readonly ofCall: (callId: string, limit: number) => Effect.Effect<ReadonlyArray<DeliveryRecord>>
-    readonly hasAttempt: (webhookId: number, id: number) => Effect.Effect<boolean>
+    readonly hasAttempt: (history: WebhookHistory, id: number) => Effect.Effect<boolean>
     readonly deadLetters: (page: Page) => Effect.Effect<ReadonlyArray<DeadLetter>>
-    readonly hasDeadLetter: (webhookId: number, id: number) => Effect.Effect<boolean>
+    readonly hasDeadLetter: (history: WebhookHistory, id: number) => Effect.Effect<boolean>
     /** Returns the id of the attempt. */
     readonly record: (attempt: TestAttempt) => Effect.Effect<number>
+    /** Queues the event of an attempt again, and removes its dead letter. */
+    readonly resend: (history: WebhookHistory, attemptId: number, now: Date) => Effect.Effect<Resent>
     /**
-     * Queues the event of an attempt again, and removes its dead letter. False when the attempt or its event does not
-     * exist.
+     * Queues the oldest dead letters again, and returns their number. Those that the webhook may no longer receive stay.
+     * Concurrent calls resend different ones.
      */
-    readonly resend: (webhookId: number, attemptId: number, now: Date) => Effect.Effect<boolean>
-    /** Queues the oldest dead letters again, and returns their number. Concurrent calls resend different ones. */
-    readonly resendDeadLetters: (webhookId: number, now: Date, limit: number) => Effect.Effect<number>
+    readonly resendDeadLetters: (history: WebhookHistory, now: Date, limit: number) => Effect.Effect<number>
     /**
      * Queues the events of a time range, both ends included, to which the webhook is subscribed, and returns their
      * number. When there are more than `limit`, it returns `limit + 1` and queues none.
      */
-    readonly replay: (webhookId: number, from: Date, to: Date, now: Date, limit: number) => Effect.Effect<number>
-    /** Dead-letters the pending deliveries of a webhook that was disabled, without those that a node has claimed. */
-    readonly deadLetterPending: (webhookId: number) => Effect.Effect<void>
+    readonly replay: (history: WebhookHistory, from: Date, to: Date, now: Date, limit: number) => Effect.Effect<number>
+    /**
+     * Dead-letters the pending deliveries of a webhook that was disabled, or those that it may no longer receive after it
+     * was limited to a project. Without those that a node has claimed.
+     */
+    readonly deadLetterPending: (webhookId: number, why: keyof typeof deadLetterReasons) => Effect.Effect<void>
     /** Removes at most `limit` older attempts and as many dead letters. Returns the larger of the two numbers. */
     readonly removeBefore: (before: Date, limit: number) => Effect.Effect<number>
   }
@@ -81,14 +100,18 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const attemptColumns = sql.literal(Object.keys(DeliveryRecord.fields).join(", "))
+      const within = ({ project_id, webhook_id }: WebhookHistory) =>
+        project_id === null
+          ? sql`webhook_id = ${webhook_id}`
+          : sql`webhook_id = ${webhook_id} and owner_project_id = ${project_id}`
       const below = (before: number | undefined) => (before === undefined ? sql`true` : sql`id < ${before}`)
 
       const ofWebhook = SqlSchema.findAll({
         Request: Schema.Any,
         Result: AttemptRow,
-        execute: ({ before, limit, webhook_id }: Page) => sql`
+        execute: ({ before, limit, ...history }: Page) => sql`
           select ${attemptColumns} from webhook_attempts
-          where webhook_id = ${webhook_id} and ${below(before)} order by id desc limit ${limit}`
+          where ${within(history)} and ${below(before)} order by id desc limit ${limit}`
       })
       const ofCall = SqlSchema.findAll({
         Request: Schema.Struct({ callId: Schema.String, limit: Schema.Number }),
@@ -100,12 +123,12 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
       const deadLetters = SqlSchema.findAll({
         Request: Schema.Any,
         Result: DeadLetterRow,
-        execute: ({ before, limit, webhook_id }: Page) => sql`
+        execute: ({ before, limit, ...history }: Page) => sql`
           select d.id, d.event, d.event_id, d.url, d.attempts, d.last_status_code, d.last_error, d.failed_at,
             e.api_version, e.org_id, e.project_id, e.agent_id, e.data, e.created_at as happened_at
           from (
             select * from webhook_dead_letters
-            where webhook_id = ${webhook_id} and ${below(before)} order by id desc limit ${limit}
+            where ${within(history)} and ${below(before)} order by id desc limit ${limit}
           ) d join events e on e.seq = d.event_seq
           order by d.id desc`
       })
@@ -115,87 +138,101 @@ export class DeliveriesRepo extends Context.Tag("@svc/webhooks/DeliveriesRepo")<
       return {
         ofWebhook: (page) => Effect.orDie(ofWebhook(page)),
         ofCall: (callId, limit) => Effect.orDie(ofCall({ callId, limit })),
-        hasAttempt: (webhookId, id) =>
-          sql`select 1 from webhook_attempts where id = ${id} and webhook_id = ${webhookId}`.pipe(
+        hasAttempt: (history, id) =>
+          sql`select 1 from webhook_attempts where id = ${id} and ${within(history)}`.pipe(
             Effect.map(exists),
             Effect.orDie
           ),
         deadLetters: (page) => Effect.map(Effect.orDie(deadLetters(page)), (rows) => rows.map(toDeadLetter)),
-        hasDeadLetter: (webhookId, id) =>
-          sql`select 1 from webhook_dead_letters where id = ${id} and webhook_id = ${webhookId}`.pipe(
+        hasDeadLetter: (history, id) =>
+          sql`select 1 from webhook_dead_letters where id = ${id} and ${within(history)}`.pipe(
             Effect.map(exists),
             Effect.orDie
           ),
-        record: ({ created_at, error, event, event_id, org_id, status_code, url, webhook_id }) =>
+        record: ({ created_at, error, event, event_id, org_id, owner_project_id, status_code, url, webhook_id }) =>
           sql<{ readonly id: number }>`
             insert into webhook_attempts (
-              webhook_id, org_id, event_id, event, url, attempt, status_code, success, error, created_at
+              webhook_id, owner_project_id, org_id, event_id, event, url, attempt, status_code, success, error, created_at
             ) values (
-              ${webhook_id}, ${org_id}, ${event_id}, ${event}, ${url}, 1, ${status_code}, ${error === null}, ${error},
-              ${created_at}
+              ${webhook_id}, ${owner_project_id}, ${org_id}, ${event_id}, ${event}, ${url}, 1, ${status_code},
+              ${error === null}, ${error}, ${created_at}
             ) returning id`.pipe(
             Effect.map((rows) => first(rows).id),
             Effect.orDie
           ),
-        resend: (webhookId, attemptId, now) =>
-          sql`
+        resend: (history, attemptId, now) =>
+          sql<{ readonly may_receive: boolean }>`
             with attempt as (
-              select a.* from webhook_attempts a join events e on e.seq = a.event_seq
-              where a.id = ${attemptId} and a.webhook_id = ${webhookId}
+              select a.*, ${mayReceive(sql)} as may_receive
+              from (select * from webhook_attempts where id = ${attemptId} and ${within(history)}) a
+              join events e on e.seq = a.event_seq join webhooks h on h.id = a.webhook_id
             ), dead as (
               delete from webhook_dead_letters d using attempt a
-              where d.webhook_id = a.webhook_id and d.event_seq = a.event_seq
+              where d.webhook_id = a.webhook_id and d.event_seq = a.event_seq and a.may_receive
+            ), queued as (
+              insert into webhook_deliveries (
+                webhook_id, owner_project_id, event_seq, event_id, event, org_id, call_id, is_resend, next_at
+              )
+              select webhook_id, owner_project_id, event_seq, event_id, event, org_id, call_id, true, ${now}
+              from attempt where may_receive
             )
-            insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, is_resend, next_at)
-            select webhook_id, event_seq, event_id, event, org_id, call_id, true, ${now} from attempt
-            returning id`.pipe(Effect.map(exists), Effect.orDie),
-        resendDeadLetters: (webhookId, now, limit) =>
+            select may_receive from attempt`.pipe(
+            Effect.map(([found]): Resent => (found === undefined ? "unknown" : found.may_receive ? "queued" : "moved")),
+            Effect.orDie
+          ),
+        resendDeadLetters: (history, now, limit) =>
           sql`
             with resent as (
               delete from webhook_dead_letters where id in (
-                select id from webhook_dead_letters where webhook_id = ${webhookId}
-                order by id limit ${limit} for update skip locked
+                select d.id from (select * from webhooks where id = ${history.webhook_id}) h
+                join webhook_dead_letters d on ${within(history)}
+                join events e on e.seq = d.event_seq
+                where ${mayReceive(sql)} order by d.id limit ${limit} for update of d skip locked
               ) returning *
             )
             insert into webhook_deliveries (
-              webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, is_resend, next_at
+              webhook_id, owner_project_id, event_seq, event_id, event, org_id, call_id, is_replay, is_resend, next_at
             )
-            select webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, true, ${now}
+            select webhook_id, owner_project_id, event_seq, event_id, event, org_id, call_id, is_replay, true, ${now}
             from resent order by resent.id returning id`.pipe(
             Effect.map((rows) => rows.length),
             Effect.orDie
           ),
-        replay: (webhookId, from, to, now, limit) =>
+        replay: ({ project_id, webhook_id }, from, to, now, limit) =>
           sql<{ readonly n: number }>`
             with found as (
-              select e.seq, e.id, e.event, e.org_id, e.call_id
+              select h.project_id as owner_project_id, e.seq, e.id, e.event, e.org_id, e.call_id
               from webhooks h join events e on e.org_id = h.org_id
-              where h.id = ${webhookId} and e.created_at >= ${from} and e.created_at <= ${to} and ${matches(sql)}
+              where h.id = ${webhook_id} and ${project_id === null ? sql`true` : sql`h.project_id = ${project_id}`}
+                and e.created_at >= ${from} and e.created_at <= ${to} and ${matches(sql)}
               limit ${limit + 1}
             ), total as (select count(*) as n from found),
             queued as (
               insert into webhook_deliveries (
-                webhook_id, event_seq, event_id, event, org_id, call_id, is_replay, next_at
+                webhook_id, owner_project_id, event_seq, event_id, event, org_id, call_id, is_replay, next_at
               )
-              select ${webhookId}::bigint, seq, id, event, org_id, call_id, true, ${now} from found, total
-              where total.n <= ${limit} order by seq
+              select ${webhook_id}::bigint, owner_project_id, seq, id, event, org_id, call_id, true, ${now}
+              from found, total where total.n <= ${limit} order by seq
             )
             select n from total`.pipe(
             Effect.map((rows) => first(rows).n),
             Effect.orDie
           ),
-        deadLetterPending: (webhookId) =>
+        deadLetterPending: (webhookId, why) =>
           sql`
             with pending as (
-              delete from webhook_deliveries where webhook_id = ${webhookId} and leased_by is null returning *
+              delete from webhook_deliveries d using webhooks h, events e
+              where d.webhook_id = ${webhookId} and d.leased_by is null and h.id = d.webhook_id and e.seq = d.event_seq
+                and ${why === "moved" ? sql`not ${mayReceive(sql)}` : sql`true`}
+              returning d.*, h.url
             )
             insert into webhook_dead_letters (
-              webhook_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts, last_status_code,
-              last_error, failed_at
+              webhook_id, owner_project_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts,
+              last_status_code, last_error, failed_at
             )
-            select p.webhook_id, p.org_id, p.event_seq, p.event_id, p.event, p.call_id, h.url, p.is_replay, p.attempts,
-              p.last_status_code, 'webhook disabled', now()
-            from pending p join webhooks h on h.id = p.webhook_id order by p.id`.pipe(Effect.asVoid, Effect.orDie),
+            select webhook_id, owner_project_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts,
+              last_status_code, ${deadLetterReasons[why]}, now()
+            from pending order by id`.pipe(Effect.asVoid, Effect.orDie),
         // Ids of attempts grow with their time, so it is enough to look at the lowest.
         removeBefore: (before, limit) =>
           sql<{ readonly n: number }>`

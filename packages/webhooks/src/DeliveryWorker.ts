@@ -1,6 +1,6 @@
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Effect, Layer, Schedule } from "effect"
-import type { DeliveriesRepo } from "./DeliveriesRepo.ts"
+import { type DeliveriesRepo, deadLetterReasons } from "./DeliveriesRepo.ts"
 import { makeClaimLoop } from "./delivery/ClaimLoop.ts"
 import { leases } from "./delivery/ClaimStatement.ts"
 import { DeliveryFanOut } from "./delivery/DeliveryFanOut.ts"
@@ -47,15 +47,16 @@ export const DeliveryWorker: Layer.Layer<
     const isActive = Effect.unsafeMakeLatch()
 
     /**
-     * Whether to attempt a claimed delivery. One of a webhook that was disabled or deleted gets its outcome instead.
+     * Whether to attempt a claimed delivery. One of a webhook that was disabled, deleted or limited to another project
+     * gets its outcome instead.
      */
     const isSendable = (delivery: ClaimedDelivery): boolean => {
       // After a crash the database may have lost the claim, and have returned the delivery once more.
       if (inFlight.has(delivery.id) || outcomes.has(delivery.id)) return false
       if (delivery.consecutive_failures > 0) outcomes.markFailing(delivery.webhook_id)
       const isDeleted = delivery.url === "" || delivery.data === ""
-      if (delivery.is_active && !isDeleted) return true
-      const error = isDeleted ? null : "webhook disabled"
+      if (delivery.is_active && delivery.may_receive && !isDeleted) return true
+      const error = isDeleted ? null : delivery.is_active ? deadLetterReasons.moved : deadLetterReasons.disabled
       outcomes.add({ delivery, node, at: null, status_code: null, error, next_at: null })
       return false
     }

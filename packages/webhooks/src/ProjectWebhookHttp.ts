@@ -7,7 +7,10 @@ import { Deliveries } from "./Deliveries.ts"
 import { ProjectWebhooks } from "./ProjectWebhooks.ts"
 import { TestDeliveries } from "./TestDeliveries.ts"
 import { toProjectWebhook } from "./WebhookRecord.ts"
+import type { WebhookRow } from "./WebhookRow.ts"
 
+/** All of it belongs to the project, whose webhook it always was. */
+const historyOf = ({ id, project_id }: WebhookRow) => ({ webhook_id: id, project_id })
 const note = "Store this secret now: it is shown only once."
 
 /** Handlers of `/v1/project/webhook`. A project without a webhook has no deliveries. */
@@ -53,7 +56,7 @@ export const ProjectWebhookHttp: Layer.Layer<
           currentWebhook,
           Option.match({
             onNone: () => Effect.succeed({ deliveries: [], next_cursor: null }),
-            onSome: ({ id }) => deliveries.ofWebhook(id, urlParams)
+            onSome: (row) => deliveries.ofWebhook(historyOf(row), urlParams)
           })
         ),
       deadLetters: ({ urlParams }) =>
@@ -61,7 +64,7 @@ export const ProjectWebhookHttp: Layer.Layer<
           currentWebhook,
           Option.match({
             onNone: () => Effect.succeed({ items: [], next_cursor: null }),
-            onSome: ({ id }) => deliveries.deadLetters(id, urlParams)
+            onSome: (row) => deliveries.deadLetters(historyOf(row), urlParams)
           })
         ),
       resendAll: () =>
@@ -69,7 +72,7 @@ export const ProjectWebhookHttp: Layer.Layer<
           currentWebhook,
           Option.match({
             onNone: () => Effect.succeed({ queued: 0 }),
-            onSome: ({ id }) => Effect.map(deliveries.resendAll(id), (queued) => ({ queued }))
+            onSome: (row) => Effect.map(deliveries.resendAll(historyOf(row)), (queued) => ({ queued }))
           })
         )
     }

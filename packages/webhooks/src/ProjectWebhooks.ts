@@ -53,7 +53,7 @@ export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks"
           const change = yield* managedWebhookChange(projectWebhookRules, current, body)
           if (change === "keep") return { webhook: current, secret: undefined }
           if (change === "remove") {
-            if (current !== undefined) yield* repo.delete(current.id)
+            if (current !== undefined) yield* repo.delete(project, current.id)
             return { webhook: undefined, secret: undefined }
           }
           if (body.webhook_url !== undefined) yield* urls.check(change.url, "webhook_url")
@@ -66,12 +66,13 @@ export class ProjectWebhooks extends Context.Tag("@svc/webhooks/ProjectWebhooks"
         }),
         remove: Effect.fn("ProjectWebhooks.remove")(function* (project) {
           const current = yield* find(project)
-          if (Option.isNone(current) || !(yield* repo.delete(current.value.id))) return yield* new WebhookNotFound()
+          if (Option.isNone(current) || !(yield* repo.delete(project, current.value.id)))
+            return yield* new WebhookNotFound()
         }),
         rotate: Effect.fn("ProjectWebhooks.rotate")(function* (project) {
           const current = yield* find(project)
           if (Option.isNone(current)) return yield* new WebhookUrlRequired()
-          const rotated = yield* repo.setSecret(current.value.id, yield* newSecret)
+          const rotated = yield* repo.setSecret(project, current.value.id, yield* newSecret)
           return yield* Effect.catchTag(rotated, "NoSuchElementException", () => new WebhookUrlRequired())
         })
       }

@@ -50,8 +50,8 @@ export class TestDeliveries extends Context.Tag("@svc/webhooks/TestDeliveries")<
             data: JSON.stringify(data)
           }
           const { error, status_code } = yield* post(deliveryRequest(webhook, parts, now, "test"))
-          const { id: webhook_id, org_id, url } = webhook
-          const record = { webhook_id, org_id, event_id, event, url, status_code, error, created_at }
+          const { id: webhook_id, org_id, project_id: owner_project_id, url } = webhook
+          const record = { webhook_id, owner_project_id, org_id, event_id, event, url, status_code, error, created_at }
           return { success: error === null, status_code, error, delivery_id: yield* repo.record(record) }
         })
       }

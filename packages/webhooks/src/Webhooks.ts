@@ -90,6 +90,12 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         return row
       })
 
+      const deadLetter = (id: number, { filters, is_active }: WebhookUpdate) =>
+        Effect.all([
+          Effect.when(deliveries.deadLetterPending(id, "moved"), () => filters !== undefined),
+          Effect.when(deliveries.deadLetterPending(id, "disabled"), () => is_active === false)
+        ])
+
       const orNotFound = (row: Option.Option<WebhookRow>) =>
         Effect.catchTag(row, "NoSuchElementException", () => new WebhookNotFound())
 
@@ -116,9 +122,9 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
             ...(body.events === undefined ? {} : { events: distinct(body.events) }),
             ...(body.filters === undefined ? {} : yield* resolveFilters(owner, body.filters))
           }
-          const changed = yield* repo.change(row.id, change).pipe(
-            // Pending deliveries become dead letters.
-            Effect.tap(() => (body.is_active === false ? deliveries.deadLetterPending(row.id) : Effect.void)),
+          const changed = yield* repo.change(owner, row.id, change).pipe(
+            // Pending deliveries that may not be sent any more become dead letters.
+            Effect.tap((found) => Effect.when(deadLetter(row.id, body), () => Option.isSome(found))),
             sql.withTransaction,
             Effect.catchTag("SqlError", Effect.die)
           )
@@ -126,11 +132,11 @@ export class Webhooks extends Context.Tag("@svc/webhooks/Webhooks")<
         }),
         remove: Effect.fn("Webhooks.remove")(function* (owner, id) {
           const row = yield* editable(owner, id)
-          if (!(yield* repo.delete(row.id))) return yield* new WebhookNotFound()
+          if (!(yield* repo.delete(owner, row.id))) return yield* new WebhookNotFound()
         }),
         rotate: Effect.fn("Webhooks.rotate")(function* (owner, id) {
           const row = yield* editable(owner, id)
-          return yield* Effect.flatMap(repo.setSecret(row.id, yield* newSecret), orNotFound)
+          return yield* Effect.flatMap(repo.setSecret(owner, row.id, yield* newSecret), orNotFound)
         })
       }
     })

@@ -26,6 +26,11 @@ export const WebhooksHttp: Layer.Layer<
       project_id: kind === "project" && project !== null ? project.id : null
     }))
     const webhookOf = (id: string) => Effect.flatMap(currentOwner, (owner) => webhooks.get(owner, id))
+    /** The part of a webhook's history that belongs to the owner. */
+    const historyOf = (id: string) =>
+      Effect.flatMap(currentOwner, (owner) =>
+        Effect.map(webhooks.get(owner, id), (row) => ({ webhook_id: row.id, project_id: owner.project_id }))
+      )
 
     return {
       create: ({ payload }) =>
@@ -54,22 +59,22 @@ export const WebhooksHttp: Layer.Layer<
       test: ({ path, payload }) =>
         Effect.flatMap(webhookOf(path.webhookId), (row) => tests.send(row, payload.event_type)),
       deliveries: ({ path, urlParams }) =>
-        Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.ofWebhook(id, urlParams)),
+        Effect.flatMap(historyOf(path.webhookId), (history) => deliveries.ofWebhook(history, urlParams)),
       resend: ({ path }) =>
         Effect.as(
-          Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.resend(id, path.deliveryId)),
+          Effect.flatMap(historyOf(path.webhookId), (history) => deliveries.resend(history, path.deliveryId)),
           { queued: 1 }
         ),
       replay: ({ path, payload }) =>
         Effect.map(
-          Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.replay(id, payload)),
+          Effect.flatMap(historyOf(path.webhookId), (history) => deliveries.replay(history, payload)),
           (queued) => ({ queued })
         ),
       deadLetters: ({ path, urlParams }) =>
-        Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.deadLetters(id, urlParams)),
+        Effect.flatMap(historyOf(path.webhookId), (history) => deliveries.deadLetters(history, urlParams)),
       resendAll: ({ path }) =>
         Effect.map(
-          Effect.flatMap(webhookOf(path.webhookId), ({ id }) => deliveries.resendAll(id)),
+          Effect.flatMap(historyOf(path.webhookId), (history) => deliveries.resendAll(history)),
           (queued) => ({ queued })
         )
     }

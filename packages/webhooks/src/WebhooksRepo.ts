@@ -1,12 +1,26 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import { NewWebhook, WebhookChange, WebhookRow } from "./WebhookRow.ts"
 
 /** All webhooks of the organization, or with a project those that are limited to it. */
-export interface WebhookOwner {
-  readonly org_id: number
-  readonly project_id: number | null
-}
+export const WebhookOwner = Schema.Struct({ org_id: Schema.Int, project_id: Schema.NullOr(Schema.Int) })
+export type WebhookOwner = typeof WebhookOwner.Type
+
+/**
+ * Deletes webhooks with their pending deliveries and dead letters. A delivery that a node has claimed ends with its
+ * attempt.
+ */
+export const deleteWebhooks = (sql: SqlClient.SqlClient, which: Statement.Fragment): Effect.Effect<number> =>
+  sql`
+    with deleted as (delete from webhooks where ${which} returning id),
+    pending as (
+      delete from webhook_deliveries where webhook_id in (select id from deleted) and leased_by is null
+    ),
+    dead as (delete from webhook_dead_letters where webhook_id in (select id from deleted))
+    select id from deleted`.pipe(
+    Effect.map((rows) => rows.length),
+    Effect.orDie
+  )
 
 /** Table `webhooks`: the rows of `/v1/webhooks` and those that projects manage. */
 export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
@@ -17,12 +31,16 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
     readonly list: (owner: WebhookOwner) => Effect.Effect<ReadonlyArray<WebhookRow>>
     readonly find: (owner: WebhookOwner, id: number) => Effect.Effect<Option.Option<WebhookRow>>
     /** `is_active: true` also resets `consecutive_failures` and `disabled_reason`. */
-    readonly change: (id: number, change: WebhookChange) => Effect.Effect<Option.Option<WebhookRow>>
-    readonly setSecret: (id: number, secret: string) => Effect.Effect<Option.Option<WebhookRow>>
+    readonly change: (
+      owner: WebhookOwner,
+      id: number,
+      change: WebhookChange
+    ) => Effect.Effect<Option.Option<WebhookRow>>
+    readonly setSecret: (owner: WebhookOwner, id: number, secret: string) => Effect.Effect<Option.Option<WebhookRow>>
     /** Deletes the webhook with its pending deliveries and dead letters. False when it did not exist. */
-    readonly delete: (id: number) => Effect.Effect<boolean>
-    /** Webhooks that belong or are limited to a project, without those that agents manage. */
-    readonly idsOfProject: (projectId: number) => Effect.Effect<ReadonlyArray<number>>
+    readonly delete: (owner: WebhookOwner, id: number) => Effect.Effect<boolean>
+    /** Deletes the webhooks that belong or are limited to a project in the same way, without those that agents manage. */
+    readonly deleteAllOfProject: (projectId: number) => Effect.Effect<void>
     readonly findOfProject: (projectId: number) => Effect.Effect<Option.Option<WebhookRow>>
     /** Inserts the project's row, or sets its url and events and enables it. An existing row keeps its secret. */
     readonly putOfProject: (row: NewWebhook) => Effect.Effect<WebhookRow>
@@ -54,9 +72,9 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
           select ${columns} from webhooks where ${ofOwner(owner)} and id = ${id}`
       })
       const change = SqlSchema.findOne({
-        Request: Schema.Struct({ id: Schema.Number, change: WebhookChange }),
+        Request: Schema.Struct({ id: Schema.Number, owner: WebhookOwner, change: WebhookChange }),
         Result: WebhookRow,
-        execute: ({ change, id }) => sql`
+        execute: ({ change, id, owner }) => sql`
           update webhooks set ${sql.csv([
             sql`updated_at = now()`,
             ...Object.entries(change).flatMap(([column, value]) =>
@@ -64,13 +82,14 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
             ),
             ...(change.is_active === true ? [sql`consecutive_failures = 0, disabled_reason = null`] : [])
           ])}
-          where id = ${id} returning ${columns}`
+          where ${ofOwner(owner)} and id = ${id} returning ${columns}`
       })
       const setSecret = SqlSchema.findOne({
-        Request: Schema.Struct({ id: Schema.Number, secret: Schema.String }),
+        Request: Schema.Struct({ id: Schema.Number, owner: WebhookOwner, secret: Schema.String }),
         Result: WebhookRow,
-        execute: ({ id, secret }) => sql`
-          update webhooks set secret = ${secret}, updated_at = now() where id = ${id} returning ${columns}`
+        execute: ({ id, owner, secret }) => sql`
+          update webhooks set secret = ${secret}, updated_at = now()
+          where ${ofOwner(owner)} and id = ${id} returning ${columns}`
       })
       const findOfProject = SqlSchema.findOne({
         Request: Schema.Number,
@@ -92,23 +111,12 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
         insert: (row) => Effect.orDie(insert(row)),
         list: (owner) => Effect.orDie(list(owner)),
         find: (owner, id) => Effect.orDie(find({ owner, id })),
-        change: (id, to) => Effect.orDie(change({ id, change: to })),
-        setSecret: (id, secret) => Effect.orDie(setSecret({ id, secret })),
-        delete: (id) =>
-          sql`
-            with deleted as (delete from webhooks where id = ${id} returning id),
-            pending as (delete from webhook_deliveries where webhook_id = ${id} and leased_by is null),
-            dead as (delete from webhook_dead_letters where webhook_id = ${id})
-            select id from deleted`.pipe(
-            Effect.map((rows) => rows.length > 0),
-            Effect.orDie
-          ),
-        idsOfProject: (projectId) =>
-          sql<{ readonly id: number }>`
-            select id from webhooks where project_id = ${projectId} and not is_agent_managed order by id`.pipe(
-            Effect.map((rows) => rows.map(({ id }) => id)),
-            Effect.orDie
-          ),
+        change: (owner, id, to) => Effect.orDie(change({ id, owner, change: to })),
+        setSecret: (owner, id, secret) => Effect.orDie(setSecret({ id, owner, secret })),
+        delete: (owner, id) =>
+          Effect.map(deleteWebhooks(sql, sql`${ofOwner(owner)} and id = ${id}`), (deleted) => deleted > 0),
+        deleteAllOfProject: (projectId) =>
+          Effect.asVoid(deleteWebhooks(sql, sql`project_id = ${projectId} and not is_agent_managed`)),
         findOfProject: (projectId) => Effect.orDie(findOfProject(projectId)),
         putOfProject: (row) => Effect.orDie(putOfProject(row))
       }

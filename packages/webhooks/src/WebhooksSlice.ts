@@ -45,9 +45,7 @@ const deleteWithProject: Layer.Layer<never, never, Projects | WebhooksRepo> = La
   Effect.gen(function* () {
     const projects = yield* Projects
     const repo = yield* WebhooksRepo
-    yield* projects.onDelete("webhooks", (project) =>
-      Effect.flatMap(repo.idsOfProject(project.id), (ids) => Effect.forEach(ids, repo.delete, { discard: true }))
-    )
+    yield* projects.onDelete("webhooks", (project) => repo.deleteAllOfProject(project.id))
   })
 )
 

@@ -10,6 +10,7 @@ export const delivery = (webhook_id: number, call_id: string | null = null, atte
   is_replay: false,
   is_resend: false,
   is_active: true,
+  may_receive: true,
   consecutive_failures: 0,
   url: "https://example.com/",
   secret: "s",

@@ -6,7 +6,7 @@ import { ConfigProvider, Effect, Layer, Ref } from "effect"
 import { CleanupWorker } from "../src/CleanupWorker.ts"
 import { Deliveries } from "../src/Deliveries.ts"
 import { DeliveriesRepo } from "../src/DeliveriesRepo.ts"
-import { type Account, account, appendEvents, WithoutWorker, webhookOf } from "./Fixture.ts"
+import { type Account, account, appendEvents, historyOf, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 const page = { limit: 100, after: undefined }
 
@@ -47,6 +47,7 @@ const attempt = (owner: Account, webhook_id: number, event_id: string, days: num
     const repo = yield* DeliveriesRepo
     const id = yield* repo.record({
       webhook_id,
+      owner_project_id: null,
       org_id: owner.org_id,
       event_id,
       event: "call.dtmf.received",
@@ -70,7 +71,7 @@ layer(WithoutWorker, { excludeTestServices: true })("CleanupWorker", (it) => {
       const kept = yield* attempt(owner, webhook.id, String(young), 29.99)
       yield* clean("30")
       expect(yield* actionsOf(owner)).toEqual(["young"])
-      const { deliveries } = yield* Effect.flatMap(Deliveries, (all) => all.ofWebhook(webhook.id, page))
+      const { deliveries } = yield* Effect.flatMap(Deliveries, (all) => all.ofWebhook(historyOf(webhook.id), page))
       expect(deliveries.map(({ id }) => id)).toEqual([kept])
       yield* clean("29")
       expect(yield* actionsOf(owner)).toEqual([])
@@ -113,7 +114,7 @@ layer(WithoutWorker, { excludeTestServices: true })("CleanupWorker", (it) => {
       const deliveries = yield* Deliveries
       const withDeadLetter = yield* webhookOf(owner, ["call.dtmf.received"])
       yield* events(owner, 40, ["dead"])
-      yield* repo.deadLetterPending(withDeadLetter.id)
+      yield* repo.deadLetterPending(withDeadLetter.id, "disabled")
       yield* sql`update webhooks set is_active = false where id = ${withDeadLetter.id}`
       const withPending = yield* webhookOf(owner, ["call.dtmf.received"])
       yield* events(owner, 40, ["pending"])
@@ -121,15 +122,15 @@ layer(WithoutWorker, { excludeTestServices: true })("CleanupWorker", (it) => {
       expect(yield* actionsOf(owner)).toEqual(["dead", "pending"])
 
       // A dead letter is kept for its own retention time, and can be resent until then.
-      const { items } = yield* deliveries.deadLetters(withDeadLetter.id, page)
+      const { items } = yield* deliveries.deadLetters(historyOf(withDeadLetter.id), page)
       expect(items.map(({ payload }) => payload.data["action"])).toEqual(["dead"])
-      expect(yield* deliveries.resendAll(withDeadLetter.id)).toBe(1)
+      expect(yield* deliveries.resendAll(historyOf(withDeadLetter.id))).toBe(1)
       yield* clean("30")
       expect(yield* actionsOf(owner)).toContain("dead")
-      yield* repo.deadLetterPending(withDeadLetter.id)
+      yield* repo.deadLetterPending(withDeadLetter.id, "disabled")
       yield* sql`update webhook_dead_letters set failed_at = now() - interval '31 days' where webhook_id = ${withDeadLetter.id}`
       yield* clean("30")
-      expect((yield* deliveries.deadLetters(withDeadLetter.id, page)).items).toEqual([])
+      expect((yield* deliveries.deadLetters(historyOf(withDeadLetter.id), page)).items).toEqual([])
       expect(yield* actionsOf(owner)).toEqual(["pending"])
 
       // Once the pending delivery is done, the event is removed.

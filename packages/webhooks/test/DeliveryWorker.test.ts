@@ -13,6 +13,7 @@ import {
   appendEvents,
   type Behavior,
   dtmfEvent,
+  historyOf,
   type ReceivedRequest,
   ReceiversInMemory,
   requestsTo,
@@ -28,10 +29,12 @@ const page = { limit: 100, after: undefined }
 
 const history = (webhookId: number) =>
   Effect.flatMap(Deliveries, (deliveries) =>
-    Effect.map(deliveries.ofWebhook(webhookId, page), (found) => found.deliveries.toReversed())
+    Effect.map(deliveries.ofWebhook(historyOf(webhookId), page), (found) => found.deliveries.toReversed())
   )
 const deadLettersOf = (webhookId: number) =>
-  Effect.flatMap(Deliveries, (deliveries) => Effect.map(deliveries.deadLetters(webhookId, page), ({ items }) => items))
+  Effect.flatMap(Deliveries, (deliveries) =>
+    Effect.map(deliveries.deadLetters(historyOf(webhookId), page), ({ items }) => items)
+  )
 const rowOf = (owner: { readonly org_id: number }, id: number) =>
   Effect.flatMap(WebhooksRepo, (repo) =>
     Effect.map(repo.find({ org_id: owner.org_id, project_id: null }, id), Option.getOrThrow)
@@ -183,7 +186,7 @@ layer(WithWorker, { excludeTestServices: true })("DeliveryWorker", (it) => {
           disabled_reason: null
         })
         expect(again.failure_count).toBeGreaterThanOrEqual(10)
-        expect(yield* deliveries.resendAll(webhook.id)).toBe(10)
+        expect(yield* deliveries.resendAll(historyOf(webhook.id))).toBe(10)
         expect(yield* deadLettersOf(webhook.id)).toEqual([])
         const requests = yield* until(requestsTo(webhook.url), (all) => all.length === sent + 10)
         expect(actions(requests.slice(sent)).toSorted()).toEqual(names.toSorted())
@@ -230,7 +233,7 @@ layer(WithWorker, { excludeTestServices: true })("DeliveryWorker", (it) => {
       yield* appendEvents(owner, ["one"])
       yield* until(deadLettersOf(webhook.id), (all) => all.length === 1)
       const [record] = yield* history(webhook.id)
-      yield* deliveries.resend(webhook.id, String(record?.id))
+      yield* deliveries.resend(historyOf(webhook.id), String(record?.id))
       expect(yield* deadLettersOf(webhook.id)).toEqual([])
       yield* until(deadLettersOf(webhook.id), (all) => all.length === 1)
       const requests = yield* requestsTo(webhook.url)
@@ -238,10 +241,12 @@ layer(WithWorker, { excludeTestServices: true })("DeliveryWorker", (it) => {
       expect(yield* rowOf(owner, webhook.id)).toMatchObject({ failure_count: 4, consecutive_failures: 4 })
       expect((yield* history(webhook.id)).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 1, 2, 3, 4])
       for (const id of ["0", "999999999", "nonsense"]) {
-        expect(yield* Effect.flip(deliveries.resend(webhook.id, id))).toMatchObject({ code: "DELIVERY_NOT_FOUND" })
+        expect(yield* Effect.flip(deliveries.resend(historyOf(webhook.id), id))).toMatchObject({
+          code: "DELIVERY_NOT_FOUND"
+        })
       }
       const other = yield* webhookOf(owner)
-      const error = yield* Effect.flip(deliveries.resend(other.id, String(record?.id)))
+      const error = yield* Effect.flip(deliveries.resend(historyOf(other.id), String(record?.id)))
       expect(error).toMatchObject({ code: "DELIVERY_NOT_FOUND" })
     })
   )
@@ -267,18 +272,18 @@ layer(WithWorker, { excludeTestServices: true })("DeliveryWorker", (it) => {
       yield* pressedAt(owner, "too late", "2026-11-01T09:40:00.001Z")
       // Created afterwards: it has received none of them.
       const webhook = yield* webhookOf(owner)
-      expect(yield* deliveries.replay(webhook.id, { from, to })).toBe(3)
+      expect(yield* deliveries.replay(historyOf(webhook.id), { from, to })).toBe(3)
       const requests = yield* until(requestsTo(webhook.url), (all) => all.length === 3)
       expect(actions(requests)).toEqual(["a", "b", "c"])
       expect(requests.map((request) => request.headers["x-svc-replay"])).toEqual(["1", "1", "1"])
       const unsubscribed = yield* webhookOf(owner, ["call.ended"])
-      expect(yield* deliveries.replay(unsubscribed.id, { from, to })).toBe(0)
+      expect(yield* deliveries.replay(historyOf(unsubscribed.id), { from, to })).toBe(0)
       const wrong = [
         { from: to, to: from },
         { from, to: "2026-11-08T09:30:00.001Z" }
       ]
       for (const range of wrong) {
-        const error = yield* Effect.flip(deliveries.replay(webhook.id, range))
+        const error = yield* Effect.flip(deliveries.replay(historyOf(webhook.id), range))
         expect(error).toMatchObject({ code: "VALIDATION_ERROR", details: { to: expect.any(String) } })
       }
     })
@@ -298,7 +303,7 @@ layer(WithWorker, { excludeTestServices: true })("DeliveryWorker", (it) => {
       }
       yield* appendEvents(owner, ["one more"], call)
       yield* until(requestsTo(webhook.url), (all) => all.length > 0)
-      const error = yield* Effect.flip(deliveries.replay(webhook.id, range))
+      const error = yield* Effect.flip(deliveries.replay(historyOf(webhook.id), range))
       expect(error).toMatchObject({ code: "VALIDATION_ERROR" })
       expect(yield* pending).not.toContainEqual({ is_replay: true })
       expect((yield* requestsTo(webhook.url)).every((request) => request.headers["x-svc-replay"] === undefined)).toBe(

@@ -5,7 +5,7 @@ import { Deliveries } from "../src/Deliveries.ts"
 import { DeliveryWorker } from "../src/DeliveryWorker.ts"
 import { QueueRepo } from "../src/delivery/QueueRepo.ts"
 import { RetrySchedule } from "../src/delivery/RetrySchedule.ts"
-import { account, appendEvents, requestsTo, until, WithoutWorker, webhookOf } from "./Fixture.ts"
+import { account, appendEvents, historyOf, requestsTo, until, WithoutWorker, webhookOf } from "./Fixture.ts"
 
 const firstMs = 400
 
@@ -50,7 +50,7 @@ layer(WithoutWorker, { excludeTestServices: true })("QueueRepo.claim with firstA
         isOnlyNode: true
       })
       const span = { from: around(-60_000).toISOString(), to: around(60_000).toISOString() }
-      expect(yield* deliveries.replay(webhook.id, span)).toBe(1)
+      expect(yield* deliveries.replay(historyOf(webhook.id), span)).toBe(1)
       yield* appendEvents(owner, ["too young"])
       const claimed = yield* claim
       expect(claimed.map(({ event_id, is_replay }) => [event_id, is_replay])).toEqual([[before, true]])

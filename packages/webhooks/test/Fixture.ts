@@ -154,6 +154,9 @@ export const webhookOf = (owner: Account, events: ReadonlyArray<string> = ["*"])
     return yield* repo.insert(NewWebhook.make({ org_id: owner.org_id, url, events, secret: `secret of ${url}` }))
   })
 
+/** The whole history of a webhook, as organization keys see it. */
+export const historyOf = (webhook_id: number) => ({ webhook_id, project_id: null })
+
 /** An event of a call; `action` identifies it. */
 export const dtmfEvent = (owner: Account, call_id: CallId, action: string, timestamp: string): EventDraft => ({
   event: "call.dtmf.received",

@@ -98,19 +98,20 @@ layer(WithoutWorker, { excludeTestServices: true })("a webhook with its list of 
     Effect.gen(function* () {
       const { agent, org_id, project_id } = yield* account
       const repo = yield* WebhooksRepo
+      const org = { org_id, project_id: null }
       const row = yield* repo.insert(
         NewWebhook.make({ org_id, url: freshUrl(), events: ["call.ended"], secret: "0".repeat(64) })
       )
       expect(row).toMatchObject({ filters: {}, agent_id: null, project_id: null, is_active: true })
       const settings = { url: freshUrl(), events: ["*"], filters: { agent_id: agent.id }, is_active: false }
       for (const setting of webhookSettings) {
-        const before = Option.getOrThrow(yield* repo.find({ org_id, project_id: null }, row.id))
+        const before = Option.getOrThrow(yield* repo.find(org, row.id))
         const change = Struct.pick(settings, setting)
-        const after = Option.getOrThrow(yield* repo.change(row.id, change))
+        const after = Option.getOrThrow(yield* repo.change(org, row.id, change))
         expect(after).toEqual({ ...before, ...change, updated_at: after.updated_at })
       }
       const limited = { agent_id: agent.id, project_id, agent_public_id: agent.public_id }
-      expect(Option.getOrThrow(yield* repo.change(row.id, limited))).toMatchObject({
+      expect(Option.getOrThrow(yield* repo.change(org, row.id, limited))).toMatchObject({
         ...settings,
         agent_id: agent.id,
         project_id

@@ -11,6 +11,7 @@ import {
   account,
   appendEvents,
   freshUrl,
+  historyOf,
   ReceiversInMemory,
   requestsTo,
   until,
@@ -59,7 +60,7 @@ layer(WithWorker, { excludeTestServices: true })("the webhooks of a deleted proj
       const call = yield* newCallId
       yield* appendEvents(owner, ["dead"], call)
       const dead = (id: number) =>
-        Effect.map(deliveries.deadLetters(id, { limit: 10, after: undefined }), ({ items }) => items.length)
+        Effect.map(deliveries.deadLetters(historyOf(id), { limit: 10, after: undefined }), ({ items }) => items.length)
       for (const { id } of [own, limited]) yield* until(dead(id), (count) => count === 1)
 
       yield* projects.remove(owner.org_id, String(owner.project_id))

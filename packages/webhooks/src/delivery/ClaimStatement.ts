@@ -1,4 +1,5 @@
 import type { SqlClient, Statement } from "@effect/sql"
+import { mayReceive } from "./EventMatch.ts"
 import type { ClaimRequest } from "./QueueRepo.ts"
 
 /** The registration under which nodes settle the leases of dead nodes on deliveries; see NodeLease.onDeath. */
@@ -151,6 +152,7 @@ export const claimStatement = (
     )
     select c.id, c.webhook_id, c.event_id, c.event, c.org_id, c.call_id, c.is_replay, c.is_resend, c.attempts,
       coalesce(h.url, '') as url, coalesce(h.secret, '') as secret, coalesce(h.is_active, false) as is_active,
+      coalesce(${mayReceive(sql)}, false) as may_receive,
       coalesce(h.consecutive_failures, 0) as consecutive_failures, e.project_id, e.agent_id,
       coalesce(e.api_version, '') as api_version, coalesce(e.data::text, '') as data,
       to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as timestamp

@@ -30,8 +30,10 @@ export class DeliveryFanOut extends Context.Tag("@svc/webhooks/DeliveryFanOut")<
           const counts = yield* sql<{ readonly webhook_id: number; readonly n: number }>`
             with written as (${insert}),
             made as (
-              insert into webhook_deliveries (webhook_id, event_seq, event_id, event, org_id, call_id, next_at)
-              select h.id, e.seq, e.id, e.event, e.org_id, e.call_id, now()
+              insert into webhook_deliveries (
+                webhook_id, owner_project_id, event_seq, event_id, event, org_id, call_id, next_at
+              )
+              select h.id, h.project_id, e.seq, e.id, e.event, e.org_id, e.call_id, now()
               from written e join webhooks h on h.org_id = e.org_id and h.is_active and ${matches(sql)}
               order by e.seq, h.id returning webhook_id
             )

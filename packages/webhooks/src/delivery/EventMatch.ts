@@ -13,3 +13,10 @@ export const matches = (sql: SqlClient.SqlClient): Statement.Fragment => sql`(
   and not (h.is_agent_managed and e.event ~ '^(knowledge_base|address|booking_customer)[.]')
   and not (h.is_project_managed and e.event ~ '^booking_customer[.]')
 )`
+
+/**
+ * SQL condition: webhook `h` may be sent event `e`, for which a delivery was made before. A webhook that was limited to a
+ * project since gets no other project's events any more: keys of its project can change its URL.
+ */
+export const mayReceive = (sql: SqlClient.SqlClient): Statement.Fragment =>
+  sql`coalesce(h.project_id = e.project_id, h.project_id is null)`

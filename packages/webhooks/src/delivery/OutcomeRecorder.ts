@@ -75,7 +75,7 @@ export const makeOutcomeRecorder: Effect.Effect<OutcomeRecorder, never, QueueRep
       const disabled =
         streaks.length === 0 ? [] : yield* retryUntilDone(queue.recordStreaks(streaks), "Failures of webhooks")
       for (const id of disabled) {
-        yield* retryUntilDone(deliveries.deadLetterPending(id), "Dead letters")
+        yield* retryUntilDone(deliveries.deadLetterPending(id, "disabled"), "Dead letters")
         yield* Effect.logWarning(`Webhook ${id} is disabled after failures`)
       }
       isRecording = false

@@ -21,6 +21,8 @@ export interface ClaimedDelivery extends EnvelopeParts {
   readonly url: string
   readonly secret: string
   readonly is_active: boolean
+  /** False when the webhook was limited to a project whose event this is not. */
+  readonly may_receive: boolean
   /** Of the webhook, at the time of the claim. */
   readonly consecutive_failures: number
 }
@@ -143,26 +145,27 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
             ),
             dead_lettered as (
               insert into webhook_dead_letters (
-                webhook_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts, last_status_code,
-                last_error, failed_at
+                webhook_id, owner_project_id, org_id, event_seq, event_id, event, call_id, url, is_replay, attempts,
+                last_status_code, last_error, failed_at
               )
-              select d.webhook_id, d.org_id, d.event_seq, d.event_id, d.event, d.call_id, d.url, d.is_replay,
+              select d.webhook_id, d.owner_project_id, d.org_id, d.event_seq, d.event_id, d.event, d.call_id, d.url, d.is_replay,
                 d.attempts + (d.at is not null)::int, coalesce(d.status_code, d.last_status_code), d.error, now()
               from ended d
               where d.error is not null and exists (select 1 from webhooks h where h.id = d.webhook_id)
               order by d.place
             )
             insert into webhook_attempts (
-              webhook_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code, success, error, created_at
+              webhook_id, owner_project_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code, success,
+              error, created_at
             )
-            select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code, error is null, error,
-              to_timestamp(at / 1000)
+            select webhook_id, owner_project_id, org_id, event_seq, event_id, event, call_id, url, attempt, status_code,
+              error is null, error, to_timestamp(at / 1000)
             from (
-              select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempts + 1 as attempt, status_code,
-                error, at, place from ended where at is not null
+              select webhook_id, owner_project_id, org_id, event_seq, event_id, event, call_id, url,
+                attempts + 1 as attempt, status_code, error, at, place from ended where at is not null
               union all
-              select webhook_id, org_id, event_seq, event_id, event, call_id, url, attempts, status_code, error, at, place
-              from retried
+              select webhook_id, owner_project_id, org_id, event_seq, event_id, event, call_id, url, attempts, status_code,
+                error, at, place from retried
             ) attempted where ${asyncCommit} order by place`.pipe(Effect.asVoid)
         },
         recordStreaks: (streaks) => {
