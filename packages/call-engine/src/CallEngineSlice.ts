@@ -32,7 +32,7 @@ import { Calls } from "./record/Calls.ts"
 import { CallsHttp } from "./record/CallsHttp.ts"
 import { CallsRepo } from "./record/CallsRepo.ts"
 import { DebugLinks } from "./record/DebugLinks.ts"
-import { DebugRepo } from "./record/DebugRepo.ts"
+import { DebugLinksRepo } from "./record/DebugLinksRepo.ts"
 import { JournalRepo } from "./record/JournalRepo.ts"
 import { LiveCallWriter } from "./record/LiveCallWriter.ts"
 import { ServerRequestsRepo } from "./record/ServerRequestsRepo.ts"
@@ -77,7 +77,7 @@ type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | R
 
 /** Services of other packages that the slice requires. */
 type Needs =
-  | (Agents | Billing | Database | NodeLease | Outbox | PhoneNumbers | Providers | Sms | SqlClient.SqlClient)
+  | (Agents | Billing | Database | NodeLease | Outbox | PhoneNumbers | Projects | Providers | Sms | SqlClient.SqlClient)
   | (UrlSafety | Usage | Voices)
 
 /**
@@ -97,7 +97,7 @@ export const services: Layer.Layer<
       | Recovery
       | Settlement
     )
-  | (CallsRepo | CallQueriesRepo | JournalRepo | ServerRequestsRepo | DebugRepo | RecordingsRepo),
+  | (CallsRepo | CallQueriesRepo | JournalRepo | ServerRequestsRepo | DebugLinksRepo | RecordingsRepo),
   ConfigError.ConfigError,
   Needs | ObjectStore | PublicUrl | Ticker
 > = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, AgentsInCalls, InboundCalls, Recovery.onNodeDeath).pipe(
@@ -122,7 +122,7 @@ export const services: Layer.Layer<
       CallQueriesRepo.layer,
       JournalRepo.layer,
       ServerRequestsRepo.layer,
-      DebugRepo.layer,
+      DebugLinksRepo.layer,
       RecordingsRepo.layer
     )
   )
@@ -135,7 +135,7 @@ export const services: Layer.Layer<
 export const layer: Layer.Layer<
   Services,
   ConfigError.ConfigError,
-  Needs | Cron | HandlerRegistry | Projects | PublicUrl | RouteRegistry | Ticker
+  Needs | Cron | HandlerRegistry | PublicUrl | RouteRegistry | Ticker
 > = Layer.mergeAll(CallsHttp, RecordingHttp, CallsOfDeletedProjects, RetentionWorker).pipe(
   Layer.provideMerge(services),
   Layer.provide(LocalStore.layer)

@@ -38,6 +38,7 @@ export const owners: Owners = {
   calls: "packages/call-engine",
   call_journal: "packages/call-engine",
   callback_exchanges: "packages/call-engine",
+  debug_links: "packages/call-engine",
   recordings: "packages/call-engine",
   signing_secrets: "packages/call-engine",
   booking_customers: "packages/bookings",

@@ -140,13 +140,25 @@ export const CallsApi = HttpApiGroup.make("calls")
         OpenApi.annotations({
           summary: "Get a link to a call's debug page",
           description:
-            "The page has the call's timeline, transcript and latencies, live while the call runs. The link needs no key: who has it can read the call, for 90 days."
+            "The page has the call's timeline, transcript and latencies, live while the call runs. The link needs no key: who has it can read the call, for 90 days, until it is revoked or the project is deleted. Keys of one scope get the same link; that of a `read` key shows neither prompts nor bodies."
         })
       )
       .setPath(callId)
       .addSuccess(Schema.Struct({ debug_token: Schema.String, url: Schema.String }))
       .addError(CallNotFound.wire)
       .addError(DebugTokenNotFound.wire)
+  )
+  .add(
+    HttpApiEndpoint.del("revokeDebugLinks", "/v1/calls/:callId/debug-link")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Revoke the links to a call's debug page",
+          description: "All links of the call end, and pages that are open with them. `GET` then makes new ones."
+        })
+      )
+      .setPath(callId)
+      .addSuccess(Schema.Struct({ revoked: Schema.Int }))
+      .addError(CallNotFound.wire)
   )
   .add(
     HttpApiEndpoint.post("end", "/v1/calls/:callId/end")

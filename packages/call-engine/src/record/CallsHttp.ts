@@ -34,7 +34,13 @@ export const CallsHttp = Handlers.group(
         }),
       get: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.get(project, path.callId)),
       status: ({ path }) => Effect.flatMap(CurrentProject, (project) => calls.state(project, path.callId)),
-      debugLink: ({ path }) => Effect.flatMap(CurrentProject, (project) => debugLinks.of(project, path.callId)),
+      debugLink: ({ path }) =>
+        Effect.gen(function* () {
+          const { scope } = yield* CurrentPrincipal
+          return yield* debugLinks.of(yield* CurrentProject, path.callId, scope)
+        }),
+      revokeDebugLinks: ({ path }) =>
+        Effect.flatMap(CurrentProject, (project) => debugLinks.revoke(project, path.callId)),
       recording: ({ path, urlParams }) =>
         Effect.flatMap(CurrentProject, (project) => recordings.link(project, path.callId, urlParams.expires_in)),
       end: ({ path }) =>

@@ -1,11 +1,15 @@
+import { createHash, createHmac } from "node:crypto"
+import type { KeyScope } from "@svc/api/accounts/ApiKey"
 import { type Call, type CallNotFound, DebugTokenNotFound } from "@svc/api/calls/Call"
 import type { PrincipalProject } from "@svc/api/Principal"
+import { Projects } from "@svc/auth/Projects"
 import { type CallTimeline, timelineOf } from "@svc/conversation/CallTimeline"
-import { type ConfigError, Context, Effect, Layer, Option } from "effect"
+import { type ConfigError, Context, Effect, Layer, Option, PubSub, type Queue, type Scope } from "effect"
 import type { ServerRequest } from "../agent-server/ServerRequest.ts"
+import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
 import { retention } from "../recording/RetentionWorker.ts"
 import { Calls } from "./Calls.ts"
-import { DebugRepo } from "./DebugRepo.ts"
+import { type DebugCall, type DebugLink, DebugLinksRepo } from "./DebugLinksRepo.ts"
 import { JournalRepo } from "./JournalRepo.ts"
 import { ServerRequestsRepo } from "./ServerRequestsRepo.ts"
 
@@ -17,47 +21,110 @@ export interface DebugView {
   readonly serverRequests: ReadonlyArray<ServerRequest>
 }
 
-/** Links to the debug pages of calls, which need no key and work for as long as recordings are kept. */
+/**
+ * What a link made with a `read` key shows: no prompts, and no bodies of requests, tools, models and webhooks. These are
+ * the details of the timeline and the bodies of the server requests.
+ */
+export const withoutBodies = ({ call, serverRequests, timeline }: DebugView): DebugView => ({
+  call,
+  serverRequests: serverRequests.map((request) => ({ ...request, request: "", response: null })),
+  timeline:
+    timeline === undefined
+      ? undefined
+      : { ...timeline, lines: timeline.lines.map(({ actor, at, what }) => ({ actor, at, what })) }
+})
+
+/**
+ * Links to the debug pages of calls, which need no key. A link works for as long as recordings are kept, until it is
+ * revoked or its project is deleted.
+ */
 export class DebugLinks extends Context.Tag("@svc/call-engine/DebugLinks")<
   DebugLinks,
   {
-    /** The link to a call's page; `url` is a path of this server. */
+    /**
+     * The link to a call's page for keys of this scope, the same until it is revoked; `url` is a path of this server.
+     */
     readonly of: (
       project: PrincipalProject,
-      callId: string
+      callId: string,
+      scope: KeyScope
     ) => Effect.Effect<{ readonly debug_token: string; readonly url: string }, CallNotFound | DebugTokenNotFound>
-    /** The page's content as of now. */
-    readonly view: (token: string) => Effect.Effect<DebugView, DebugTokenNotFound>
+    /** Ends all links of a call, and returns how many there were. */
+    readonly revoke: (
+      project: PrincipalProject,
+      callId: string
+    ) => Effect.Effect<{ readonly revoked: number }, CallNotFound>
+    readonly find: (token: string) => Effect.Effect<DebugLink, DebugTokenNotFound>
+    /** The ids of the call's links that work. */
+    readonly openLinks: (call: DebugCall) => Effect.Effect<ReadonlySet<number>>
+    /** A text that changes with the view. */
+    readonly version: (call: DebugCall) => Effect.Effect<string>
+    /** The page's content as of now, with all bodies. */
+    readonly view: (call: DebugCall) => Effect.Effect<DebugView, DebugTokenNotFound>
+    /** The numeric ids of calls whose links are revoked on this node from now on. */
+    readonly revocations: Effect.Effect<Queue.Dequeue<number>, never, Scope.Scope>
   }
 >() {
   static readonly layer: Layer.Layer<
     DebugLinks,
     ConfigError.ConfigError,
-    Calls | JournalRepo | ServerRequestsRepo | DebugRepo
+    Calls | JournalRepo | ServerRequestsRepo | DebugLinksRepo | RecordingsRepo | Projects
   > = Layer.effect(
     DebugLinks,
     Effect.gen(function* () {
       const calls = yield* Calls
       const journal = yield* JournalRepo
       const serverRequests = yield* ServerRequestsRepo
-      const tokens = yield* DebugRepo
+      const repo = yield* DebugLinksRepo
+      const projects = yield* Projects
+      const secret = yield* Effect.flatMap(RecordingsRepo, ({ secret }) => secret("debug-links"))
       const { kept } = yield* retention
+      const revocations = yield* PubSub.unbounded<number>()
       const missing = () => new DebugTokenNotFound()
+      const hashOf = (token: string) => createHash("sha256").update(token).digest("hex")
+
+      const isDeleted = (projectId: number) =>
+        Effect.map(projects.deletedAmong([projectId]), (deleted) => deleted.length > 0)
+
+      /** Tokens are derived, not stored, so that the same link can be given again. 256 bits. */
+      const open = (call_id: number, scope: KeyScope): Effect.Effect<string> =>
+        Effect.gen(function* () {
+          const generation = yield* repo.generation(call_id)
+          const token = createHmac("sha256", secret).update(`${call_id}\n${scope}\n${generation}`).digest("hex")
+          // False: the links were revoked since the generation was read.
+          return (yield* repo.open({ call_id, scope, hash: hashOf(token) })) ? token : yield* open(call_id, scope)
+        })
+
       return {
-        of: Effect.fn("DebugLinks.of")(function* (project, callId) {
+        of: Effect.fn("DebugLinks.of")(function* (project, callId, scope) {
           const { call_id } = yield* calls.state(project, callId)
-          const debug_token = yield* Option.match(yield* tokens.tokenOf(call_id, kept), {
-            onNone: () => Effect.fail(missing()),
-            onSome: Effect.succeed
-          })
+          const id = yield* repo.callOf(call_id, kept)
+          if (Option.isNone(id)) return yield* missing()
+          const debug_token = yield* open(id.value, scope)
           return { debug_token, url: `/debug/calls/${debug_token}` }
         }),
-        view: Effect.fn("DebugLinks.view")(function* (token) {
-          const owner = yield* Effect.mapError(yield* tokens.callOf(token, kept), missing)
-          const call = yield* Effect.mapError(calls.get({ id: owner.project_id }, owner.public_id), missing)
-          const [rows, requests] = yield* Effect.all([journal.ofCall(owner.id), serverRequests.ofCall(owner.id)])
+        revoke: Effect.fn("DebugLinks.revoke")(function* (project, callId) {
+          const { call_id } = yield* calls.state(project, callId)
+          const ended = yield* repo.revokeAll(call_id)
+          yield* PubSub.publishAll(revocations, new Set(ended))
+          return { revoked: ended.length }
+        }),
+        find: Effect.fn("DebugLinks.find")(function* (token) {
+          const link = yield* repo.find(hashOf(token), kept)
+          if (Option.isNone(link) || (yield* isDeleted(link.value.call.project_id))) return yield* missing()
+          return link.value
+        }),
+        openLinks: ({ id, project_id }) =>
+          Effect.flatMap(isDeleted(project_id), (deleted) =>
+            deleted ? Effect.succeed(new Set<number>()) : Effect.map(repo.openLinks(id, kept), (ids) => new Set(ids))
+          ),
+        version: ({ id }) => repo.version(id),
+        view: Effect.fn("DebugLinks.view")(function* ({ id, project_id, public_id }) {
+          const call = yield* Effect.mapError(calls.get({ id: project_id }, public_id), missing)
+          const [rows, requests] = yield* Effect.all([journal.ofCall(id), serverRequests.ofCall(id)])
           return { call, timeline: timelineOf(rows), serverRequests: requests }
-        })
+        }),
+        revocations: PubSub.subscribe(revocations)
       }
     })
   )

@@ -1,16 +1,40 @@
+import type { KeyScope } from "@svc/api/accounts/ApiKey"
 import type { Call, TurnLatency } from "@svc/api/calls/Call"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import type { ServerRequest } from "@svc/call-engine/agent-server/ServerRequest"
 import type { DebugView } from "@svc/call-engine/record/DebugLinks"
-import type { CallTimeline, TimelineEntry } from "@svc/conversation/CallTimeline"
+import type { CallTimeline } from "@svc/conversation/CallTimeline"
 import { html } from "../documents/Html.ts"
+import { type Beginning, type BodyRoom, bodyHtml, jsonBeginning, newest, section, shortText } from "./BoundedText.ts"
 import { script, style } from "./DebugPageStyle.ts"
 
-/** The content of a debug page: the call, its webhook deliveries, and the path of the page. */
+/** The content of a debug page: the call, its webhook deliveries, and the scope of the link. */
 export interface ShownCall extends DebugView {
   readonly deliveries: ReadonlyArray<DeliveryRecord>
-  readonly path: string
+  readonly scope: KeyScope
 }
+
+/** The content as HTML, without the player between its parts, which differs by the page's path. */
+export interface RenderedCall {
+  readonly top: string
+  readonly rest: string
+  /** The same as inside a JSON string: it is sent to many. */
+  readonly json: { readonly top: string; readonly rest: string }
+}
+
+/**
+ * The most that each section shows. So a page has well below 1 MB, and rendering one takes a few milliseconds, however
+ * long the call.
+ */
+const limits = {
+  warnings: { rows: 50, characters: 20_000 },
+  transcript: { rows: 300, characters: 60_000 },
+  turns: { rows: 50, characters: 50_000 },
+  serverRequests: { rows: 100, characters: 150_000 },
+  deliveries: { rows: 100, characters: 40_000 },
+  timeline: { rows: 300, characters: 150_000 },
+  /** Of all bodies together. */
+  bodies: 100_000
+} as const
 
 /** Milliseconds as a clock that began with the call: `1:02.345`. */
 const clock = (ms: number): string => {
@@ -19,7 +43,7 @@ const clock = (ms: number): string => {
 }
 
 const fact = (name: string, value: string | number | null): string =>
-  `<div><dt>${html(name)}</dt><dd>${html(value === null || value === "" ? "–" : String(value))}</dd></div>`
+  `<div><dt>${html(name)}</dt><dd>${shortText(value === null || value === "" ? "–" : String(value))}</dd></div>`
 
 const factsOf = (call: Call): string =>
   `<dl>${[
@@ -36,13 +60,15 @@ const factsOf = (call: Call): string =>
   ].join("")}</dl>`
 
 const warningsOf = ({ isFromOtherVersion, warnings }: CallTimeline): string => {
-  const lines = [
-    ...(isFromOtherVersion
-      ? ["This call was held by another version of Svc; the timeline is how this one reads it."]
-      : []),
-    ...warnings.map(({ field, reason }) => `${field} was left out: ${reason}`)
-  ]
-  return lines.map((text) => `<p class="bad">${html(text)}</p>`).join("")
+  const version = "This call was held by another version of Svc; the timeline is how this one reads it."
+  const line = (text: string) => `<p class="bad">${shortText(text)}</p>`
+  const rows = newest(warnings, limits.warnings, ({ field, reason }) => line(`${field} was left out: ${reason}`))
+  const more = warnings.length - rows.length
+  return [
+    ...(isFromOtherVersion ? [line(version)] : []),
+    ...rows,
+    ...(more > 0 ? [line(`${more} more fields were left out`)] : [])
+  ].join("")
 }
 
 /** The successive stages of the wait for an agent's turn, in milliseconds, from the caller's last sound. */
@@ -71,63 +97,80 @@ const bar = (stages: ReadonlyArray<number>, longest: number): string => {
 }
 
 const waterfall = (latencies: ReadonlyArray<TurnLatency>): string => {
-  if (latencies.length === 0) return ""
-  const rows = latencies.map((latency) => ({ latency, stages: stagesOf(latency) }))
   const sum = (stages: ReadonlyArray<number>) => stages.reduce((total, ms) => total + ms, 0)
-  const longest = Math.max(1, ...rows.map(({ stages }) => sum(stages)))
+  const longest = Math.max(1, ...latencies.slice(-limits.turns.rows).map((latency) => sum(stagesOf(latency))))
   const key = stageNames
     .map(
       (name, i) =>
         `<span><svg aria-hidden="true"><rect class="s${i + 1}" width="100%" height="100%"/></svg> ${html(name)}</span>`
     )
     .join("")
-  return `<h2>Turns</h2><p class="key faint">${key}</p>${rows
-    .map(
-      ({ latency, stages }) =>
-        `<div class="turn"><span class="faint">turn ${latency.turn}</span>${bar(stages, longest)}<span>${Math.round(sum(stages))} ms</span></div>`
-    )
-    .join("")}`
+  return section(
+    "Turns",
+    latencies,
+    limits.turns,
+    (latency) => {
+      const stages = stagesOf(latency)
+      return `<div class="turn"><span class="faint">turn ${latency.turn}</span>${bar(stages, longest)}<span>${Math.round(sum(stages))} ms</span></div>`
+    },
+    { intro: `<p class="key faint">${key}</p>`, rest: "GET /v1/calls/<id> has all of them", list: false }
+  )
 }
 
-const transcriptOf = (call: Call): string =>
-  call.transcript.length === 0
-    ? ""
-    : `<h2>Transcript</h2><ol>${call.transcript
-        .map(
-          ({ content, role, timestamp }) =>
-            `<li><time>${clock(timestamp * 1000)}</time><span class="who ${role}">${role}</span><span class="what">${html(content)}</span></li>`
-        )
-        .join("")}</ol>`
+const transcriptOf = ({ transcript }: Call): string =>
+  section(
+    "Transcript",
+    transcript,
+    limits.transcript,
+    ({ content, role, timestamp }) =>
+      `<li><time>${clock(timestamp * 1000)}</time><span class="who ${role}">${role}</span><span class="what">${shortText(content)}</span></li>`,
+    { rest: "GET /v1/calls/<id> has the whole transcript", list: true }
+  )
 
-const timelineLine = ({ actor, at, detail, what }: TimelineEntry, index: number): string => {
-  const text =
-    detail === undefined
-      ? html(what)
-      : `<details id="l${index}"><summary>${html(what)}</summary><pre>${html(JSON.stringify(detail, null, 2))}</pre></details>`
-  return `<li><time>${clock(at)}</time><span class="who ${actor}">${actor}</span><div class="what">${text}</div></li>`
-}
+const timelineOf = ({ lines }: CallTimeline, room: BodyRoom): string =>
+  section(
+    "Timeline",
+    lines,
+    limits.timeline,
+    ({ actor, at, detail, what }, index) => {
+      const text =
+        detail === undefined
+          ? shortText(what)
+          : `<details id="l${index}"><summary>${shortText(what)}</summary>${bodyHtml((limit) => jsonBeginning(detail, limit), room)}</details>`
+      return `<li><time>${clock(at)}</time><span class="who ${actor}">${actor}</span><div class="what">${text}</div></li>`
+    },
+    { rest: "earlier entries are not shown", list: true }
+  )
 
-/** Indented JSON. A text that is not JSON, or was cut, is returned unchanged. */
-const pretty = (body: string): string => {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
+/** A body as indented JSON. A text that is not JSON, or was cut when it was stored, stays as it is. */
+const bodyOf =
+  (body: string) =>
+  (limit: number): Beginning => {
+    try {
+      return jsonBeginning(JSON.parse(body), limit)
+    } catch {
+      return { text: body, size: body.length }
+    }
   }
+
+const serverRequestsOf = ({ call, scope, serverRequests }: ShownCall, room: BodyRoom): string => {
+  const startedAt = Date.parse(call.started_at)
+  return section(
+    "Requests to the agent's server",
+    serverRequests,
+    limits.serverRequests,
+    ({ duration_ms, error, event, request, response, started_at, status }, index) => {
+      const outcome = error === null ? `${status ?? ""}` : `<span class="bad">${shortText(error)}</span>`
+      const summary = `${shortText(event)} ${outcome}`
+      const bodies = () => {
+        const answer = response === null ? "" : `<h3>answer</h3>${bodyHtml(bodyOf(response), room)}`
+        return `<details id="x${index}"><summary>${summary}</summary><h3>request</h3>${bodyHtml(bodyOf(request), room)}${answer}</details>`
+      }
+      return `<li><time>${clock(started_at - startedAt)}</time><span class="who server">${duration_ms} ms</span><div class="what">${scope === "full" ? bodies() : summary}</div></li>`
+    },
+    { rest: "earlier requests are not shown", list: true }
+  )
 }
-
-const serverRequestLine =
-  (startedAt: number) =>
-  ({ duration_ms, error, event, request, response, started_at, status }: ServerRequest, index: number): string => {
-    const outcome = error === null ? `${status ?? ""}` : `<span class="bad">${html(error)}</span>`
-    const answer = response === null ? "" : `<h3>answer</h3><pre>${html(pretty(response))}</pre>`
-    return `<li><time>${clock(started_at - startedAt)}</time><span class="who server">${duration_ms} ms</span><div class="what"><details id="x${index}"><summary>${html(event)} ${outcome}</summary><h3>request</h3><pre>${html(pretty(request))}</pre>${answer}</details></div></li>`
-  }
-
-const serverRequestsOf = ({ call, serverRequests }: DebugView): string =>
-  serverRequests.length === 0
-    ? ""
-    : `<h2>Requests to the agent's server</h2><ol>${serverRequests.map(serverRequestLine(Date.parse(call.started_at))).join("")}</ol>`
 
 /** Host and path of a URL, without the parts that may be secret. */
 const hostAndPath = (url: string): string => {
@@ -135,42 +178,65 @@ const hostAndPath = (url: string): string => {
   return host + pathname
 }
 
-const deliveryLine =
-  (startedAt: number) =>
-  ({ attempt, created_at, error, event, status_code, success, url }: DeliveryRecord): string => {
-    const outcome = success
-      ? `${status_code ?? ""}`
-      : `<span class="bad">${html(error ?? `status ${status_code}`)}</span>`
-    const again = attempt > 1 ? `, attempt ${attempt}` : ""
-    return `<li><time>${clock(Date.parse(created_at) - startedAt)}</time><span class="who event">webhook</span><span class="what">${html(event)} to ${html(hostAndPath(url))}${again}: ${outcome}</span></li>`
-  }
-
-const deliveriesOf = ({ call, deliveries }: ShownCall): string =>
-  deliveries.length === 0
-    ? ""
-    : `<h2>Webhooks</h2><ol>${deliveries.map(deliveryLine(Date.parse(call.started_at))).join("")}</ol>`
+const deliveriesOf = ({ call, deliveries }: ShownCall): string => {
+  const startedAt = Date.parse(call.started_at)
+  return section(
+    "Webhooks",
+    deliveries,
+    limits.deliveries,
+    ({ attempt, created_at, error, event, status_code, success, url }) => {
+      const outcome = success
+        ? `${status_code ?? ""}`
+        : `<span class="bad">${shortText(error ?? `status ${status_code}`)}</span>`
+      const again = attempt > 1 ? `, attempt ${attempt}` : ""
+      return `<li><time>${clock(Date.parse(created_at) - startedAt)}</time><span class="who event">webhook</span><span class="what">${html(event)} to ${shortText(hostAndPath(url))}${again}: ${outcome}</span></li>`
+    },
+    { rest: "GET /v1/calls/<id>/webhooks has all of them", list: true }
+  )
+}
 
 const playerOf = ({ has_recording }: Call, path: string): string =>
   has_recording ? `<audio controls preload="metadata" src="${html(path)}/recording.mp3"></audio>` : ""
 
-/** The content of the page, which is sent again when it changes. */
-export const content = (view: ShownCall): string => {
-  const { call, path, timeline } = view
-  return [
+const scopeNote = `<p class="faint">Prompts and bodies are not shown: a read key made this link. Get one with a full key to see them.</p>`
+
+/** In place of the content, when the link ends while its page is open. */
+export const endedLink = `<p class="bad">This link has ended: it was revoked, the call is too old, or its project was deleted. Ask for a new one: GET /v1/calls/&lt;id&gt;/debug-link.</p>`
+
+const insideString = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** Renders the content of a page. */
+export const render = (view: ShownCall): RenderedCall => {
+  const { call, scope, timeline } = view
+  const room = { left: limits.bodies }
+  const top = [
     `<h1>${html(call.call_id)}</h1>${factsOf(call)}`,
-    timeline === undefined ? "" : warningsOf(timeline),
-    playerOf(call, path),
+    scope === "full" ? "" : scopeNote,
+    timeline === undefined ? "" : warningsOf(timeline)
+  ].join("")
+  const rest = [
     transcriptOf(call),
     waterfall(call.latency_data.turns),
-    serverRequestsOf(view),
+    serverRequestsOf(view, room),
     deliveriesOf(view),
-    timeline === undefined ? "" : `<h2>Timeline</h2><ol>${timeline.lines.map(timelineLine).join("")}</ol>`
+    timeline === undefined ? "" : timelineOf(timeline, room)
   ].join("")
+  return { top, rest, json: { top: insideString(top), rest: insideString(rest) } }
+}
+
+/** The whole content of the page at this path, as HTML and as JSON. */
+export const withPlayer = (
+  { json, rest, top }: RenderedCall,
+  call: Call,
+  path: string
+): { readonly html: string; readonly json: string } => {
+  const player = playerOf(call, path)
+  return { html: top + player + rest, json: `"${json.top}${insideString(player)}${json.rest}"` }
 }
 
 /** The whole page. */
-export const page = (view: ShownCall): string => `<!doctype html>
+export const page = (content: RenderedCall, call: Call, path: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex"><title>${html(view.call.call_id)}</title><style>${style}</style></head>
-<body><main data-live="${view.call.ended_at === null ? "yes" : "no"}">${content(view)}</main><script>${script}</script></body></html>
+<meta name="robots" content="noindex"><title>${html(call.call_id)}</title><style>${style}</style></head>
+<body><p id="notice" class="bad" hidden></p><main data-live="${call.ended_at === null ? "yes" : "no"}">${withPlayer(content, call, path).html}</main><script>${script}</script></body></html>
 `

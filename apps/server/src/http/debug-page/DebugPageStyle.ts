@@ -42,6 +42,12 @@ if (main.dataset.live === "yes") {
     if (atEnd) scrollTo(0, document.body.scrollHeight)
   }
   source.addEventListener("over", () => source.close())
+  source.onerror = () => {
+    if (source.readyState !== EventSource.CLOSED) return
+    const notice = document.getElementById("notice")
+    notice.textContent = "No live updates: the link has ended, or 20 pages use it already. Close one and load this page again, or get a new link."
+    notice.hidden = false
+  }
 }
 `
 

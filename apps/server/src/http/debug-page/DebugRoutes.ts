@@ -1,12 +1,15 @@
-import { type BodyWriter, type PlainResponse, plainRoutes, type RouteRegistry } from "@svc/api/PlainRoutes"
+import { type PlainResponse, plainRoutes, type RouteRegistry } from "@svc/api/PlainRoutes"
+import { RateLimitExceeded } from "@svc/api/VoiceError"
 import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
 import { recordingResponse } from "@svc/call-engine/recording/RecordingHttp"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
-import { Deliveries } from "@svc/webhooks/Deliveries"
-import { Effect, type Layer } from "effect"
+import type { Deliveries } from "@svc/webhooks/Deliveries"
+import { Effect, Layer } from "effect"
 import type { ResponseHeaders } from "../exchange/Responses.ts"
-import { content, page, type ShownCall } from "./DebugPage.ts"
+import { page } from "./DebugPage.ts"
 import { policy } from "./DebugPageStyle.ts"
+import { stream } from "./DebugStream.ts"
+import { debugWatch } from "./DebugWatch.ts"
 
 const headers: ResponseHeaders = {
   "Content-Security-Policy": policy,
@@ -16,93 +19,88 @@ const headers: ResponseHeaders = {
   "X-Robots-Tag": "noindex"
 }
 
-/** How often the live stream reads the call. */
-const readInterval = "1 second"
-/** Reads without a change after which a comment is sent, so that no proxy closes the stream as idle. */
-const commentAfter = 15
-/** Reads for which the stream of an ended call stays open: for a slow client, and for its recording. */
-const readsAfterEnd = 30
-/** Reads without a change after which an ended call is complete: its last deliveries have been made by then. */
-const readsWithoutChange = 3
+/** The most live streams of one link. */
+const maxStreams = 20
 
-/** Sends the page's content whenever it changed, until the call has ended and is complete. */
-const stream = <E>(first: ShownCall, read: Effect.Effect<ShownCall, E>, writer: BodyWriter): Effect.Effect<void, E> =>
-  Effect.gen(function* () {
-    let view = first
-    let sent = ""
-    let unchanged = 0
-    let readsSinceEnd = 0
-    while (true) {
-      // A slow client gets the newest content when it is ready for it; nothing is buffered until then.
-      const behind = writer.isBehind()
-      if (!behind) {
-        const now = content(view)
-        unchanged = now === sent ? unchanged + 1 : 0
-        if (unchanged === 0) writer.push(`data: ${JSON.stringify(now)}\n\n`)
-        else if (unchanged % commentAfter === 0) writer.push(": still here\n\n")
-        sent = now
-      }
-      const isComplete = (view.call.has_recording || !view.call.recording_enabled) && unchanged >= readsWithoutChange
-      const isOver = view.call.ended_at !== null && ((!behind && isComplete) || ++readsSinceEnd > readsAfterEnd)
-      if (isOver || writer.isStopping()) break
-      yield* Effect.sleep(readInterval)
-      view = yield* read
-    }
-    if (view.call.ended_at !== null) writer.push("event: over\ndata: {}\n\n")
+const tooMany = () =>
+  new RateLimitExceeded({
+    message: `${maxStreams} pages follow this call by this link already: close one of them, and load this one again`,
+    retryAfter: 30
   })
+
+const base = "/debug/calls/:token"
+const pathOf = (token: string) => `/debug/calls/${encodeURIComponent(token)}`
 
 /**
  * `GET /debug/calls/<token>`, a page that shows a call; `…/live`, server-sent events with the page's content whenever
  * it changes, until the call is over; and `…/recording.mp3`. The token stands for a key. The page shows deliveries
  * beside the call, so it is not part of the call engine, which does not import webhooks.
  */
-export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | Deliveries | RouteRegistry> = plainRoutes(
-  Effect.map(Effect.all([DebugLinks, Recordings, Deliveries]), ([links, recordings, deliveries]) => {
-    const path = "/debug/calls/:token"
-    const read = (token = "") =>
-      Effect.flatMap(links.view(token), (view) =>
-        Effect.map(
-          deliveries.ofCall(view.call.call_id),
-          (made): ShownCall => ({ ...view, deliveries: made, path: `/debug/calls/${encodeURIComponent(token)}` })
-        )
+export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | Deliveries | RouteRegistry> =
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const links = yield* DebugLinks
+      const recordings = yield* Recordings
+      const watch = yield* debugWatch
+      /** Live streams by the link's id. */
+      const streams = new Map<number, number>()
+      const isFull = (link: number) => (streams.get(link) ?? 0) >= maxStreams
+      const change = (link: number, by: 1 | -1) =>
+        Effect.sync(() => {
+          const left = (streams.get(link) ?? 0) + by
+          if (left > 0) streams.set(link, left)
+          else streams.delete(link)
+        })
+
+      return plainRoutes(
+        Effect.succeed([
+          {
+            method: "GET",
+            path: `${base}/recording.mp3`,
+            handle: (request) =>
+              links.find(request.params["token"] ?? "").pipe(
+                Effect.flatMap(({ call }) => recordings.fileOf(call.public_id)),
+                Effect.map((file) => recordingResponse(file, request))
+              )
+          },
+          {
+            method: "GET",
+            path: base,
+            handle: ({ params }) =>
+              Effect.gen(function* () {
+                const token = params["token"] ?? ""
+                const { call, scope } = yield* links.find(token)
+                const { latest } = yield* watch(call)
+                const snapshot = latest()
+                return {
+                  status: 200,
+                  headers: { ...headers, "Content-Type": "text/html; charset=utf-8" },
+                  body: page(snapshot.content(scope), snapshot.view.call, pathOf(token))
+                } satisfies PlainResponse
+              }).pipe(Effect.scoped)
+          },
+          {
+            method: "GET",
+            path: `${base}/live`,
+            handle: ({ params }) =>
+              Effect.gen(function* () {
+                const token = params["token"] ?? ""
+                const link = yield* links.find(token)
+                if (isFull(link.id)) return yield* tooMany()
+                return {
+                  status: 200,
+                  headers: { ...headers, "Content-Type": "text/event-stream" },
+                  // If the stream ends early, the browser connects again.
+                  body: (writer) =>
+                    Effect.acquireRelease(change(link.id, 1), () => change(link.id, -1)).pipe(
+                      Effect.zipRight(watch(link.call)),
+                      Effect.flatMap((watched) => stream(watched, link, pathOf(token), writer)),
+                      Effect.scoped
+                    )
+                } satisfies PlainResponse
+              })
+          }
+        ])
       )
-    return [
-      {
-        method: "GET",
-        path: `${path}/recording.mp3`,
-        handle: (request) =>
-          links.view(request.params["token"] ?? "").pipe(
-            Effect.flatMap(({ call }) => recordings.fileOf(call.call_id)),
-            Effect.map((file) => recordingResponse(file, request))
-          )
-      },
-      {
-        method: "GET",
-        path,
-        handle: ({ params }) =>
-          Effect.map(
-            read(params["token"]),
-            (view): PlainResponse => ({
-              status: 200,
-              headers: { ...headers, "Content-Type": "text/html; charset=utf-8" },
-              body: page(view)
-            })
-          )
-      },
-      {
-        method: "GET",
-        path: `${path}/live`,
-        handle: ({ params }) =>
-          Effect.map(
-            read(params["token"]),
-            (view): PlainResponse => ({
-              status: 200,
-              headers: { ...headers, "Content-Type": "text/event-stream" },
-              // If the stream ends early, the browser reconnects.
-              body: (writer) => Effect.ignore(stream(view, read(params["token"]), writer))
-            })
-          )
-      }
-    ]
-  })
-)
+    })
+  )

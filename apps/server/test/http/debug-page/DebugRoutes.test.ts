@@ -8,7 +8,7 @@ import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
 import type { CallTimeline } from "@svc/conversation/CallTimeline"
 import { Deliveries } from "@svc/webhooks/Deliveries"
-import { Deferred, Effect, Layer, Schema, Stream } from "effect"
+import { Deferred, Effect, Fiber, Layer, PubSub, Schema, Stream } from "effect"
 import { DebugRoutes } from "../../../src/http/debug-page/DebugRoutes.ts"
 import { ask } from "../../servers/Client.ts"
 import { startTiny } from "../../servers/TinyServer.ts"
@@ -95,23 +95,50 @@ const delivery: DeliveryRecord = {
 
 const sound = Buffer.from("an MP3, or so")
 
-/** A server whose one call is what `now` says, under the token `known`. */
-const serverOf = (now: () => Call) =>
+/** What a test changes and counts of the server's one call. */
+interface Fixture {
+  now: () => Call
+  reads: number
+  /** Ids of the links that work: 1 is `known`, made with a full key, 2 is `narrow`, with a read key. */
+  readonly open: Set<number>
+  readonly revoked: PubSub.PubSub<number>
+}
+
+const fixture = (now: () => Call): Effect.Effect<Fixture> =>
+  Effect.map(PubSub.unbounded<number>(), (revoked) => ({ now, reads: 0, open: new Set([1, 2]), revoked }))
+
+const numeric = 5
+const linkIds: { readonly [token: string]: number } = { known: 1, narrow: 2 }
+
+const serverFor = (state: Fixture) =>
   startTiny({
     plain: Layer.provide(
       DebugRoutes,
       Layer.mergeAll(
         Layer.mock(Deliveries, { ofCall: () => Effect.succeed([delivery]) }),
-        Layer.succeed(DebugLinks, {
-          of: () => Effect.die("not asked"),
-          view: (token) =>
-            token === "known"
-              ? Effect.sync(() => ({ call: now(), timeline, serverRequests }))
-              : Effect.fail(new DebugTokenNotFound())
+        Layer.mock(DebugLinks, {
+          find: (token) => {
+            const id = linkIds[token]
+            return id === undefined || !state.open.has(id)
+              ? new DebugTokenNotFound()
+              : Effect.succeed({
+                  id,
+                  scope: id === 1 ? "full" : "read",
+                  call: { id: numeric, public_id: state.now().call_id, project_id: 7 }
+                })
+          },
+          openLinks: () => Effect.sync(() => new Set(state.open)),
+          version: () => Effect.sync(() => JSON.stringify(state.now())),
+          view: () =>
+            Effect.sync(() => {
+              state.reads += 1
+              return { call: state.now(), timeline, serverRequests }
+            }),
+          revocations: PubSub.subscribe(state.revoked)
         }),
         Layer.mock(Recordings, {
           fileOf: (callId) =>
-            now().has_recording && callId === now().call_id
+            state.now().has_recording && callId === state.now().call_id
               ? Effect.succeed({
                   size: sound.length,
                   read: ({ end, start } = { start: 0, end: sound.length }) => Stream.make(sound.subarray(start, end))
@@ -120,6 +147,31 @@ const serverOf = (now: () => Call) =>
         })
       )
     )
+  })
+
+/** A server whose one call is what `now` says. */
+const serverOf = (now: () => Call) => Effect.flatMap(fixture(now), serverFor)
+
+/** Follows the live stream of a link until it ends. */
+const follow = (port: number, token = "known") =>
+  Effect.gen(function* () {
+    const begun = yield* Deferred.make<void>()
+    const whole = yield* Effect.fork(
+      Effect.async<string>((resume) => {
+        const request = Http.get({ host: "127.0.0.1", port, path: `/debug/calls/${token}/live` }, (response) => {
+          let text = ""
+          response.setEncoding("utf8")
+          response.on("data", (part: string) => {
+            text += part
+            Deferred.unsafeDone(begun, Effect.void)
+          })
+          response.on("end", () => resume(Effect.succeed(text)))
+        })
+        return Effect.sync(() => request.destroy())
+      })
+    )
+    yield* Deferred.await(begun)
+    return whole
   })
 
 it.scopedLive("the debug page shows a call without a key, and escapes text from outside", () =>
@@ -175,24 +227,9 @@ it.scopedLive("the debug stream sends each change of a call, and ends with the c
   Effect.gen(function* () {
     let now = call()
     const { port } = yield* serverOf(() => now)
-    const first = yield* Deferred.make<void>()
-    const whole = yield* Effect.fork(
-      Effect.async<string>((resume) => {
-        const request = Http.get({ host: "127.0.0.1", port, path: "/debug/calls/known/live" }, (response) => {
-          let text = ""
-          response.setEncoding("utf8")
-          response.on("data", (part: string) => {
-            text += part
-            Deferred.unsafeDone(first, Effect.void)
-          })
-          response.on("end", () => resume(Effect.succeed(text)))
-        })
-        return Effect.sync(() => request.destroy())
-      })
-    )
-    yield* Deferred.await(first)
+    const whole = yield* follow(port)
     now = call({ status: "completed", ended_at: "2026-11-01T09:31:00.000Z" })
-    const text = yield* whole
+    const text = yield* Fiber.join(whole)
     const events = text.trim().split("\n\n")
     expect(events.length).toBe(3)
     expect(events[0]).toContain("in-progress")
@@ -202,34 +239,68 @@ it.scopedLive("the debug stream sends each change of a call, and ends with the c
   })
 )
 
-it.scopedLive("the debug stream buffers nothing for a client that does not read", () =>
+it.scopedLive("a link made with a read key shows neither prompts nor bodies", () =>
   Effect.gen(function* () {
-    let looks = 0
-    let over = false
-    const large = "x".repeat(20_000_000)
-    const { port } = yield* serverOf(() => {
-      looks += 1
-      return call({
-        transcript: [{ role: "user", content: large + (over ? "" : looks), timestamp: 1 }],
-        ended_at: over ? "2026-11-01T09:31:00.000Z" : null
-      })
-    })
-    const response = yield* Effect.async<Http.IncomingMessage>((resume) => {
-      const request = Http.get({ host: "127.0.0.1", port, path: "/debug/calls/known/live" }, (answer) =>
-        resume(Effect.succeed(answer))
-      )
-      return Effect.sync(() => request.destroy())
-    })
-    yield* Effect.repeat(Effect.yieldNow().pipe(Effect.delay("50 millis")), { until: () => looks >= 4 })
-    over = true
-    const length = yield* Effect.async<number>((resume) => {
-      let bytes = 0
-      response.on("data", (part: Buffer) => {
-        bytes += part.length
-      })
-      response.on("end", () => resume(Effect.succeed(bytes)))
-    })
-    // What it was sent before it stopped to read, and at most what there was when it went on.
-    expect(length).toBeLessThan(2.5 * large.length)
+    const { port } = yield* serverOf(() => call())
+    const [full, read] = [
+      (yield* ask(port, { path: "/debug/calls/known" })).text,
+      (yield* ask(port, { path: "/debug/calls/narrow" })).text
+    ]
+    const bodies = ["look_up", "&quot;x&quot;: ", "<pre>"]
+    expect(bodies.filter((body) => full.includes(body))).toEqual(bodies)
+    expect(bodies.filter((body) => read.includes(body))).toEqual([])
+    expect(read).toContain("a read key made this link")
+    for (const shown of ["+31612345678", "1:02.345", "status 502", "tool.call"]) expect(read).toContain(shown)
+    const stream = yield* follow(port, "narrow")
+    yield* Fiber.interrupt(stream)
+  })
+)
+
+it.scopedLive("all who watch a call share one reader, and an unchanged call is not read again", () =>
+  Effect.gen(function* () {
+    const state = yield* fixture(() => call())
+    const { port } = yield* serverFor(state)
+    const streams = yield* Effect.all([follow(port), follow(port), follow(port, "narrow")])
+    yield* ask(port, { path: "/debug/calls/known" })
+    expect(state.reads).toBe(1)
+    state.now = () => call({ status: "completed", ended_at: "2026-11-01T09:31:00.000Z" })
+    for (const stream of streams) expect(yield* Fiber.join(stream)).toContain("completed")
+    expect(state.reads).toBe(2)
+  })
+)
+
+it.scopedLive("a stream of a revoked link ends at once, with the reason", () =>
+  Effect.gen(function* () {
+    const state = yield* fixture(() => call())
+    const { port } = yield* serverFor(state)
+    const stream = yield* follow(port)
+    state.open.clear()
+    yield* PubSub.publish(state.revoked, numeric)
+    const text = yield* Fiber.join(stream)
+    expect(text).toContain("This link has ended")
+    expect(text.endsWith("event: over\ndata: {}\n\n")).toBe(true)
+    for (const path of ["", "/live", "/recording.mp3"]) {
+      expect((yield* ask(port, { path: `/debug/calls/known${path}` })).status).toBe(404)
+    }
+  })
+)
+
+it.scopedLive("at most 20 streams follow a call by one link; the next one is told what to do", () =>
+  Effect.gen(function* () {
+    const { port } = yield* serverOf(() => call())
+    const streams = yield* Effect.all(Array.from({ length: 20 }, () => follow(port)))
+    const refused = yield* ask(port, { path: "/debug/calls/known/live" })
+    expect([refused.status, JSON.parse(refused.text).code, refused.headers["retry-after"]]).toEqual([
+      429,
+      "RATE_LIMIT_EXCEEDED",
+      "30"
+    ])
+    expect(JSON.parse(refused.text).message).toContain("close one of them")
+    yield* Fiber.interrupt(yield* follow(port, "narrow"))
+    expect((yield* ask(port, { path: "/debug/calls/known" })).status).toBe(200)
+    const [first] = streams
+    if (first !== undefined) yield* Fiber.interrupt(first)
+    const free = ask(port, { path: "/debug/calls/known/live", method: "HEAD" })
+    yield* Effect.repeat(free, { until: ({ status }) => status === 200 })
   })
 )

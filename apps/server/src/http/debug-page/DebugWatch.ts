@@ -1,0 +1,105 @@
+import type { KeyScope } from "@svc/api/accounts/ApiKey"
+import type { DebugTokenNotFound } from "@svc/api/calls/Call"
+import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
+import { DebugLinks, type DebugView, withoutBodies } from "@svc/call-engine/record/DebugLinks"
+import type { DebugCall } from "@svc/call-engine/record/DebugLinksRepo"
+import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
+import { Deliveries } from "@svc/webhooks/Deliveries"
+import { Data, Deferred, Effect, FiberId, Queue, RcMap, type Scope } from "effect"
+import { type RenderedCall, render } from "./DebugPage.ts"
+
+/** What was read of a call at one time. */
+export interface Snapshot {
+  /** Ids of the call's links that work. */
+  readonly open: ReadonlySet<number>
+  readonly view: DebugView
+  /** The page's content for links of this scope; rendered when it is first asked for. */
+  readonly content: (scope: KeyScope) => RenderedCall
+  /** Changes with the content. */
+  readonly version: string
+}
+
+/** A call that is read once a second for all who watch it. */
+export interface WatchedCall {
+  readonly latest: () => Snapshot
+  /** Completes with the next snapshot. */
+  readonly next: Effect.Effect<Snapshot>
+}
+
+const contentOf = (view: DebugView, deliveries: ReadonlyArray<DeliveryRecord>): Snapshot["content"] => {
+  const made = new Map<KeyScope, RenderedCall>()
+  return (scope) => {
+    const content = made.get(scope) ?? render({ ...(scope === "full" ? view : withoutBodies(view)), deliveries, scope })
+    made.set(scope, content)
+    return content
+  }
+}
+
+/** How often a watched call is read. */
+const readInterval = "1 second"
+
+/**
+ * Reads calls for their debug pages: one reader for a call, however many watch it, while somebody does. It reads the
+ * content again only when it has changed, and at once when the call's links are revoked on this node.
+ */
+export const debugWatch: Effect.Effect<
+  (call: DebugCall) => Effect.Effect<WatchedCall, DebugTokenNotFound, Scope.Scope>,
+  never,
+  DebugLinks | Deliveries | Scope.Scope
+> = Effect.gen(function* () {
+  const links = yield* DebugLinks
+  const deliveries = yield* Deliveries
+
+  const read = Effect.fn("DebugWatch.read")(function* (call: DebugCall, before: Snapshot | undefined) {
+    const open = yield* links.openLinks(call)
+    // Before the view, which is then at least as new.
+    const own = yield* links.version(call)
+    const made = yield* deliveries.ofCall(call.public_id)
+    const version = [own, ...made.map(({ id }) => id)].join(" ")
+    if (before?.version === version) return { ...before, open }
+    const view = yield* links.view(call)
+    return { open, view, version, content: contentOf(view, made) } satisfies Snapshot
+  })
+
+  const watches = yield* RcMap.make({
+    lookup: (call: DebugCall) =>
+      Effect.gen(function* () {
+        const revocations = yield* links.revocations
+        const one = yield* Effect.makeSemaphore(1)
+        let latest: Snapshot = yield* read(call, undefined)
+        let pulse = Deferred.unsafeMake<void>(FiberId.none)
+        const look = one.withPermits(1)(
+          Effect.map(
+            Effect.suspend(() => read(call, latest)),
+            (snapshot) => {
+              latest = snapshot
+              const before = pulse
+              pulse = Deferred.unsafeMake<void>(FiberId.none)
+              Deferred.unsafeDone(before, Effect.void)
+            }
+          )
+        )
+        yield* Queue.take(revocations).pipe(
+          Effect.flatMap((id) => (id === call.id ? look : Effect.void)),
+          // The next look of the task below finds what this one could not read.
+          Effect.catchAllCause((cause) => Effect.logDebug("A call could not be read after its links ended", cause)),
+          Effect.forever,
+          Effect.forkScoped
+        )
+        yield* startPeriodicTask({
+          every: readInterval,
+          run: look,
+          failureMessage: "A call could not be read for its debug page; trying again"
+        })
+        const watched: WatchedCall = {
+          latest: () => latest,
+          next: Effect.map(
+            Effect.suspend(() => Deferred.await(pulse)),
+            () => latest
+          )
+        }
+        return watched
+      })
+  })
+  return (call) => RcMap.get(watches, Data.struct(call))
+})
