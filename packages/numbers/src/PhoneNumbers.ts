@@ -8,7 +8,7 @@ import {
   PhoneNumberNotFound
 } from "@svc/api/numbers/PhoneNumber"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
-import { ValidationError } from "@svc/api/VoiceError"
+import { Unavailable, ValidationError } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer, Option, Struct } from "effect"
 import { candidatesOf, numberFactsOf } from "./NumberPlan.ts"
@@ -40,13 +40,13 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
       ValidationError
     >
     /**
-     * Registers a number that the operator already owns, at no cost. A number is active at most once in the whole
-     * system.
+     * Registers a number that the operator already owns, at no cost. A carrier that can list its numbers must have it.
+     * A number is active at most once in the whole system; `PhoneNumberInUse` does not tell where.
      */
     readonly import: (
       owner: ProjectPrincipal,
       body: PhoneNumberImport
-    ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberInUse>
+    ) => Effect.Effect<PhoneNumber, ValidationError | PhoneNumberInUse | Unavailable>
     /**
      * Assigns the number to an agent of the same project (public or numeric id); null unassigns it. `id` is numeric.
      */
@@ -72,6 +72,27 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
         const sql = yield* SqlClient.SqlClient
         const { telephony } = yield* Providers
         const networks = telephony.map((plugin) => plugin.id)
+
+        /** Fails unless the carrier lists the number. Of one that cannot list its numbers nothing is demanded. */
+        const checkOwned = Effect.fn("PhoneNumbers.checkOwned")(function* ({
+          number,
+          telephony: id
+        }: PhoneNumberImport) {
+          const owned = telephony.find((plugin) => plugin.id === id)?.numbers?.owned
+          if (owned === undefined) return
+          const ours = yield* Effect.catchTag(owned, "CarrierUnavailable", ({ reason }) =>
+            Effect.zipRight(
+              Effect.logWarning(`The import of ${number} is refused: ${id} could not list its numbers: ${reason}`),
+              new Unavailable({ message: `${id} could not be asked whether it has this number; try again later` })
+            )
+          )
+          if (!ours.some((one) => one.number === number)) {
+            return yield* ValidationError.field(
+              "number",
+              `number must be in the account of ${id} that this server uses; buy or port it there first`
+            )
+          }
+        })
 
         return {
           list: Effect.fn("PhoneNumbers.list")(function* (project, query) {
@@ -99,6 +120,8 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
                   : `telephony must be one of: ${networks.join(", ")}`
               )
             }
+            // Before the look-up: whether a number is in use is told only to those who could have it.
+            yield* checkOwned(body)
             const row = yield* repo.insert({
               org_id: owner.org.id,
               project_id: owner.project.id,

@@ -8,6 +8,7 @@ import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import { CarrierUnavailable, type Numbers, type OwnedNumber } from "@svc/providers/Carrier"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
@@ -30,9 +31,29 @@ const network = (id: string) => ({
   health: Effect.die("not asked"),
   routes: []
 })
+/** What the carrier that lists its numbers answers, and how often it was asked. */
+const carrier: { asked: number; owned: Effect.Effect<ReadonlyArray<OwnedNumber>, CarrierUnavailable> } = {
+  asked: 0,
+  owned: Effect.succeed([])
+}
+const carrierNumbers: Numbers = {
+  search: () => Effect.die("not asked"),
+  purchase: () => Effect.die("not asked"),
+  release: () => Effect.die("not asked"),
+  owned: Effect.suspend(() => {
+    carrier.asked++
+    return carrier.owned
+  })
+}
+/** Gives the carrier these numbers. */
+const renting = (...numbers: ReadonlyArray<string>) =>
+  Effect.sync(() => {
+    carrier.owned = Effect.succeed(numbers.map((number) => ({ number, carrier_id: `id-${number}` })))
+  })
+
 const Plugins = Layer.succeed(Providers, {
   plugins: [],
-  telephony: [network("simulated"), network("sip")],
+  telephony: [network("simulated"), network("sip"), { ...network("carrier"), numbers: carrierNumbers }],
   speechToText: [],
   textToSpeech: [],
   languageModel: [],
@@ -124,7 +145,7 @@ layer(Test)("PhoneNumbers", (it) => {
         const numbers = yield* PhoneNumbers
         const body = { number: yield* freshNumber, telephony }
         const error = yield* Effect.flip(numbers.import(yield* owner, body))
-        expect(error.details).toEqual({ telephony: "telephony must be one of: simulated, sip" })
+        expect(error.details).toEqual({ telephony: "telephony must be one of: simulated, sip, carrier" })
       })
   )
   it.effect("a number is active once in the system, also when it is imported concurrently", () =>
@@ -144,6 +165,73 @@ layer(Test)("PhoneNumbers", (it) => {
       yield* sql`update phone_numbers set status = 'released' where number = ${body.number}`
       yield* numbers.import(yield* owner, body)
     })
+  )
+
+  it.effect("a number is imported only if the carrier that lists its numbers has it", () =>
+    Effect.gen(function* () {
+      const numbers = yield* PhoneNumbers
+      const principal = yield* owner
+      const [ours, others] = [yield* freshNumber, yield* freshNumber]
+      yield* renting(ours)
+      const imported = yield* numbers.import(principal, { number: ours, telephony: "carrier" })
+      expect(imported).toMatchObject({ number: ours, telephony: "carrier", status: "active" })
+      const error = yield* Effect.flip(numbers.import(principal, { number: others, telephony: "carrier" }))
+      expect([error.code, error.details]).toEqual([
+        "VALIDATION_ERROR",
+        { number: "number must be in the account of carrier that this server uses; buy or port it there first" }
+      ])
+      // Of a network that cannot list its numbers nothing is demanded.
+      yield* numbers.import(principal, { number: others, telephony: "sip" })
+      const page = yield* numbers.list(principal.project, { limit: 5 })
+      expect(page.phone_numbers.map(({ number }) => number)).toEqual([others, ours])
+    })
+  )
+  it.effect("no number is imported while the carrier cannot be asked: 503, and the next attempt works", () =>
+    Effect.gen(function* () {
+      const numbers = yield* PhoneNumbers
+      const principal = yield* owner
+      const body = { number: yield* freshNumber, telephony: "carrier" }
+      carrier.owned = Effect.fail(new CarrierUnavailable({ reason: "carrier: 500 secret" }))
+      const error = yield* Effect.flip(numbers.import(principal, body))
+      expect([error.code, error.message]).toEqual([
+        "UNAVAILABLE",
+        "carrier could not be asked whether it has this number; try again later"
+      ])
+      expect((yield* numbers.list(principal.project, { limit: 5 })).phone_numbers).toEqual([])
+      yield* renting(body.number)
+      yield* numbers.import(principal, body)
+    })
+  )
+  it.effect.each(["sip", "carrier"])(
+    "PHONE_NUMBER_IN_USE is the same, by the same steps, whoever has the number (%s)",
+    (telephony) =>
+      Effect.gen(function* () {
+        const numbers = yield* PhoneNumbers
+        const accounts = yield* Accounts
+        const sql = yield* SqlClient.SqlClient
+        const holder = yield* owner
+        const body = { number: yield* freshNumber, telephony }
+        yield* renting(body.number)
+        yield* numbers.import(holder, body)
+        const sibling = yield* accounts.createProject(holder.org.id, { name: "Second", description: null })
+        const tried = yield* Effect.forEach([holder, { ...holder, project: sibling }, yield* owner], (principal) =>
+          Effect.gen(function* () {
+            const before = carrier.asked
+            const error = yield* Effect.flip(numbers.import(principal, body))
+            return { ...error, message: error.message, asked: carrier.asked - before }
+          })
+        )
+        expect(tried[0]).toMatchObject({ code: "PHONE_NUMBER_IN_USE", message: "phone number is already registered" })
+        expect(tried[0]?.asked).toBe(telephony === "carrier" ? 1 : 0)
+        expect(tried.slice(1)).toEqual([tried[0], tried[0]])
+        // An organization whose carrier lacks the number does not learn that it is in use.
+        if (telephony === "carrier") {
+          yield* renting()
+          expect(yield* Effect.flip(numbers.import(yield* owner, body))).toMatchObject({ code: "VALIDATION_ERROR" })
+        }
+        const rows = yield* sql`select org_id from phone_numbers where number = ${body.number}`
+        expect(rows).toEqual([{ org_id: holder.org.id }])
+      })
   )
 
   it.effect("a number is assigned to an agent by public or numeric id, and unassigned", () =>

@@ -45,7 +45,8 @@ export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
       .annotateContext(
         OpenApi.annotations({
           summary: "Import a phone number",
-          description: "Takes over a number that a telephony plugin already has."
+          description:
+            "Takes over a number that a telephony plugin already has. A plugin that can list its numbers must list it."
         })
       )
       .setPayload(PhoneNumberImport)
