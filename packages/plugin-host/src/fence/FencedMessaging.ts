@@ -13,6 +13,8 @@ export const smsDeadline = Duration.seconds(10)
  * may still complete in the background. A stream of incoming messages that crashes ends.
  */
 export const fencedMessaging = (id: string, messaging: Messaging, log: LogFault): Messaging => ({
+  // Only exactly `true` counts: the platform sends again on it.
+  deliversOnce: messaging.deliversOnce === true,
   send: (sms) =>
     runIsolated(
       () => messaging.send(sms),

@@ -9,6 +9,7 @@ import {
 } from "@svc/providers/Telephony"
 import { Cause, type Context, Duration, Effect, Option, Runtime, Stream } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
+import { fencedNumbers, fencedRegulatory } from "./FencedCarrier.ts"
 import { fencedLeg } from "./FencedLeg.ts"
 import { fencedMessaging } from "./FencedMessaging.ts"
 import { fencedRoute, type LogFault } from "./FencedRoute.ts"
@@ -134,6 +135,8 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
       ),
       ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms, log) }),
       ...(telephony.outbound === undefined ? {} : { outbound: fencedOutbound(id, telephony.outbound, attempt) }),
+      ...(telephony.numbers === undefined ? {} : { numbers: fencedNumbers(id, telephony.numbers) }),
+      ...(telephony.regulatory === undefined ? {} : { regulatory: fencedRegulatory(id, telephony.regulatory) }),
       routes: telephony.routes.map((route) => fencedRoute(id, route, log))
     }
   })

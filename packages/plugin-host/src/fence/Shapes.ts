@@ -7,7 +7,7 @@ import { errorSummary } from "../ErrorSummary.ts"
  */
 export type Problem = string | undefined
 
-type Check = (value: unknown) => Problem
+export type Check = (value: unknown) => Problem
 
 /** Applies a check. A value whose properties cannot be read is wrong too. */
 export const problemOf = (check: Check, value: unknown): Problem => {
@@ -18,7 +18,7 @@ export const problemOf = (check: Check, value: unknown): Problem => {
   }
 }
 
-const isRecord = (value: unknown): value is { readonly [field: string]: unknown } =>
+export const isRecord = (value: unknown): value is { readonly [field: string]: unknown } =>
   typeof value === "object" && value !== null
 
 /** What a wrong value is. */
