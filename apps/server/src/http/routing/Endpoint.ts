@@ -54,7 +54,7 @@ export const callable = <Services>(
 type Decode = (input: unknown) => Either.Either<unknown, ValidationError>
 
 /** Maximum number of values in a body of which all problems are reported; of a larger one only the first is. */
-const maxFullyChecked = 1000
+const maxFullyChecked = 200
 
 /** Whether a value contains more values than that. */
 const isLarge = (value: unknown): boolean => {
@@ -110,11 +110,13 @@ const queryDecoder = (schema: Schema.Schema.All): ((search: string) => Either.Ei
 
 /** A query as an object; a parameter that comes several times is an array. */
 const queryOf = (search: string): { readonly [name: string]: string | ReadonlyArray<string> } => {
-  const query: Record<string, string | ReadonlyArray<string>> = Object.create(null)
+  const query: Record<string, string | Array<string>> = Object.create(null)
   if (search === "") return query
   for (const [name, value] of new URLSearchParams(search)) {
     const before = query[name]
-    query[name] = before === undefined ? value : [...(typeof before === "string" ? [before] : before), value]
+    if (before === undefined) query[name] = value
+    else if (typeof before === "string") query[name] = [before, value]
+    else before.push(value)
   }
   return query
 }
