@@ -16,6 +16,18 @@ export interface LiveCallBatch {
 
 export const emptyBatch = (): LiveCallBatch => ({ rows: [], events: [], answered: [], serverRequests: [] })
 
+/** Levels of an entry that are counted: more than it has, unless it cannot be serialized. */
+const maxLevels = 120
+
+/** Approximate size of an entry in characters. */
+export const sizeOf = (entry: unknown, level = 0): number => {
+  if (typeof entry === "string") return entry.length
+  if (typeof entry !== "object" || entry === null || level > maxLevels) return 8
+  let size = 8
+  for (const [key, inner] of Object.entries(entry)) size += key.length + sizeOf(inner, level + 1)
+  return size
+}
+
 const isEmpty = (batch: LiveCallBatch): boolean =>
   batch.rows.length + batch.events.length + batch.answered.length + batch.serverRequests.length === 0
 

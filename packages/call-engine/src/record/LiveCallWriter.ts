@@ -4,7 +4,7 @@ import type { Outbox } from "@svc/database/Outbox"
 import { Context, Deferred, Effect, FiberId, Layer } from "effect"
 import type { AnsweredCall, CallsRepo } from "./CallsRepo.ts"
 import type { JournalRepo, JournalRow } from "./JournalRepo.ts"
-import { batchStore, emptyBatch } from "./LiveCallBatch.ts"
+import { batchStore, emptyBatch, type LiveCallBatch, sizeOf } from "./LiveCallBatch.ts"
 import type { ServerRequestRow, ServerRequestsRepo } from "./ServerRequestsRepo.ts"
 
 /** The journal of live calls. */
@@ -22,7 +22,8 @@ export interface CallEvents {
 
 /**
  * Writes what live calls produce. One writer serves all calls of the process with one transaction per flush, at most
- * {@link idleMs} behind, {@link urgentMs} after a turn. While the database is unavailable, everything is kept and
+ * {@link idleMs} behind, {@link urgentMs} after a turn; with one for each {@link maxBatch} when there is much, because
+ * preparing a statement holds the thread that paces the calls. While the database is unavailable, everything is kept and
  * written in order afterwards. Nothing is written for a call that another node has settled.
  */
 export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter")<
@@ -45,19 +46,33 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
       const store = yield* batchStore
       const work = Effect.unsafeMakeLatch()
       const urgent = Effect.unsafeMakeLatch()
-      let batch = emptyBatch()
+      /** In order; the last one is being filled. */
+      let batches = [emptyBatch()]
+      let size = 0
       let waiters: Array<Deferred.Deferred<void>> = []
 
       const storeBatch = Effect.gen(function* () {
-        const taken = batch
+        const taken = batches
         const takenWaiters = waiters
-        batch = emptyBatch()
+        batches = [emptyBatch()]
+        size = 0
         waiters = []
         work.unsafeClose()
         urgent.unsafeClose()
-        yield* store(taken)
+        for (const batch of taken) yield* store(batch)
         for (const waiter of takenWaiters) yield* Deferred.succeed(waiter, undefined)
       })
+      const add = (entry: unknown, to: (batch: LiveCallBatch) => void): void => {
+        const entrySize = sizeOf(entry)
+        if (size > 0 && size + entrySize > maxBatch) {
+          batches.push(emptyBatch())
+          size = 0
+        }
+        size += entrySize
+        const last = batches.at(-1)
+        if (last !== undefined) to(last)
+        work.unsafeOpen()
+      }
       const loop = Effect.forever(
         work.await.pipe(
           Effect.zipRight(
@@ -80,35 +95,34 @@ export class LiveCallWriter extends Context.Tag("@svc/call-engine/LiveCallWriter
       return {
         journal: {
           append: (row, isUrgent) => {
-            batch.rows.push(row)
-            work.unsafeOpen()
+            add(row, ({ rows }) => rows.push(row))
             if (isUrgent) urgent.unsafeOpen()
           },
           flush
         },
         events: {
           emit: (event) => {
-            batch.events.push(event)
-            work.unsafeOpen()
+            add(event, ({ events }) => events.push(event))
           }
         },
         answered: {
           mark: (call) => {
-            batch.answered.push(call)
-            work.unsafeOpen()
+            add(call, ({ answered }) => answered.push(call))
             urgent.unsafeOpen()
           }
         },
         serverRequests: {
           add: (row) => {
-            batch.serverRequests.push(row)
-            work.unsafeOpen()
+            add(row, ({ serverRequests }) => serverRequests.push(row))
           }
         }
       }
     })
   )
 }
+
+/** The size of a transaction in characters, unless a single entry is larger. */
+const maxBatch = 128 * 1024
 
 /** How far the writer may be behind, and how soon a finished turn is written. */
 const idleMs = 200

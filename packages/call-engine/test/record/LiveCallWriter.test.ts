@@ -91,6 +91,27 @@ test("inputs and events of many calls are stored in order", () =>
     expect(yield* actions).toEqual(wanted.map(String))
   }))
 
+test("large inputs and events are stored in order, in a transaction for each 128 K characters", () =>
+  Effect.gen(function* () {
+    const { events, journal } = yield* LiveCallWriter
+    const sql = yield* SqlClient.SqlClient
+    const id = yield* newCall("call_large")
+    const result = "x".repeat(50 * 1024)
+    for (let seq = 0; seq < 6; seq++) {
+      journal.append(
+        { call_id: id, seq, input: { _tag: "ToolAnswered", at: seq, id: "t", result }, commands: "" },
+        true
+      )
+      events.emit(event(String(seq)))
+    }
+    yield* journal.flush
+    expect(yield* seqs(id)).toEqual([0, 1, 2, 3, 4, 5])
+    expect(yield* actions).toEqual(["0", "1", "2", "3", "4", "5"])
+    const [count] = yield* sql<{ readonly transactions: number }>`
+      select count(distinct xmin::text)::int as transactions from call_journal where call_id = ${id}`
+    expect(count?.transactions).toBe(3)
+  }))
+
 test("a stored input is byte for byte the input that was appended", () =>
   Effect.gen(function* () {
     const { journal } = yield* LiveCallWriter
