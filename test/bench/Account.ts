@@ -7,12 +7,12 @@ import { BenchFailed } from "./Child.ts"
 /** What the bench creates and reads through the API. */
 export interface Account {
   /** Creates an agent with a number. Returns the number. */
-  readonly open: (customerUrl: string, recording: boolean) => Effect.Effect<string, BenchFailed>
+  readonly open: (customerUrl: string, recording: boolean, number?: string) => Effect.Effect<string, BenchFailed>
   /** The latencies of the turns of ended calls, from the call records. */
   readonly latencies: (callIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TurnLatency>, BenchFailed>
 }
 
-const number = "+15550100100"
+const firstNumber = "+15550100100"
 
 export const make = (url: string, key: string): Effect.Effect<Account> =>
   Effect.gen(function* () {
@@ -23,7 +23,7 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
     const failAs = <A, E>(what: string, request: Effect.Effect<A, E>) =>
       Effect.mapError(request, (error) => new BenchFailed({ message: `cannot ${what}: ${String(error)}` }))
 
-    const open = Effect.fn("Account.open")(function* (customerUrl: string, recording: boolean) {
+    const open = Effect.fn("Account.open")(function* (customerUrl: string, recording: boolean, number = firstNumber) {
       const { agent } = yield* failAs(
         "create the agent",
         client.agents.create({

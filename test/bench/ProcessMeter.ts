@@ -5,16 +5,19 @@ import type { ProcessFigures } from "./ProcessRequests.ts"
 const resolutionMs = 5
 
 /**
- * Milliseconds that our main thread was ready to run while other programs used the cores; 0 where the system does not
- * report it.
+ * Milliseconds that our main thread used a core, and that it was ready to run while other programs used the cores;
+ * undefined where the system does not report them.
  */
-const waited = (): number => {
+export const mainThread = (): { readonly used: number; readonly waited: number } | undefined => {
   try {
-    return Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")[1] ?? 0) / 1e6
+    const [used, waited] = readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")
+    return { used: Number(used) / 1e6, waited: Number(waited) / 1e6 }
   } catch {
-    return 0
+    return undefined
   }
 }
+
+const waited = (): number => mainThread()?.waited ?? 0
 
 /** CPU time and event-loop delay of this process from `begin` on. */
 export class ProcessMeter {

@@ -47,6 +47,8 @@ export interface ServerRequests {
   /** Blocks the process briefly. */
   readonly memory: Request<undefined, Memory>
   readonly live: Request<undefined, number>
+  /** The longest stall of the event loop since the last request, see StallMeter. */
+  readonly stall: Request<undefined, number>
 }
 
 export interface LoadFigures extends ProcessFigures {

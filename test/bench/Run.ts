@@ -39,10 +39,22 @@ const warmUp = "5 seconds"
 const delayBeforeMeasurement = "3 seconds"
 
 /** Removes the data folder of a server that had to be killed. Must be acquired before the server. */
-const leftoverFolder: Effect.Effect<{ folder: string | undefined }, never, Scope.Scope> = Effect.acquireRelease(
+export const leftoverFolder: Effect.Effect<{ folder: string | undefined }, never, Scope.Scope> = Effect.acquireRelease(
   Effect.sync((): { folder: string | undefined } => ({ folder: undefined })),
   ({ folder }) => Effect.sync(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }))
 )
+
+/** The settings of a server on loopback with the simulated network and its own database. */
+export const serverSettings = (key: string) => ({
+  SVC_HOST: "127.0.0.1",
+  SVC_PORT: "0",
+  SVC_BASE_URL: "",
+  SVC_DATABASE_URL: "",
+  SVC_PLUGINS: "@svc/plugin-simulated",
+  SVC_ALLOW_PRIVATE_URLS: "true",
+  SVC_BOOTSTRAP_PROJECT_KEY: key,
+  SVC_LOG_LEVEL: "warn"
+})
 
 /** Runs one server with N concurrent calls. */
 export const run = ({
@@ -60,16 +72,7 @@ export const run = ({
     const server = yield* Child.start<ServerRequests>("ServerProcess.ts", {
       built: true,
       flags: ["--expose-gc", ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
-      env: {
-        SVC_HOST: "127.0.0.1",
-        SVC_PORT: "0",
-        SVC_BASE_URL: "",
-        SVC_DATABASE_URL: "",
-        SVC_PLUGINS: "@svc/plugin-simulated",
-        SVC_ALLOW_PRIVATE_URLS: "true",
-        SVC_BOOTSTRAP_PROJECT_KEY: key,
-        SVC_LOG_LEVEL: "warn"
-      }
+      env: serverSettings(key)
     })
     const { folder, url } = yield* server.request("address")
     left.folder = folder

@@ -13,6 +13,7 @@ import { ConfigProvider, Effect } from "effect"
 import { ProcessMeter } from "./ProcessMeter.ts"
 import type { ServerRequests } from "./ProcessRequests.ts"
 import { serveRequests } from "./RequestHandlers.ts"
+import { StallMeter } from "./StallMeter.ts"
 
 /** The server under load, with meters that the parent reads. Its settings are in its environment. */
 
@@ -28,6 +29,7 @@ const program = (folder: string) =>
     const { wheel } = yield* Ticker
     const { port } = yield* HttpServer
     const meter = new ProcessMeter()
+    const stalls = new StallMeter()
     let skippedBefore = 0
     yield* yieldToMainThread
 
@@ -53,7 +55,8 @@ const program = (folder: string) =>
           const { external, heapUsed, rss } = process.memoryUsage()
           return { rss, held: heapUsed + external }
         }),
-      live: () => calls.count
+      live: () => calls.count,
+      stall: () => Effect.sync(() => stalls.take())
     })
   })
 

@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto"
+import * as http from "node:http"
+import { parseArgs } from "node:util"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Console, Effect, type Scope } from "effect"
+import { WebSocket } from "ws"
+import * as Account from "./Account.ts"
+import * as Child from "./Child.ts"
+import { answers, type HostileAnswer, type HostileRequest, requests } from "./HostileInputs.ts"
+import type { LoadRequests, ServerRequests } from "./ProcessRequests.ts"
+import { leftoverFolder, serverSettings } from "./Run.ts"
+import { table } from "./Table.ts"
+import { type Line, verdictOf } from "./Verdict.ts"
+
+/**
+ * `npm run bench:hostile`: the longest stall of the server's event loop by each input of a hostile tenant, while calls
+ * of others run. The exit code is 0 unless the bench could not run: figures of a busy machine are no failure.
+ */
+
+const usage = `npm run bench:hostile -- [options]
+  --calls N  calls at once (100)
+  --times N  how often each input is sent; the least is shown, because other programs only add (5)
+  --only T   only inputs with this text in their name`
+
+const options = Effect.try({
+  try: () => {
+    const { values } = parseArgs({
+      options: {
+        calls: { type: "string", default: "100" },
+        times: { type: "string", default: "5" },
+        only: { type: "string", default: "" }
+      }
+    })
+    const count = (name: "calls" | "times") => {
+      const value = Number(values[name])
+      if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is not a whole number above 0`)
+      return value
+    }
+    return { calls: count("calls"), times: count("times"), only: values.only }
+  },
+  catch: (error) => new Child.BenchFailed({ message: `${error instanceof Error ? error.message : error}\n\n${usage}` })
+})
+
+const budget = { must: 10, goal: 5 }
+const number = "+15550100166"
+
+/** An agent's server that gives the answers of the input. */
+const hostileServer: Effect.Effect<
+  { readonly url: string; readonly give: (answer: HostileAnswer) => void },
+  never,
+  Scope.Scope
+> = Effect.gen(function* () {
+  let current: HostileAnswer | undefined
+  const server = http.createServer((request, response) => {
+    const event = request.headers["x-svc-event"]
+    const body = event === "call.started" ? current?.started : event === "tool.call" ? current?.tool : undefined
+    request.resume().on("end", () => response.end(body ?? "{}"))
+  })
+  yield* Effect.acquireRelease(
+    Effect.async<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    }),
+    () =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      })
+  )
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const give = (answer: HostileAnswer): void => {
+    current = answer
+  }
+  return { url: `http://127.0.0.1:${port}/agent`, give }
+})
+
+/** Sends a request to the API and reads its answer. */
+const send = (url: string, key: string, { body, method, path }: HostileRequest): Effect.Effect<void> =>
+  Effect.promise(async (signal) => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+    const response = await fetch(`${url}${path}`, { method, headers, signal, ...(body === undefined ? {} : { body }) })
+    await response.arrayBuffer()
+  })
+
+/** One call to the hostile agent, from dialling until it was settled. */
+const call = (url: string, asksTool: boolean): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const socket = yield* Effect.acquireRelease(
+      Effect.sync(() => new WebSocket(`${url.replace(/^http/, "ws")}/telephony/simulated`)),
+      (opened) => Effect.sync(() => opened.terminate())
+    )
+    socket.on("error", () => {})
+    socket.on("open", () => socket.send(JSON.stringify({ event: "dial", to: number, from: "+15550001111" })))
+    yield* Effect.sleep("700 millis")
+    if (asksTool) {
+      socket.send(JSON.stringify({ event: "say", text: "look up it" }))
+      yield* Effect.sleep("2500 millis")
+    }
+    socket.send(JSON.stringify({ event: "hangup" }))
+    yield* Effect.sleep("500 millis")
+  }).pipe(Effect.scoped)
+
+const program = Effect.gen(function* () {
+  const { calls, only, times } = yield* options
+  const left = yield* leftoverFolder
+  const key = `svc_live_${randomBytes(24).toString("hex")}`
+  const load = yield* Child.start<LoadRequests>("LoadProcess.ts", { built: true })
+  const server = yield* Child.start<ServerRequests>("ServerProcess.ts", {
+    built: true,
+    flags: ["--expose-gc"],
+    env: { ...serverSettings(key), SVC_LOG_LEVEL: "error" }
+  })
+  const { folder, url } = yield* server.request("address")
+  left.folder = folder
+  const account = yield* Account.make(url, key)
+  const hostile = yield* hostileServer
+  const to = yield* account.open((yield* load.request("customer")).url, false)
+  yield* account.open(hostile.url, false, number)
+
+  const stalls = (work: Effect.Effect<void>) =>
+    Effect.replicateEffect(
+      Effect.gen(function* () {
+        yield* server.request("stall")
+        yield* work
+        yield* Effect.sleep("300 millis")
+        return yield* server.request("stall")
+      }),
+      times
+    )
+  const measure = (what: string, work: Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      if (!what.includes(only)) return []
+      // The first time compiles the code.
+      yield* work
+      const line: Line = { what, figure: Math.min(...(yield* stalls(work))), unit: "ms", budget }
+      yield* Console.error(`${what}: ${line.figure.toFixed(1)} ms`)
+      return [line]
+    })
+
+  yield* Console.error(`dialling ${calls} calls …`)
+  const dialling = { url: `${url.replace(/^http/, "ws")}/telephony/simulated`, to, calls, continuous: false }
+  yield* load.request("dial", { ...dialling, rampMs: (calls / 60) * 1000 })
+  yield* Effect.sleep("3 seconds")
+  const alone = Math.min(...(yield* stalls(Effect.sleep("1 second"))))
+  yield* Console.error(`the calls alone: ${alone.toFixed(1)} ms`)
+  const ofRequests = yield* Effect.forEach(requests, (one) => measure(one.what, send(url, key, one)))
+  const ofAnswers = yield* Effect.forEach(answers, (one) =>
+    measure(
+      one.what,
+      Effect.zipRight(
+        Effect.sync(() => hostile.give(one)),
+        call(url, one.tool !== undefined)
+      )
+    )
+  )
+  const { up } = yield* load.request("figures")
+  const lines: ReadonlyArray<Line> = [
+    { what: "the calls alone", figure: alone, unit: "ms" },
+    ...ofRequests.flat(),
+    ...ofAnswers.flat(),
+    { what: "calls up to the end", figure: up, unit: "" }
+  ]
+  const missed = lines.filter((line) => verdictOf(line) === "missed").length
+  yield* Console.log(table(`Longest stall of the event loop with ${calls} calls, the least of ${times}`, lines))
+  yield* Console.log(`\n${missed === 0 ? "All inputs keep the budget" : `${missed} inputs miss the budget`}`)
+  yield* load.request("hangUp")
+})
+
+program.pipe(
+  Effect.scoped,
+  Effect.tapErrorTag("BenchFailed", ({ message }) => Console.error(message)),
+  NodeRuntime.runMain({ disableErrorReporting: true })
+)
