@@ -7,27 +7,26 @@ export interface Equivalent {
 }
 
 const billing = "packages/billing/src/Billing.ts"
+const holds = "packages/billing/src/Holds.ts"
 
 export const equivalents: ReadonlyArray<Equivalent> = [
   { file: billing, change: "10_000 → 20001", reason: "bounds memory alone" },
-  { file: billing, change: "Option.isSome(callers) → false", reason: "a nested transaction is a savepoint" },
   {
     file: billing,
     change: 'tier === "enterprise" && !concurrentCallsEnforced → !concurrentCallsEnforced',
     reason: "only enterprise may be without an enforced limit"
   },
   { file: billing, change: "free → false", reason: "saves a lock alone" },
-  { file: billing, change: "movements.length > 0 → true", reason: "the ledger ignores an empty list" },
+  { file: billing, change: "costs.length > 0 → true", reason: "the ledger ignores an empty list" },
+  { file: billing, change: "costs.length > 0 → costs.length >= 0", reason: "the ledger ignores an empty list" },
   {
     file: billing,
-    change: "movements.length > 0 → movements.length >= 0",
-    reason: "the ledger ignores an empty list"
-  },
-  {
-    file: billing,
-    change: "entries.filter(({ amount_eur }) => !BigDecimal.equals(amount_eur, zero)) → entries",
+    change: "costs.filter(({ amount_eur }) => !BigDecimal.isZero(amount_eur)) → costs",
     reason: "the ledger ignores amounts of 0"
   },
+  { file: holds, change: "Option.isSome(current) → false", reason: "a nested transaction is a savepoint" },
+  { file: holds, change: "BigDecimal.isZero(amount) → false", reason: "saves a lock alone" },
+  { file: holds, change: "true → false", reason: "the results of the checks are not used" },
   { file: "packages/billing/src/CallCharge.ts", change: "value > 0 → value >= 0", reason: "0 stays 0 either way" },
   {
     file: "packages/billing/src/LedgerRepo.ts",
