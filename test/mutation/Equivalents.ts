@@ -26,7 +26,6 @@ export const equivalents: ReadonlyArray<Equivalent> = [
   },
   { file: holds, change: "Option.isSome(current) → false", reason: "a nested transaction is a savepoint" },
   { file: holds, change: "BigDecimal.isZero(amount) → false", reason: "saves a lock alone" },
-  { file: holds, change: "true → false", reason: "the results of the checks are not used" },
   { file: "packages/billing/src/CallCharge.ts", change: "value > 0 → value >= 0", reason: "0 stays 0 either way" },
   {
     file: "packages/billing/src/LedgerRepo.ts",

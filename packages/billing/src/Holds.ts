@@ -101,7 +101,7 @@ export class Holds extends Context.Tag("@svc/billing/Holds")<
         ).pipe(Effect.asVoid)
 
       const settle = Effect.fn("Holds.settle")(function* (purpose: Purpose, costs?: ReadonlyArray<Cost>) {
-        yield* Effect.forEach(costs ?? [], ({ amount_eur }) => check(amount_eur), { discard: true })
+        yield* Effect.forEach(costs ?? [], ({ amount_eur }) => check(amount_eur))
         return yield* transaction(
           Effect.gen(function* () {
             yield* ledger.lock(purpose.org_id)
