@@ -143,6 +143,16 @@ layer(Failures, { excludeTestServices: true })("failed authentications", (it) =>
       expect((yield* get).status).toBe(200)
     })
   )
+
+  it.effect("of wrong keys that arrive at once no more than the limit are answered with 401", () =>
+    Effect.gen(function* () {
+      yield* failuresClock.set(600_000 + 60 * 60_000)
+      const answers = yield* atOnce(40, (i) =>
+        request("GET", "", { key: `svc_wsp_live_${String(i).padStart(48, "0")}` })
+      )
+      expect(tally(answers)).toEqual({ INVALID_API_KEY: 3, AUTH_RATE_LIMITED: 37 })
+    })
+  )
 })
 
 const Quotas = workspaceServer({
