@@ -1,4 +1,4 @@
-import { Effect, Queue, Stream } from "effect"
+import { Effect, Fiber, Queue, Stream } from "effect"
 import type { IncomingSms, Messaging, OutgoingSms } from "../Messaging.ts"
 import { type Check, must, mustSucceed } from "./Check.ts"
 import type { TelephonyCheckOptions, TelephonyHarness } from "./TelephonyHarness.ts"
@@ -43,6 +43,33 @@ export const messagingChecks = (
         const got = received().map(summary).sort().join("\n")
         yield* must(got === all.map(summary).sort().join("\n"), `the phone received ${got}`)
       })
+    ),
+    check(
+      "send delivers a text message that is sent again once if deliversOnce is declared",
+      ({ phone, ring, telephony }) =>
+        Effect.gen(function* () {
+          const { sms: messaging } = telephony
+          if (messaging?.deliversOnce !== true) return
+          yield* ring
+          const received = phone.messages
+          if (received === undefined) return yield* must(false, "sms is provided; give the phone `messages`")
+          const again = sms("again")
+          // The platform sends again when it lost the answer, which is when it was interrupted.
+          for (const wait of [Effect.void, Effect.yieldNow(), Effect.sleep(20)]) {
+            const fiber = yield* Effect.fork(Effect.suspend(() => messaging.send(again)))
+            yield* wait
+            yield* within("interrupting send", Fiber.interrupt(fiber))
+          }
+          const answers = [
+            yield* send(messaging, again),
+            ...(yield* Effect.replicateEffect(send(messaging, again), 5, { concurrency: "unbounded" }))
+          ]
+          const ids = new Set(answers.map(({ provider_message_id }) => provider_message_id))
+          yield* must(ids.size === 1, `the same message got the ids ${[...ids].join(", ")}`)
+          yield* eventually("the delivery of the message to the phone", () => received().length > 0)
+          yield* quiet
+          yield* must(received().length === 1, `the phone received the message ${received().length} times`)
+        })
     ),
     check("send fails with SmsFailed when the network refuses the text message", ({ telephony }) =>
       Effect.gen(function* () {

@@ -3,6 +3,8 @@ import { callChecks } from "./CallChecks.ts"
 import type { Check } from "./Check.ts"
 import { dialChecks } from "./DialChecks.ts"
 import { messagingChecks } from "./MessagingChecks.ts"
+import { numbersChecks } from "./NumbersChecks.ts"
+import { carrierFaultChecks, regulatoryChecks } from "./RegulatoryChecks.ts"
 import { type TelephonyCheckOptions, telephonyHarness } from "./TelephonyHarness.ts"
 import { transferChecks } from "./TransferChecks.ts"
 
@@ -14,6 +16,9 @@ export const telephonyChecks = (options: TelephonyCheckOptions): ReadonlyArray<C
     ...audioChecks(harness),
     ...transferChecks(harness),
     ...dialChecks(harness),
-    ...messagingChecks(harness, options)
+    ...messagingChecks(harness, options),
+    ...numbersChecks(harness, options),
+    ...regulatoryChecks(harness, options),
+    ...carrierFaultChecks(harness, options)
   ]
 }

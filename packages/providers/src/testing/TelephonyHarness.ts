@@ -1,5 +1,6 @@
-import { Effect, Queue, type Scope, Stream } from "effect"
+import { Effect, type Layer, Queue, type Scope, Stream } from "effect"
 import { type AudioFormat, frameBytes, frameMs } from "../Audio.ts"
+import type { CarrierAddress } from "../Carrier.ts"
 import { type CallEvent, type CallLeg, type IncomingCall, Telephony } from "../Telephony.ts"
 import {
   type Check,
@@ -10,6 +11,7 @@ import {
   mustSucceed,
   type Waits
 } from "./Check.ts"
+import type { NumbersForSale } from "./NumbersChecks.ts"
 import type { ConnectPhone, OtherBehaviour, OtherPhone, Phone, PhoneCall } from "./Phone.ts"
 
 export interface TelephonyCheckOptions extends CheckOptions<Telephony> {
@@ -18,6 +20,10 @@ export interface TelephonyCheckOptions extends CheckOptions<Telephony> {
   readonly numbers?: { readonly from: string; readonly to: string }
   /** A number to which the network refuses text messages. Without it the refusal is not checked. */
   readonly refusesSms?: string
+  /** What the checks of `numbers` buy. Required when the plugin provides `numbers`. */
+  readonly forSale?: NumbersForSale
+  /** An address that `regulatory` accepts; one in the Netherlands by default. */
+  readonly address?: CarrierAddress
 }
 
 /** Both ends of one answered call. */
@@ -44,6 +50,12 @@ export interface Network {
 /** The tools of the telephony checks. */
 export interface TelephonyHarness extends Waits {
   readonly check: (name: string, body: (network: Network) => Effect.Effect<void, CheckFailed, Scope.Scope>) => Check
+  /** A check with a faulty peer; none when its layer was omitted. */
+  readonly fault: (
+    layer: Layer.Layer<Telephony, unknown> | undefined,
+    name: string,
+    body: (telephony: Pick<Network, "telephony">) => Effect.Effect<void, CheckFailed, Scope.Scope>
+  ) => ReadonlyArray<Check>
   readonly numbers: { readonly from: string; readonly to: string }
 }
 
@@ -143,6 +155,7 @@ export const telephonyHarness = (options: TelephonyCheckOptions): TelephonyHarne
   return {
     ...harness,
     numbers,
-    check: (name, body) => harness.check(name, (telephony) => Effect.flatMap(network(telephony), body))
+    check: (name, body) => harness.check(name, (telephony) => Effect.flatMap(network(telephony), body)),
+    fault: (layer, name, body) => harness.fault(layer, name, (telephony) => body({ telephony }))
   }
 }

@@ -7,6 +7,8 @@ export type MessagingBug =
   | "sends no text messages"
   | "sends text messages twice"
   | "truncates text messages"
+  | "delivers a repeated text message again"
+  | "answers a repeated text message anew"
   | "dies on text messages"
   | "ignores the refusal of text messages"
   | "emits no text messages"
@@ -21,6 +23,7 @@ export const referenceMessaging = (
   Effect.gen(function* () {
     const incoming = yield* Queue.unbounded<IncomingSms>()
     const received: Array<OutgoingSms> = []
+    const answers = new Map<string, { readonly provider_message_id: string }>()
     let count = 0
     const deliver = (sms: OutgoingSms): void => {
       if (is("sends no text messages")) return
@@ -29,14 +32,19 @@ export const referenceMessaging = (
     }
     return {
       messaging: {
+        deliversOnce: true,
         send: (sms) => {
           if (is("dies on text messages")) return Effect.die("no messages")
           if (sms.to === refused && !is("ignores the refusal of text messages")) {
             return Effect.fail(new SmsFailed({ reason: "refused" }))
           }
           return Effect.sync(() => {
-            deliver(sms)
-            return { provider_message_id: `reference-${++count}` }
+            const known = answers.get(sms.id)
+            if (known === undefined || is("delivers a repeated text message again")) deliver(sms)
+            if (known !== undefined && !is("answers a repeated text message anew")) return known
+            const answer = { provider_message_id: `reference-${++count}` }
+            answers.set(sms.id, answer)
+            return answer
           })
         },
         incoming: Stream.fromQueue(incoming)

@@ -4,6 +4,7 @@ import { healthy } from "../../src/Health.ts"
 import { CallGone, DialFailed, Telephony } from "../../src/Telephony.ts"
 import type { ConnectPhone, OtherBehaviour, Phone } from "../../src/testing/Phone.ts"
 import { type Item, makeReferenceCall, type ReferenceCall, type TelephonyBug } from "./ReferenceCall.ts"
+import { type CarrierBug, referenceCarrier } from "./ReferenceCarrier.ts"
 import { referenceMessaging } from "./ReferenceMessaging.ts"
 import { ReferencePhones } from "./ReferencePhones.ts"
 
@@ -13,8 +14,8 @@ const pcm16k: AudioFormat = { encoding: "pcm16", sampleRate: 16000 }
 const networks = new WeakMap<object, Phone>()
 
 /** A telephone network in memory. */
-export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> => {
-  const is = (...bugs: ReadonlyArray<TelephonyBug>) => bug !== undefined && bugs.includes(bug)
+export const referenceTelephony = (bug?: TelephonyBug | CarrierBug): Layer.Layer<Telephony> => {
+  const is = (...bugs: ReadonlyArray<TelephonyBug | CarrierBug>) => bug !== undefined && bugs.includes(bug)
   return Layer.scoped(
     Telephony,
     Effect.gen(function* () {
@@ -56,6 +57,7 @@ export const referenceTelephony = (bug?: TelephonyBug): Layer.Layer<Telephony> =
         },
         health: Effect.succeed(healthy),
         sms: messaging,
+        ...referenceCarrier(is),
         routes: []
       }
       const called = new Map<string, ReferenceCall>()

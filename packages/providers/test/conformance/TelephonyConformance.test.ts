@@ -1,11 +1,14 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { describe } from "vitest"
+import { numbersChecks } from "../../src/testing/NumbersChecks.ts"
+import { regulatoryChecks } from "../../src/testing/RegulatoryChecks.ts"
 import { telephonyChecks } from "../../src/testing/TelephonyChecks.ts"
-import type { TelephonyCheckOptions } from "../../src/testing/TelephonyHarness.ts"
+import { type TelephonyCheckOptions, telephonyHarness } from "../../src/testing/TelephonyHarness.ts"
 import { telephonySuite } from "../../src/testing/TelephonySuite.ts"
 import { type Expected, failing, namesOf } from "./Failing.ts"
 import type { TelephonyBug } from "./ReferenceCall.ts"
+import { refusedNumber } from "./ReferenceCarrier.ts"
 import { refused } from "./ReferenceMessaging.ts"
 import { connectPhone, referenceTelephony } from "./ReferenceTelephony.ts"
 
@@ -13,6 +16,7 @@ const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
   layer: Layer.suspend(() => referenceTelephony(bug)),
   phone: connectPhone,
   refusesSms: refused,
+  forSale: { country: "US", type: "local", refused: refusedNumber },
   sessions
 })
 
@@ -21,7 +25,10 @@ telephonySuite({ name: "a correct telephone network", time: "virtual", ...option
 const sendText = "send delivers each text message once and unchanged if sms is provided"
 const refuseText = "send fails with SmsFailed when the network refuses the text message"
 const receiveText = "incoming emits the phone's text messages in order"
-const textMessages = [sendText, refuseText, receiveText]
+const sendAgain = "send delivers a text message that is sent again once if deliversOnce is declared"
+const textMessages = [sendText, sendAgain, refuseText, receiveText]
+const harness = telephonyHarness(options())
+const carrier = [...numbersChecks(harness, options()), ...regulatoryChecks(harness, options())].map(({ name }) => name)
 
 const transferCompletes = "transferBlind completes if transfer is declared, and only Ended follows"
 const transferFails = "a failed transfer emits its outcome once, and the call continues with the agent"
@@ -46,7 +53,8 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
       "declares a lower-case id and at least one audio format, and is healthy",
       ...dialling,
       refuseText,
-      receiveText
+      receiveText,
+      ...carrier
     ]
   },
   "drops the caller's number": ["incoming emits a call with both numbers, and ringing reaches the phone"],
@@ -62,7 +70,8 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
       "incoming emits a call with both numbers, and ringing reaches the phone",
       "reject refuses the call on the phone for every cause",
       ...dialling,
-      ...textMessages
+      ...textMessages,
+      ...carrier
     ]
   },
   "dies on answer": {
@@ -71,7 +80,8 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
       "incoming emits a call with both numbers, and ringing reaches the phone",
       "reject refuses the call on the phone for every cause",
       ...dialling,
-      ...textMessages
+      ...textMessages,
+      ...carrier
     ]
   },
   "answers in one format only": ["answer uses each declared format when it is requested"],
@@ -166,10 +176,12 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "reorders digits": ["a leg emits received digits in order if dtmfIn is declared"],
   "sends no digits": ["sendDtmf sends digits in order if dtmfOut is declared"],
   "mixes calls": ["keeps two concurrent calls separate"],
-  "sends no text messages": [sendText],
-  "sends text messages twice": [sendText],
+  "sends no text messages": [sendText, sendAgain],
+  "sends text messages twice": [sendText, sendAgain],
   "truncates text messages": [sendText],
-  "dies on text messages": [sendText, refuseText],
+  "delivers a repeated text message again": [sendAgain],
+  "answers a repeated text message anew": [sendAgain],
+  "dies on text messages": [sendText, sendAgain, refuseText],
   "ignores the refusal of text messages": [refuseText],
   "emits no text messages": [receiveText],
   "stops on malformed data": ["incoming continues to emit calls after a phone sent malformed data"],
