@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto"
 import { mulaw8k } from "@svc/providers/Audio"
 import { healthy } from "@svc/providers/Health"
-import type { Route, RouteResponse } from "@svc/providers/Route"
+import type { Route, RouteRequest, RouteResponse } from "@svc/providers/Route"
 import { DialFailed, type IncomingCall, type Outbound, Telephony } from "@svc/providers/Telephony"
-import { Effect, Layer, Queue, Stream } from "effect"
+import { Config, Effect, Layer, Queue, Stream } from "effect"
 import { type CallRequest, CallRequests } from "./CallRequests.ts"
 import { CarrierRecords } from "./Carrier/CarrierRecords.ts"
 import type { CarrierState } from "./Carrier/CarrierState.ts"
@@ -11,6 +11,7 @@ import { simulatedNumbers, simulatedRegulatory } from "./Carrier/SimulatedCarrie
 import { Directory } from "./Network/Directory.ts"
 import { NetworkClock } from "./Network/NetworkClock.ts"
 import { NetworkPhone } from "./Network/NetworkPhone.ts"
+import { refuseForeign } from "./Network/Origin.ts"
 import { ring } from "./Network/Ringing.ts"
 import { simulatedMessaging } from "./Network/SimulatedMessaging.ts"
 import { makeTransfers } from "./Network/Transfers.ts"
@@ -39,6 +40,8 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ca
     Effect.gen(function* () {
       const requests = yield* CallRequests
       const clock = yield* NetworkClock
+      const baseUrl = yield* Config.string("SVC_BASE_URL").pipe(Effect.orElseSucceed(() => undefined))
+      const refuse = refuseForeign(baseUrl)
       const records = yield* CarrierRecords
       const calls = yield* Effect.acquireRelease(Queue.unbounded<IncomingCall>(), Queue.shutdown)
       const phones = new Set<NetworkPhone>()
@@ -54,15 +57,18 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ca
         })
       )
       let dialled = 0
-      const view = (of: (state: CarrierState) => unknown): Effect.Effect<RouteResponse> =>
-        Effect.match(records.state, {
-          onFailure: ({ reason }) => json(503, { code: "UNAVAILABLE", message: reason, error: reason }),
-          onSuccess: (state) => json(200, of(state))
-        })
+      const view =
+        (of: (state: CarrierState) => unknown) =>
+        (request: RouteRequest): Effect.Effect<RouteResponse> =>
+          Effect.match(records.state, {
+            onFailure: ({ reason }) => json(503, { code: "UNAVAILABLE", message: reason, error: reason }),
+            onSuccess: (state) => refuse(request) ?? json(200, of(state))
+          })
       const routes: ReadonlyArray<Route> = [
         {
           _tag: "WebSocket",
           path: "",
+          refuse,
           accept: (socket) => {
             const phone = new NetworkPhone(socket, {
               clock,
@@ -81,23 +87,23 @@ export const SimulatedTelephony: Layer.Layer<Telephony, never, CallRequests | Ca
           _tag: "Http",
           method: "GET",
           path: "/calls/:call_id",
-          handle: ({ params }) =>
+          handle: (request) =>
             Effect.sync(() => {
-              const callId = params.call_id ?? ""
-              return describeCall(callId, requests.get(callId))
+              const callId = request.params.call_id ?? ""
+              return refuse(request) ?? describeCall(callId, requests.get(callId))
             })
         },
         {
           _tag: "Http",
           method: "GET",
           path: "/sms",
-          handle: () => view(({ messages }) => ({ messages }))
+          handle: view(({ messages }) => ({ messages }))
         },
         {
           _tag: "Http",
           method: "GET",
           path: "/numbers",
-          handle: () => view(({ operations, rented }) => ({ rented: [...rented.values()], operations }))
+          handle: view(({ operations, rented }) => ({ rented: [...rented.values()], operations }))
         }
       ]
       const dial: Outbound["dial"] = ({ callId, formats, from, to }) =>
