@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { isDay } from "../Day.ts"
 import { Field, Fields } from "../EntityFields.ts"
 import { BookingCustomerId } from "../Ids.ts"
+import { Country, isEmail, optionalText, requiredText, type TextRule } from "../ValueRules.ts"
 import { Timestamp } from "../Wire.ts"
-import { Country, isEmail, optionalText, requiredText, type TextRule } from "./CustomerRules.ts"
 
 /**
  * A detail: a value that clients set, a column keeps, and responses show. `initial` is its value in a new customer, and

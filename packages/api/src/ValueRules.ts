@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** Rules for single values of a booking customer. Texts are trimmed. */
+/** Rules for single values in bodies, such as names, postal addresses and countries. Texts are trimmed. */
 
 /** Characters as people count them: an emoji is one. */
 const characters = (text: string): number => {
