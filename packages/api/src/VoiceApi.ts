@@ -2,6 +2,7 @@ import { HttpApi, OpenApi } from "@effect/platform"
 import { OrganizationApi } from "./accounts/OrganizationApi.ts"
 import { ProjectApi } from "./accounts/ProjectApi.ts"
 import { OrgProjectsApi, ProjectsApi } from "./accounts/ProjectsApi.ts"
+import { AddressesApi } from "./addresses/AddressesApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
 import { CreditsApi } from "./billing/CreditsApi.ts"
 import { UsageApi } from "./billing/UsageApi.ts"
@@ -37,6 +38,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(WebhooksApi)
   .add(ProjectWebhookApi)
   .add(PhoneNumbersApi)
+  .add(AddressesApi)
   .add(SmsApi)
   .add(VoicesApi)
   .add(UsageApi)

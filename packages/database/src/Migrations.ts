@@ -26,6 +26,7 @@ import liveProjects from "./migrations/0023_live_projects.ts"
 import holds from "./migrations/0024_holds.ts"
 import deliveryOwners from "./migrations/0025_delivery_owners.ts"
 import debugLinks from "./migrations/0026_debug_links.ts"
+import addresses from "./migrations/0027_addresses.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -60,7 +61,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0023_live_projects": liveProjects,
   "0024_holds": holds,
   "0025_delivery_owners": deliveryOwners,
-  "0026_debug_links": debugLinks
+  "0026_debug_links": debugLinks,
+  "0027_addresses": addresses
 }
 
 /** A migration failed; the whole run was rolled back. */

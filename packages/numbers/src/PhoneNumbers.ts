@@ -19,10 +19,7 @@ import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 const wireKeys = Struct.keys(PhoneNumber.fields)
 
 const toPhoneNumber = (row: NumberRow): PhoneNumber =>
-  pick(
-    { ...row, agent_id: row.agent_public_id, address_id: null, purchased_at: row.purchased_at.toISOString() },
-    wireKeys
-  )
+  pick({ ...row, agent_id: row.agent_public_id, purchased_at: row.purchased_at.toISOString() }, wireKeys)
 
 /** Numbers have numeric ids only. */
 const parseNumberId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)

@@ -3,6 +3,7 @@ import type { ProjectPrincipal } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
+import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
@@ -41,7 +42,7 @@ const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ addres
 export const Test = NumbersSlice.services.pipe(
   Layer.provideMerge(AgentsSlice.services),
   Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
-  Layer.provideMerge(AuthSlice.services),
+  Layer.provideMerge(Layer.merge(AuthSlice.services, Outbox.layerWithoutDeliveries)),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)
 )

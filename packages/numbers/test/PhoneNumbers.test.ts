@@ -7,6 +7,7 @@ import { E164 } from "@svc/api/Wire"
 import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
+import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { CarrierUnavailable, type Numbers, type OwnedNumber } from "@svc/providers/Carrier"
 import { Providers } from "@svc/providers/Providers"
@@ -64,7 +65,7 @@ const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ addres
 const Test = NumbersSlice.services.pipe(
   Layer.provideMerge(AgentsSlice.services),
   Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
-  Layer.provideMerge(AuthSlice.services),
+  Layer.provideMerge(Layer.merge(AuthSlice.services, Outbox.layerWithoutDeliveries)),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)
 )

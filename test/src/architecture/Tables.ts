@@ -34,6 +34,7 @@ export const owners: Owners = {
   agent_knowledge_bases: "packages/agents",
   knowledge_bases: "packages/agents",
   phone_numbers: "packages/numbers",
+  addresses: "packages/numbers",
   sms_messages: "packages/sms",
   calls: "packages/call-engine",
   call_journal: "packages/call-engine",

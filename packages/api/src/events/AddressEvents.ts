@@ -1,16 +1,5 @@
 import { Schema } from "effect"
-
-const AddressStatus = Schema.Literal("pending", "verified", "partially_verified", "rejected", "expired")
-type AddressStatus = typeof AddressStatus.Type
-
-const numberTypes = Schema.Array(
-  Schema.Struct({
-    /** `local`, `mobile`, … */
-    type: Schema.String,
-    status: AddressStatus,
-    rejection_reason: Schema.NullOr(Schema.String)
-  })
-)
+import { type AddressStatus, NumberTypeVerdict } from "../addresses/AddressFields.ts"
 
 const verification = <const S extends AddressStatus>(status: S) =>
   Schema.Struct({
@@ -18,7 +7,7 @@ const verification = <const S extends AddressStatus>(status: S) =>
     address_id: Schema.Int,
     status: Schema.Literal(status),
     /** What may be bought with the address, type by type. */
-    number_types: numberTypes
+    number_types: Schema.Array(NumberTypeVerdict)
   })
 
 /** `data` of address verification events, which belong to a project and no agent. */

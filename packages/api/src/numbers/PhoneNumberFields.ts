@@ -26,7 +26,8 @@ export const PhoneNumberFields = Fields({
   }),
   /** Stored beside `agent_id`, because it never changes. */
   agent_public_id: Field({ row: Schema.NullOr(AgentId), change: Schema.NullOr(AgentId) }),
-  address_id: Field({ wire: Schema.NullOr(Schema.Int) }),
+  /** The address that the number was bought with; null where none is demanded. */
+  address_id: Field({ wire: Schema.NullOr(Schema.Int), row: Schema.NullOr(Schema.Int) }),
   /** `numeric` arrives as text. */
   monthly_cost_eur: Field({ wire: Schema.Number, row: Schema.NumberFromString, insert: Schema.Number }),
   /** Short name of the telephony plugin that carries the number. */

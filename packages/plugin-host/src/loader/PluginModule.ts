@@ -5,8 +5,7 @@ import { Config, Duration, Effect } from "effect"
 import satisfies from "semver/functions/satisfies.js"
 import validRange from "semver/ranges/valid.js"
 import { errorSummary } from "../ErrorSummary.ts"
-import { PluginFaults } from "../faults/PluginFaults.ts"
-import { entryPoint, packageOf } from "./EntryPoint.ts"
+import { entryPoint } from "./EntryPoint.ts"
 
 /** A plugin whose module was imported and validated, but not started. */
 export interface ImportedPlugin {
@@ -49,14 +48,9 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   })
   if ("missing" in entry) return yield* fail(`not found: ${entry.missing}`)
 
-  // The real path, so that a linked package is one module even when it is imported through several paths.
-  const file = realpathSync(fileURLToPath(entry.url))
-  const { owners } = yield* PluginFaults
-  const own = (name: string) => owners.add(name, file, packageOf(source, directory, file))
-  // Its name is known once it is imported.
-  own(source)
   const exports: unknown = yield* Effect.tryPromise({
-    try: () => import(pathToFileURL(file).href) as Promise<unknown>,
+    // The real path, so that a linked package is one module even when it is imported through several paths.
+    try: () => import(pathToFileURL(realpathSync(fileURLToPath(entry.url))).href) as Promise<unknown>,
     catch: (cause) => fail(`its module failed to load: ${errorSummary(cause)}`)
   }).pipe(
     Effect.timeoutFail({
@@ -70,6 +64,5 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   }
   const wrong = problem(plugin)
   if (wrong !== undefined) return yield* fail(wrong)
-  own(plugin.name)
   return { plugin, source } satisfies ImportedPlugin
 })
