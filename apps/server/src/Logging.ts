@@ -1,4 +1,5 @@
-import { Config, type ConfigError, Effect, Layer, Logger, LogLevel } from "effect"
+import { errorSummary } from "@svc/plugin-host/ErrorSummary"
+import { Array as Arr, Cause, Config, type ConfigError, Effect, HashMap, Layer, Logger, LogLevel } from "effect"
 
 const levels = {
   trace: LogLevel.Trace,
@@ -12,10 +13,82 @@ const levels = {
 
 const isLevel = (text: string): text is keyof typeof levels => Object.hasOwn(levels, text)
 
+/** The fields of an error that has no message, as typed errors often have none. */
+const detailsOf = (error: Error): string => {
+  if ("reason" in error && typeof error.reason === "string") return error.reason
+  const { _tag, ...fields } = Object.fromEntries(Object.entries(error))
+  return Object.keys(fields).length === 0 ? "no message" : JSON.stringify(fields)
+}
+
+/** An error or anything else that was thrown, such that its message says what it is. Never throws. */
+const described = (thrown: unknown): unknown => {
+  try {
+    if (!(thrown instanceof Error)) {
+      return typeof thrown === "object" && thrown !== null ? JSON.stringify(thrown) : String(thrown)
+    }
+    if (thrown.message !== "") return thrown
+    const shown = new Error(detailsOf(thrown), { cause: thrown.cause })
+    shown.name = thrown.name
+    const frames = (thrown.stack ?? "").split("\n").filter((line) => line.startsWith("    at "))
+    shown.stack = [`${shown.name}: ${shown.message}`, ...frames].join("\n")
+    return shown
+  } catch {
+    // It cannot be written as JSON, or its getters throw.
+    return `a thrown value that cannot be read: ${errorSummary(thrown)}`
+  }
+}
+
+const describedCause = (cause: Cause.Cause<unknown>): Cause.Cause<unknown> =>
+  Cause.match(cause, {
+    onEmpty: Cause.empty,
+    onFail: (error): Cause.Cause<unknown> => Cause.fail(described(error)),
+    onDie: (defect) => Cause.die(described(defect)),
+    onInterrupt: Cause.interrupt,
+    onSequential: Cause.sequential,
+    onParallel: Cause.parallel
+  })
+
+/** Levels of objects within which errors are looked for. */
+const maxDepth = 5
+
+/** A value with text in the place of errors, of which JSON would keep `{}`. */
+const withoutErrors = (value: unknown, depth = 0): unknown => {
+  if (value instanceof Error) return errorText(value)
+  if (typeof value !== "object" || value === null || depth === maxDepth) return value
+  if (Array.isArray(value)) return value.map((inner: unknown) => withoutErrors(inner, depth + 1))
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutErrors(inner, depth + 1)]))
+}
+
+const errorText = (error: Error): string => {
+  const shown = described(error)
+  return shown instanceof Error ? `${shown.name}: ${shown.message}` : String(shown)
+}
+
+/**
+ * A logger that gets every error as a cause, or as text where it is part of something else: loggers write the message and
+ * the stack of a cause, but of an error in a message or an annotation only its enumerable fields, which are often none.
+ */
+export const withReasons = <Output>(logger: Logger.Logger<unknown, Output>): Logger.Logger<unknown, Output> =>
+  Logger.mapInputOptions(logger, (options: Logger.Logger.Options<unknown>) => {
+    const messages = Arr.ensure(options.message)
+    const errors = messages.filter((message) => message instanceof Error)
+    const others = messages.filter((message) => !(message instanceof Error))
+    return {
+      ...options,
+      message: (others.length === 0 ? errors : others).map((message) => withoutErrors(message)),
+      cause: errors.reduce<Cause.Cause<unknown>>(
+        (cause, error) => Cause.sequential(cause, Cause.die(described(error))),
+        describedCause(options.cause)
+      ),
+      annotations: HashMap.map(options.annotations, (value) => withoutErrors(value))
+    }
+  })
+
 const formats = {
-  pretty: Logger.prettyLogger({ stderr: true, colors: process.stderr.isTTY === true }),
-  logfmt: Logger.withConsoleError(Logger.logfmtLogger),
-  json: Logger.withConsoleError(Logger.jsonLogger)
+  pretty: withReasons(Logger.prettyLogger({ stderr: true, colors: process.stderr.isTTY === true })),
+  logfmt: Logger.withConsoleError(withReasons(Logger.logfmtLogger)),
+  json: Logger.withConsoleError(withReasons(Logger.jsonLogger))
 } as const
 
 const isFormat = (text: string): text is keyof typeof formats => Object.hasOwn(formats, text)

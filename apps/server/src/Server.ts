@@ -60,7 +60,7 @@ const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
 const Http = Layer.mergeAll(
   CallDeliveriesHttp,
   HealthHttp,
-  HealthRoutes,
+  HealthRoutes.pipe(Layer.provide(ClientAddress.layer)),
   documentRoutes(VoiceApi),
   DebugRoutes,
   PluginRoutes,

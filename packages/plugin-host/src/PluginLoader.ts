@@ -1,6 +1,9 @@
+import type { Health } from "@svc/providers/Health"
 import { PluginError } from "@svc/providers/Plugin"
 import { type LoadedPlugin, Providers } from "@svc/providers/Providers"
 import { Duration, Effect, Exit, Layer, Scope } from "effect"
+import { errorSummary } from "./ErrorSummary.ts"
+import { PluginFaults } from "./faults/PluginFaults.ts"
 import { fencedLanguageModel } from "./fence/FencedLanguageModel.ts"
 import { fencedSpeechToText } from "./fence/FencedSpeechToText.ts"
 import { fencedTelephony } from "./fence/FencedTelephony.ts"
@@ -84,6 +87,10 @@ export const requireCapabilities = (
   })
 }
 
+interface Healthy {
+  readonly health: Effect.Effect<Health>
+}
+
 interface Started extends ImportedPlugin {
   readonly built: BuiltPlugin
 }
@@ -104,19 +111,40 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   )
   yield* refuseDuplicateTelephony(started)
 
-  const servicesOf = <K extends keyof BuiltPlugin>(kind: K): ReadonlyArray<NonNullable<BuiltPlugin[K]>> =>
-    started.flatMap(({ built }) => built[kind] ?? [])
-  const voiceActivity = servicesOf("voiceActivity")[0]
+  const faults = yield* PluginFaults
+  /** Fences the providers of a kind. Faults of a plugin outside of any call count against the health of each. */
+  const fencedOf = <S extends Healthy>(
+    serviceOf: (built: BuiltPlugin) => S | undefined,
+    fence: (service: S) => Effect.Effect<S>
+  ): Effect.Effect<ReadonlyArray<S>, PluginError> =>
+    Effect.map(
+      Effect.forEach(started, ({ built, plugin }) => {
+        const service = serviceOf(built)
+        if (service === undefined) return Effect.succeed([])
+        return Effect.suspend(() => fence(service)).pipe(
+          Effect.map((fenced) => [{ ...fenced, health: faults.health(plugin.name, fenced.health) }]),
+          Effect.catchAllDefect(
+            (defect) =>
+              new PluginError({
+                plugin: plugin.name,
+                reason: `one of its providers is invalid: ${errorSummary(defect)}`
+              })
+          )
+        )
+      }),
+      (all) => all.flat()
+    )
+  const voiceActivity = started.flatMap(({ built }) => built.voiceActivity ?? [])[0]
   const providers = {
     plugins: started.map(({ built, plugin, source }) => ({
       name: plugin.name,
       source,
       capabilities: order.filter((capability) => built[capability] !== undefined)
     })),
-    telephony: yield* Effect.forEach(servicesOf("telephony"), fencedTelephony),
-    speechToText: yield* Effect.forEach(servicesOf("speechToText"), fencedSpeechToText),
-    textToSpeech: yield* Effect.forEach(servicesOf("textToSpeech"), fencedTextToSpeech),
-    languageModel: yield* Effect.forEach(servicesOf("languageModel"), fencedLanguageModel),
+    telephony: yield* fencedOf((built) => built.telephony, fencedTelephony),
+    speechToText: yield* fencedOf((built) => built.speechToText, fencedSpeechToText),
+    textToSpeech: yield* fencedOf((built) => built.textToSpeech, fencedTextToSpeech),
+    languageModel: yield* fencedOf((built) => built.languageModel, fencedLanguageModel),
     voiceActivity: voiceActivity === undefined ? undefined : fencedVoiceActivity(voiceActivity)
   }
   yield* requireCapabilities(providers, options.required ?? callCapabilities)

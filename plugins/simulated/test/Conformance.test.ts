@@ -6,6 +6,7 @@ import { telephonySuite } from "@svc/providers/testing/TelephonySuite"
 import { textToSpeechSuite } from "@svc/providers/testing/TextToSpeechSuite"
 import { Effect, Layer } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
+import { CarrierRecords } from "../src/Carrier/CarrierRecords.ts"
 import { NetworkClock } from "../src/Network/NetworkClock.ts"
 import { ScriptedModel } from "../src/ScriptedModel.ts"
 import { SimulatedSpeechToText } from "../src/SimulatedSpeechToText.ts"
@@ -92,9 +93,14 @@ const connectPhone: ConnectPhone = (telephony) => {
 telephonySuite({
   name: "the simulated network",
   time: "virtual",
-  layer: Layer.provide(SimulatedTelephony, [CallRequests.layer, NetworkClock.layer]),
+  layer: Layer.provide(SimulatedTelephony, [
+    CallRequests.layer,
+    NetworkClock.layer,
+    CarrierRecords.layerOf({ owned: ["+31207654321"] })
+  ]),
   phone: connectPhone,
-  refusesSms: "+12025550000"
+  refusesSms: "+12025550000",
+  forSale: { country: "NL", type: "mobile", refused: "+12125559999" }
 })
 
 speechToTextSuite({

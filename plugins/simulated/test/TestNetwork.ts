@@ -6,6 +6,7 @@ import type { ClientMessage } from "@svc/providers/SimulatedNetwork"
 import { type CallEvent, type CallLeg, type DialFailed, type IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
+import { CarrierRecords } from "../src/Carrier/CarrierRecords.ts"
 import { ManualTime } from "../src/Network/ManualTime.ts"
 import { type MediaClock, NetworkClock } from "../src/Network/NetworkClock.ts"
 import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
@@ -93,7 +94,9 @@ export const dialling: Extract<ClientMessage, { readonly event: "dial" }> = {
 export const makeTestNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = Effect.gen(function* () {
   const time = new ManualTime()
   const context = yield* Layer.build(
-    SimulatedTelephony.pipe(Layer.provideMerge(Layer.merge(CallRequests.layer, NetworkClock.layerOn(time))))
+    SimulatedTelephony.pipe(
+      Layer.provideMerge(Layer.mergeAll(CallRequests.layer, CarrierRecords.layerMemory, NetworkClock.layerOn(time)))
+    )
   )
   const telephony = Context.get(context, Telephony)
   const pull = yield* Stream.toPull(telephony.incoming.pipe(Stream.rechunk(1)))

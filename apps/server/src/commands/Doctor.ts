@@ -12,7 +12,8 @@ import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { webhookRetention } from "@svc/webhooks/CleanupWorker"
 import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
-import { Console, Data, Effect, Layer } from "effect"
+import { Config, Console, Data, Effect, Layer, Schema } from "effect"
+import { exposedSimulator, unnamedProxy } from "../Exposure.ts"
 import { ClientAddress } from "../http/access/ClientAddress.ts"
 import { Readiness } from "../http/health/Readiness.ts"
 import { type HttpSettings, httpSettings } from "../http/listening/HttpSettings.ts"
@@ -24,15 +25,27 @@ interface Finding {
   readonly check: string
   readonly ok: boolean
   readonly detail: string
+  /** What does not prevent the start, but needs attention. */
+  readonly warnings?: ReadonlyArray<string>
+}
+
+/** What a check that succeeded found. */
+interface Found {
+  readonly detail: string
+  readonly warnings: ReadonlyArray<string | undefined>
 }
 
 /** The failure of a check, in one line. */
 class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly message: string }> {}
 
 /** Runs a check; its failure is a finding and does not end the command. */
-const finding = <E, R>(check: string, run: Effect.Effect<string, E, R>): Effect.Effect<Finding, never, R> =>
+const finding = <E, R>(check: string, run: Effect.Effect<string | Found, E, R>): Effect.Effect<Finding, never, R> =>
   run.pipe(
-    Effect.map((detail) => ({ check, ok: true, detail })),
+    Effect.map((found): Finding => {
+      if (typeof found === "string") return { check, ok: true, detail: found }
+      const warnings = found.warnings.filter((warning) => warning !== undefined)
+      return { check, ok: true, detail: found.detail, ...(warnings.length === 0 ? {} : { warnings }) }
+    }),
     Effect.catchAllCause((cause) => Effect.succeed({ check, ok: false, detail: describeCause(cause) }))
   )
 
@@ -43,7 +56,16 @@ const configuration = Effect.all([
   webhookRetention,
   Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer, RetrySchedule.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
-]).pipe(Effect.as("every variable that is set can be read"), Effect.scoped)
+]).pipe(
+  Effect.zipRight(Effect.all([httpSettings, Config.string("SVC_TRUSTED_PROXIES").pipe(Config.withDefault(""))])),
+  Effect.map(
+    ([http, proxies]): Found => ({
+      detail: "every variable that is set can be read",
+      warnings: [unnamedProxy(http, proxies)]
+    })
+  ),
+  Effect.scoped
+)
 
 const database = Database.pipe(
   Effect.map(({ displayName }) => `${displayName} answers, its schema is up to date`),
@@ -55,7 +77,11 @@ const plugins = Effect.gen(function* () {
   const parts = yield* Effect.flatMap(Readiness, ({ check }) => check)
   const unhealthy = parts.flatMap(({ health, part }) => (health.healthy ? [] : [`${part}: ${health.reason}`]))
   if (unhealthy.length > 0) return yield* new CheckFailed({ message: unhealthy.join("; ") })
-  return `${loaded.plugins.map(({ name }) => name).join(", ")}: loaded and healthy`
+  const found: Found = {
+    detail: `${loaded.plugins.map(({ name }) => name).join(", ")}: loaded and healthy`,
+    warnings: [exposedSimulator(loaded.plugins, yield* httpSettings)]
+  }
+  return found
 }).pipe(Effect.provide(Readiness.layer.pipe(Layer.provideMerge(PluginLoader.layer()), Layer.provide(Database.layer))))
 
 const media = loopbackCall.pipe(
@@ -78,6 +104,29 @@ const isSvcRunning = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
     return Effect.sync(() => request.destroy())
   })
 
+const Warned = Schema.parseJson(
+  Schema.Struct({ warnings: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] }) })
+)
+
+/** The warnings of the server that runs at this address. */
+const warningsOfServer = ({ host, port }: HttpSettings): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.async<string>((resume) => {
+    const request = Http.get({ host, port, path: "/readyz", timeout: 5000 }, (response) => {
+      let text = ""
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part
+      })
+      response.on("end", () => resume(Effect.succeed(text)))
+    })
+    request.on("timeout", () => request.destroy()).on("error", () => resume(Effect.succeed("{}")))
+    return Effect.sync(() => request.destroy())
+  }).pipe(
+    Effect.flatMap(Schema.decode(Warned)),
+    Effect.map(({ warnings }) => warnings),
+    // Another release of the server may answer in another form.
+    Effect.orElseSucceed(() => [])
+  )
+
 const canListen = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
   Effect.async<boolean>((resume) => {
     const server = Http.createServer()
@@ -89,11 +138,20 @@ const port = Effect.gen(function* () {
   const settings = yield* httpSettings
   const address = `port ${settings.port} on ${settings.host}`
   if (yield* canListen(settings)) return settings.port === 0 ? "any free port" : `${address} is free`
-  if (yield* isSvcRunning(settings)) return `${address} is held by a running server`
+  if (yield* isSvcRunning(settings)) {
+    const found: Found = {
+      detail: `${address} is held by a running server`,
+      warnings: yield* warningsOfServer(settings)
+    }
+    return found
+  }
   return yield* new CheckFailed({ message: `${address} cannot be listened on; set SVC_HOST or SVC_PORT` })
 })
 
-const show = ({ check, detail, ok }: Finding): string => `${ok ? "ok  " : "FAIL"}  ${check.padEnd(13)} ${detail}`
+const line = (mark: string, check: string, text: string): string => `${mark}  ${check.padEnd(13)} ${text}`
+
+const show = ({ check, detail, ok, warnings = [] }: Finding): string =>
+  [line(ok ? "ok  " : "FAIL", check, detail), ...warnings.map((text) => line("warn", check, text))].join("\n")
 
 /** `svc doctor`: checks each part that a server needs, one after the other, and reports the result. */
 export const doctor = (options: { readonly json: boolean }) =>

@@ -1,8 +1,12 @@
 import { LiveCalls } from "@svc/call-engine/live/LiveCalls"
+import { Providers } from "@svc/providers/Providers"
 import { Console, Context, Effect, Fiber, Layer } from "effect"
+import { exposedSimulator } from "../Exposure.ts"
 import { FirstStart } from "../FirstStart.ts"
 import { yieldToMainThread } from "../HelperThreads.ts"
 import { HttpServer } from "../http/listening/HttpServer.ts"
+import { httpSettings } from "../http/listening/HttpSettings.ts"
+import { processFaults, type ServerFault } from "../ProcessFaults.ts"
 import { Server } from "../Server.ts"
 
 /** What to try next; on the first start only, later starts keep to one line. */
@@ -29,8 +33,20 @@ const announce = (context: Context.Context<HttpServer | FirstStart>, dev: boolea
 /** Reports a slow start. */
 const slowStart = Effect.sleep("2 seconds").pipe(Effect.zipRight(Console.log("Starting the database and the plugins…")))
 
-/** `svc serve`: runs the server until a signal stops it, then shuts it down. */
+/**
+ * `svc serve`: runs the server until a signal stops it, then shuts it down. An error that leaves its state unknown stops
+ * it in the same way, and fails.
+ */
 export const serve = (options: { readonly dev: boolean }) =>
+  processFaults.pipe(
+    // Listens before plugins are imported, and until everything has ended.
+    Effect.flatMap(({ fatal }) => run(options, fatal)),
+    Effect.scoped,
+    Effect.withTracerEnabled(false)
+  )
+
+/** `fault` fails when the server has to stop; until the server has started, nothing waits for it. */
+const run = (options: { readonly dev: boolean }, fault: Effect.Effect<never, ServerFault>) =>
   Effect.gen(function* () {
     const waiting = yield* Effect.fork(slowStart)
     const context = yield* Layer.build(Server)
@@ -42,6 +58,8 @@ export const serve = (options: { readonly dev: boolean }) =>
         Effect.zipRight(Effect.forkDaemon(Context.get(context, LiveCalls).drain))
       )
     )
+    const exposed = exposedSimulator(Context.get(context, Providers).plugins, yield* httpSettings)
+    if (exposed !== undefined) yield* Effect.logWarning(exposed)
     yield* announce(context, options.dev)
-    return yield* Effect.never
-  }).pipe(Effect.scoped, Effect.withTracerEnabled(false))
+    return yield* fault
+  }).pipe(Effect.scoped)

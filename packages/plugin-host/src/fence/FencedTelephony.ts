@@ -1,4 +1,5 @@
 import type { Health } from "@svc/providers/Health"
+import type { Route } from "@svc/providers/Route"
 import {
   CallGone,
   type CallLeg,
@@ -15,7 +16,7 @@ import { fencedMessaging } from "./FencedMessaging.ts"
 import { fencedRoute, type LogFault } from "./FencedRoute.ts"
 import { fencedHealth } from "./HealthCheck.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
-import { callLeg, dialOutcome, incomingCall, problemOf } from "./Shapes.ts"
+import { callLeg, dialOutcome, incomingCall, problemOf, route } from "./Shapes.ts"
 
 type Service = Context.Tag.Service<Telephony>
 
@@ -101,6 +102,13 @@ const fencedOutbound = (id: string, outbound: Outbound, attempt: Attempt): Outbo
   }
 }
 
+/** The route. An invalid one is a defect of the plugin, which prevents the start. */
+const validRoute = (given: Route): Route => {
+  const problem = problemOf(route, given)
+  if (problem !== undefined) throw new Error(problem)
+  return given
+}
+
 /**
  * A fenced telephone network: a throw, a defect or a hang ends at most the call. There is no circuit breaker, because
  * incoming calls are started by the network.
@@ -137,6 +145,6 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
       ...(telephony.outbound === undefined ? {} : { outbound: fencedOutbound(id, telephony.outbound, attempt) }),
       ...(telephony.numbers === undefined ? {} : { numbers: fencedNumbers(id, telephony.numbers) }),
       ...(telephony.regulatory === undefined ? {} : { regulatory: fencedRegulatory(id, telephony.regulatory) }),
-      routes: telephony.routes.map((route) => fencedRoute(id, route, log))
+      routes: telephony.routes.map((given) => fencedRoute(id, validRoute(given), log))
     }
   })

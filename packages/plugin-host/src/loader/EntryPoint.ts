@@ -87,6 +87,14 @@ const found = (path: string): EntryPoint =>
 
 const isPath = (source: string): boolean => source.startsWith(".") || source.startsWith("file:") || isAbsolute(source)
 
+/** The folder of the package to which an entry file belongs; undefined when `source` names the file itself. */
+export const packageOf = (source: string, directory: string, file: string): string | undefined => {
+  if (isPath(source) && isFile(source.startsWith("file:") ? fileURLToPath(source) : resolve(directory, source))) {
+    return undefined
+  }
+  return upwards(dirname(file)).find((folder) => isFile(join(folder, "package.json")))
+}
+
 /**
  * Finds the entry file of a plugin. A path is relative to `directory` and names a file or a package's folder. `flags`
  * are the Node flags of this process.

@@ -5,7 +5,8 @@ import { Config, Duration, Effect } from "effect"
 import satisfies from "semver/functions/satisfies.js"
 import validRange from "semver/ranges/valid.js"
 import { errorSummary } from "../ErrorSummary.ts"
-import { entryPoint } from "./EntryPoint.ts"
+import { PluginFaults } from "../faults/PluginFaults.ts"
+import { entryPoint, packageOf } from "./EntryPoint.ts"
 
 /** A plugin whose module was imported and validated, but not started. */
 export interface ImportedPlugin {
@@ -48,9 +49,14 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   })
   if ("missing" in entry) return yield* fail(`not found: ${entry.missing}`)
 
+  // The real path, so that a linked package is one module even when it is imported through several paths.
+  const file = realpathSync(fileURLToPath(entry.url))
+  const { owners } = yield* PluginFaults
+  const own = (name: string) => owners.add(name, file, packageOf(source, directory, file))
+  // Its name is known once it is imported.
+  own(source)
   const exports: unknown = yield* Effect.tryPromise({
-    // The real path, so that a linked package is one module even when it is imported through several paths.
-    try: () => import(pathToFileURL(realpathSync(fileURLToPath(entry.url))).href) as Promise<unknown>,
+    try: () => import(pathToFileURL(file).href) as Promise<unknown>,
     catch: (cause) => fail(`its module failed to load: ${errorSummary(cause)}`)
   }).pipe(
     Effect.timeoutFail({
@@ -64,5 +70,6 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   }
   const wrong = problem(plugin)
   if (wrong !== undefined) return yield* fail(wrong)
+  own(plugin.name)
   return { plugin, source } satisfies ImportedPlugin
 })

@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http"
 import { Socket } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer } from "effect"
+import { ConfigProvider, Effect, Layer, Logger } from "effect"
 import { ClientAddress } from "../../../src/http/access/ClientAddress.ts"
 import { networkOf, normalize } from "../../../src/http/access/IpAddress.ts"
 import { describe as inWords } from "../../../src/Settings.ts"
@@ -109,5 +109,41 @@ describe("the address of a client", () => {
           )
         }
       })
+  )
+})
+
+describe("a proxy that is not trusted", () => {
+  const noticed = (requests: ReadonlyArray<IncomingMessage>, proxies?: string) => {
+    const log: Array<string> = []
+    const logger = Logger.replace(
+      Logger.defaultLogger,
+      Logger.make(({ message }) => void log.push(String(message)))
+    )
+    return Effect.map(ClientAddress, (clients) => {
+      for (const request of requests) clients.of(request)
+      return { log, hasUntrustedProxy: clients.hasUntrustedProxy() }
+    }).pipe(Effect.provide(Layer.provide(withProxies(proxies), logger)))
+  }
+  const withForwarded = (peer: string) => {
+    const request = requestOf(peer)
+    request.headers.forwarded = "for=198.51.100.1"
+    return request
+  }
+
+  it.effect("is logged once, with what happens and what to set, and is remembered", () =>
+    Effect.gen(function* () {
+      for (const request of [requestOf("10.0.0.1", "198.51.100.1"), withForwarded("10.0.0.1")]) {
+        const { hasUntrustedProxy, log } = yield* noticed([request, request, requestOf("10.0.0.2", "198.51.100.1")])
+        expect(hasUntrustedProxy).toBe(true)
+        expect(log).toEqual([expect.stringMatching(/share its address.*set SVC_TRUSTED_PROXIES=10\.0\.0\.1/)])
+      }
+    })
+  )
+
+  it.effect("is not assumed for a trusted one, or for requests without such a header", () =>
+    Effect.gen(function* () {
+      const requests = [requestOf("10.0.0.1", "198.51.100.1"), withForwarded("10.0.0.1"), requestOf("203.0.113.9")]
+      expect(yield* noticed(requests, "10.0.0.0/8")).toEqual({ log: [], hasUntrustedProxy: false })
+    })
   )
 })
