@@ -10,6 +10,8 @@ import { Ticker } from "@svc/call-engine/media/Ticker"
 import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
+import { checkKeys } from "@svc/database/SecretRotation"
+import { StoredSecrets } from "@svc/database/StoredSecrets"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import * as SmsSlice from "@svc/sms/SmsSlice"
@@ -40,12 +42,16 @@ const publicUrl = Layer.effect(
   Effect.map(httpSettings, (http) => ({ base: publicAddress(http) }))
 )
 
+/** A server without the key of a stored secret does not start: it could not sign, and its receivers refuse. */
+const secretKeys = Layer.effectDiscard(checkKeys)
+
 /** The services below all slices. They end last: database and media sockets stay open until calls are settled. */
 const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
-  Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox)),
+  Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox, secretKeys)),
   Layer.provideMerge(
     Layer.mergeAll(
       Database.layer,
+      StoredSecrets.layer,
       PluginLoader.layer(),
       PluginSockets.layer,
       HandlerRegistry.layer,

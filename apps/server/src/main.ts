@@ -45,13 +45,25 @@ const doctor = Command.make("doctor", { dev, json }, (options) =>
   )
 )
 
+const rotate = Command.make("rotate", { json }, (options) =>
+  Effect.promise(() => import("./commands/Secrets.ts")).pipe(
+    Effect.flatMap((command) => command.rotateSecrets(options)),
+    Effect.provide(Logging.layer),
+    Effect.withConfigProvider(Settings.provider(false))
+  )
+).pipe(Command.withDescription("Encrypt all signing secrets in the database with SVC_SECRET_KEY"))
+const secrets = Command.make("secrets").pipe(
+  Command.withDescription("Signing secrets in the database"),
+  Command.withSubcommands([rotate])
+)
+
 const { version } = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ version: Schema.String })))(
   readFileSync(new URL("../package.json", import.meta.url), "utf8")
 )
 
 const svc = Command.make("svc").pipe(
   Command.withDescription("Self-hosted platform on which AI voice agents answer phone calls"),
-  Command.withSubcommands([serve, migrate, doctor, ...accountCommands])
+  Command.withSubcommands([serve, migrate, doctor, secrets, ...accountCommands])
 )
 
 Command.run(svc, { name: "svc", version })(process.argv).pipe(

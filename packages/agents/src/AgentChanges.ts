@@ -167,7 +167,7 @@ export const agentChanges = (
           }
           const webhook = yield* putWebhook(row, before.webhook, toWebhook)
           if (body.knowledge_base_ids !== undefined) yield* repo.link(row.id, knowledge_bases)
-          const written = yield* repo.change(row.id, {
+          const written = yield* repo.change(row, {
             ...to,
             has_webhook: webhook !== undefined,
             has_knowledge_bases: knowledge_bases.length > 0
@@ -203,7 +203,7 @@ export const agentChanges = (
           const server_secret = yield* newSecret
           // The insert locks the project, so it precedes the lock on the source, which may change in between: it is
           // copied below.
-          const { id: copy } = yield* repo.insert({ ...changeable(first.value), server_secret, org_id, project_id })
+          const copy = yield* repo.insert({ ...changeable(first.value), server_secret, org_id, project_id })
           const source = yield* locked(owner, id)
           if (yield* hooks.isActive(source.row.id)) {
             return yield* new AgentHasActiveCalls({ message: "cannot clone agent with active calls in progress" })
@@ -212,7 +212,7 @@ export const agentChanges = (
           const row = yield* repo.change(copy, { ...changeable(source.row), name, server_secret })
           const ids = source.knowledge_bases.map((base) => base.id)
           const knowledge_bases = yield* checks.existing(owner.project, ids)
-          yield* repo.link(copy, knowledge_bases)
+          yield* repo.link(copy.id, knowledge_bases)
           const copied =
             source.webhook === undefined ? "keep" : { url: source.webhook.url, events: source.webhook.events }
           const state = { row, webhook: yield* putWebhook(row, undefined, copied), knowledge_bases }
@@ -228,7 +228,7 @@ export const agentChanges = (
           const before = yield* locked(owner, id)
           const rotated = yield* agentWebhooks.rotateSecret(before.row.id)
           if (Option.isNone(rotated)) return yield* new WebhookUrlRequired()
-          yield* repo.change(before.row.id, changeable(before.row))
+          yield* repo.change(before.row, changeable(before.row))
           const after = { ...before, webhook: rotated.value }
           yield* record(owner, "webhook_secret_rotated", before.row.id, toAudit(before), toAudit(after))
           const { webhook_secret_note } = notes
@@ -242,7 +242,7 @@ export const agentChanges = (
         function* (owner, id) {
           const before = yield* locked(owner, id)
           const server_secret = yield* newSecret
-          yield* repo.change(before.row.id, { ...changeable(before.row), server_secret })
+          yield* repo.change(before.row, { ...changeable(before.row), server_secret })
           const after = { ...before, row: { ...before.row, server_secret } }
           yield* record(owner, "updated", before.row.id, toAudit(before), toAudit(after))
           return { id: before.row.id, server_secret, server_secret_note: notes.server_secret_note }

@@ -2,6 +2,7 @@ import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { AgentFields, KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
 import { pick, variant } from "@svc/api/EntityFields"
 import { AgentId, newAgentId, parseId } from "@svc/api/Ids"
+import { StoredSecrets } from "@svc/database/StoredSecrets"
 import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 
 /** A row of `agents`. */
@@ -35,7 +36,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     /** Waits for a concurrent deletion of the project; a deleted project is a defect, which HTTP answers with 404. */
     readonly insert: (row: NewAgentRow) => Effect.Effect<AgentRow>
     /** Writes all columns that can change, and sets `updated_at`. */
-    readonly change: (id: number, to: AgentChange) => Effect.Effect<AgentRow>
+    readonly change: (agent: Pick<AgentRow, "id" | "public_id">, to: AgentChange) => Effect.Effect<AgentRow>
     readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     readonly findById: (id: number) => Effect.Effect<Option.Option<AgentRow>>
     /**
@@ -74,6 +75,17 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(Object.keys(AgentRow.fields).join(", "))
       const rows = Schema.decodeUnknown(Schema.Array(AgentRow))
+      const box = yield* StoredSecrets
+      const placeOf = (public_id: string) => `agents.server_secret:${public_id}` as const
+      const sealed = <A extends { readonly server_secret: string }>(public_id: string, row: A): A => ({
+        ...row,
+        server_secret: box.seal(row.server_secret, placeOf(public_id))
+      })
+      /** A secret that cannot be decrypted is a defect. */
+      const opened = (row: AgentRow): Effect.Effect<AgentRow> =>
+        Effect.map(Effect.orDie(box.open(row.server_secret, placeOf(row.public_id))), (server_secret) =>
+          server_secret === row.server_secret ? row : { ...row, server_secret }
+        )
 
       const insert = SqlSchema.single({
         Request: NewAgentRow,
@@ -107,7 +119,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           const found = yield* sql`
             select ${columns} from agents
             where project_id = ${projectId} and deleted_at is null and ${condition} ${suffix}`
-          return Option.fromNullable((yield* rows(found))[0])
+          return yield* Effect.transposeMapOption(Option.fromNullable((yield* rows(found))[0]), opened)
         }, Effect.orDie)
 
       const links = SqlSchema.findAll({
@@ -122,10 +134,12 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
       return {
         insert: Effect.fn("AgentsRepo.insert")(function* (row: NewAgentRow) {
           const public_id = yield* newAgentId
-          return yield* insert({ ...row, public_id })
+          return yield* Effect.flatMap(insert(sealed(public_id, { ...row, public_id })), opened)
         }, Effect.orDie),
-        change: (id, to) => Effect.orDie(change({ id, to })),
-        findById: (id) => Effect.orDie(findById(id)),
+        change: ({ id, public_id }, to) =>
+          Effect.flatMap(Effect.orDie(change({ id, to: sealed(public_id, to) })), opened),
+        findById: (id) =>
+          Effect.flatMap(Effect.orDie(findById(id)), (found) => Effect.transposeMapOption(found, opened)),
         find: select(sql.literal("")),
         lock: select(sql.literal("for no key update")),
         lockForDeletion: select(sql.literal("for update")),
@@ -180,8 +194,11 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           // By the index of the project, and no other: see its migration.
           // Not decoded: we wrote these rows and the columns have these types; decoding would add 30 µs to a page of
           // 20.
-          return Effect.orDie(
-            sql<AgentRow>`select ${columns} from agents where ${sql.and(conditions)} order by -id limit ${limit}`
+          return Effect.flatMap(
+            Effect.orDie(
+              sql<AgentRow>`select ${columns} from agents where ${sql.and(conditions)} order by -id limit ${limit}`
+            ),
+            Effect.forEach(opened)
           )
         }
       }

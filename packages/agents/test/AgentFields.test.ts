@@ -86,7 +86,7 @@ layer(Test)("an agent in the database and on the wire", (it) => {
       const change = changeable(row)
       expect(Object.keys(change)).toEqual(keysOf(variant(AgentFields, "change")))
       const other = { ...change, name: "Other", recording: true, end_call_enabled: true, max_duration: 90 }
-      const written = yield* repo.change(agent.id, other)
+      const written = yield* repo.change(agent, other)
       expect(written).toEqual({ ...row, ...other, updated_at: written.updated_at })
       expect(Struct.omit(row, ...Struct.keys(change))).toEqual({
         id: agent.id,

@@ -27,6 +27,7 @@ import holds from "./migrations/0024_holds.ts"
 import deliveryOwners from "./migrations/0025_delivery_owners.ts"
 import debugLinks from "./migrations/0026_debug_links.ts"
 import addresses from "./migrations/0027_addresses.ts"
+import webhookIds from "./migrations/0028_webhook_ids.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -62,7 +63,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0024_holds": holds,
   "0025_delivery_owners": deliveryOwners,
   "0026_debug_links": debugLinks,
-  "0027_addresses": addresses
+  "0027_addresses": addresses,
+  "0028_webhook_ids": webhookIds
 }
 
 /** A migration failed; the whole run was rolled back. */

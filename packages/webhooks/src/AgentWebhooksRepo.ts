@@ -1,6 +1,7 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { NewWebhook, WebhookRow } from "./WebhookRow.ts"
+import { type NewWebhook, WebhookRow } from "./WebhookRow.ts"
+import { SealedWebhook, webhookSecrets } from "./WebhookSecretsRepo.ts"
 import { deleteWebhooks } from "./WebhooksRepo.ts"
 
 /** Table `webhooks`: the rows that agents manage. */
@@ -21,10 +22,11 @@ export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksR
     AgentWebhooksRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const secrets = yield* webhookSecrets
       const columns = sql.literal(Object.keys(WebhookRow.fields).join(", "))
 
       const put = SqlSchema.single({
-        Request: NewWebhook,
+        Request: SealedWebhook,
         Result: WebhookRow,
         execute: (row) => sql`
           insert into webhooks ${sql.insert(row)}
@@ -34,11 +36,11 @@ export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksR
           returning ${columns}`
       })
       const setSecret = SqlSchema.findOne({
-        Request: Schema.Struct({ agent_id: Schema.Number, secret: Schema.String }),
+        Request: Schema.Struct({ id: Schema.Number, secret: Schema.String }),
         Result: WebhookRow,
-        execute: ({ agent_id, secret }) => sql`
+        execute: ({ id, secret }) => sql`
           update webhooks set secret = ${secret}, updated_at = now()
-          where agent_id = ${agent_id} and is_agent_managed returning ${columns}`
+          where id = ${id} and is_agent_managed returning ${columns}`
       })
       const ofAgents = SqlSchema.findAll({
         Request: Schema.Array(Schema.Number),
@@ -48,12 +50,19 @@ export class AgentWebhooksRepo extends Context.Tag("@svc/webhooks/AgentWebhooksR
       })
 
       return {
-        put: (row) => Effect.orDie(put(row)),
-        setSecret: (agent_id, secret) => Effect.orDie(setSecret({ agent_id, secret })),
+        put: (row) => secrets.sealNew(row).pipe(Effect.flatMap(put), Effect.orDie, Effect.flatMap(secrets.open)),
+        setSecret: (agentId, secret) =>
+          Effect.flatMap(Effect.orDie(ofAgents([agentId])), ([row]) =>
+            row === undefined
+              ? Effect.succeedNone
+              : Effect.flatMap(Effect.orDie(setSecret({ id: row.id, secret: secrets.seal(row.id, secret) })), (found) =>
+                  Effect.transposeMapOption(found, secrets.open)
+                )
+          ),
         deleteOfAgent: (agentId) => Effect.asVoid(deleteWebhooks(sql, sql`agent_id = ${agentId} and is_agent_managed`)),
         deleteAllOfProject: (projectId) =>
           Effect.asVoid(deleteWebhooks(sql, sql`project_id = ${projectId} and is_agent_managed`)),
-        ofAgents: (ids) => Effect.orDie(ofAgents(ids))
+        ofAgents: (ids) => Effect.flatMap(Effect.orDie(ofAgents(ids)), Effect.forEach(secrets.open))
       }
     })
   )

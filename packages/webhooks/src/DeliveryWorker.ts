@@ -16,6 +16,12 @@ const tickMs = 50
 const shutdownTimeout = "5 seconds"
 const shutdownPoll = Schedule.spaced("20 millis")
 
+/** Why a delivery becomes a dead letter without an attempt; null when it is to be attempted. */
+const reasonOf = ({ is_active, may_receive, secret_error }: ClaimedDelivery): string | null => {
+  if (!is_active) return deadLetterReasons.disabled
+  return may_receive ? secret_error : deadLetterReasons.moved
+}
+
 /**
  * Delivers events to webhooks (docs/reference/webhooks.md). Every node runs it: it claims deliveries that are due,
  * sends them, records the outcomes and disables webhooks that keep failing. A claimed delivery belongs to the node as
@@ -55,8 +61,8 @@ export const DeliveryWorker: Layer.Layer<
       if (inFlight.has(delivery.id) || outcomes.has(delivery.id)) return false
       if (delivery.consecutive_failures > 0) outcomes.markFailing(delivery.webhook_id)
       const isDeleted = delivery.url === "" || delivery.data === ""
-      if (delivery.is_active && delivery.may_receive && !isDeleted) return true
-      const error = isDeleted ? null : delivery.is_active ? deadLetterReasons.moved : deadLetterReasons.disabled
+      if (!isDeleted && reasonOf(delivery) === null) return true
+      const error = isDeleted ? null : reasonOf(delivery)
       outcomes.add({ delivery, node, at: null, status_code: null, error, next_at: null })
       return false
     }

@@ -1,6 +1,7 @@
 import { SqlClient, SqlSchema, type Statement } from "@effect/sql"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { NewWebhook, WebhookChange, WebhookRow } from "./WebhookRow.ts"
+import { type NewWebhook, WebhookChange, WebhookRow } from "./WebhookRow.ts"
+import { SealedWebhook, webhookSecrets } from "./WebhookSecretsRepo.ts"
 
 /** All webhooks of the organization, or with a project those that are limited to it. */
 export const WebhookOwner = Schema.Struct({ org_id: Schema.Int, project_id: Schema.NullOr(Schema.Int) })
@@ -51,11 +52,14 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns = sql.literal(Object.keys(WebhookRow.fields).join(", "))
+      const secrets = yield* webhookSecrets
+      const openFound = (found: Effect.Effect<Option.Option<WebhookRow>>) =>
+        Effect.flatMap(found, (row) => Effect.transposeMapOption(row, secrets.open))
       const ofOwner = ({ org_id, project_id }: WebhookOwner) =>
         project_id === null ? sql`org_id = ${org_id}` : sql`org_id = ${org_id} and project_id = ${project_id}`
 
       const insert = SqlSchema.single({
-        Request: NewWebhook,
+        Request: SealedWebhook,
         Result: WebhookRow,
         execute: (row) => sql`insert into webhooks ${sql.insert(row)} returning ${columns}`
       })
@@ -97,7 +101,7 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
         execute: (id) => sql`select ${columns} from webhooks where project_id = ${id} and is_project_managed`
       })
       const putOfProject = SqlSchema.single({
-        Request: NewWebhook,
+        Request: SealedWebhook,
         Result: WebhookRow,
         execute: (row) => sql`
           insert into webhooks ${sql.insert(row)}
@@ -108,17 +112,19 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
       })
 
       return {
-        insert: (row) => Effect.orDie(insert(row)),
-        list: (owner) => Effect.orDie(list(owner)),
-        find: (owner, id) => Effect.orDie(find({ owner, id })),
-        change: (owner, id, to) => Effect.orDie(change({ id, owner, change: to })),
-        setSecret: (owner, id, secret) => Effect.orDie(setSecret({ id, owner, secret })),
+        insert: (row) => secrets.sealNew(row).pipe(Effect.flatMap(insert), Effect.orDie, Effect.flatMap(secrets.open)),
+        list: (owner) => Effect.flatMap(Effect.orDie(list(owner)), Effect.forEach(secrets.open)),
+        find: (owner, id) => openFound(Effect.orDie(find({ owner, id }))),
+        change: (owner, id, to) => openFound(Effect.orDie(change({ id, owner, change: to }))),
+        setSecret: (owner, id, secret) =>
+          openFound(Effect.orDie(setSecret({ id, owner, secret: secrets.seal(id, secret) }))),
         delete: (owner, id) =>
           Effect.map(deleteWebhooks(sql, sql`${ofOwner(owner)} and id = ${id}`), (deleted) => deleted > 0),
         deleteAllOfProject: (projectId) =>
           Effect.asVoid(deleteWebhooks(sql, sql`project_id = ${projectId} and not is_agent_managed`)),
-        findOfProject: (projectId) => Effect.orDie(findOfProject(projectId)),
-        putOfProject: (row) => Effect.orDie(putOfProject(row))
+        findOfProject: (projectId) => openFound(Effect.orDie(findOfProject(projectId))),
+        putOfProject: (row) =>
+          secrets.sealNew(row).pipe(Effect.flatMap(putOfProject), Effect.orDie, Effect.flatMap(secrets.open))
       }
     })
   )

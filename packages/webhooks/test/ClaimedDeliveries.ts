@@ -14,6 +14,7 @@ export const delivery = (webhook_id: number, call_id: string | null = null, atte
   consecutive_failures: 0,
   url: "https://example.com/",
   secret: "s",
+  secret_error: null,
   event_id: `whe_${ids}`,
   event: "call.started",
   timestamp: "2026-11-01T09:30:00.000Z",

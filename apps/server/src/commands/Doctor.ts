@@ -6,6 +6,8 @@ import { loopbackCall } from "@svc/call-engine/live/LoopbackCall"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { retention } from "@svc/call-engine/recording/RetentionWorker"
 import { Database } from "@svc/database/Database"
+import { checkKeys } from "@svc/database/SecretRotation"
+import { StoredSecrets } from "@svc/database/StoredSecrets"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
@@ -71,6 +73,8 @@ const database = Database.pipe(
   Effect.map(({ displayName }) => `${displayName} answers, its schema is up to date`),
   Effect.provide(Database.layer)
 )
+
+const secrets = checkKeys.pipe(Effect.provide(Layer.merge(Database.layer, StoredSecrets.layer)))
 
 const plugins = Effect.gen(function* () {
   const loaded = yield* Providers
@@ -164,6 +168,7 @@ export const doctor = (options: { readonly json: boolean }) =>
       })
     yield* report(finding("configuration", configuration))
     yield* report(finding("database", database))
+    yield* report(finding("secrets", secrets))
     const { ok: loaded } = yield* report(finding("plugins", plugins))
     // The loopback call needs the speech plugins.
     if (loaded) yield* report(finding("media", media))

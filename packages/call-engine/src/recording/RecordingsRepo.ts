@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { SqlClient, SqlSchema } from "@effect/sql"
+import { StoredSecrets } from "@svc/database/StoredSecrets"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 import { CallOwner } from "../record/CallsRepo.ts"
 
@@ -56,6 +57,7 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
     RecordingsRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const box = yield* StoredSecrets
 
       const ready = SqlSchema.findOne({
         Request: Schema.Int,
@@ -129,10 +131,11 @@ export class RecordingsRepo extends Context.Tag("@svc/call-engine/RecordingsRepo
         find: (project, id) => Effect.orDie(find({ project, id: "numeric" in id ? id.numeric : id.public })),
         secret: (purpose) =>
           sql`
-            insert into signing_secrets (purpose, secret) values (${purpose}, ${randomBytes(32).toString("hex")})
+            insert into signing_secrets (purpose, secret)
+            values (${purpose}, ${box.seal(randomBytes(32).toString("hex"), `signing_secrets.secret:${purpose}`)})
             on conflict do nothing`.pipe(
             Effect.zipRight(secret(purpose)),
-            Effect.map((row) => row.secret),
+            Effect.flatMap((row) => box.open(row.secret, `signing_secrets.secret:${purpose}`)),
             Effect.orDie
           )
       }

@@ -1,6 +1,7 @@
 import { SqlClient, type SqlError } from "@effect/sql"
 import { plannedEachTime } from "@svc/database/Prepared"
-import { type Cause, Context, Effect, Layer } from "effect"
+import { StoredSecrets } from "@svc/database/StoredSecrets"
+import { type Cause, Context, Effect, Either, Layer } from "effect"
 import { claimStatement } from "./ClaimStatement.ts"
 import type { EnvelopeParts } from "./DeliveryRequest.ts"
 import { type FailureStreak, maxConsecutiveFailures } from "./FailureStreaks.ts"
@@ -20,12 +21,17 @@ export interface ClaimedDelivery extends EnvelopeParts {
   /** Empty when the webhook was deleted. */
   readonly url: string
   readonly secret: string
+  /** Why the secret cannot be decrypted; null when it can. */
+  readonly secret_error: string | null
   readonly is_active: boolean
   /** False when the webhook was limited to a project whose event this is not. */
   readonly may_receive: boolean
   /** Of the webhook, at the time of the claim. */
   readonly consecutive_failures: number
 }
+
+/** A row of the claim, with the secret as it is stored. */
+type StoredDelivery = Omit<ClaimedDelivery, "secret_error">
 
 /** Which deliveries a node claims, and how many. */
 export interface ClaimRequest {
@@ -100,6 +106,14 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
     QueueRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const box = yield* StoredSecrets
+
+      /** Secrets are decrypted when they are claimed for the first time. Assigned, not copied: a batch has thousands. */
+      const opened = (row: StoredDelivery): ClaimedDelivery =>
+        Either.match(box.open(row.secret, `webhooks.secret:${row.webhook_id}`), {
+          onLeft: ({ message }) => Object.assign(row, { secret_error: message }),
+          onRight: (secret) => Object.assign(row, { secret, secret_error: null })
+        })
 
       /**
        * Commits need not wait for the disk: what a crash undoes is only done again. A delivery stays in the queue, and
@@ -109,7 +123,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
 
       return {
         // Not decoded by a schema: the statement itself builds the rows, thousands a second.
-        claim: (request) => sql<ClaimedDelivery>`${claimStatement(sql, asyncCommit, request)}`,
+        claim: (request) =>
+          Effect.map(sql<StoredDelivery>`${claimStatement(sql, asyncCommit, request)}`, (rows) => rows.map(opened)),
         recordOutcomes: (outcomes) => {
           const column = <A>(of: (outcome: Outcome) => A) => outcomes.map(of)
           // Finds rows by their ids: the join alone would compare each with all outcomes.
