@@ -7,10 +7,10 @@ import { signatureOf } from "../src/Signature.ts"
 import { Webhooks } from "../src/Webhooks.ts"
 import { account, appendEvents, freshUrl, historyOf, requestsTo, until, WithWorker } from "./Fixture.ts"
 
-const Encrypted = WithWorker.pipe(
-  Layer.provide(StoredSecrets.layer),
-  Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_SECRET_KEY", "a".repeat(64)]]))))
-)
+const key = ConfigProvider.fromMap(new Map([["SVC_SECRET_KEY", "a".repeat(64)]]))
+// Not setConfigProvider, which would hide the test database from the layers built after it.
+const encryption = Layer.effectContext(Effect.withConfigProvider(Effect.scoped(Layer.build(StoredSecrets.layer)), key))
+const Encrypted = Layer.provide(WithWorker, encryption)
 
 const subscribed = Effect.gen(function* () {
   const owner = yield* account
