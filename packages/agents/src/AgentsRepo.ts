@@ -3,7 +3,7 @@ import { AgentFields, KnowledgeBaseRef } from "@svc/api/agents/AgentFields"
 import { pick, variant } from "@svc/api/EntityFields"
 import { AgentId, newAgentId, parseId } from "@svc/api/Ids"
 import { StoredSecrets } from "@svc/database/StoredSecrets"
-import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Context, Effect, Either, Layer, Option, Schema, Struct } from "effect"
 
 /** A row of `agents`. */
 export const AgentRow = variant(AgentFields, "row")
@@ -81,11 +81,14 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
         ...row,
         server_secret: box.seal(row.server_secret, placeOf(public_id))
       })
-      /** A secret that cannot be decrypted is a defect. */
-      const opened = (row: AgentRow): Effect.Effect<AgentRow> =>
-        Effect.map(Effect.orDie(box.open(row.server_secret, placeOf(row.public_id))), (server_secret) =>
-          server_secret === row.server_secret ? row : { ...row, server_secret }
+      /** Throws, which is a defect in an effect, when the secret cannot be decrypted. No effect: lists call it for each row. */
+      const opened = (row: AgentRow): AgentRow => {
+        const server_secret = Either.getOrThrowWith(
+          box.open(row.server_secret, placeOf(row.public_id)),
+          (unreadable) => unreadable
         )
+        return server_secret === row.server_secret ? row : { ...row, server_secret }
+      }
 
       const insert = SqlSchema.single({
         Request: NewAgentRow,
@@ -119,7 +122,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           const found = yield* sql`
             select ${columns} from agents
             where project_id = ${projectId} and deleted_at is null and ${condition} ${suffix}`
-          return yield* Effect.transposeMapOption(Option.fromNullable((yield* rows(found))[0]), opened)
+          return Option.map(Option.fromNullable((yield* rows(found))[0]), opened)
         }, Effect.orDie)
 
       const links = SqlSchema.findAll({
@@ -134,12 +137,10 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
       return {
         insert: Effect.fn("AgentsRepo.insert")(function* (row: NewAgentRow) {
           const public_id = yield* newAgentId
-          return yield* Effect.flatMap(insert(sealed(public_id, { ...row, public_id })), opened)
+          return opened(yield* insert(sealed(public_id, { ...row, public_id })))
         }, Effect.orDie),
-        change: ({ id, public_id }, to) =>
-          Effect.flatMap(Effect.orDie(change({ id, to: sealed(public_id, to) })), opened),
-        findById: (id) =>
-          Effect.flatMap(Effect.orDie(findById(id)), (found) => Effect.transposeMapOption(found, opened)),
+        change: ({ id, public_id }, to) => Effect.map(Effect.orDie(change({ id, to: sealed(public_id, to) })), opened),
+        findById: (id) => Effect.map(Effect.orDie(findById(id)), Option.map(opened)),
         find: select(sql.literal("")),
         lock: select(sql.literal("for no key update")),
         lockForDeletion: select(sql.literal("for update")),
@@ -194,11 +195,11 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
           // By the index of the project, and no other: see its migration.
           // Not decoded: we wrote these rows and the columns have these types; decoding would add 30 µs to a page of
           // 20.
-          return Effect.flatMap(
+          return Effect.map(
             Effect.orDie(
               sql<AgentRow>`select ${columns} from agents where ${sql.and(conditions)} order by -id limit ${limit}`
             ),
-            Effect.forEach(opened)
+            (found) => found.map(opened)
           )
         }
       }

@@ -38,28 +38,32 @@ const eachBatch = <E, R>(
     } while (after !== undefined)
   })
 
-/** Fails when a stored secret cannot be decrypted for want of its key, with the ids of those keys. */
+/** How many secrets each key has encrypted; without a key: those that are not encrypted. */
+const countsByKey = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.orDie(sql<{ readonly key: string | null; readonly count: number }>`
+    select case when secret like 'enc:v1:%' then split_part(secret, ':', 3) end as key, count(*)::int as count
+    from (
+      select secret from webhooks
+      union all select server_secret from agents
+      union all select secret from signing_secrets
+    ) stored group by 1`)
+)
+
+/** Fails when the key of a stored secret is missing, with the ids of all such keys. Reads each table once. */
 export const checkKeys: Effect.Effect<string, SecretKeyMissing, SqlClient.SqlClient> = Effect.gen(function* () {
   const box = yield* StoredSecrets
-  const [plain, missing] = [{ count: 0 }, new Map<string, number>()]
-  let encrypted = 0
-  for (const column of columns) {
-    yield* eachBatch(column, (batch) =>
-      Effect.sync(() => {
-        for (const { row, stored } of batch) {
-          const id = keyIdOf(stored)
-          if (id === undefined) plain.count += 1
-          else if (Either.isRight(box.open(stored, `${column.name}:${row}` satisfies SecretPlace))) encrypted += 1
-          else missing.set(id, (missing.get(id) ?? 0) + 1)
-        }
-      })
-    )
+  const counts = yield* countsByKey
+  const missing = new Map<string, number>()
+  for (const { count, key } of counts) {
+    if (key !== null && !box.hasKey(key)) missing.set(key, (missing.get(key) ?? 0) + count)
   }
   if (missing.size > 0) {
     const reasons = [...missing].map(([id, count]) => `${count} signing secrets in the database are ${missingKey(id)}`)
     return yield* new SecretKeyMissing({ message: reasons.join("; ") })
   }
-  return `${encrypted} signing secrets are encrypted, ${plain.count} are not`
+  const sum = (isEncrypted: boolean) =>
+    counts.filter(({ key }) => (key !== null) === isEncrypted).reduce((total, { count }) => total + count, 0)
+  return `${sum(true)} signing secrets are encrypted, ${sum(false)} are not`
 })
 
 /**

@@ -22,6 +22,8 @@ const cacheSize = 20_000
 export interface SecretBox {
   /** The id of the key that encrypts; undefined: secrets are stored as they are. */
   readonly currentKey: string | undefined
+  /** Whether it can decrypt what the key with this id encrypted. */
+  readonly hasKey: (id: string) => boolean
   /** The text to store: `enc:v1:<key id>:<base64url of nonce, ciphertext and tag>`. */
   readonly seal: (secret: string, place: SecretPlace) => string
   /** The secret in a stored text, encrypted or not. */
@@ -63,6 +65,7 @@ const makeBox = (current: Key | undefined, previous: ReadonlyArray<Key>): Secret
 
   return {
     currentKey: current?.id,
+    hasKey: (id) => keys.has(id),
     seal: (secret, place) => {
       if (current === undefined) return secret
       const nonce = randomBytes(nonceLength)
