@@ -31,6 +31,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
         api.post("/v1/agents", agent),
         api.post(`/v1/agents/${agentId}/clone`, {}),
         api.post("/v1/phone-numbers/import", { number: freshNumber(), telephony: "simulated" }),
+        api.post("/v1/addresses", { customer_name: "A", street: "B 1", city: "C", postcode: "D", country: "NL" }),
         api.post("/v1/project/api-keys", {}),
         byOrg.post(`/v1/org/projects/${project}/api-keys`, {}),
         api.post("/v1/webhooks", { url, events: ["*"] }),

@@ -108,6 +108,21 @@ export const phoneNumber: Shape = {
   purchased_at: "time"
 }
 
+/** An address. */
+export const address: Shape = {
+  id: "integer",
+  customer_name: "text",
+  street: "text",
+  city: "text",
+  postcode: "text",
+  region: "text?",
+  country: "text",
+  number_types: "list",
+  status: "text",
+  created_at: "time",
+  updated_at: "time"
+}
+
 /** The envelope of an event. */
 export const envelope: Shape = {
   id: "text",
