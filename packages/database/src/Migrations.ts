@@ -28,6 +28,7 @@ import deliveryOwners from "./migrations/0025_delivery_owners.ts"
 import debugLinks from "./migrations/0026_debug_links.ts"
 import addresses from "./migrations/0027_addresses.ts"
 import webhookIds from "./migrations/0028_webhook_ids.ts"
+import smsOwners from "./migrations/0029_sms_owners.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -64,7 +65,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0025_delivery_owners": deliveryOwners,
   "0026_debug_links": debugLinks,
   "0027_addresses": addresses,
-  "0028_webhook_ids": webhookIds
+  "0028_webhook_ids": webhookIds,
+  "0029_sms_owners": smsOwners
 }
 
 /** A migration failed; the whole run was rolled back. */

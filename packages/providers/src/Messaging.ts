@@ -24,7 +24,14 @@ export interface IncomingSms {
 }
 
 /** The network did not accept a message; `reason` is one plain sentence. */
-export class SmsFailed extends Data.TaggedError("SmsFailed")<{ readonly reason: string }> {}
+export class SmsFailed extends Data.TaggedError("SmsFailed")<{
+  readonly reason: string
+  /**
+   * True when the answer was lost, so that the network may have accepted the message after all: a timeout, a connection
+   * that broke after the request. Absent: it was not accepted.
+   */
+  readonly mayBeSent?: boolean
+}> {}
 
 /** The text messages of a telephone network. */
 export interface Messaging {

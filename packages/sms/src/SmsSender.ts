@@ -5,9 +5,13 @@ export type SmsSender =
   | { readonly sender_type: "number"; readonly from_number: string; readonly sender_name: null }
   | { readonly sender_type: "alphanumeric"; readonly from_number: null; readonly sender_name: string }
 
-/** Countries that allow a name as the sender: the European Union, the United Kingdom, Australia. */
+/**
+ * Countries that allow a name as the sender: the European Union with its parts that have a country code of their own
+ * (Åland, French Guiana, Guadeloupe, Martinique, Mayotte, Réunion, Saint Martin), the United Kingdom, Australia.
+ */
 const nameCountries: ReadonlySet<string> = new Set([
   ..."AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE".split(" "),
+  ..."AX GF GP MQ YT RE MF".split(" "),
   "GB",
   "AU"
 ])

@@ -5,6 +5,7 @@ import type { ProjectPrincipal, Tier } from "@svc/api/Principal"
 import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
+import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
@@ -18,12 +19,16 @@ import { BigDecimal, Effect, Layer, Stream } from "effect"
 import * as SmsSlice from "../src/SmsSlice.ts"
 
 /** The messages that the network received, and how it answers. */
-export const network: { readonly sent: Array<OutgoingSms>; take: (sms: OutgoingSms) => Effect.Effect<void> } = {
+export const network: {
+  readonly sent: Array<OutgoingSms>
+  take: (sms: OutgoingSms) => Effect.Effect<void, SmsFailed>
+} = {
   sent: [],
   take: () => Effect.void
 }
 
-const messaging: Messaging = {
+const messaging = (deliversOnce: boolean): Messaging => ({
+  deliversOnce,
   incoming: Stream.empty,
   send: (sms) =>
     sms.to.endsWith("0000")
@@ -32,7 +37,7 @@ const messaging: Messaging = {
           network.sent.push(sms)
           return Effect.as(network.take(sms), { provider_message_id: `carrier-${network.sent.length}` })
         })
-}
+})
 
 const telephony = (id: string) => ({
   id,
@@ -51,7 +56,11 @@ const telephony = (id: string) => ({
 
 const Plugins = Layer.succeed(Providers, {
   plugins: [],
-  telephony: [{ ...telephony("texting"), sms: messaging }, telephony("mute")],
+  telephony: [
+    { ...telephony("texting"), sms: messaging(false) },
+    { ...telephony("once"), sms: messaging(true) },
+    telephony("mute")
+  ],
   speechToText: [],
   textToSpeech: [],
   languageModel: [],
@@ -66,6 +75,7 @@ export const Sending = SmsSlice.services.pipe(
   Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
   Layer.provideMerge(Layer.merge(BillingSlice.services, Outbox.layerWithoutDeliveries)),
   Layer.provideMerge(AuthSlice.services),
+  Layer.provideMerge(NodeLease.layer),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins))
 )
 export const Test = Sending.pipe(Layer.provideMerge(TestDatabase.layer))

@@ -108,6 +108,21 @@ layer(Test)("A text message", (it) => {
     })
   )
 
+  it.effect("to a premium-rate number is not sent, by the API or in a call", () =>
+    Effect.gen(function* () {
+      const sms = yield* Sms
+      const line = yield* project()
+      const before = network.sent.length
+      for (const to of ["+19005550123", "+31900123456"]) {
+        const body = { from_number: line.number, to, message: "Hi" }
+        const reason = "to must not be a premium-rate number"
+        expect(yield* Effect.flip(sms.send(line.owner, body))).toMatchObject({ details: { to: reason } })
+        expect(yield* Effect.flip(sms.sendInCall(yield* inCall(line, { to })))).toMatchObject({ reason })
+      }
+      expect(network.sent.length).toBe(before)
+    })
+  )
+
   it.effect("of a call is sent from the agent's number in the call, or else from the agent's first number", () =>
     Effect.gen(function* () {
       const sms = yield* Sms

@@ -138,7 +138,8 @@ layer(Test, { timeout: "60 seconds" })("The cost of a text message", (it) => {
       const first = yield* Effect.replicateEffect(finish, 4, { concurrency: "unbounded" })
       expect(first.filter((done) => done)).toHaveLength(1)
       yield* taken
-      yield* Fiber.join(sending)
+      // The late answer changes nothing, and the client gets the outcome that was recorded.
+      expect(yield* Effect.flip(Fiber.join(sending))).toMatchObject({ code: "SMS_FAILED", message: "unknown" })
       expect(yield* account(owner.org.id)).toMatchObject({
         entries: ["sms_hold -0.09", "sms_hold_release 0.09"],
         balance: 1

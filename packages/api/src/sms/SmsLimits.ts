@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { gsmAlphabet } from "./GsmAlphabet.ts"
 
 /** Limits of a text message, whether sent by the API, a tool, or after a call. */
 
@@ -7,7 +8,7 @@ export const smsCharacters = 160
 /** Maximum number of characters of a sender's name. */
 export const senderNameCharacters = 11
 
-/** The number of characters as people count them: an emoji is one. */
+/** The number of Unicode code points: a letter is one, and most emoji are. */
 export const charactersIn = (text: string): number => [...text].length
 
 /** The text of a message: 1 to 160 characters, not all of them blank. */
@@ -26,14 +27,26 @@ export const SmsText = Schema.String.pipe(
   })
 )
 
-/** A name in place of a number; it is shown in the EU, the UK and Australia; other countries show the number. */
+const nameCharacters: ReadonlySet<string> = new Set(
+  [...gsmAlphabet].filter((character) => !/\s/.test(character)).concat(" ")
+)
+
+/**
+ * A name in place of a number; it is shown in the EU, the UK and Australia; other countries show the number. Networks
+ * carry it in the GSM alphabet (3GPP TS 23.040, 9.1.2.5); without a letter it would pass for a number. A blank one is
+ * none.
+ */
 export const SenderName = Schema.String.pipe(
   Schema.filter((name) => charactersIn(name) <= senderNameCharacters, {
     message: () => `sender_name must not exceed ${senderNameCharacters} characters`,
     jsonSchema: { maxLength: senderNameCharacters }
   }),
-  Schema.filter((name) => !/[\p{Cc}\p{Cs}]/u.test(name), {
-    message: () => "sender_name must be text that can be shown",
+  Schema.filter((name) => [...name].every((character) => nameCharacters.has(character)), {
+    message: () => "sender_name must have only letters, digits, spaces and punctuation of the GSM alphabet",
+    jsonSchema: {}
+  }),
+  Schema.filter((name) => name.trim() === "" || /\p{L}/u.test(name), {
+    message: () => "sender_name must have at least one letter",
     jsonSchema: {}
   })
 )

@@ -9,8 +9,9 @@ import { incomingSms, problemOf, sentSms } from "./Shapes.ts"
 export const smsDeadline = Duration.seconds(10)
 
 /**
- * Fenced text messages: a `send` that throws, dies or hangs fails with `SmsFailed`. After a timeout the plugin's effect
- * may still complete in the background. A stream of incoming messages that crashes ends.
+ * Fenced text messages: a `send` that throws, dies or hangs fails with `SmsFailed`, and the message may have been sent.
+ * After a timeout the plugin's effect may still complete in the background. A stream of incoming messages that crashes
+ * ends.
  */
 export const fencedMessaging = (id: string, messaging: Messaging, log: LogFault): Messaging => ({
   // Only exactly `true` counts: the platform sends again on it.
@@ -18,12 +19,16 @@ export const fencedMessaging = (id: string, messaging: Messaging, log: LogFault)
   send: (sms) =>
     runIsolated(
       () => messaging.send(sms),
-      (reason) => new SmsFailed({ reason: `${id}: ${reason}` })
+      (reason) => new SmsFailed({ reason: `${id}: ${reason}`, mayBeSent: true }),
+      () => log(`telephony ${id}: the text message ${sms.id} was accepted after its time limit`)
     ).pipe(
       Effect.timeoutFail({
         duration: smsDeadline,
         onTimeout: () =>
-          new SmsFailed({ reason: `${id}: did not accept the message within ${Duration.format(smsDeadline)}` })
+          new SmsFailed({
+            reason: `${id}: did not accept the message within ${Duration.format(smsDeadline)}`,
+            mayBeSent: true
+          })
       }),
       Effect.map((sent) => {
         const problem = problemOf(sentSms, sent)

@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { CarrierRefused, CarrierUnavailable, type Numbers, type Regulatory } from "@svc/providers/Carrier"
+import { SmsFailed } from "@svc/providers/Messaging"
 import { Effect, Exit, Fiber, Stream, TestClock } from "effect"
 import { describe } from "vitest"
 import { fencedTelephony } from "../../src/fence/FencedTelephony.ts"
@@ -252,6 +253,30 @@ describe("an answer of a fenced carrier", () => {
 })
 
 describe("fenced text messages", () => {
+  it.effect("may be sent when the network hangs or the plugin crashes, and not when it refuses", () =>
+    Effect.gen(function* () {
+      const text = {
+        id: "sms_1",
+        to: "+31612345678",
+        from: "Shop",
+        sender_type: "alphanumeric",
+        message: "Hi"
+      } as const
+      const failures = [
+        [Effect.never, true],
+        [Effect.die(new Error("boom")), true],
+        [Effect.fail(new SmsFailed({ reason: "no credits" })), undefined]
+      ] as const
+      for (const [send, mayBeSent] of failures) {
+        const plugin = { ...telephony("net"), sms: { send: () => send, incoming: Stream.never } }
+        const sending = yield* Effect.fork(Effect.flip((yield* fencedTelephony(plugin)).sms?.send(text) ?? Effect.void))
+        yield* TestClock.adjust("11 seconds")
+        const error = yield* Fiber.join(sending)
+        expect([error._tag, error.mayBeSent]).toEqual(["SmsFailed", mayBeSent])
+      }
+    })
+  )
+
   it.effect("keep deliversOnce, which only `true` means", () =>
     Effect.gen(function* () {
       const sms = { send: () => Effect.never, incoming: Stream.never }

@@ -1,0 +1,3 @@
+import { textNetwork } from "./TextNetwork.mjs"
+
+export default textNetwork("texts-often", false)
