@@ -12,6 +12,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { checkKeys } from "@svc/database/SecretRotation"
 import { StoredSecrets } from "@svc/database/StoredSecrets"
+import { VerifyHttp } from "@svc/matching/VerifyHttp"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import * as SmsSlice from "@svc/sms/SmsSlice"
@@ -67,6 +68,7 @@ const Http = Layer.mergeAll(
   CallDeliveriesHttp,
   HealthHttp,
   HealthRoutes.pipe(Layer.provide(ClientAddress.layer)),
+  VerifyHttp,
   documentRoutes(VoiceApi),
   DebugRoutes,
   PluginRoutes,

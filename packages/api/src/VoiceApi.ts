@@ -12,6 +12,7 @@ import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
 import { SmsApi } from "./sms/SmsApi.ts"
 import { AuthRateLimited, InternalError, RateLimitExceeded, Unavailable } from "./VoiceError.ts"
+import { VerifyApi } from "./verify/VerifyApi.ts"
 import { VoicesApi } from "./voices/VoicesApi.ts"
 import { CallDeliveriesApi } from "./webhooks/CallDeliveriesApi.ts"
 import { ProjectWebhookApi } from "./webhooks/ProjectWebhookApi.ts"
@@ -41,6 +42,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(AddressesApi)
   .add(SmsApi)
   .add(VoicesApi)
+  .add(VerifyApi)
   .add(UsageApi)
   .add(CreditsApi)
   .add(HealthApi)

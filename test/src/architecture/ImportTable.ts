@@ -25,6 +25,7 @@ const table: Readonly<Record<string, Permission>> = {
   // What a plugin author needs as well stays in providers: the audio formats and G.711.
   "packages/audio": { packages: [], types: ["providers"], modules: ["@svc/providers/Audio", "@svc/providers/G711"] },
   "packages/conversation": { packages: ["api"], types: ["providers"] },
+  "packages/matching": { packages: ["api"] },
   "packages/plugin-host": { packages: ["providers"] },
   "packages/database": { packages: ["api"] },
   "packages/cluster": { packages: ["api", "database"] },

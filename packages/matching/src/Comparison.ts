@@ -1,0 +1,136 @@
+import { type DayMonthOrder, sameDigits } from "./Dates.ts"
+import type { AnswerWord, Reading } from "./Reading.ts"
+import { likeness, shortWord, similarity, soundOf } from "./Similarity.ts"
+
+/** Words less alike than this are different words. */
+const leastLikeness = 0.6
+/** How many words of each side that have no equal are compared with each other: bounds the work. */
+const mostCompared = 32
+/** How many digit sequences and dates that have no equal are compared with each other. */
+const mostSequences = 8
+
+/** Takes equal members out of both lists; `key` says which are equal. */
+const withoutEqual = <A>(
+  one: ReadonlyArray<A>,
+  other: ReadonlyArray<A>,
+  key: (member: A) => string
+): readonly [ReadonlyArray<A>, ReadonlyArray<A>] => {
+  const counts = new Map<string, number>()
+  for (const member of other) counts.set(key(member), (counts.get(key(member)) ?? 0) + 1)
+  const left = one.filter((member) => {
+    const count = counts.get(key(member)) ?? 0
+    if (count > 0) counts.set(key(member), count - 1)
+    return count === 0
+  })
+  const right = other.toReversed().filter((member) => {
+    const count = counts.get(key(member)) ?? 0
+    if (count > 0) counts.set(key(member), count - 1)
+    return count > 0
+  })
+  return [left, right.toReversed()]
+}
+
+/** Whether both have the same digit sequences and dates, in any order. */
+const haveSameDigits = (one: Reading, other: Reading, order: DayMonthOrder): boolean => {
+  if (one.digits.length !== other.digits.length) return false
+  const [left, right] = withoutEqual(one.digits, other.digits, (digits) =>
+    typeof digits === "string" ? digits : `${digits.day} ${digits.month} ${digits.year}`
+  )
+  if (left.length > mostSequences) return false
+  const open = [...right]
+  return left.every((digits) => {
+    const index = open.findIndex((candidate) => sameDigits(digits, candidate, order))
+    if (index >= 0) open.splice(index, 1)
+    return index >= 0
+  })
+}
+
+/** The words that count: without fillers, unless one side has nothing else. */
+const contents = (one: Reading, other: Reading): readonly [ReadonlyArray<AnswerWord>, ReadonlyArray<AnswerWord>] => {
+  const hasContent = ({ digits, words }: Reading) => digits.length > 0 || words.some(({ filler }) => !filler)
+  const pick = ({ words }: Reading) => words.filter(({ filler }) => !filler)
+  return hasContent(one) && hasContent(other) ? [pick(one), pick(other)] : [one.words, other.words]
+}
+
+const textOf = (words: ReadonlyArray<AnswerWord>): string => words.map(({ plain }) => plain).join("")
+const lengthOf = (words: ReadonlyArray<AnswerWord>): number => words.reduce((sum, { plain }) => sum + plain.length, 0)
+const digitCount = ({ digits }: Reading): number =>
+  digits.reduce((sum, each) => sum + (typeof each === "string" ? each.length : 8), 0)
+
+interface Pair {
+  readonly left: AnswerWord
+  readonly right: AnswerWord
+  readonly alike: number
+}
+
+/** The most alike words of both sides, each in one pair. */
+const pairsOf = (left: ReadonlyArray<AnswerWord>, right: ReadonlyArray<AnswerWord>): ReadonlyArray<Pair> => {
+  const sorted = (words: ReadonlyArray<AnswerWord>) =>
+    words
+      .toSorted((a, b) => (a.plain < b.plain ? -1 : a.plain > b.plain ? 1 : 0))
+      .slice(0, mostCompared)
+      .map((word) => ({ word, sound: soundOf(word.plain) }))
+  const others = sorted(right)
+  const candidates = sorted(left).flatMap((one) =>
+    others.flatMap((other): ReadonlyArray<Pair> => {
+      const alike = similarity(one, other)
+      return alike < leastLikeness ? [] : [{ left: one.word, right: other.word, alike }]
+    })
+  )
+  const taken = new Set<AnswerWord>()
+  return candidates
+    .toSorted((a, b) => b.alike - a.alike)
+    .filter((pair) => {
+      if (taken.has(pair.left) || taken.has(pair.right)) return false
+      taken.add(pair.left).add(pair.right)
+      return true
+    })
+}
+
+/** Whether a number word was taken for another word, though the other text has another number in its place. */
+const confusesNumbers = (left: ReadonlyArray<AnswerWord>, right: ReadonlyArray<AnswerWord>): boolean =>
+  [...left, ...right].some(({ filler, numberIn }) => numberIn !== 0 && !filler) ||
+  left.some((one) => right.some((other) => (one.numberIn & other.numberIn) !== 0))
+
+/**
+ * How alike two readings are, from 0 to 1. 0 when a digit sequence, a date, or what is beside digits differs.
+ * See docs/reference/matching.md#score.
+ */
+export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): number => {
+  if (!haveSameDigits(one, other, order)) return 0
+  const [words, otherWords] = contents(one, other)
+  const digits = digitCount(one) + digitCount(other)
+  const total = lengthOf(words) + lengthOf(otherWords) + digits
+  if (total === 0) return 0
+  const [left, right] = withoutEqual(words, otherWords, ({ plain }) => plain)
+  const pairs = pairsOf(left, right)
+  const paired = new Set(pairs.flatMap((pair) => [pair.left, pair.right]))
+  const lone = (list: ReadonlyArray<AnswerWord>) => list.filter((word) => !paired.has(word))
+  const [loneLeft, loneRight] = [lone(left), lone(right)]
+  const numbers = (reading: Reading) => reading.words.filter(({ numberIn }) => numberIn !== 0)
+  const [loneNumbers, otherLoneNumbers] = withoutEqual(numbers(one), numbers(other), ({ plain }) => plain)
+  const unpaired = (word: AnswerWord) => !paired.has(word)
+  if (confusesNumbers(loneNumbers.filter(unpaired), otherLoneNumbers.filter(unpaired))) return 0
+  const text = textOf(words)
+  const otherText = textOf(otherWords)
+  const rewritten = text === otherText
+  if (digits > 0 && !rewritten) {
+    const isShort = ({ plain }: AnswerWord) => plain.length <= shortWord
+    const isCode = words.every(isShort) && otherWords.every(isShort)
+    if (isCode && loneLeft.length + loneRight.length > 0) return 0
+    const besides = (word: AnswerWord) => word.besideDigits && isShort(word)
+    if (loneLeft.some(besides) && loneRight.some(besides)) return 0
+  }
+  const equal = total - lengthOf(left) - lengthOf(right)
+  const alike = pairs.reduce((sum, pair) => sum + pair.alike * (pair.left.plain.length + pair.right.plain.length), 0)
+  const byWords = (equal + alike) / total
+  if (one.isAddress && other.isAddress) return joinedScore(text, otherText, digits)
+  return words.length === otherWords.length ? byWords : Math.max(byWords, joinedScore(text, otherText, digits))
+}
+
+/** The score of the letters in their order, however they are divided into words. */
+const joinedScore = (text: string, otherText: string, digits: number): number => {
+  const letters = text.length + otherText.length
+  const alike = text === otherText ? 1 : likeness(text, otherText)
+  return (alike * letters + digits) / (letters + digits)
+}

@@ -1,0 +1,111 @@
+import { type Language, languages } from "@svc/api/agents/Language"
+import { danish } from "./languages/Danish.ts"
+import { dutch } from "./languages/Dutch.ts"
+import { english } from "./languages/English.ts"
+import { finnish } from "./languages/Finnish.ts"
+import { french } from "./languages/French.ts"
+import { german } from "./languages/German.ts"
+import { italian } from "./languages/Italian.ts"
+import { norwegian } from "./languages/Norwegian.ts"
+import { polish } from "./languages/Polish.ts"
+import { portuguese } from "./languages/Portuguese.ts"
+import { spanish } from "./languages/Spanish.ts"
+import { swedish } from "./languages/Swedish.ts"
+import { type Numbers, numbersOf } from "./Numbers.ts"
+import { keysOf } from "./Tokens.ts"
+import { listOf, type Vocabulary, wordsOf } from "./Vocabulary.ts"
+
+const vocabularies: Readonly<Record<Language, Vocabulary>> = {
+  "en-US": english,
+  "en-GB": english,
+  "es-ES": spanish,
+  "nl-NL": dutch,
+  "de-DE": german,
+  "fr-FR": french,
+  "it-IT": italian,
+  "pt-PT": portuguese,
+  "pl-PL": polish,
+  "sv-SE": swedish,
+  "da-DK": danish,
+  "nb-NO": norwegian,
+  "fi-FI": finnish
+}
+
+/** What a language's words mean. All words are keys as in `keysOf`. */
+export interface Lexicon {
+  /** One bit, another for each language. */
+  readonly bit: number
+  readonly numbers: Numbers
+  /** Number words that may be ordinary words. */
+  readonly ambiguous: ReadonlySet<string>
+  /** "double" and "triple", as 2 and 3. */
+  readonly repeats: ReadonlyMap<string, number>
+  /** Words of a spelling alphabet and names of letters. */
+  readonly letters: ReadonlyMap<string, string>
+  /** Those of two words, without the space: `doubleu`. */
+  readonly twoWordLetters: ReadonlyMap<string, string>
+  /** Phrases between a letter and a word that begins with it. */
+  readonly spelledAs: ReadonlyArray<ReadonlyArray<string>>
+  /** "oh" between digits is 0. */
+  readonly saysOh: boolean
+}
+
+/** The spelling alphabet of the ICAO, which is also NATO's. */
+const international =
+  "alfa alpha bravo charlie delta echo foxtrot golf hotel india juliett juliet kilo lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey whisky x-ray xray yankee zulu"
+
+const keys = (text: string): ReadonlySet<string> => new Set(wordsOf(text).flatMap(keysOf))
+
+const lexiconOf = (words: Vocabulary, index: number): Lexicon => {
+  const letters = new Map<string, string>()
+  const twoWordLetters = new Map<string, string>()
+  const addLetter = (name: string, letter: (key: string) => string) => {
+    for (const key of keysOf(name)) {
+      letters.set(key, letter(key))
+      if (name.includes("-")) twoWordLetters.set(key, letter(key))
+    }
+  }
+  for (const [letter, names] of Object.entries(words.letterNames)) {
+    for (const name of wordsOf(names)) addLetter(name, () => letter)
+  }
+  for (const word of wordsOf(`${international} ${words.spellingWords}`)) addLetter(word, (key) => key.slice(0, 1))
+  const repeat = (text: string, times: number) => [...keys(text)].map((key): [string, number] => [key, times])
+  return {
+    bit: 1 << index,
+    numbers: numbersOf(words),
+    ambiguous: keys(words.ambiguous),
+    repeats: new Map([...repeat(words.double, 2), ...repeat(words.triple, 3)]),
+    letters,
+    twoWordLetters,
+    spelledAs: words.spelledAs
+      .split(", ")
+      .map((phrase) => phrase.split(" ").flatMap((word) => keysOf(word).slice(0, 1))),
+    saysOh: words === english
+  }
+}
+
+const distinct = [...new Set(languages.map((language) => vocabularies[language]))]
+
+/** One lexicon for each language; the two kinds of English share theirs. */
+export const lexicons: ReadonlyArray<Lexicon> = distinct.map(lexiconOf)
+
+const all = (field: "inDates" | "at" | "dot" | "signs" | "fillers" | "and") =>
+  keys(distinct.map((words) => words[field]).join(" "))
+
+/** Months of all languages, 1 to 12. */
+export const months: ReadonlyMap<string, number> = new Map(
+  distinct.flatMap((words) =>
+    listOf(words.months).flatMap((names, index) =>
+      names.flatMap(keysOf).map((key): [string, number] => [key, index + 1])
+    )
+  )
+)
+export const inDates = all("inDates")
+export const atWords = all("at")
+export const dotWords = all("dot")
+export const fillers = all("fillers")
+/** Words that do not separate digits: "twelve dash thirty four". */
+export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...dotWords, ...all("and")])
+export const signWords = all("signs")
+/** Sounds of hesitation in any language. */
+export const hesitations = keys("uh uhm um eh ehm hm hmm mm mmm äh ähm öh öhm euh eeh ööh")

@@ -1,0 +1,104 @@
+import { scoreOf } from "./Comparison.ts"
+import type { DayMonthOrder } from "./Dates.ts"
+import { type Lexicon, lexicons, months } from "./Lexicon.ts"
+import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
+import { type Manner, type Reading, readingOf } from "./Reading.ts"
+import { mayBeSpelled, readsSpecially } from "./Spelling.ts"
+import { type Token, tokensOf } from "./Tokens.ts"
+
+/** Whether two texts say the same, and how alike they are, from 0 to 1 with at most 4 decimals. */
+export interface Match {
+  readonly match: boolean
+  readonly score: number
+}
+
+interface Text {
+  readonly tokens: ReadonlyArray<Token>
+  readonly numbers: NumberWords
+}
+
+const textOf = (text: string): Text => {
+  const tokens = tokensOf(text)
+  return { tokens, numbers: numberWordsOf(tokens) }
+}
+
+type LanguagePair = readonly [Lexicon, Lexicon]
+
+/** Two texts without certain number words: the languages that read one of them in their own way, and one other. */
+const possibleLanguages = (texts: ReadonlyArray<Text>): ReadonlyArray<Lexicon> => {
+  const isSpecial = (lexicon: Lexicon) =>
+    texts.some(
+      ({ numbers, tokens }) =>
+        numbers.possible.includes(lexicon) || readsSpecially(tokens, lexicon) || mayBeSpelled(tokens, lexicon, numbers)
+    )
+  const special = lexicons.map(isSpecial)
+  return lexicons.filter((_, index) => special[index] === true || index === special.indexOf(false))
+}
+
+/** The pairs of languages in which the texts may be: the same for both, unless their number words tell two. */
+const languagePairs = (one: Text, other: Text): ReadonlyArray<LanguagePair> => {
+  const [languages, others] = [one.numbers.languages, other.numbers.languages]
+  const common =
+    languages.length === 0 || others.length === 0
+      ? [...languages, ...others]
+      : languages.filter((language) => others.includes(language))
+  if (common.length > 0) return common.map((language): LanguagePair => [language, language])
+  if (languages.length === 0)
+    return possibleLanguages([one, other]).map((language): LanguagePair => [language, language])
+  return languages.flatMap((language) => others.map((second): LanguagePair => [language, second]))
+}
+
+const hasDate = ({ tokens }: Text): boolean =>
+  tokens.some((token) => token._tag === "NumericDate" || (token._tag === "Word" && months.has(token.word.plain)))
+
+const dateOrders: ReadonlyArray<DayMonthOrder> = ["day first", "month first"]
+
+/** All pairs of manners in which the texts may be read. They share the order in dates, and whether letters are spelled. */
+const mannersOf = (one: Text, other: Text): ReadonlyArray<readonly [Manner, Manner]> => {
+  const dates: ReadonlyArray<Manner["dates"]> = hasDate(one) || hasDate(other) ? ["none", ...dateOrders] : ["none"]
+  return languagePairs(one, other).flatMap(([language, second]) => {
+    const isSpelled =
+      mayBeSpelled(one.tokens, language, one.numbers) || mayBeSpelled(other.tokens, second, other.numbers)
+    return (isSpelled ? [false, true] : [false]).flatMap((spelled) =>
+      dates.map((order): readonly [Manner, Manner] => [
+        { language, spelled, dates: order },
+        { language: second, spelled, dates: order }
+      ])
+    )
+  })
+}
+
+/** Tells readings apart. `expanded` and `filler` follow from the word. */
+const keyOf = ({ digits, isAddress, words }: Reading): string => {
+  const said = words.map(({ besideDigits, numberIn, plain }) => `${plain}${besideDigits ? "+" : ""}${numberIn}`)
+  const sequences = digits.map((each) => (typeof each === "string" ? each : `${each.day}.${each.month}.${each.year}`))
+  return `${isAddress} ${said.join(" ")} ${sequences.join(" ")}`
+}
+
+/** The score of the best pair of readings. Most manners give the same reading; each pair is compared once. */
+const bestScore = (one: Text, other: Text): number => {
+  const read = ({ numbers, tokens }: Text, manner: Manner): Reading => readingOf(tokens, numbers, manner)
+  const seen = new Set<string>()
+  let best = 0
+  for (const [manner, second] of mannersOf(one, other)) {
+    const left = read(one, manner)
+    const right = read(other, second)
+    const key = `${manner.dates}\n${keyOf(left)}\n${keyOf(right)}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    best = Math.max(best, scoreOf(left, right, manner.dates === "none" ? "day first" : manner.dates))
+    if (best === 1) break
+  }
+  return best
+}
+
+/**
+ * Compares an expected answer with what was said. A score of 0 never matches, whatever the threshold.
+ * See docs/reference/matching.md.
+ */
+export const match = (expected: string, actual: string, threshold: number): Match => {
+  // In one order, so that the result does not depend on which of the texts is the expected one.
+  const [first, second] = expected < actual ? [expected, actual] : [actual, expected]
+  const score = Math.round(bestScore(textOf(first), textOf(second)) * 10_000) / 10_000
+  return { match: score > 0 && score >= threshold, score }
+}

@@ -1,0 +1,93 @@
+/** One part of a text: a word, digits, the sign `@`, or a date in digits. */
+export type Token =
+  | { readonly _tag: "Word"; readonly word: Word }
+  | { readonly _tag: "Digits"; readonly digits: string }
+  | { readonly _tag: "At" }
+  | { readonly _tag: "NumericDate"; readonly parts: readonly [string, string, string] }
+
+/** A word without case and diacritics. `expanded` is its other transliteration: `muller` and `mueller` for Müller. */
+export interface Word {
+  readonly plain: string
+  readonly expanded: string
+}
+
+/** Letters that are no base letter with a mark: their transliterations, the short one and the long one. */
+const letters: Readonly<Record<string, readonly [plain: string, expanded: string]>> = {
+  ß: ["ss", "ss"],
+  æ: ["a", "ae"],
+  ø: ["o", "oe"],
+  œ: ["o", "oe"],
+  ł: ["l", "l"],
+  đ: ["d", "d"],
+  ð: ["d", "d"],
+  þ: ["th", "th"],
+  ı: ["i", "i"]
+}
+
+/** Letters with a mark that are also written as two letters. */
+const pairs: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa" }
+
+const fold = (text: string, expand: boolean): string =>
+  text
+    .replace(/[ßæøœłđðþı]/g, (letter) => letters[letter]?.[expand ? 1 : 0] ?? letter)
+    .replace(/[äöüå]/g, (letter) => (expand ? (pairs[letter] ?? letter) : letter))
+    .normalize("NFD")
+    .replace(/\p{M}+/gu, "")
+
+/** The word as it is compared: letters only, lower case. */
+export const wordOf = (text: string): Word => {
+  const lower = text.toLowerCase().normalize("NFC")
+  return { plain: fold(lower, false), expanded: fold(lower, true) }
+}
+
+/** The keys under which a word of a vocabulary is found, however it is transliterated. */
+export const keysOf = (text: string): ReadonlyArray<string> => {
+  const { expanded, plain } = wordOf(text.replaceAll("-", ""))
+  return plain === expanded ? [plain] : [plain, expanded]
+}
+
+/** Decimal digits of other scripts, as ASCII: every block of ten begins at a code point that ends in 0 or 6. */
+const asciiDigit = (digit: string): string => {
+  const last = (digit.codePointAt(0) ?? 0) % 16
+  return String(last >= 6 ? last - 6 : last)
+}
+
+/**
+ * Three numbers between the same signs, of which the first or the last may be a year. Not part of a longer row, as in
+ * an IP address or a phone number.
+ */
+const numericDate = String.raw`(?<!\d[-/.]? ?)(\d{4}([-/.]) ?\d{1,2}\2 ?\d{1,2}|\d{1,2}([-/.]) ?\d{1,2}\3 ?(?:\d{4}|\d{2}))(?![-/.]? ?\d)`
+const pattern = new RegExp(
+  String.raw`${numericDate}|(\d+)(?:(?:st|nd|rd|th|er|ère|ere|ème|eme|ième|ste|de|te|ten|º|ª|:a|:e)(?![\p{L}\p{M}\d]))?|([\p{L}\p{M}\p{Nl}\p{No}]+(?:['’][\p{L}\p{M}\p{Nl}\p{No}]+)*)|(@)`,
+  "gu"
+)
+
+/** Compatible forms of a character, such as fullwidth digits and ligatures; longer ones are single words of one script. */
+const longestForm = 3
+const compatible = (text: string): string =>
+  text.normalize("NFC").replace(/[^\x00-\x7f]/gu, (character) => {
+    const form = character.normalize("NFKC")
+    return form.length > longestForm ? character : form
+  })
+
+/**
+ * The words and digits of a text. Signs and spaces separate words and are not compared, nor are invisible characters.
+ */
+export const tokensOf = (text: string): ReadonlyArray<Token> => {
+  const clean = compatible(text)
+    .toLowerCase()
+    .replace(/\p{Cf}+/gu, "")
+    .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
+  const tokens: Array<Token> = []
+  for (const [, date, , , digits, word, at] of clean.matchAll(pattern)) {
+    if (date !== undefined) {
+      const [first = "", second = "", third = ""] = date.match(/\d+/g) ?? []
+      tokens.push({ _tag: "NumericDate", parts: [first, second, third] })
+    } else if (digits !== undefined) tokens.push({ _tag: "Digits", digits })
+    else if (word !== undefined) {
+      const folded = wordOf(word.replace(/['’]/g, ""))
+      if (folded.plain !== "") tokens.push({ _tag: "Word", word: folded })
+    } else if (at !== undefined) tokens.push({ _tag: "At" })
+  }
+  return tokens
+}

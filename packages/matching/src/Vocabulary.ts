@@ -1,0 +1,61 @@
+/**
+ * The words of one language that matter for comparing answers. Lists are separated by spaces, words for the same thing
+ * by `/`. Words are written as people write them; they are looked up without case and diacritics.
+ */
+export interface Vocabulary {
+  /** 0 to 19, in order. */
+  readonly units: string
+  /** 20, 30, … 90. */
+  readonly tens: string
+  /** How 21 to 99 are formed: "twenty three", "trente (et) un", "treinta y uno", "einundzwanzig", or both of the last. */
+  readonly compounds: "tens units" | "tens (and) units" | "tens and units" | "units and tens" | "either"
+  /** Further numbers below 100 that are one word, such as `veintiuno`. */
+  readonly others?: Readonly<Record<number, string>>
+  readonly hundred: string
+  /** 200, 300, … 900, where they are words of their own. */
+  readonly hundreds?: string
+  readonly thousand: string
+  /** `and` within numbers. */
+  readonly and: string
+  /** 60 and 80 are followed by 1 to 19, and 80 is 4 and 20. */
+  readonly countsByTwenties?: boolean
+  /** Finnish: the words that multiply by ten, and that add ten. */
+  readonly timesTen?: string
+  readonly plusTen?: string
+  /** The article that means 1 before hundred and thousand only. */
+  readonly article?: string
+  /** 1st to 19th, in order, without their endings. */
+  readonly ordinals: string
+  /** 20th, 30th, … as far as the language has them, without their endings. */
+  readonly ordinalTens: string
+  /** The endings of ordinals. Without any, the lists have whole words. */
+  readonly ordinalEndings?: string
+  /** Number words that are also ordinary words or names here or in another language. */
+  readonly ambiguous: string
+  /** "double", "triple" before a digit or a letter. */
+  readonly double: string
+  readonly triple: string
+  /** January to December. */
+  readonly months: string
+  /** Words between the parts of a date. */
+  readonly inDates: string
+  /** How the signs of an e-mail address are spoken: `@`, `.`, and others. */
+  readonly at: string
+  readonly dot: string
+  readonly signs: string
+  /** Words for spelling, each for its first letter, besides the international ones. */
+  readonly spellingWords: string
+  /** Names of letters. */
+  readonly letterNames: Readonly<Record<string, string>>
+  /** What stands between a letter and a word that begins with it: "as in". Phrases separated by commas. */
+  readonly spelledAs: string
+  /** Words around an answer that are no part of it: "my name is". */
+  readonly fillers: string
+}
+
+/** The words of a list, each with its synonyms. */
+export const listOf = (text: string): ReadonlyArray<ReadonlyArray<string>> =>
+  text.split(" ").flatMap((entry) => (entry === "" ? [] : [entry.split("/")]))
+
+/** All words of a list. */
+export const wordsOf = (text: string): ReadonlyArray<string> => listOf(text).flat()

@@ -1,0 +1,52 @@
+import type { Vocabulary } from "../Vocabulary.ts"
+
+export const finnish: Vocabulary = {
+  units: "nolla yksi/yks kaksi/kaks kolme neljä viisi/viis kuusi/kuus seitsemän/seittemän kahdeksan yhdeksän kymmenen",
+  tens: "",
+  compounds: "tens units",
+  hundred: "sata/sataa",
+  thousand: "tuhat/tuhatta",
+  and: "ja",
+  timesTen: "kymmentä",
+  plusTen: "toista",
+  ordinals:
+    "ensimmäinen/ensimmäistä/ensimmäisenä toinen/toista/toisena kolmas/kolmatta/kolmantena neljäs/neljättä/neljäntenä viides/viidettä/viidentenä kuudes/kuudetta/kuudentena seitsemäs/seitsemättä/seitsemäntenä kahdeksas/kahdeksatta/kahdeksantena yhdeksäs/yhdeksättä/yhdeksäntenä kymmenes/kymmenettä/kymmenentenä yhdestoista kahdestoista kolmastoista neljästoista viidestoista kuudestoista seitsemästoista kahdeksastoista yhdeksästoista",
+  ordinalTens: "kahdeskymmenes kolmaskymmenes",
+  ambiguous: "ensimmainen ensimmaista toinen toisena",
+  double: "tupla/kaksois",
+  triple: "tripla",
+  months:
+    "tammikuu/tammikuuta helmikuu/helmikuuta maaliskuu/maaliskuuta huhtikuu/huhtikuuta toukokuu/toukokuuta kesäkuu/kesäkuuta heinäkuu/heinäkuuta elokuu/elokuuta syyskuu/syyskuuta lokakuu/lokakuuta marraskuu/marraskuuta joulukuu/joulukuuta",
+  inDates: "vuonna päivänä",
+  at: "ät/ät-merkki/miukumauku/miuku/at",
+  dot: "piste",
+  signs: "viiva väliviiva tavuviiva alaviiva kauttaviiva plus miinus",
+  spellingWords:
+    "aarne bertta celsius daavid eemeli faarao gideon heikki iivari jussi kalle lauri matti niilo otto paavo risto sakari tyyne urho vihtori wiski yrjö åke äiti öljy",
+  letterNames: {
+    b: "bee",
+    c: "see",
+    d: "dee",
+    e: "ee",
+    f: "äf",
+    g: "gee",
+    h: "hoo",
+    j: "jii",
+    k: "koo",
+    l: "äl",
+    m: "äm",
+    n: "än",
+    p: "pee",
+    q: "kuu",
+    r: "är",
+    s: "äs",
+    t: "tee",
+    v: "vee",
+    w: "kaksois-vee/tupla-vee",
+    x: "äks",
+    z: "tset"
+  },
+  spelledAs: "niin kuin, kuin, kuten",
+  fillers:
+    "nimeni on minun olen se numero numeroni koodi koodini pin osoite osoitteeni sähköposti email mail e syntymäaika syntynyt joo kyllä no eli"
+}

@@ -1,0 +1,52 @@
+import type { Vocabulary } from "../Vocabulary.ts"
+
+export const french: Vocabulary = {
+  units:
+    "zéro un/une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf",
+  tens: "vingt/vingts trente quarante cinquante soixante septante huitante/octante nonante",
+  compounds: "tens (and) units",
+  hundred: "cent/cents",
+  thousand: "mille/mil",
+  and: "et",
+  countsByTwenties: true,
+  ordinals:
+    "premier/première/unième deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième treizième quatorzième quinzième seizième dix-septième dix-huitième dix-neuvième",
+  ordinalTens: "vingtième trentième",
+  ambiguous: "un une premier premiere cent cents mil mille sept neuf onze",
+  double: "double",
+  triple: "triple",
+  months:
+    "janvier/janv février/févr mars avril/avr mai juin juillet/juil août septembre/sept octobre/oct novembre/nov décembre/déc",
+  inDates: "le de du",
+  at: "arobase/arrobase/at",
+  dot: "point",
+  signs: "tiret trait union bas underscore slash plus moins",
+  spellingWords:
+    "anatole berthe célestin désiré eugène françois gaston henri irma joseph kléber louis marcel nicolas oscar pierre quintal raoul suzanne thérèse ursule victor william xavier yvonne zoé",
+  letterNames: {
+    b: "bé",
+    c: "cé",
+    d: "dé",
+    f: "effe",
+    g: "gé",
+    h: "ache",
+    j: "ji",
+    k: "ka",
+    l: "elle",
+    m: "emme",
+    n: "enne",
+    p: "pé",
+    q: "ku",
+    r: "erre",
+    s: "esse",
+    t: "té",
+    v: "vé",
+    w: "double-v/double-vé",
+    x: "ixe",
+    y: "i-grec",
+    z: "zède"
+  },
+  spelledAs: "comme, de",
+  fillers:
+    "un une et mon ma nom est je mappelle suis cest le la numéro code adresse email mail e date naissance né née il sagit oui alors voilà"
+}

@@ -1,0 +1,52 @@
+import type { Vocabulary } from "../Vocabulary.ts"
+
+export const italian: Vocabulary = {
+  units:
+    "zero un/uno/una due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove",
+  tens: "venti/vent trenta/trent quaranta/quarant cinquanta/cinquant sessanta/sessant settanta/settant ottanta/ottant novanta/novant",
+  compounds: "tens units",
+  hundred: "cento/cent",
+  thousand: "mille/mila",
+  and: "e",
+  ordinals:
+    "primo/prima secondo/seconda terzo/terza quarto/quarta quinto/quinta sesto/sesta settimo/settima ottavo/ottava nono/nona decimo/decima undicesimo/undicesima dodicesimo/dodicesima tredicesimo/tredicesima quattordicesimo/quattordicesima quindicesimo/quindicesima sedicesimo/sedicesima diciassettesimo/diciassettesima diciottesimo/diciottesima diciannovesimo/diciannovesima",
+  ordinalTens: "ventesimo/ventesima trentesimo/trentesima",
+  ambiguous:
+    "un uno una due sei otto vent trent cent mille primo prima secondo seconda terza quarto quarta quinta sesto sesta nono nona",
+  double: "doppio/doppia",
+  triple: "triplo/tripla",
+  months:
+    "gennaio/genn febbraio/febbr marzo aprile maggio giugno luglio agosto settembre/sett ottobre/ott novembre dicembre/dic",
+  inDates: "di del il",
+  at: "chiocciola/at",
+  dot: "punto",
+  signs: "trattino lineetta basso underscore barra più meno",
+  spellingWords:
+    "ancona bari bologna como catania domodossola empoli firenze genova hotel imola jolly jersey kappa livorno milano napoli otranto palermo padova quarto roma savona salerno torino taranto udine venezia verona washington xilofono york zara",
+  letterNames: {
+    b: "bi",
+    c: "ci",
+    d: "di",
+    f: "effe",
+    g: "gi",
+    h: "acca",
+    j: "i-lunga",
+    k: "cappa",
+    l: "elle",
+    m: "emme",
+    n: "enne",
+    p: "pi",
+    q: "cu",
+    r: "erre",
+    s: "esse",
+    t: "ti",
+    v: "vu",
+    w: "doppia-vu/vu-doppia",
+    x: "ics",
+    y: "ipsilon/i-greca",
+    z: "zeta"
+  },
+  spelledAs: "come, di",
+  fillers:
+    "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì allora ecco bene"
+}

@@ -1,0 +1,50 @@
+import type { Vocabulary } from "../Vocabulary.ts"
+
+export const swedish: Vocabulary = {
+  units:
+    "noll ett/en två tre fyra fem sex sju åtta nio tio elva tolv tretton fjorton femton sexton sjutton arton/aderton nitton",
+  tens: "tjugo/tjugi/tjug trettio fyrtio femtio sextio sjuttio åttio nittio",
+  compounds: "tens units",
+  hundred: "hundra",
+  thousand: "tusen/ettusen",
+  and: "och",
+  ordinals:
+    "första/förste andra/andre tredje fjärde femte sjätte sjunde åttonde nionde tionde elfte tolfte trettonde fjortonde femtonde sextonde sjuttonde artonde nittonde",
+  ordinalTens: "tjugonde trettionde",
+  ambiguous: "ett en sex forsta forste andra andre sexton",
+  double: "dubbel/dubbelt",
+  triple: "trippel",
+  months:
+    "januari/jan februari/feb mars april/apr maj juni/jun juli/jul augusti/aug september/sep/sept oktober/okt november/nov december/dec",
+  inDates: "den",
+  at: "snabel-a/snabela/snabel/at/kanelbulle",
+  dot: "punkt",
+  signs: "bindestreck streck minus understreck snedstreck plus",
+  spellingWords:
+    "adam bertil caesar cesar david erik filip gustav helge ivar johan kalle ludvig martin niklas olof petter qvintus rudolf sigurd tore urban viktor wilhelm xerxes yngve zäta åke ärlig östen",
+  letterNames: {
+    b: "be",
+    c: "ce",
+    d: "de",
+    f: "eff",
+    g: "ge",
+    h: "hå",
+    j: "ji",
+    k: "kå",
+    l: "ell",
+    m: "em",
+    n: "enn",
+    p: "pe",
+    q: "ku",
+    r: "ärr",
+    s: "ess",
+    t: "te",
+    v: "ve",
+    w: "dubbel-ve",
+    x: "eks",
+    z: "säta/zeta"
+  },
+  spelledAs: "som i, som, för",
+  fillers:
+    "en ett och mitt namn är jag heter det den numret nummer kod koden pin adress email mail e datum född ja alltså okej tack"
+}

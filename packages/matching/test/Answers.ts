@@ -1,0 +1,285 @@
+import type { Language } from "@svc/api/agents/Language"
+
+/** An expected answer and what was said. */
+type Answer = readonly [expected: string, actual: string]
+
+/** Answers in a language: those that match, and those that do not. */
+export interface Answers {
+  readonly match: ReadonlyArray<Answer>
+  readonly differ: ReadonlyArray<Answer>
+}
+
+/** Answers as callers give them. */
+export const answersOf: Readonly<Record<Language, Answers>> = {
+  "en-US": {
+    match: [
+      ["John Smith", "my name is John Smith"],
+      ["John Smith", "Smith, John"],
+      ["Katherine O'Brien", "catherine o brien"],
+      ["03/05/2024", "March fifth, twenty twenty-four"],
+      ["May 3, 1984", "the third of May nineteen eighty-four"],
+      ["555-0142", "five five five oh one four two"],
+      ["4471", "double four seven one"],
+      ["2222", "triple two two"],
+      ["2,345", "two thousand three hundred forty-five"],
+      ["1600 Pennsylvania Avenue", "sixteen hundred Pennsylvania avenue"],
+      ["5th Avenue", "fifth avenue"],
+      ["AB12", "a as in apple b as in boy one two"],
+      ["john.smith@example.com", "it's John dot Smith at example dot com"],
+      ["XW7", "x-ray whiskey seven"]
+    ],
+    differ: [
+      ["John Smith", "John Jones"],
+      ["John Smith", "John"],
+      ["Bob Smith", "Rob Smith"],
+      ["1234", "one two three five"],
+      ["1234", "one two three"],
+      ["03/05/2024", "March sixth, twenty twenty-four"],
+      ["10 am", "ten pm"],
+      ["AB12", "a as in apple c as in cat one two"]
+    ]
+  },
+  "en-GB": {
+    match: [
+      ["SW1A 1AA", "s w one a one a a"],
+      ["12/10/1990", "the twelfth of October nineteen ninety"],
+      ["105", "one hundred and five"],
+      ["07700 900123", "oh double seven double oh nine double oh one two three"],
+      ["0044", "nought nought four four"],
+      ["zed", "Zed"],
+      ["WZ", "double u zed"]
+    ],
+    differ: [
+      ["SW1A 1AA", "s w one a one a b"],
+      ["12/10/1990", "the twelfth of November nineteen ninety"],
+      ["07700 900123", "oh double seven oh nine double oh one two three"]
+    ]
+  },
+  "es-ES": {
+    match: [
+      ["José García", "me llamo jose garcia"],
+      ["23", "veintitrés"],
+      ["45", "cuarenta y cinco"],
+      ["1984", "mil novecientos ochenta y cuatro"],
+      ["612 345 678", "seis uno dos, tres cuatro cinco, seis siete ocho"],
+      ["3/5/2024", "el tres de mayo de dos mil veinticuatro"],
+      ["1-6-1975", "primero de junio de mil novecientos setenta y cinco"],
+      ["ana.lopez@ejemplo.es", "ana punto lopez arroba ejemplo punto es"],
+      ["BM", "b de Barcelona m de Madrid"],
+      ["Muñoz", "Munoz"]
+    ],
+    differ: [
+      ["45", "cuarenta y seis"],
+      ["3/5/2024", "el cuatro de mayo de dos mil veinticuatro"],
+      ["García", "Martínez"],
+      ["BM", "b de Barcelona n de Navarra"]
+    ]
+  },
+  "nl-NL": {
+    match: [
+      ["Jan de Vries", "mijn naam is Jan de Vries"],
+      ["van der Berg", "Vanderberg"],
+      ["23", "drieëntwintig"],
+      ["28", "acht en twintig"],
+      ["1984", "negentienhonderdvierentachtig"],
+      ["2024", "tweeduizend vierentwintig"],
+      ["1011 AB", "tien elf a b"],
+      ["06 12345678", "nul zes een twee drie vier vijf zes zeven acht"],
+      ["3-5-2024", "drie mei tweeduizendvierentwintig"],
+      ["21-03-1990", "eenentwintig maart negentien negentig"],
+      ["piet@voorbeeld.nl", "piet apenstaartje voorbeeld punt nl"],
+      ["AP44", "a van Anton p van Pieter dubbel vier"]
+    ],
+    differ: [
+      ["23", "tweeëndertig"],
+      ["1011 AB", "tien elf a c"],
+      ["06 12345678", "nul zes een twee drie vier vijf zes zeven negen"],
+      ["3-5-2024", "drie mei tweeduizenddrieëntwintig"],
+      ["de Vries", "de Boer"]
+    ]
+  },
+  "de-DE": {
+    match: [
+      ["Müller", "Mueller"],
+      ["Straße", "Strasse"],
+      ["Jürgen Groß", "ich heiße Juergen Gross"],
+      ["21", "einundzwanzig"],
+      ["1984", "neunzehnhundertvierundachtzig"],
+      ["2024", "zweitausendvierundzwanzig"],
+      ["0151", "null eins fünf eins"],
+      ["22", "zwo zwo"],
+      ["3.5.2024", "der dritte Mai zweitausendvierundzwanzig"],
+      ["21. März 1990", "am einundzwanzigsten März neunzehnhundertneunzig"],
+      ["hans@beispiel.de", "Hans at Beispiel Punkt de"],
+      ["B7", "B wie Berta sieben"],
+      ["BMW", "Berta Martha Wilhelm"],
+      ["Meyer", "Maier"]
+    ],
+    differ: [
+      ["21", "zwölf"],
+      ["54", "fünfundvierzig"],
+      ["3.5.2024", "der dritte Juni zweitausendvierundzwanzig"],
+      ["B7", "D wie Dora sieben"],
+      ["Schmidt", "Schneider"]
+    ]
+  },
+  "fr-FR": {
+    match: [
+      ["Hélène Lefèvre", "je m'appelle helene lefevre"],
+      ["97", "quatre-vingt-dix-sept"],
+      ["71", "soixante et onze"],
+      ["80", "quatre vingts"],
+      ["97", "nonante-sept"],
+      ["1984", "mille neuf cent quatre-vingt-quatre"],
+      ["06 12 34 56", "zéro six douze trente-quatre cinquante-six"],
+      ["600", "six cents"],
+      ["01/05/2024", "le premier mai deux mille vingt-quatre"],
+      ["14 juillet 1989", "quatorze juillet mille neuf cent quatre-vingt-neuf"],
+      ["luc.petit@exemple.fr", "luc point petit arobase exemple point fr"],
+      ["B12", "b comme Berthe douze"]
+    ],
+    differ: [
+      ["97", "quatre-vingt-seize"],
+      ["60", "soixante-dix"],
+      ["06 12 34 56", "zéro six douze trente-quatre cinquante-sept"],
+      ["14 juillet 1989", "quatorze juin mille neuf cent quatre-vingt-neuf"],
+      ["Dupont", "Durand"]
+    ]
+  },
+  "it-IT": {
+    match: [
+      ["Niccolò Rossi", "mi chiamo niccolo rossi"],
+      ["21", "ventuno"],
+      ["88", "ottantotto"],
+      ["1984", "millenovecentottantaquattro"],
+      ["2024", "duemilaventiquattro"],
+      ["632", "sei tre due"],
+      ["3/5/2024", "tre maggio duemilaventiquattro"],
+      ["1/12/1970", "primo dicembre millenovecentosettanta"],
+      ["anna@esempio.it", "anna chiocciola esempio punto it"],
+      ["DM5", "d come Domodossola m come Milano cinque"]
+    ],
+    differ: [
+      ["21", "ventidue"],
+      ["632", "sei due tre"],
+      ["3/5/2024", "tre marzo duemilaventiquattro"],
+      ["Rossi", "Bianchi"]
+    ]
+  },
+  "pt-PT": {
+    match: [
+      ["João Gonçalves", "o meu nome é joao goncalves"],
+      ["23", "vinte e três"],
+      ["16", "dezasseis"],
+      ["16", "dezesseis"],
+      ["1984", "mil novecentos e oitenta e quatro"],
+      ["912", "nove um dois"],
+      ["3/5/2024", "três de maio de dois mil e vinte e quatro"],
+      ["rui@exemplo.pt", "rui arroba exemplo ponto pt"],
+      ["LB", "l de Lisboa b de Braga"]
+    ],
+    differ: [
+      ["23", "trinta e dois"],
+      ["912", "nove um três"],
+      ["3/5/2024", "quatro de maio de dois mil e vinte e quatro"],
+      ["Gonçalves", "Ferreira"]
+    ]
+  },
+  "pl-PL": {
+    match: [
+      ["Łukasz Wójcik", "nazywam się lukasz wojcik"],
+      ["23", "dwadzieścia trzy"],
+      ["555", "pięćset pięćdziesiąt pięć"],
+      ["1984", "tysiąc dziewięćset osiemdziesiąt cztery"],
+      ["601", "sześć zero jeden"],
+      ["3.05.2024", "trzeciego maja dwa tysiące dwudziestego czwartego roku"],
+      ["jan@przyklad.pl", "jan małpa przykład kropka pl"],
+      ["BW", "b jak Barbara w jak Wanda"]
+    ],
+    differ: [
+      ["23", "dwadzieścia dwa"],
+      ["601", "sześć zero dwa"],
+      ["3.05.2024", "czwartego maja dwa tysiące dwudziestego czwartego roku"],
+      ["Wójcik", "Kowalski"]
+    ]
+  },
+  "sv-SE": {
+    match: [
+      ["Åsa Sjöberg", "jag heter Asa Sjoberg"],
+      ["23", "tjugotre"],
+      ["1984", "nittonhundraåttiofyra"],
+      ["2024", "tvåtusentjugofyra"],
+      ["0701", "noll sju noll ett"],
+      ["3 maj 2024", "den tredje maj tvåtusentjugofyra"],
+      ["21/3 1990", "21/3 1990"],
+      ["eva@exempel.se", "eva snabel-a exempel punkt se"],
+      ["AB7", "Adam Bertil sju"]
+    ],
+    differ: [
+      ["23", "trettiotvå"],
+      ["0701", "noll sju noll två"],
+      ["3 maj 2024", "den fjärde maj tvåtusentjugofyra"],
+      ["Sjöberg", "Lindström"]
+    ]
+  },
+  "da-DK": {
+    match: [
+      ["Søren Kjær", "jeg hedder Soeren Kjaer"],
+      ["Aarhus", "Århus"],
+      ["23", "treogtyve"],
+      ["57", "syvoghalvtreds"],
+      ["95", "fem og halvfems"],
+      ["60", "tres"],
+      ["1984", "nittenhundredefireogfirs"],
+      ["42", "fire to"],
+      ["3. maj 2024", "den tredje maj totusindfireogtyve"],
+      ["bo@eksempel.dk", "bo snabel-a eksempel punktum dk"],
+      ["SØ", "Søren Østen"]
+    ],
+    differ: [
+      ["23", "toogtredive"],
+      ["42", "to fire"],
+      ["Vestergade fire", "Vestergade to"],
+      ["Vestergade fire", "Vestergade"],
+      ["3. maj 2024", "den tredje maj totusindtreogtyve"]
+    ]
+  },
+  "nb-NO": {
+    match: [
+      ["Øyvind Bjørnstad", "jeg heter Oyvind Bjornstad"],
+      ["Håkon", "Haakon"],
+      ["23", "tjuetre"],
+      ["23", "treogtyve"],
+      ["1984", "nittenåttifire"],
+      ["77", "syttisju"],
+      ["40 30", "førti tretti"],
+      ["17. mai 1990", "syttende mai nittennitti"],
+      ["kari@eksempel.no", "kari krøllalfa eksempel punktum no"]
+    ],
+    differ: [
+      ["23", "trettito"],
+      ["40 30", "førti tretten"],
+      ["17. mai 1990", "sekstende mai nittennitti"],
+      ["Bjørnstad", "Haugen"]
+    ]
+  },
+  "fi-FI": {
+    match: [
+      ["Päivi Mäkelä", "nimeni on Paivi Makela"],
+      ["23", "kaksikymmentäkolme"],
+      ["23", "kaksi kymmentä kolme"],
+      ["15", "viisitoista"],
+      ["1984", "tuhatyhdeksänsataakahdeksankymmentäneljä"],
+      ["0401", "nolla neljä nolla yksi"],
+      ["3.5.2024", "kolmas toukokuuta kaksituhattakaksikymmentäneljä"],
+      ["aino@esimerkki.fi", "aino ät esimerkki piste fi"],
+      ["KM", "k niin kuin Kalle m niin kuin Matti"]
+    ],
+    differ: [
+      ["23", "kolmekymmentäkaksi"],
+      ["0401", "nolla neljä nolla kaksi"],
+      ["3.5.2024", "neljäs toukokuuta kaksituhattakaksikymmentäneljä"],
+      ["Mäkelä", "Virtanen"]
+    ]
+  }
+}

@@ -1,0 +1,77 @@
+import { type Language, languages } from "@svc/api/agents/Language"
+import * as danish from "n2words/da-DK"
+import * as german from "n2words/de-DE"
+import * as british from "n2words/en-GB"
+import * as american from "n2words/en-US"
+import * as spanish from "n2words/es-ES"
+import * as finnish from "n2words/fi-FI"
+import * as french from "n2words/fr-FR"
+import * as italian from "n2words/it-IT"
+import * as norwegian from "n2words/nb-NO"
+import * as dutch from "n2words/nl-NL"
+import * as polish from "n2words/pl-PL"
+import * as portuguese from "n2words/pt-PT"
+import * as swedish from "n2words/sv-SE"
+import { describe, expect, it } from "vitest"
+import { match } from "../src/Match.ts"
+
+/** Writes numbers in words, by somebody else's rules. */
+interface Speller {
+  readonly toCardinal: (value: number) => string
+  readonly toOrdinal: (value: number) => string
+}
+
+const spellers: Readonly<Record<Language, Speller>> = {
+  "en-US": american,
+  "en-GB": british,
+  "es-ES": spanish,
+  "nl-NL": dutch,
+  "de-DE": german,
+  "fr-FR": french,
+  "it-IT": italian,
+  "pt-PT": portuguese,
+  "pl-PL": polish,
+  "sv-SE": swedish,
+  "da-DK": danish,
+  "nb-NO": norwegian,
+  "fi-FI": finnish
+}
+
+/** 0 to 220, and one of 17 up to 9999: all forms of units, tens, hundreds and thousands. */
+const numbers = [
+  ...Array.from({ length: 221 }, (_, index) => index),
+  ...Array.from({ length: 575 }, (_, index) => 221 + 17 * index),
+  9999
+]
+
+/** n2words has wrong ordinals for the Scandinavian languages ("tjugode"), and Italian ones from 21 on are not read. */
+const ordinals: ReadonlyArray<readonly [Language, number]> = [
+  ["en-GB", 99],
+  ["es-ES", 31],
+  ["nl-NL", 31],
+  ["de-DE", 31],
+  ["fr-FR", 31],
+  ["it-IT", 20],
+  ["pt-PT", 31],
+  ["pl-PL", 99],
+  ["fi-FI", 31]
+]
+
+describe("Number words", () => {
+  it.each(languages)("are the digits of 0 to 9999 in %s, and never those of the next number", (language) => {
+    const wrong = numbers.flatMap((value) => {
+      const words = spellers[language].toCardinal(value)
+      const isRead = match(String(value), words, 1).match && match(String(value + 1), words, 0).score === 0
+      return isRead ? [] : [[value, words]]
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it.each(ordinals)("are digits as ordinals in %s up to %i", (language, last) => {
+    const wrong = Array.from({ length: last }, (_, index) => index + 1).flatMap((value) => {
+      const words = spellers[language].toOrdinal(value)
+      return match(String(value), words, 1).match ? [] : [[value, words]]
+    })
+    expect(wrong).toEqual([])
+  })
+})
