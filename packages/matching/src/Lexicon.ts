@@ -107,5 +107,7 @@ export const fillers = all("fillers")
 /** Words that do not separate digits: "twelve dash thirty four". */
 export const betweenDigits: ReadonlySet<string> = new Set([...all("signs"), ...dotWords, ...all("and")])
 export const signWords = all("signs")
+/** The sign before a phone number. */
+export const plusWords = keys("plus più más mais")
 /** Sounds of hesitation in any language. */
 export const hesitations = keys("uh uhm um eh ehm hm hmm mm mmm äh ähm öh öhm euh eeh ööh")

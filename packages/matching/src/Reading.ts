@@ -1,5 +1,15 @@
 import { type DayMonthOrder, datesIn } from "./Dates.ts"
-import { atWords, betweenDigits, dotWords, fillers, hesitations, inDates, type Lexicon, signWords } from "./Lexicon.ts"
+import {
+  atWords,
+  betweenDigits,
+  dotWords,
+  fillers,
+  hesitations,
+  inDates,
+  type Lexicon,
+  plusWords,
+  signWords
+} from "./Lexicon.ts"
 import type { NumberWords, SpokenNumber } from "./NumberWords.ts"
 import type { Piece, SpokenDate } from "./Piece.ts"
 import { spelledAt, spellingAt } from "./Spelling.ts"
@@ -134,6 +144,7 @@ const joinable = (pieces: ReadonlyArray<Piece>, lexicon: Lexicon): ReadonlyArray
     const inside = before?._tag === "Digits" && after?._tag === "Digits"
     if (inside && (betweenDigits.has(key) || (before.ordinal && inDates.has(key)))) return
     const atDigits = before?._tag === "Digits" || after?._tag === "Digits" || keyOf(after) === "oh"
+    if (after?._tag === "Digits" && plusWords.has(key)) return
     // "i n f o seven" is spelled: its "o" is a letter.
     if (atDigits && isZero(key, lexicon) && !isSingleLetter(before))
       kept.push({ _tag: "Digits", digits: "0", ordinal: false })

@@ -79,6 +79,14 @@ describe("Answer matching", () => {
     }
   })
 
+  it("reads the plus of a phone number as a sign, like the one that is written", () => {
+    for (const plus of ["+", "plus", "più", "más", "mais"]) {
+      expect([plus, scoreOf("+31 6 1234 5678", `it's ${plus} 31 6 12 34 56 78`)]).toEqual([plus, 1])
+    }
+    expect(matches("+31 6 1234 5678", "plus 32 6 12 34 56 78")).toBe(false)
+    expect(scoreOf("vitamin plus", "vitamin")).toBeLessThan(1)
+  })
+
   it("reads dates in either order of day and month, the same in both texts", () => {
     expect(matches("03/05/2024", "3 May 2024")).toBe(true)
     expect(matches("03/05/2024", "5 March 2024")).toBe(true)
