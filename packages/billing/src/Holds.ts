@@ -60,6 +60,11 @@ export class Holds extends Context.Tag("@svc/billing/Holds")<
     readonly settle: (purpose: Purpose, costs?: ReadonlyArray<Cost>) => Effect.Effect<boolean>
     /** Gives the held amount back. False when nothing is held. */
     readonly release: (purpose: Purpose) => Effect.Effect<boolean>
+    /**
+     * Books a cost for which nothing was held, such as the rent of a further month, whatever the balance. Once for a
+     * purpose.
+     */
+    readonly charge: (purpose: Purpose, amount: BigDecimal.BigDecimal) => Effect.Effect<void>
   }
 >() {
   static readonly layer: Layer.Layer<Holds, never, LedgerRepo | Tiers | SqlClient.SqlClient> = Layer.effect(
@@ -117,7 +122,15 @@ export class Holds extends Context.Tag("@svc/billing/Holds")<
         )
       })
 
-      return { hold, holdUncovered, settle, release: (purpose) => settle(purpose, []) }
+      const charge = ({ kind, org_id, reference }: Purpose, amount_eur: BigDecimal.BigDecimal) =>
+        Effect.zipRight(
+          check(amount_eur),
+          transaction(
+            Effect.zipRight(ledger.lock(org_id), ledger.append(org_id, [debitOf(reference)({ kind, amount_eur })]))
+          )
+        ).pipe(Effect.asVoid)
+
+      return { hold, holdUncovered, settle, release: (purpose) => settle(purpose, []), charge }
     })
   )
 }

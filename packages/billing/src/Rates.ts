@@ -22,6 +22,9 @@ const smsDefaults: { readonly [T in Tier]: string } = {
   enterprise: "0"
 }
 
+/** Per month of a phone number. The same on every tier: the operator pays the carrier whoever uses the number. */
+const numberDefault = "5"
+
 /** Used where no variable is set. Enterprise is free, for self-hosters who do not charge anyone. */
 const defaults: { readonly [T in Tier]: RateTexts } = {
   payg: { call: "0.12", recording: "0.005", transfer: "0.03" },
@@ -53,6 +56,9 @@ const ratesOf = (tier: Tier): Config.Config<RatesOfTier> => {
 const smsRateOf = (tier: Tier): Config.Config<BigDecimal.BigDecimal> =>
   rate(`SVC_RATE_SMS_${tier.toUpperCase()}`, smsDefaults[tier], "message")
 
+const numberRateOf = (tier: Tier): Config.Config<BigDecimal.BigDecimal> =>
+  rate(`SVC_RATE_NUMBER_PER_MONTH_${tier.toUpperCase()}`, numberDefault, "month")
+
 const eachTier = <A>(of: (tier: Tier) => Config.Config<A>) =>
   Config.all({
     payg: of("payg"),
@@ -63,7 +69,7 @@ const eachTier = <A>(of: (tier: Tier) => Config.Config<A>) =>
   })
 
 /**
- * The rates of each tier. Four variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`,
+ * The rates of each tier. Five variables per tier change them, where `<TIER>` is `PAYG`, `STARTER`,
  * `GROWTH`, `SCALE` or `ENTERPRISE`; an invalid one fails the layer with an error that names it.
  *
  * | variable, EUR | PAYG | STARTER | GROWTH | SCALE | ENTERPRISE |
@@ -72,6 +78,7 @@ const eachTier = <A>(of: (tier: Tier) => Config.Config<A>) =>
  * | `SVC_RATE_RECORDING_PER_MINUTE_<TIER>` | 0.005 | 0.005 | 0.004 | 0.003 | 0 |
  * | `SVC_RATE_TRANSFER_PER_MINUTE_<TIER>` | 0.03 | 0.025 | 0.02 | 0.015 | 0 |
  * | `SVC_RATE_SMS_<TIER>` | 0.09 | 0.085 | 0.08 | 0.07 | 0 |
+ * | `SVC_RATE_NUMBER_PER_MONTH_<TIER>` | 5 | 5 | 5 | 5 | 5 |
  */
 export class Rates extends Context.Tag("@svc/billing/Rates")<
   Rates,
@@ -79,13 +86,19 @@ export class Rates extends Context.Tag("@svc/billing/Rates")<
     readonly of: (tier: Tier) => RatesOfTier
     /** EUR per segment of a text message. */
     readonly sms: (tier: Tier) => BigDecimal.BigDecimal
+    /** EUR per month of a phone number. */
+    readonly number: (tier: Tier) => BigDecimal.BigDecimal
   }
 >() {
   static readonly layer: Layer.Layer<Rates, ConfigError.ConfigError> = Layer.effect(
     Rates,
-    Effect.map(Config.all({ calls: eachTier(ratesOf), messages: eachTier(smsRateOf) }), ({ calls, messages }) => ({
-      of: (tier) => calls[tier],
-      sms: (tier) => messages[tier]
-    }))
+    Effect.map(
+      Config.all({ calls: eachTier(ratesOf), messages: eachTier(smsRateOf), numbers: eachTier(numberRateOf) }),
+      ({ calls, messages, numbers }) => ({
+        of: (tier) => calls[tier],
+        sms: (tier) => messages[tier],
+        number: (tier) => numbers[tier]
+      })
+    )
   )
 }

@@ -29,6 +29,7 @@ import debugLinks from "./migrations/0026_debug_links.ts"
 import addresses from "./migrations/0027_addresses.ts"
 import webhookIds from "./migrations/0028_webhook_ids.ts"
 import smsOwners from "./migrations/0029_sms_owners.ts"
+import numberOrders from "./migrations/0030_number_orders.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -66,7 +67,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0026_debug_links": debugLinks,
   "0027_addresses": addresses,
   "0028_webhook_ids": webhookIds,
-  "0029_sms_owners": smsOwners
+  "0029_sms_owners": smsOwners,
+  "0030_number_orders": numberOrders
 }
 
 /** A migration failed; the whole run was rolled back. */

@@ -26,6 +26,9 @@ export const numberFactsOf = (number: string): NumberFacts => {
 /** Whether a call or a message to the number costs its sender a premium. */
 export const isPremiumRate = (number: string): boolean => parse(number)?.getType() === "PREMIUM_RATE"
 
+/** Whether a country has numbers of this length. Not whether it has this range: new ranges are newer than our data. */
+export const isPossibleNumber = (number: string): boolean => parse(number)?.isPossible() === true
+
 /**
  * The E.164 numbers that a dialled string may mean, the most literal first. Carriers send it with or without the plus,
  * with `00`, or with spaces and dashes.

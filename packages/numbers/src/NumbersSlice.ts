@@ -2,6 +2,10 @@ import type { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import { Projects } from "@svc/auth/Projects"
+import type { Tiers } from "@svc/auth/Tiers"
+import type { Holds } from "@svc/billing/Holds"
+import type { Rates } from "@svc/billing/Rates"
+import type { Cron } from "@svc/cluster/Cron"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import type { Outbox } from "@svc/database/Outbox"
 import type { Providers } from "@svc/providers/Providers"
@@ -10,6 +14,12 @@ import { Addresses } from "./addresses/Addresses.ts"
 import { AddressesHttp } from "./addresses/AddressesHttp.ts"
 import { AddressesRepo } from "./addresses/AddressesRepo.ts"
 import { VerificationWorker } from "./addresses/VerificationWorker.ts"
+import { NumberOrders } from "./carrier/NumberOrders.ts"
+import { NumberOrdersRepo } from "./carrier/NumberOrdersRepo.ts"
+import { NumberRent } from "./carrier/NumberRent.ts"
+import { NumberSearch } from "./carrier/NumberSearch.ts"
+import { OrderWorker } from "./carrier/OrderWorker.ts"
+import { Reconciliation } from "./carrier/Reconciliation.ts"
 import { PhoneNumbers } from "./PhoneNumbers.ts"
 import { PhoneNumbersHttp } from "./PhoneNumbersHttp.ts"
 import { PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
@@ -41,9 +51,35 @@ export const services: Layer.Layer<
   Layer.provideMerge(Layer.merge(PhoneNumbersRepo.layer, AddressesRepo.layer))
 )
 
-/** The slice in a server: {@link services} with their handlers and workers. Tests replace none of it. */
+/** Numbers of carriers: search, orders, rent and reconciliation, on {@link services}. */
+export const carrierServices: Layer.Layer<
+  NumberOrders | NumberOrdersRepo | NumberRent | NumberSearch | Reconciliation,
+  never,
+  Addresses | Agents | Holds | NodeLease | PhoneNumbersRepo | Projects | Providers | Rates | Tiers | SqlClient.SqlClient
+> = Layer.mergeAll(NumberOrders.layer, NumberRent.layer, Reconciliation.layer).pipe(
+  Layer.provideMerge(Layer.merge(NumberSearch.layer, NumberOrdersRepo.layer))
+)
+
+/** The slice in a server: its services with their handlers and workers. Tests replace none of it. */
 export const layer: Layer.Layer<
   Addresses | PhoneNumbers,
   never,
-  Agents | HandlerRegistry | NodeLease | Outbox | Projects | Providers | SqlClient.SqlClient
-> = Layer.mergeAll(PhoneNumbersHttp, AddressesHttp, VerificationWorker).pipe(Layer.provideMerge(services))
+  | Agents
+  | Cron
+  | HandlerRegistry
+  | Holds
+  | NodeLease
+  | Outbox
+  | Projects
+  | Providers
+  | Rates
+  | Tiers
+  | SqlClient.SqlClient
+> = Layer.mergeAll(
+  PhoneNumbersHttp,
+  AddressesHttp,
+  VerificationWorker,
+  OrderWorker,
+  NumberRent.worker,
+  Reconciliation.worker
+).pipe(Layer.provide(carrierServices), Layer.provideMerge(services))

@@ -18,11 +18,13 @@ import { type NumberRow, PhoneNumbersRepo } from "./PhoneNumbersRepo.ts"
 
 const wireKeys = Struct.keys(PhoneNumber.fields)
 
-const toPhoneNumber = (row: NumberRow): PhoneNumber =>
+/** A row as the API shows it. */
+export const toPhoneNumber = (row: NumberRow): PhoneNumber =>
   pick({ ...row, agent_id: row.agent_public_id, purchased_at: row.purchased_at.toISOString() }, wireKeys)
 
 /** Numbers have numeric ids only. */
-const parseNumberId = (id: string): number | undefined => (/^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined)
+export const parseNumberId = (id: string): number | undefined =>
+  /^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined
 
 /** Phone numbers of a project. */
 export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
@@ -38,7 +40,8 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
     >
     /**
      * Registers a number that the operator already owns, at no cost. A carrier that can list its numbers must have it.
-     * A number is active at most once in the whole system; `PhoneNumberInUse` does not tell where.
+     * A number is active at most once in the whole system; `PhoneNumberInUse` does not tell where. It is also the answer
+     * while the number is being bought, or released at its carrier.
      */
     readonly import: (
       owner: ProjectPrincipal,
@@ -91,6 +94,25 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
           }
         })
 
+        const insert = Effect.fnUntraced(
+          function* (owner: ProjectPrincipal, body: PhoneNumberImport) {
+            yield* repo.lock(body.number)
+            if ((yield* repo.taken([body.number])).length > 0) return yield* new PhoneNumberInUse()
+            const row = yield* repo.insert({
+              org_id: owner.org.id,
+              project_id: owner.project.id,
+              ...body,
+              ...numberFactsOf(body.number),
+              address_id: null,
+              monthly_cost_eur: 0,
+              carrier_id: null
+            })
+            return Option.isSome(row) ? toPhoneNumber(row.value) : yield* new PhoneNumberInUse()
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        )
+
         return {
           list: Effect.fn("PhoneNumbers.list")(function* (project, query) {
             let before: number | undefined
@@ -119,15 +141,7 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
             }
             // Before the look-up: whether a number is in use is told only to those who could have it.
             yield* checkOwned(body)
-            const row = yield* repo.insert({
-              org_id: owner.org.id,
-              project_id: owner.project.id,
-              ...body,
-              ...numberFactsOf(body.number),
-              monthly_cost_eur: 0
-            })
-            if (Option.isNone(row)) return yield* new PhoneNumberInUse()
-            return toPhoneNumber(row.value)
+            return yield* insert(owner, body)
           }),
           assign: Effect.fn("PhoneNumbers.assign")(
             function* (project, id, agentId) {

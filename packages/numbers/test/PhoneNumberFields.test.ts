@@ -23,15 +23,15 @@ describe("the list of a phone number's fields", () => {
   })
 
   it("keeps what an import writes with the same type in the response and the row", () => {
-    const shown = Struct.keys(Struct.omit(insert.fields, "org_id", "project_id"))
+    const shown = Struct.keys(Struct.omit(insert.fields, "org_id", "project_id", "carrier_id"))
     type Shown = (typeof shown)[number]
-    expect(shown).toEqual(["number", "country", "type", "monthly_cost_eur", "telephony"])
+    expect(shown).toEqual(["number", "country", "type", "address_id", "monthly_cost_eur", "telephony"])
     expectTypeOf<Pick<PhoneNumber, Shown>>().toEqualTypeOf<Pick<NumberRow, Shown>>()
     expectTypeOf<Pick<NewNumberRow, Shown>>().toEqualTypeOf<Pick<NumberRow, Shown>>()
   })
 
   it("shows no internal column in responses, and routes a call by columns of the row", () => {
-    const hidden = ["org_id", "project_id", "agent_public_id"]
+    const hidden = ["org_id", "project_id", "agent_public_id", "carrier_id", "rent_months", "rent_paid_until"]
     expect(keysOf(NumberRow).filter((key) => !keysOf(PhoneNumber).includes(key))).toEqual(hidden)
     expect(keysOf(NumberRoute)).toEqual(["id", "number", "org_id", "project_id", "agent_id"])
     expectTypeOf<NumberRoute>().toEqualTypeOf<Pick<NumberRow, keyof NumberRoute>>()
@@ -84,8 +84,10 @@ layer(Test)("a phone number with its list of fields", (it) => {
           number: "+31203000002",
           country: "NL",
           type: "toll_free",
+          address_id: null,
           monthly_cost_eur: 1.25,
-          telephony: "simulated"
+          telephony: "simulated",
+          carrier_id: null
         })
       )
       expect(row).toMatchObject({ type: "toll_free", monthly_cost_eur: 1.25, agent_id: null, agent_public_id: null })

@@ -35,6 +35,7 @@ export const owners: Owners = {
   knowledge_bases: "packages/agents",
   phone_numbers: "packages/numbers",
   addresses: "packages/numbers",
+  number_orders: "packages/numbers",
   sms_messages: "packages/sms",
   calls: "packages/call-engine",
   call_journal: "packages/call-engine",

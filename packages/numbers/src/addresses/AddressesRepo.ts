@@ -36,7 +36,7 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
     readonly pin: (projectId: number, id: number) => Effect.Effect<Option.Option<AddressRow>>
     /** Locks an address for its deletion: waits for those that {@link pin} it. False when there is none. */
     readonly lockForDeletion: (projectId: number, id: number) => Effect.Effect<boolean>
-    /** Whether an active phone number has the address. */
+    /** Whether an active phone number, or one that is being bought, has the address. */
     readonly isUsed: (id: number) => Effect.Effect<boolean>
     readonly remove: (id: number) => Effect.Effect<void>
     /** Deletes all addresses of a project. */
@@ -161,7 +161,11 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
             Effect.orDie
           ),
         isUsed: (id) =>
-          sql`select 1 from phone_numbers where address_id = ${id} and status = 'active' limit 1`.pipe(
+          sql`
+            select 1 from phone_numbers where address_id = ${id} and status = 'active'
+            union all
+            select 1 from number_orders where address_id = ${id} and status = 'pending'
+            limit 1`.pipe(
             Effect.map((found) => found.length > 0),
             Effect.orDie
           ),
