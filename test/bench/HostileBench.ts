@@ -43,6 +43,7 @@ const options = Effect.try({
 
 const budget = { must: 10, goal: 5 }
 const number = "+15550100166"
+const workspaceKey = `svc_wsp_live_${randomBytes(24).toString("hex")}`
 
 /** An agent's server that gives the answers of the input. */
 const hostileServer: Effect.Effect<
@@ -75,11 +76,27 @@ const hostileServer: Effect.Effect<
 })
 
 /** Sends a request to the API and reads its answer. */
-const send = (url: string, key: string, { body, method, path }: HostileRequest): Effect.Effect<void> =>
+const send = (url: string, key: string, request: HostileRequest): Effect.Effect<void> =>
   Effect.promise(async (signal) => {
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+    const { body, method, path } = request
+    const headers = {
+      authorization: `Bearer ${request.isWorkspace === true ? workspaceKey : key}`,
+      "content-type": "application/json",
+      ...(request.isWorkspace === true && { "idempotency-key": randomBytes(8).toString("hex") })
+    }
     const response = await fetch(`${url}${path}`, { method, headers, signal, ...(body === undefined ? {} : { body }) })
     await response.arrayBuffer()
+  })
+
+const text = (signal: AbortSignal, url: string, key: string) =>
+  fetch(url, { signal, headers: { authorization: `Bearer ${key}` } }).then((response) => response.text())
+
+/** The address of the debug page of the newest call. */
+const debugPage = (url: string, key: string): Effect.Effect<string> =>
+  Effect.promise(async (signal) => {
+    const [id = ""] = /call_[0-9a-z]{24}/.exec(await text(signal, `${url}/v1/calls?limit=1`, key)) ?? []
+    const link = await text(signal, `${url}/v1/calls/${id}/debug-link`, key)
+    return /\/debug\/calls\/[^"?]+/.exec(link)?.[0] ?? "/debug/calls/none"
   })
 
 /** One call to the hostile agent, from dialling until it was settled. */
@@ -108,7 +125,7 @@ const program = Effect.gen(function* () {
   const server = yield* Child.start<ServerRequests>("ServerProcess.ts", {
     built: true,
     flags: ["--expose-gc"],
-    env: { ...serverSettings(key), SVC_LOG_LEVEL: "error" }
+    env: { ...serverSettings(key), SVC_BOOTSTRAP_WORKSPACE_KEY: workspaceKey, SVC_LOG_LEVEL: "error" }
   })
   const { folder, url } = yield* server.request("address")
   left.folder = folder
@@ -153,11 +170,17 @@ const program = Effect.gen(function* () {
       )
     )
   )
+  const large = answers.find(({ what }) => what.includes("128 tools in 128 KB"))
+  if (large !== undefined) hostile.give(large)
+  yield* call(url, false)
+  const path = yield* debugPage(url, key)
+  const ofPage = yield* measure("debug page of a call", send(url, key, { what: "", method: "GET", path }))
   const { up } = yield* load.request("figures")
   const lines: ReadonlyArray<Line> = [
     { what: "the calls alone", figure: alone, unit: "ms" },
     ...ofRequests.flat(),
     ...ofAnswers.flat(),
+    ...ofPage,
     { what: "calls up to the end", figure: up, unit: "" }
   ]
   const missed = lines.filter((line) => verdictOf(line) === "missed").length

@@ -6,6 +6,8 @@ export interface HostileRequest {
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: string
+  /** Sent to the workspace API, with an idempotency key. */
+  readonly isWorkspace?: boolean
 }
 
 /** An answer of the agent's server; that to tool.call comes after the caller has asked for the tool. */
@@ -50,6 +52,13 @@ export const requests: ReadonlyArray<HostileRequest> = [
     method: "POST",
     path: "/v1/calls",
     body: JSON.stringify({ agent_id: "agent_x", to_number: "+15550100177", metadata: fields(4990, 8) })
+  },
+  {
+    what: "body with an idempotency key: 5,000 fields",
+    method: "POST",
+    path: "/api/workspace/v1/bookings/customers",
+    isWorkspace: true,
+    body: JSON.stringify({ name: "x", email: "x@example.com", ...fields(4900, 100) })
   },
   {
     what: "body: text message of 1 MB",
