@@ -1,11 +1,16 @@
 /** Inputs of a hostile tenant, each at or above its limit. See docs/decisions/0021-limits-before-work.md. */
 
+/** The number of the hostile agent. */
+export const number = "+15550100166"
+
 /** A request to the API. */
 export interface HostileRequest {
   readonly what: string
   readonly method: "GET" | "POST"
   readonly path: string
   readonly body?: string
+  /** Of the answer that the input must get: the bench stops at another one. */
+  readonly status: number
   /** Sent to the workspace API, with an idempotency key. */
   readonly isWorkspace?: boolean
 }
@@ -26,7 +31,8 @@ const list = <A>(length: number, of: (index: number) => A): ReadonlyArray<A> =>
 const fields = (length: number, size: number, value: unknown = 0) =>
   Object.fromEntries(list(length, (index) => [`k${index}`.padEnd(size, "y"), value]))
 
-const agents = { method: "POST", path: "/v1/agents" } as const
+const agents = { method: "POST", path: "/v1/agents", status: 400 } as const
+const agent = { name: "x", server_url: "https://example.com" }
 
 export const requests: ReadonlyArray<HostileRequest> = [
   { what: "body: 1 MB of brackets", ...agents, body: "[".repeat(MB - 1) },
@@ -40,35 +46,74 @@ export const requests: ReadonlyArray<HostileRequest> = [
   {
     what: "body: 9,900 invalid webhook_events",
     ...agents,
-    body: JSON.stringify({ name: "x", server_url: "https://example.com", webhook_events: list(9900, String) })
+    body: JSON.stringify({ ...agent, webhook_events: list(9900, String) })
   },
   {
-    what: "body: 900 invalid webhook_events",
+    what: "body: 190 invalid webhook_events",
     ...agents,
-    body: JSON.stringify({ name: "x", server_url: "https://example.com", webhook_events: list(900, String) })
+    body: JSON.stringify({ ...agent, webhook_events: list(190, String) })
   },
   {
-    what: "body: metadata with 5,000 keys",
+    what: "body: 200 knowledge bases",
+    ...agents,
+    body: JSON.stringify({ ...agent, knowledge_base_ids: list(200, (i) => `kb_${i}`) })
+  },
+  {
+    what: "body: metadata with 4,990 keys",
     method: "POST",
     path: "/v1/calls",
+    status: 400,
     body: JSON.stringify({ agent_id: "agent_x", to_number: "+15550100177", metadata: fields(4990, 8) })
+  },
+  {
+    what: "body: webhook with 9,900 events",
+    method: "POST",
+    path: "/v1/webhooks",
+    status: 400,
+    body: JSON.stringify({ url: "http://127.0.0.1:9/x", events: list(9900, () => "knowledge_base.refreshed") })
+  },
+  {
+    what: "body: webhook with 100 events",
+    method: "POST",
+    path: "/v1/webhooks",
+    status: 201,
+    body: JSON.stringify({ url: "http://127.0.0.1:9/x", events: list(100, () => "knowledge_base.refreshed") })
+  },
+  {
+    what: "body: webhook with 4,900 filters",
+    method: "POST",
+    path: "/v1/webhooks",
+    status: 400,
+    body: JSON.stringify({ url: "https://example.com", events: ["*"], filters: fields(4900, 8, "no") })
   },
   {
     what: "body with an idempotency key: 5,000 fields",
     method: "POST",
     path: "/api/workspace/v1/bookings/customers",
     isWorkspace: true,
+    status: 201,
     body: JSON.stringify({ name: "x", email: "x@example.com", ...fields(4900, 100) })
   },
   {
     what: "body: text message of 1 MB",
     method: "POST",
-    path: "/v1/sms",
-    body: JSON.stringify({ to: "+15550100177", message: "x".repeat(MB - 100) })
+    path: "/v1/sms/send",
+    status: 400,
+    body: JSON.stringify({ from_number: number, to: "+15550100177", message: "x".repeat(MB - 100) })
   },
-  { what: "query: one parameter 7,000 times", method: "GET", path: `/v1/calls?${filled("a&", 14_000)}` },
-  { what: "query: 3,000 parameters", method: "GET", path: `/v1/calls?${list(3000, String).join("&")}` },
-  { what: "query: a cursor of 14 KB", method: "GET", path: `/v1/calls?after=${"9".repeat(14_000)}` }
+  {
+    what: "body: text message of 160 characters",
+    method: "POST",
+    path: "/v1/sms/send",
+    status: 200,
+    body: JSON.stringify({ from_number: number, to: "+15550100177", message: "x".repeat(160) })
+  },
+  { what: "query: one parameter 4,000 times", method: "GET", path: `/v1/calls?${filled("a&", 8_000)}`, status: 200 },
+  { what: "query: 1,600 parameters", method: "GET", path: `/v1/calls?${list(1600, String).join("&")}`, status: 200 },
+  { what: "query: a cursor of 8 KB", method: "GET", path: `/v1/calls?after=${"9".repeat(8_000)}`, status: 400 },
+  { what: "query: 1,100 cursors", method: "GET", path: `/v1/calls?${filled("after=&", 8_000)}`, status: 400 },
+  { what: "query: a name of 8 KB", method: "GET", path: `/v1/agents?name=${"%25".repeat(2_600)}`, status: 200 },
+  { what: "OpenAPI document", method: "GET", path: "/openapi.json", status: 200 }
 ]
 
 const script = {
@@ -81,6 +126,15 @@ const script = {
 }
 const system_prompt = `You answer the phone.\n\`\`\`script\n${JSON.stringify(script)}\n\`\`\``
 const lookup = { name: "lookup", description: "Looks up" }
+/** A model that asks for its tool with large arguments. */
+const asks = (value: object) =>
+  `You answer.\n\`\`\`script\n${JSON.stringify({
+    ...script,
+    rules: [
+      { user: "look", tool: "lookup", arguments: value },
+      { tool_result: "lookup", say: "There it is" }
+    ]
+  })}\n\`\`\``
 const answer = (more: object) => JSON.stringify({ system_prompt, tools: [lookup], ...more })
 
 const started: ReadonlyArray<HostileAnswer> = [
@@ -122,7 +176,14 @@ const tools: ReadonlyArray<HostileAnswer> = [
   { what: "1 MB", tool: JSON.stringify({ result: "x".repeat(MB) }) }
 ].map((one) => ({ ...one, started: answer({}) }))
 
+/** Arguments that the model makes, of which there are as many as its prompt has place for. */
+const modelArguments: ReadonlyArray<HostileAnswer> = [
+  { what: "120 KB of text", value: { text: "é\n".repeat(30 * KB) } },
+  { what: "4,800 fields", value: fields(4800, 16) }
+].map(({ value, what }) => ({ what, started: answer({ system_prompt: asks(value) }), tool: '{"result":true}' }))
+
 export const answers: ReadonlyArray<HostileAnswer> = [
   ...started.map((one) => ({ ...one, what: `call.started: ${one.what}` })),
-  ...tools.map((one) => ({ ...one, what: `tool.call: ${one.what}` }))
+  ...tools.map((one) => ({ ...one, what: `tool.call: ${one.what}` })),
+  ...modelArguments.map((one) => ({ ...one, what: `arguments of a tool: ${one.what}` }))
 ]

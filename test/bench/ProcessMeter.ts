@@ -10,6 +10,9 @@ const resolutionMs = 5
  */
 export const mainThread = (): { readonly used: number; readonly waited: number } | undefined => {
   try {
+    // The kernel brings the CPU time of a running thread up to date when that of its process is read, else at its next
+    // timer interrupt only.
+    process.cpuUsage()
     const [used, waited] = readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")
     return { used: Number(used) / 1e6, waited: Number(waited) / 1e6 }
   } catch {

@@ -11,14 +11,27 @@ const budgetOf = ({ budget, unit }: Line): string => {
   return `${sign} ${number(budget.must, unit)} (${sign} ${number(budget.goal, unit)})`
 }
 
-/** The result as a text table. */
-export const table = (title: string, lines: ReadonlyArray<Line>): string => {
+/** The result as a text table. `columns`: the names of the judged figure and of the others of a line. */
+export const table = (
+  title: string,
+  lines: ReadonlyArray<Line>,
+  columns: ReadonlyArray<string> = ["figure"]
+): string => {
   const rows = [
-    ["", "figure", "must (goal)", ""],
-    ...lines.map((line) => [line.what, number(line.figure, line.unit), budgetOf(line), verdictOf(line) ?? ""])
+    ["", ...columns, "must (goal)", ""],
+    ...lines.map((line) => {
+      const figures = [line.figure, ...(line.others ?? [])].map((figure) => number(figure, line.unit))
+      const cells = columns.map((_, index) => figures[index] ?? "")
+      return [line.what, ...cells, budgetOf(line), verdictOf(line) ?? ""]
+    })
   ]
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  const pad = ([what = "", figure = "", budget = "", verdict = ""]: ReadonlyArray<string>): string =>
-    `${what.padEnd(widths[0] ?? 0)}  ${figure.padStart(widths[1] ?? 0)}  ${budget.padEnd(widths[2] ?? 0)}  ${verdict}`
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const pad = (row: ReadonlyArray<string>): string =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0
+        return column >= 1 && column <= columns.length ? cell.padStart(width) : cell.padEnd(width)
+      })
+      .join("  ")
   return [title, "", ...rows.map((row) => pad(row).trimEnd())].join("\n")
 }

@@ -4,6 +4,8 @@ import type { RunFigures } from "./Run.ts"
 export interface Line {
   readonly what: string
   readonly figure: number
+  /** Figures beside it that are not judged, see `table`. */
+  readonly others?: ReadonlyArray<number>
   readonly unit: "" | "ms" | "%" | "KB"
   /** At most (lateness, memory) or at least (calls) this much; absent where there is no budget. */
   readonly budget?: { readonly must: number; readonly goal: number; readonly atLeast?: boolean }

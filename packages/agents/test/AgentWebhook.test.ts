@@ -18,6 +18,13 @@ describe("webhook_events of a body", () => {
     expect(messages(webhookEvents)).toEqual([])
   })
 
+  it("accepts 100 entries, repeated ones included, and reads the names of no longer list", () => {
+    const list = (length: number, name: string) => Array.from({ length }, () => name)
+    expect(messages(list(100, "call.ended"))).toEqual([])
+    expect(messages(list(101, "call.ended"))).toEqual(["webhook_events cannot exceed 100 entries"])
+    expect(messages(list(9_900, "call.exploded"))).toEqual(["webhook_events cannot exceed 100 entries"])
+  })
+
   it.each([[["call.ended", "call.exploded"]], [["call.exploded", "", "CALL.ENDED"]], [[5, 6]], [[null]]])(
     "of %j reports one error, with the valid names",
     (value) => {

@@ -1,18 +1,12 @@
 import { Schema } from "effect"
+import { isLongerThan } from "../Wire.ts"
 
 /** Rules for single values in bodies, such as names, postal addresses and countries. Texts are trimmed. */
 
-/** Characters as people count them: an emoji is one. */
-const characters = (text: string): number => {
-  let count = 0
-  for (const _ of text) count += 1
-  return count
-}
-
 /** The violation of the rules for all texts, or undefined. */
 const violationOf = (field: string, max: number, text: string): string | undefined => {
-  if (text.includes("\u0000")) return `${field} must not contain NUL characters`
-  return characters(text) > max ? `${field} must not exceed ${max} characters` : undefined
+  if (isLongerThan(max, text)) return `${field} must not exceed ${max} characters`
+  return text.includes("\u0000") ? `${field} must not contain NUL characters` : undefined
 }
 
 export interface TextRule {

@@ -22,9 +22,25 @@ export const Limit = (max: number) =>
     Schema.between(1, max, { message: () => `limit must be between 1 and ${max}` })
   ).annotations({ jsonSchema: { type: "integer", minimum: 1, maximum: max } })
 
+/**
+ * Whether a text has more than `max` characters as people count them: an emoji is one. Reads no more of a long text than
+ * it must.
+ */
+export const isLongerThan = (max: number, text: string): boolean => {
+  // A character is one or two code units.
+  if (text.length <= max || text.length > 2 * max) return text.length > max
+  let count = 0
+  for (const _ of text) count++
+  return count > max
+}
+
 /** A JSON value of any shape. */
 export const Json = Schema.Unknown.annotations({ jsonSchema: {} })
 
-/** A JSON object of any shape. */
-export const JsonObject = Schema.Record({ key: Schema.String, value: Json })
+/** A JSON object of any shape. Its fields are not looked at: a record's schema would copy them one by one. */
+export const JsonObject = Schema.declare(
+  (value): value is { readonly [key: string]: unknown } =>
+    typeof value === "object" && value !== null && !Array.isArray(value),
+  { title: "an object", jsonSchema: { type: "object" } }
+)
 export type JsonObject = typeof JsonObject.Type

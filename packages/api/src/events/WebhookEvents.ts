@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { JSONSchema, Schema } from "effect"
 
 /** Every event that a webhook can name, in the order of the error message that lists them. */
 export const webhookEvents = [
@@ -45,6 +45,9 @@ const unknown = (field: string, names: ReadonlyArray<string>) => () => ({
   override: true
 })
 
+/** The most names in one list, repeated ones included. There are about thirty. */
+const maxNames = 100
+
 /**
  * Names of events in the body field `field`: at least one; one that is unknown is answered with all valid ones. Of several
  * unknown names only the first is reported, so that the message of the error is the one that lists the names.
@@ -53,11 +56,20 @@ const eventNames = <const Names extends readonly [string, ...Array<string>]>(
   field: string,
   names: Names,
   listed: ReadonlyArray<string> = names
-) =>
-  Schema.Array(Schema.Literal(...names).annotations({ message: unknown(field, listed) }))
+) => {
+  const list = Schema.Array(Schema.Literal(...names).annotations({ message: unknown(field, listed) }))
     .annotations({ parseOptions: { errors: "first" } })
     .pipe(Schema.minItems(1, { message: () => `${field} must not be empty` }))
     .annotations({ examples: [["call.started", "call.ended"]] })
+  const { $schema: _, ...jsonSchema } = JSONSchema.make(list)
+  // The length is checked before the names.
+  return Schema.Array(Schema.Unknown)
+    .pipe(
+      Schema.maxItems(maxNames, { message: () => `${field} cannot exceed ${maxNames} entries` }),
+      Schema.compose(list, { strict: false })
+    )
+    .annotations({ jsonSchema: { ...jsonSchema, maxItems: maxNames }, examples: [["call.started", "call.ended"]] })
+}
 
 /** `webhook_events` of an agent. `*` means all, also those that come with later releases. */
 export const WebhookEvents = eventNames("webhook_events", [...webhookEvents, "*"], webhookEvents)

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { isLongerThan } from "../Wire.ts"
 import { gsmAlphabet } from "./GsmAlphabet.ts"
 
 /** Limits of a text message, whether sent by the API, a tool, or after a call. */
@@ -8,11 +9,12 @@ export const smsCharacters = 160
 /** Maximum number of characters of a sender's name. */
 export const senderNameCharacters = 11
 
-/** The number of Unicode code points: a letter is one, and most emoji are. */
-export const charactersIn = (text: string): number => [...text].length
-
 /** The text of a message: 1 to 160 characters, not all of them blank. */
 export const SmsText = Schema.String.pipe(
+  Schema.filter((text) => !isLongerThan(smsCharacters, text), {
+    message: () => `message must not exceed ${smsCharacters} characters`,
+    jsonSchema: { maxLength: smsCharacters }
+  }),
   Schema.filter((text) => text.trim() !== "", {
     message: () => "message is required.",
     jsonSchema: { minLength: 1 }
@@ -20,10 +22,6 @@ export const SmsText = Schema.String.pipe(
   Schema.filter((text) => !text.includes("\0") && text.isWellFormed(), {
     message: () => "message must be text that can be sent",
     jsonSchema: {}
-  }),
-  Schema.filter((text) => charactersIn(text) <= smsCharacters, {
-    message: () => `message must not exceed ${smsCharacters} characters`,
-    jsonSchema: { maxLength: smsCharacters }
   })
 )
 
@@ -37,7 +35,7 @@ const nameCharacters: ReadonlySet<string> = new Set(
  * none.
  */
 export const SenderName = Schema.String.pipe(
-  Schema.filter((name) => charactersIn(name) <= senderNameCharacters, {
+  Schema.filter((name) => !isLongerThan(senderNameCharacters, name), {
     message: () => `sender_name must not exceed ${senderNameCharacters} characters`,
     jsonSchema: { maxLength: senderNameCharacters }
   }),

@@ -6,7 +6,7 @@ import {
   type ToolCallRequest,
   type TranscriptUpdatedRequest
 } from "@svc/api/callbacks/CallStarted"
-import { jsonExcess } from "@svc/api/JsonLimits"
+import { readJson } from "@svc/api/JsonLimits"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { Agent, type Dispatcher } from "undici"
@@ -61,7 +61,7 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
         to: CallAgent,
         body: RequestBody,
         trace: RequestTrace
-      ): Effect.Effect<Answer, ServerRequestFailed> =>
+      ): Effect.Effect<Uint8Array, ServerRequestFailed> =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => request(agent, to, body, Math.floor(now / 1000), trace))
 
       return {
@@ -95,20 +95,15 @@ const signatures = (secret: string, unixSeconds: number, body: string) => {
   }
 }
 
-/** An answer with status 2xx. */
-interface Answer {
-  readonly bytes: Uint8Array
-  readonly text: string
-}
-
+/** Returns the body of an answer with status 2xx. */
 const request = (
   client: Agent,
   to: CallAgent,
   body: RequestBody,
   unixSeconds: number,
   trace: RequestTrace
-): Effect.Effect<Answer, ServerRequestFailed> =>
-  Effect.async<Answer, ServerRequestFailed>((resume) => {
+): Effect.Effect<Uint8Array, ServerRequestFailed> =>
+  Effect.async<Uint8Array, ServerRequestFailed>((resume) => {
     const fail = (reason: string) => resume(Effect.fail(new ServerRequestFailed({ reason })))
     const raw = JSON.stringify(body)
     trace.request = raw
@@ -159,9 +154,8 @@ const request = (
         },
         onResponseEnd: () => {
           const bytes = Buffer.concat(chunks)
-          const text = bytes.toString("utf8")
-          trace.response = text
-          if (status >= 200 && status < 300) resume(Effect.succeed({ bytes, text }))
+          trace.response = bytes.toString("utf8")
+          if (status >= 200 && status < 300) resume(Effect.succeed(bytes))
           else fail(status >= 300 && status < 400 ? `redirects are not followed (${status})` : `status ${status}`)
         },
         onResponseError: (_, error) => fail(`the server could not be reached: ${error.message}`)
@@ -173,16 +167,12 @@ const request = (
     })
   })
 
-const json = ({ bytes, text }: Answer): Effect.Effect<unknown, ServerRequestFailed> =>
-  Effect.suspend(() => {
-    const excess = jsonExcess(bytes)
-    return excess === undefined
-      ? Effect.try({
-          try: (): unknown => JSON.parse(text),
-          catch: () => new ServerRequestFailed({ reason: "the answer is not JSON" })
-        })
-      : new ServerRequestFailed({ reason: `the answer ${excess}` })
-  })
+const json = (answer: Uint8Array): Effect.Effect<unknown, ServerRequestFailed> =>
+  Effect.mapError(
+    readJson(answer, "lenient"),
+    ({ excess }) =>
+      new ServerRequestFailed({ reason: excess === undefined ? "the answer is not JSON" : `the answer ${excess}` })
+  )
 
 const toolResult = (answer: unknown): Effect.Effect<unknown, ServerRequestFailed> =>
   Effect.mapBoth(Schema.decodeUnknown(ToolCallAnswer)(answer, { exact: true }), {

@@ -24,7 +24,7 @@ export const sizeOf = (entry: unknown, level = 0): number => {
   if (typeof entry === "string") return entry.length
   if (typeof entry !== "object" || entry === null || level > maxLevels) return 8
   let size = 8
-  for (const [key, inner] of Object.entries(entry)) size += key.length + sizeOf(inner, level + 1)
+  for (const key in entry) size += key.length + sizeOf(Reflect.get(entry, key), level + 1)
   return size
 }
 

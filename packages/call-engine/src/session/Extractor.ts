@@ -1,4 +1,4 @@
-import { jsonExcess } from "@svc/api/JsonLimits"
+import { readJson } from "@svc/api/JsonLimits"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta } from "@svc/providers/LanguageModel"
 import { type Context, Data, Effect } from "effect"
@@ -21,16 +21,13 @@ export const responseSchemaOf = (fields: CommandOf<"Extract">["fields"]) => ({
 
 /** The JSON object in a model's answer, which may be in a fenced block or between other text. */
 const objectIn = (answer: string): Effect.Effect<unknown, NothingExtracted> =>
-  Effect.suspend(() => {
-    const object = answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1)
-    const excess = jsonExcess(Buffer.from(object))
-    return excess === undefined
-      ? Effect.try({
-          try: (): unknown => JSON.parse(object),
-          catch: () => new NothingExtracted({ reason: "the model's answer is not a JSON object" })
-        })
-      : new NothingExtracted({ reason: `the model's answer ${excess}` })
-  })
+  Effect.mapError(
+    readJson(Buffer.from(answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1)), "lenient"),
+    ({ excess }) =>
+      new NothingExtracted({
+        reason: excess === undefined ? "the model's answer is not a JSON object" : `the model's answer ${excess}`
+      })
+  )
 
 /**
  * Carries out `Extract` with the language models, the next one when one fails, and feeds the outcome back. The

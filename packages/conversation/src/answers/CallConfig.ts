@@ -5,7 +5,7 @@ import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
 import { decodeValue, fieldReader, isRecord, Warnings, warningFields } from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
-import { metadataProblem } from "./MetadataLimits.ts"
+import { answeredMetadataProblem } from "./MetadataLimits.ts"
 import { PostCallSms, postCallSmsOf } from "./PostCallSms.ts"
 import { destinationsOf } from "./TransferAnswer.ts"
 
@@ -144,7 +144,7 @@ export const resolve = (
   }
 
   const wantedMetadata = read("metadata", callStartedFields.metadata) ?? {}
-  const problem = metadataProblem(wantedMetadata)
+  const problem = answeredMetadataProblem(wantedMetadata)
   const metadata = problem === null ? wantedMetadata : (warnings.add("metadata", problem) ?? {})
 
   return Either.right({

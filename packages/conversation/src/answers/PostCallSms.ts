@@ -1,5 +1,6 @@
 import { postCallSmsFields } from "@svc/api/callbacks/CallStarted"
-import { charactersIn, smsCharacters } from "@svc/api/sms/SmsLimits"
+import { smsCharacters } from "@svc/api/sms/SmsLimits"
+import { isLongerThan } from "@svc/api/Wire"
 import { Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, type Warnings } from "./FieldReader.ts"
 
@@ -25,7 +26,7 @@ export const filled = (message: string, variables: CallVariables): string =>
   )
 
 /** Whether a message with replaced variables exceeds the maximum length. */
-export const tooLong = (message: string): boolean => charactersIn(message) > smsCharacters
+export const tooLong = (message: string): boolean => isLongerThan(smsCharacters, message)
 
 /** An id with the length of every call's id. */
 const placeholderId = `call_${"0".repeat(24)}`

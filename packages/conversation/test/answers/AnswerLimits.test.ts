@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { answeredMetadataProblem, metadataProblem } from "../../src/answers/MetadataLimits.ts"
 import { problemsOf, read } from "../../src/answers/StartedAnswer.ts"
 
 /** The limits of an answer to call.started: docs/reference/agent-server.md. */
@@ -109,5 +110,25 @@ describe("the warnings of an answer", () => {
     const { tools, warnings } = answered({ tools: list(10, (i) => ({ name: `t${i % 5}` })) })
     expect(tools.map(({ name }) => name)).toEqual(["t0", "t1", "t2", "t3", "t4"])
     expect(warnings.map(({ reason }) => reason)).toEqual(list(5, (i) => `the tool t${i} is defined twice`))
+  })
+})
+
+describe("metadata", () => {
+  const withKeys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 0]))
+
+  it("of an answer has at most 200 keys, nested ones included; that of a request has no limit of keys", () => {
+    expect(answeredMetadataProblem({ ...withKeys(199), a: [{}] })).toBeNull()
+    expect(answeredMetadataProblem({ ...withKeys(198), a: [{ b: 0 }] })).toBeNull()
+    expect(answeredMetadataProblem({ ...withKeys(199), a: [{ b: 0 }] })).toBe("metadata must not exceed 200 keys")
+    expect(metadataProblem(withKeys(4_000))).toBeNull()
+  })
+
+  it("has at most 5 levels and 65,536 bytes", () => {
+    for (const problem of [metadataProblem, answeredMetadataProblem]) {
+      expect(problem({ a: { b: { c: { d: {} } } } })).toBeNull()
+      expect(problem({ a: { b: { c: { d: [[]] } } } })).toBe("metadata must not exceed 5 levels")
+      expect(problem({ a: "x".repeat(65_536 - 8) })).toBeNull()
+      expect(problem({ a: "x".repeat(65_536 - 7) })).toBe("metadata must not exceed 65536 bytes")
+    }
   })
 })

@@ -1,4 +1,4 @@
-import { jsonExcess } from "@svc/api/JsonLimits"
+import { readJson } from "@svc/api/JsonLimits"
 import { BadRequest, InvalidJson, RequestTooLarge } from "@svc/api/VoiceError"
 import { Effect } from "effect"
 import type { Exchange } from "./Exchange.ts"
@@ -46,19 +46,10 @@ export const bytes = (exchange: Exchange): Effect.Effect<Uint8Array, RequestTooL
 
 const isJson = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
 const parse = (body: Uint8Array): Effect.Effect<unknown, InvalidJson> =>
-  Effect.suspend(() => {
-    const excess = jsonExcess(body)
-    if (excess !== undefined) return Effect.fail(new InvalidJson({ message: `The body ${excess}` }))
-    try {
-      const value: unknown = JSON.parse(utf8.decode(body))
-      return Effect.succeed(value)
-    } catch {
-      return Effect.fail(new InvalidJson())
-    }
-  })
+  Effect.mapError(readJson(body, "strict"), ({ excess }) =>
+    excess === undefined ? new InvalidJson() : new InvalidJson({ message: `The body ${excess}` })
+  )
 
 /**
  * The body as JSON. An empty one counts as `{}`, so that missing fields are reported one by one. A body of another

@@ -23,6 +23,8 @@ const describe = (ast: AST.AST): string => {
       return "an array"
     case "TypeLiteral":
       return "an object"
+    case "Declaration":
+      return Option.getOrElse(AST.getTitleAnnotation(ast), () => "valid")
     case "Refinement":
       return Option.getOrElse(AST.getDescriptionAnnotation(ast), () => describe(ast.from))
     case "Transformation":
