@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { isLongerThan } from "../Wire.ts"
+import { isLongerThan } from "./Wire.ts"
 
 /** Rules for single values in bodies, such as names, postal addresses and countries. Texts are trimmed. */
 
