@@ -14,7 +14,12 @@ export interface TextRule {
   readonly max: number
   /** Another violation, or undefined. */
   readonly check?: (text: string) => string | undefined
-  readonly jsonSchema?: { readonly format?: string; readonly pattern?: string }
+  readonly jsonSchema?: {
+    readonly format?: string
+    readonly pattern?: string
+    readonly description?: string
+    readonly examples?: ReadonlyArray<string>
+  }
 }
 
 /** A required text. */

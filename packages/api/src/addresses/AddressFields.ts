@@ -45,9 +45,13 @@ export const AddressFields = Fields({
   region: Field({
     wire: region,
     create: Schema.optionalWith(
-      optionalText("region", { max: 100 }).annotations({
-        description: "State or province, where the country's addresses have one",
-        examples: [null]
+      // In the JSON schema, because the default hides other annotations.
+      optionalText("region", {
+        max: 100,
+        jsonSchema: {
+          description: "State or province, where the country's addresses have one",
+          examples: ["Noord-Holland"]
+        }
       }),
       { default: () => null }
     ),
