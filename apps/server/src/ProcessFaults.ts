@@ -19,6 +19,9 @@ const names: { readonly [K in FaultKind]: string } = {
   rejection: "an unhandled rejection of a promise"
 }
 
+/** Of an error that has no stack, as that of a refused connection or a thrown `null`. */
+const unknownOrigin = "of unknown origin (its stack names neither a plugin nor the server)"
+
 /**
  * Listens for errors that nobody caught. One of a plugin is logged and counted against the plugin's health. A
  * rejection without a stack is logged: it has interrupted no code of ours. Any other may have, whose state is then
@@ -35,14 +38,15 @@ export const processFaults: Effect.Effect<{ readonly fatal: Effect.Effect<never,
       const log = (message: string) => void run(Effect.logError(message, Cause.die(fault)))
       const origin = faults.owners.originOf(fault)
       if (origin._tag === "Plugin") {
-        const count = faults.record(origin.plugin, fault, clock.unsafeCurrentTimeMillis())
+        const count = faults.record(origin.plugin, clock.unsafeCurrentTimeMillis())
         if (isLogged(count))
           log(`plugin ${origin.plugin}: ${names[kind]} outside of any call (${count} since the start)`)
       } else if (origin._tag === "Unknown" && kind === "rejection") {
         log("A promise was rejected, and nobody handled it; its stack names no plugin and no part of the server")
       } else {
-        log(`The server stops because of ${names[kind]}: live calls may end, then the process exits with code 1`)
-        const reason = `${names[kind]} in the server: ${errorSummary(fault)}; start it again`
+        const what = `${names[kind]} ${origin._tag === "Server" ? "in the server" : unknownOrigin}`
+        log(`The server stops because of ${what}: live calls may end, then the process exits with code 1`)
+        const reason = `${what}: ${errorSummary(fault)}; start it again`
         Deferred.unsafeDone(fatal, Effect.fail(new ServerFault({ message: reason })))
       }
     }

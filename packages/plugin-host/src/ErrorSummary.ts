@@ -15,3 +15,23 @@ export const errorSummary = (cause: unknown): string => {
     return "an error that cannot be read"
   }
 }
+
+/** The longest stack that is kept, in characters, and how many errors of a chain of causes. */
+const maxStack = 10_000
+const maxCauses = 5
+
+/**
+ * A plain error with the message, stack and causes of what a plugin threw, for the log: what the plugin threw may have
+ * getters that throw, or an endless stack. Never throws.
+ */
+export const plainError = (cause: unknown, depth = 1): Error => {
+  const plain = new Error(errorSummary(cause))
+  try {
+    if (!(cause instanceof Error)) return plain
+    if (typeof cause.stack === "string") plain.stack = cause.stack.slice(0, maxStack)
+    if (cause.cause !== undefined && depth < maxCauses) plain.cause = plainError(cause.cause, depth + 1)
+  } catch {
+    // A getter of a hostile error: what was read before it is kept.
+  }
+  return plain
+}

@@ -1,6 +1,5 @@
 import type { Health } from "@svc/providers/Health"
 import { Clock, Context, Effect } from "effect"
-import { errorSummary } from "../ErrorSummary.ts"
 import { StackOwners } from "./StackOwners.ts"
 
 /** So many faults of a plugin within {@link windowMs} make its providers unhealthy. */
@@ -11,31 +10,31 @@ const windowMs = 60_000
 export interface FaultCount {
   readonly plugin: string
   readonly count: number
-  /** What the last one said. */
-  readonly last: string
 }
 
 interface Entry {
   count: number
-  last: string
   /** Times of the latest faults, in ms, oldest first; at most {@link threshold}. */
   times: ReadonlyArray<number>
 }
 
-/** Uncaught errors of plugins outside of any call: in their timers, event listeners and promises. */
+/**
+ * Uncaught errors of plugins outside of any call: in their timers, event listeners and promises. Their texts are in the
+ * log only: whoever asks `/readyz` has no key.
+ */
 export class FaultRegister {
   readonly owners = new StackOwners()
   readonly #entries = new Map<string, Entry>()
 
   /** Counts a fault at `now`. Returns how many there have been. */
-  record(plugin: string, fault: unknown, now: number): number {
+  record(plugin: string, now: number): number {
     const { count, times } = this.#entries.get(plugin) ?? { count: 0, times: [] }
-    this.#entries.set(plugin, { count: count + 1, last: errorSummary(fault), times: [...times, now].slice(-threshold) })
+    this.#entries.set(plugin, { count: count + 1, times: [...times, now].slice(-threshold) })
     return count + 1
   }
 
   counts(): ReadonlyArray<FaultCount> {
-    return [...this.#entries].map(([plugin, { count, last }]) => ({ plugin, count, last }))
+    return [...this.#entries].map(([plugin, { count }]) => ({ plugin, count }))
   }
 
   /** The health of a provider of the plugin, whose own is `own`. */
@@ -46,7 +45,7 @@ export class FaultRegister {
       if (entry === undefined || first === undefined || entry.times.length < threshold || now - first > windowMs) {
         return own
       }
-      const reason = `plugin ${plugin}: ${threshold} or more uncaught errors within a minute; the last: ${entry.last}`
+      const reason = `plugin ${plugin}: ${threshold} or more uncaught errors within a minute; the log has their texts`
       return Effect.succeed<Health>({ healthy: false, reason })
     })
   }

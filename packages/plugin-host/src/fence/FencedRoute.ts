@@ -1,21 +1,30 @@
-import type { Route, RouteResponse, RouteSocket } from "@svc/providers/Route"
+import type { Route, RouteRequest, RouteResponse, RouteSocket } from "@svc/providers/Route"
 import { Cause, Data, Duration, Effect } from "effect"
-import { errorSummary } from "../ErrorSummary.ts"
+import { errorSummary, plainError } from "../ErrorSummary.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
 import { kindOf, problemOf, routeResponse } from "./Shapes.ts"
 
 /** How long a plugin's HTTP route may take. */
 export const routeDeadline = Duration.seconds(30)
 
-/** A plugin's HTTP route gave no response that can be sent. It is a defect: the server logs it and answers 500. */
-export class RouteFailed extends Data.TaggedError("RouteFailed")<{ readonly route: string; readonly reason: string }> {
+/**
+ * A plugin's route gave no response that can be sent. It is a defect: the server logs it and answers 500. `cause` has the
+ * stack of what the plugin threw.
+ */
+export class RouteFailed extends Data.TaggedError("RouteFailed")<{
+  readonly route: string
+  readonly reason: string
+  readonly cause?: Error
+}> {
   override get message(): string {
     return `${this.route}: ${this.reason}`
   }
 }
 
-/** Logs a fault of the plugin, from a synchronous callback. */
-export type LogFault = (message: string) => void
+type SocketRoute = Extract<Route, { readonly _tag: "WebSocket" }>
+
+/** Logs a fault of the plugin, from a synchronous callback; with the stack of what it has thrown, if it has. */
+export type LogFault = (message: string, thrown?: unknown) => void
 
 /** Copies what was checked: what a plugin changes or computes later has no effect. The server adds the length. */
 const copyOf = ({ body, headers = {}, status }: RouteResponse): RouteResponse => ({
@@ -52,8 +61,8 @@ const shortened = (reason: string): string => {
 
 /** A socket whose methods never throw into the plugin, and whose handlers never throw out of it. */
 const fencedSocket = (name: string, socket: RouteSocket, log: LogFault): RouteSocket => {
-  const fail = (reason: string) => {
-    log(`${name}: ${reason}; the socket is closed`)
+  const fail = (reason: string, thrown?: unknown) => {
+    log(`${name}: ${reason}; the socket is closed`, thrown)
     socket.close(1011, "internal error")
   }
   const handler = <A extends ReadonlyArray<unknown>>(what: string, given: (...args: A) => void) => {
@@ -62,7 +71,7 @@ const fencedSocket = (name: string, socket: RouteSocket, log: LogFault): RouteSo
       try {
         given(...args)
       } catch (defect) {
-        fail(`the handler given to ${what} failed: ${errorSummary(defect)}`)
+        fail(`the handler given to ${what} failed: ${errorSummary(defect)}`, defect)
       }
     }
   }
@@ -86,12 +95,21 @@ const fencedSocket = (name: string, socket: RouteSocket, log: LogFault): RouteSo
 
 /**
  * A fenced route of the telephony plugin `id`. An HTTP route that throws, dies, hangs or gives a response that cannot be
- * sent dies with {@link RouteFailed}. A socket whose `accept` or handlers throw is closed.
+ * sent dies with {@link RouteFailed}, and a `refuse` that does throws it. A socket whose `accept` or handlers throw is closed.
  */
 export const fencedRoute = (id: string, route: Route, log: LogFault): Route => {
   const method = route._tag === "Http" ? route.method : "WebSocket"
   const name = `telephony ${id}: ${method} ${route.path === "" ? "its mount point" : route.path}`
   const failed = (reason: string) => new RouteFailed({ route: name, reason })
+  const crashed = (reason: string, defect: unknown) =>
+    new RouteFailed({ route: name, reason, cause: plainError(defect) })
+  const refusalOf = (refuse: NonNullable<SocketRoute["refuse"]>, request: RouteRequest) => {
+    try {
+      return refuse(request)
+    } catch (defect) {
+      throw crashed(`refuse crashed: ${errorSummary(defect)}`, defect)
+    }
+  }
   if (route._tag === "WebSocket") {
     const { refuse } = route
     return {
@@ -101,10 +119,10 @@ export const fencedRoute = (id: string, route: Route, log: LogFault): Route => {
         ? {}
         : {
             refuse: (request) => {
-              const refusal = refuse(request)
+              const refusal = refusalOf(refuse, request)
               if (refusal === undefined) return undefined
               const response = checked(refusal)
-              if (typeof response === "string") throw failed(response)
+              if (typeof response === "string") throw failed(`refuse: ${response}`)
               return response
             }
           }),
@@ -112,7 +130,7 @@ export const fencedRoute = (id: string, route: Route, log: LogFault): Route => {
         try {
           route.accept(fencedSocket(name, socket, log), request)
         } catch (defect) {
-          log(`${name}: accept failed: ${errorSummary(defect)}; the socket is closed`)
+          log(`${name}: accept failed: ${errorSummary(defect)}; the socket is closed`, defect)
           socket.close(1011, "internal error")
         }
       }
@@ -123,7 +141,7 @@ export const fencedRoute = (id: string, route: Route, log: LogFault): Route => {
     method: route.method,
     path: route.path,
     handle: (request) =>
-      runIsolated(() => route.handle(request), failed).pipe(
+      runIsolated(() => route.handle(request), crashed).pipe(
         Effect.timeoutFail({
           duration: routeDeadline,
           onTimeout: () => failed(`did not answer within ${Duration.format(routeDeadline)}`)

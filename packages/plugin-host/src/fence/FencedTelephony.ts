@@ -9,7 +9,7 @@ import {
   type Telephony
 } from "@svc/providers/Telephony"
 import { Cause, type Context, Duration, Effect, Option, Runtime, Stream } from "effect"
-import { errorSummary } from "../ErrorSummary.ts"
+import { errorSummary, plainError } from "../ErrorSummary.ts"
 import { fencedNumbers, fencedRegulatory } from "./FencedCarrier.ts"
 import { fencedLeg } from "./FencedLeg.ts"
 import { fencedMessaging } from "./FencedMessaging.ts"
@@ -33,7 +33,7 @@ const attemptOf =
     try {
       call()
     } catch (defect) {
-      log(`telephony ${id}: ${what} failed: ${errorSummary(defect)}`)
+      log(`telephony ${id}: ${what} failed: ${errorSummary(defect)}`, defect)
     }
   }
 
@@ -116,7 +116,10 @@ const validRoute = (given: Route): Route => {
 export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
     const { id } = telephony
-    const log: LogFault = (message) => void Runtime.runFork(runtime)(Effect.logError(message))
+    const log: LogFault = (message, thrown) =>
+      void Runtime.runFork(runtime)(
+        thrown === undefined ? Effect.logError(message) : Effect.logError(message, Cause.die(plainError(thrown)))
+      )
     const attempt = attemptOf(id, log)
     let stopped: Health | undefined
 

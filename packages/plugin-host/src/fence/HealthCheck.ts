@@ -1,6 +1,6 @@
 import type { Health } from "@svc/providers/Health"
-import { Duration, Effect } from "effect"
-import { errorSummary } from "../ErrorSummary.ts"
+import { Cause, Duration, Effect } from "effect"
+import { plainError } from "../ErrorSummary.ts"
 import { health, problemOf } from "./Shapes.ts"
 
 /** How long a provider's health check may take. */
@@ -21,7 +21,11 @@ export const fencedHealth = (own: Effect.Effect<Health>): Effect.Effect<Health> 
         reason: `did not report its health within ${Duration.format(healthDeadline)}`
       })
     }),
+    // The text of the exception is for the log only: whoever asks `/readyz` has no key.
     Effect.catchAllDefect((defect) =>
-      Effect.succeed<Health>({ healthy: false, reason: `its health check crashed: ${errorSummary(defect)}` })
+      Effect.as(Effect.logWarning("The health check of a plugin crashed", Cause.die(plainError(defect))), {
+        healthy: false,
+        reason: "its health check crashed; the log says why"
+      } satisfies Health)
     )
   )

@@ -18,12 +18,12 @@ const isSameError = (failure: unknown, expected: TypedError): boolean =>
 
 /**
  * Runs a plugin's effect in a fiber of its own. A throw, a defect, an interruption or an error of another kind inside it
- * becomes `onCrash(reason)`. When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin
+ * becomes `onCrash(reason, defect)`. When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin
  * still returns goes to `onLateValue`.
  */
 export const runIsolated = <A, E extends TypedError>(
   run: () => Effect.Effect<A, E>,
-  onCrash: (reason: string) => E,
+  onCrash: (reason: string, defect: unknown) => E,
   onLateValue?: (value: A) => void
 ): Effect.Effect<A, E> =>
   Effect.uninterruptibleMask((restore) =>
@@ -41,7 +41,8 @@ export const runIsolated = <A, E extends TypedError>(
         )
       )
       if (Exit.isSuccess(exit)) return exit.value
-      const crashed = onCrash(`crashed: ${errorSummary(Cause.squash(exit.cause))}`)
+      const defect = Cause.squash(exit.cause)
+      const crashed = onCrash(`crashed: ${errorSummary(defect)}`, defect)
       const failure = Cause.failureOption(exit.cause)
       return yield* Effect.fail(Option.isSome(failure) && isSameError(failure.value, crashed) ? failure.value : crashed)
     })

@@ -22,7 +22,8 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.map(
   (clock: Clock.Clock): ProviderCircuit => {
     let state: CircuitBreaker = initial
     const now = () => clock.unsafeCurrentTimeMillis()
-    const refusal = () => `circuit breaker open after ${threshold} consecutive failures; last failure: ${state.reason}`
+    const open = `circuit breaker open after ${threshold} consecutive failures`
+    const refusal = () => `${open}; last failure: ${state.reason}`
     return {
       now,
       refusal,
@@ -36,7 +37,8 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.map(
       },
       health: (own) =>
         Effect.suspend(() =>
-          state._tag === "Closed" ? fencedHealth(own) : Effect.succeed<Health>({ healthy: false, reason: refusal() })
+          // Without the last failure, which may be a plugin's exception: whoever asks `/readyz` has no key.
+          state._tag === "Closed" ? fencedHealth(own) : Effect.succeed<Health>({ healthy: false, reason: open })
         )
     }
   }

@@ -58,6 +58,25 @@ describe("a fenced HTTP route", () => {
     })
   )
 
+  it.effect("that throws dies with the plugin's own error, its stack and its causes as the cause", () =>
+    Effect.gen(function* () {
+      const own = new Error("boom", { cause: new Error("inner") })
+      for (const thrown of [Effect.die(own), Effect.fail(invalid<never>(own))]) {
+        const exit = yield* Effect.exit(answerOf(() => thrown))
+        const fault = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+        expect(fault).toMatchObject({ cause: { message: "boom", stack: own.stack, cause: { message: "inner" } } })
+      }
+    })
+  )
+
+  it.effect("that throws an error whose getters throw dies with a cause that can be logged", () =>
+    Effect.gen(function* () {
+      const hostile = Object.defineProperty(new Error("boom"), "stack", { get: boom })
+      const exit = yield* Effect.exit(answerOf(() => Effect.die(hostile)))
+      expect(Exit.isFailure(exit) ? Cause.pretty(exit.cause, { renderErrorCause: true }) : "").toContain("boom")
+    })
+  )
+
   const wrong: ReadonlyArray<readonly [string, unknown, string]> = [
     ["undefined", undefined, "the response must be an object, not undefined"],
     ["null", null, "the response must be an object, not null"],
@@ -98,6 +117,35 @@ describe("a fenced HTTP route", () => {
       expect(fault).toContain(reason)
     })
   )
+})
+
+describe("the refuse of a fenced WebSocket route", () => {
+  const refusing = (refuse: () => RouteResponse | undefined) => () => {
+    const route = fencedRoute("net", { _tag: "WebSocket", path: "/ws", refuse, accept: () => {} }, () => {})
+    return route._tag === "WebSocket" ? route.refuse?.(request) : undefined
+  }
+
+  it("passes a refusal on, and none", () => {
+    expect(refusing(() => ({ status: 403, body: "no" }))()).toEqual({ status: 403, headers: {}, body: "no" })
+    expect(refusing(() => undefined)()).toBeUndefined()
+  })
+
+  it.each([
+    ["throws", boom, "refuse crashed: boom"],
+    ["gives a string", () => invalid<RouteResponse>("no"), "refuse: the status must be a whole number"],
+    ["gives null", () => invalid<RouteResponse>(null), "refuse: the response must be an object, not null"],
+    ["gives a promise", () => invalid<RouteResponse>(Promise.resolve({ status: 403 })), "refuse: the status must be"]
+  ])("that %s fails with plugin, route and what is wrong", (_, refuse, reason) => {
+    expect(refusing(refuse)).toThrow(`telephony net: WebSocket /ws: ${reason}`)
+  })
+
+  it("that throws fails with the plugin's own stack as the cause", () => {
+    const own = new Error("boom")
+    const refuse = refusing(() => {
+      throw own
+    })
+    expect(refuse).toThrow(expect.objectContaining({ cause: expect.objectContaining({ stack: own.stack }) }))
+  })
 })
 
 describe("a fenced WebSocket route", () => {

@@ -100,7 +100,7 @@ describe("a fenced language model", () => {
         expect(calls).toBe(5)
         expect(yield* model.health).toEqual({
           healthy: false,
-          reason: "circuit breaker open after 5 consecutive failures; last failure: 503"
+          reason: "circuit breaker open after 5 consecutive failures"
         })
         works = true
         yield* TestClock.adjust("10 seconds")
@@ -128,7 +128,7 @@ describe("a fenced language model", () => {
   it.effect("health is unhealthy when the health check crashes or hangs", () =>
     Effect.gen(function* () {
       const crashing = yield* fencedLanguageModel({ ...languageModel, health: Effect.die(new Error("boom")) })
-      expect(yield* crashing.health).toEqual({ healthy: false, reason: "its health check crashed: boom" })
+      expect(yield* crashing.health).toEqual({ healthy: false, reason: "its health check crashed; the log says why" })
       const hanging = yield* fencedLanguageModel({ ...languageModel, health: Effect.never })
       const fiber = yield* Effect.fork(hanging.health)
       yield* TestClock.adjust("3 seconds")

@@ -1,12 +1,12 @@
 import { type PlainResponse, plainRoutes, type RouteRegistry } from "@svc/api/PlainRoutes"
-import { Unavailable } from "@svc/api/VoiceError"
+import { toBody, Unavailable } from "@svc/api/VoiceError"
 import { PluginFaults } from "@svc/plugin-host/faults/PluginFaults"
 import { type Context, Effect, type Layer } from "effect"
 import { ClientAddress, untrustedProxy } from "../access/ClientAddress.ts"
 import { Readiness } from "./Readiness.ts"
 
-const json = (body: object): PlainResponse => ({
-  status: 200,
+const json = (body: object, status = 200): PlainResponse => ({
+  status,
   headers: { "Content-Type": "application/json" },
   body: JSON.stringify(body)
 })
@@ -16,31 +16,23 @@ const warningsOf = (clients: Context.Tag.Service<ClientAddress>): Effect.Effect<
   Effect.map(PluginFaults, (faults) => [
     ...faults
       .counts()
-      .map(
-        ({ count, last, plugin }) => `plugin ${plugin}: ${count} uncaught errors since the start; the last: ${last}`
-      ),
+      .map(({ count, plugin }) => `plugin ${plugin}: ${count} uncaught error${count === 1 ? "" : "s"} since the start`),
     ...(clients.hasUntrustedProxy() ? [untrustedProxy] : [])
   ])
 
-/** 200 with warnings, if there are any, or 503 with each failing part and its reason under `details`. */
+/** 200, or 503 with each failing part and its reason under `details`; both with warnings, if there are any. */
 const ready = (
   readiness: Context.Tag.Service<Readiness>,
   warnings: Effect.Effect<ReadonlyArray<string>>
 ): Effect.Effect<PlainResponse, Unavailable> =>
-  readiness.check.pipe(
-    Effect.flatMap((parts) => {
+  Effect.all([readiness.check, warnings]).pipe(
+    Effect.map(([parts, texts]) => {
+      const warned = texts.length === 0 ? {} : { warnings: texts }
       const failing = parts.flatMap(({ health, part }) => (health.healthy ? [] : [[part, health.reason] as const]))
-      if (failing.length === 0) {
-        return Effect.map(warnings, (texts) =>
-          json({
-            status: "ok",
-            parts: parts.map(({ part }) => part),
-            ...(texts.length === 0 ? {} : { warnings: texts })
-          })
-        )
-      }
+      if (failing.length === 0) return json({ status: "ok", parts: parts.map(({ part }) => part), ...warned })
       const message = `Not ready: ${failing.map(([part, reason]) => `${part}: ${reason}`).join("; ")}`
-      return Effect.fail(new Unavailable({ message, details: Object.fromEntries(failing) }))
+      const error = new Unavailable({ message, details: Object.fromEntries(failing) })
+      return json({ ...toBody(error), ...warned }, error.status)
     }),
     Effect.catchAllDefect(() => Effect.fail(new Unavailable()))
   )

@@ -8,7 +8,7 @@ import { RouteRegistry } from "@svc/api/PlainRoutes"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
-import { Cause, type ConfigError, Context, Data, Effect, FiberSet, Layer, type Scope } from "effect"
+import { Cause, type ConfigError, Context, Data, Effect, Either, FiberSet, Layer, type Scope } from "effect"
 import { ClientAddress } from "../access/ClientAddress.ts"
 import type { Security } from "../access/Security.ts"
 import * as VoicePipeline from "../access/VoicePipeline.ts"
@@ -18,7 +18,7 @@ import { requestId } from "../exchange/RequestId.ts"
 import { contained, send, sendError } from "../exchange/Responses.ts"
 import { pluginSocketRoutes } from "../plugins/PluginRoutes.ts"
 import { PluginSockets } from "../plugins/PluginSockets.ts"
-import type * as Dispatcher from "../routing/Dispatcher.ts"
+import * as Dispatcher from "../routing/Dispatcher.ts"
 import { servePlain } from "../routing/PlainRoutes.ts"
 import { type Found, pathOf, type RouteConflict, RouteTable } from "../routing/RouteTable.ts"
 import * as WorkspacePipeline from "../workspace/WorkspacePipeline.ts"
@@ -205,7 +205,15 @@ const start = <R>(
       const response = plainResponse(request, stream)
       const exchange = exchangeOf(request, response)
       contained(exchange, () => {
-        const { accept, refusal } = open(exchange, found.params, found.search)
+        const opened = Either.try({
+          try: () => open(exchange, found.params, found.search),
+          catch: (defect) => Cause.die(defect)
+        })
+        if (Either.isLeft(opened)) {
+          Dispatcher.answerFailure(exchange, path, opened.left, run)
+          return
+        }
+        const { accept, refusal } = opened.right
         if (refusal === undefined) {
           response.detachSocket(request.socket)
           sockets.upgrade(request, stream, head, path, accept)

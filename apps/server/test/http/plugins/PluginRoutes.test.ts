@@ -242,6 +242,31 @@ describe("WebSocket routes of plugins", () => {
     })
   )
 
+  it.scopedLive("whose refuse throws are logged with their path and the reason", () =>
+    Effect.gen(function* () {
+      const log: Array<string> = []
+      const logger = Logger.replace(
+        Logger.defaultLogger,
+        Logger.map(Logger.logfmtLogger, (line) => void log.push(line))
+      )
+      const refuse = () => {
+        throw new Error("no number in the query")
+      }
+      const { port } = yield* Effect.provide(
+        startTiny({ routes: [{ _tag: "WebSocket", path: "/ws", refuse, accept: () => {} }] }),
+        logger
+      )
+      const answer = yield* exchange(
+        port,
+        "GET /telephony/tin/ws?a=secret HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+      )
+      expect(answer).toMatch(/^HTTP\/1.1 500 [\s\S]*INTERNAL_ERROR/)
+      expect(log).toHaveLength(1)
+      expect(log[0]).toMatch(/"\/telephony\/tin\/ws failed".*no number in the query.*request_id=req_/)
+      expect(log[0]).not.toContain("secret")
+    })
+  )
+
   it.scopedLive("carry text and bytes both ways, and report their close", () =>
     Effect.gen(function* () {
       const ended = yield* Deferred.make<void>()
