@@ -26,7 +26,14 @@ export interface ModelTool {
 export type ModelDelta =
   | { readonly _tag: "Text"; readonly text: string }
   | { readonly _tag: "ToolCall"; readonly call: ModelToolCall }
-  | { readonly _tag: "Usage"; readonly inputTokens: number; readonly outputTokens: number }
+  | {
+      readonly _tag: "Usage"
+      /** Tokens of the request, those from the provider's cache included. */
+      readonly inputTokens: number
+      readonly outputTokens: number
+      /** How many of `inputTokens` came from the provider's cache. */
+      readonly cachedInputTokens?: number
+    }
   | { readonly _tag: "Done"; readonly reason: "stop" | "tool_calls" | "length" | "content_filter" }
 
 export class LanguageModelError extends Data.TaggedError("LanguageModelError")<{
@@ -39,7 +46,14 @@ export interface ModelRequest {
   readonly callId: string
   readonly messages: ReadonlyArray<ModelMessage>
   readonly tools: ReadonlyArray<ModelTool>
+  /** From 0 to 2. */
   readonly temperature?: number
+  /** The share of the most probable tokens from which the model chooses, from 0 to 1. */
+  readonly topP?: number
+  /** The longest answer, in tokens. An answer that reaches it ends with `Done` and the reason `length`. */
+  readonly maxOutputTokens?: number
+  /** `required`: the answer must call a tool. Otherwise the model chooses. */
+  readonly toolChoice?: "auto" | "required"
   /** Requests one JSON object that conforms to this JSON Schema. */
   readonly responseSchema?: { readonly [key: string]: unknown }
   /** Values of the call that scripted models may substitute: `from`, `to`. */

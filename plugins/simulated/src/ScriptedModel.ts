@@ -52,20 +52,42 @@ const speak = (text: string, perSecond: number, onDelta: (delta: ModelDelta) => 
   )
 }
 
-const finish = (request: ModelRequest, { calls, text }: ScriptReply, onDelta: (delta: ModelDelta) => void): void => {
+/** An answer within the request's limits. */
+interface LimitedReply extends ScriptReply {
+  /** Whether the end is missing. */
+  readonly isCut: boolean
+}
+
+const limited = ({ maxOutputTokens, toolChoice, tools }: ModelRequest, answer: ScriptReply): LimitedReply => {
+  if (maxOutputTokens !== undefined && tokens(answer.text) > maxOutputTokens) {
+    return { text: answer.text.slice(0, maxOutputTokens * 4), calls: [], isCut: true }
+  }
+  const [first] = tools
+  const mustCall = toolChoice === "required" && answer.calls.length === 0 && first !== undefined
+  return mustCall
+    ? { text: "", calls: [{ name: first.name, arguments: {} }], isCut: false }
+    : { ...answer, isCut: false }
+}
+
+const finish = (
+  request: ModelRequest,
+  { calls, isCut, text }: LimitedReply,
+  onDelta: (delta: ModelDelta) => void
+): void => {
   // Ids differ between turns, and are the same when a request is repeated.
   for (const [index, call] of calls.entries()) {
     onDelta({ _tag: "ToolCall", call: { id: `call_${request.messages.length}_${index + 1}`, ...call } })
   }
   const inputTokens = request.messages.reduce((sum, { content }) => sum + tokens(content), 0)
   onDelta({ _tag: "Usage", inputTokens, outputTokens: tokens(text) })
-  onDelta({ _tag: "Done", reason: calls.length > 0 ? "tool_calls" : "stop" })
+  onDelta({ _tag: "Done", reason: isCut ? "length" : calls.length > 0 ? "tool_calls" : "stop" })
 }
 
 /**
  * A language model that follows the script in its system prompt (`ScriptedModel/Script.ts`). It has no state: the same
  * request gets the same answer. A rule may call tools that were not offered, as real models sometimes do. Without a
- * script it answers `You said: …`.
+ * script it answers `You said: …`. A token counts as 4 characters. When the request demands a tool call and the script has
+ * none, it calls the first tool without arguments.
  */
 export const ScriptedModel: Layer.Layer<LanguageModel> = Layer.succeed(LanguageModel, {
   id: "simulated",
@@ -79,7 +101,7 @@ export const ScriptedModel: Layer.Layer<LanguageModel> = Layer.succeed(LanguageM
     if (wait > 0) yield* Effect.sleep(wait)
     if (script.fail === "error") return yield* fail("the script tells the model to fail")
     if (script.fail === "hang") return yield* Effect.never
-    const answer = yield* reply(script, request)
+    const answer = limited(request, yield* reply(script, request))
     yield* speak(answer.text, script.tokens_per_second ?? 0, onDelta)
     yield* Effect.sync(() => finish(request, answer, onDelta))
   })

@@ -65,7 +65,11 @@ const fields =
   }
 
 const toolCall = fields("a tool call", { id: "string", name: "string", arguments: "object" })
-const usage = fields("a delta", { inputTokens: "finite number", outputTokens: "finite number" })
+const usage: Check = (value) => {
+  const problem = fields("a delta", { inputTokens: "finite number", outputTokens: "finite number" })(value)
+  if (problem !== undefined || !isRecord(value) || value["cachedInputTokens"] === undefined) return problem
+  return is("cachedInputTokens of a delta", "finite number", value["cachedInputTokens"])
+}
 
 /** One delta of a language model. The arguments of a tool call must have JSON. */
 export const modelDelta: Check = (value) => {

@@ -52,10 +52,14 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
       yield* must(deltas.at(-1)?._tag === "Done", "it emitted a delta after Done")
       const usage = deltas.flatMap((delta) => (delta._tag === "Usage" ? [delta] : []))
       yield* must(usage.length <= 1, `it emitted Usage ${usage.length} times`)
-      for (const { inputTokens, outputTokens } of usage) {
+      for (const { cachedInputTokens: cached = 0, inputTokens, outputTokens } of usage) {
         yield* must(
           Number.isInteger(inputTokens) && Number.isInteger(outputTokens) && inputTokens >= 0 && outputTokens >= 0,
           `its Usage is ${inputTokens} and ${outputTokens} tokens`
+        )
+        yield* must(
+          Number.isInteger(cached) && cached >= 0 && cached <= inputTokens,
+          `its Usage has ${cached} cached tokens of ${inputTokens}`
         )
       }
     })
