@@ -7,6 +7,7 @@ import * as BillingSlice from "@svc/billing/BillingSlice"
 import * as BookingsSlice from "@svc/bookings/BookingsSlice"
 import * as CallEngineSlice from "@svc/call-engine/CallEngineSlice"
 import { Ticker } from "@svc/call-engine/media/Ticker"
+import * as ChatSlice from "@svc/chat/ChatSlice"
 import { Cron } from "@svc/cluster/Cron"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
@@ -88,6 +89,7 @@ const Http = Layer.mergeAll(
  */
 export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(Http),
+  Layer.provideMerge(ChatSlice.layer),
   Layer.provideMerge(BookingsSlice.layer),
   Layer.provideMerge(CallEngineSlice.layer),
   Layer.provideMerge(WebhooksSlice.layer),

@@ -1,5 +1,6 @@
 import { expect, it } from "@effect/vitest"
 import { AgentNotFound } from "@svc/api/agents/Agent"
+import { EventStream } from "@svc/api/EventStream"
 import { type AnyHandler, HandlerRegistry } from "@svc/api/Handlers"
 import { newOrgId, newProjectId } from "@svc/api/Ids"
 import { CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
@@ -48,7 +49,11 @@ it.effect("an org key with a project acts on that project", () =>
       project: null
     } as const
     const as = Effect.provide(
-      Layer.merge(Layer.succeed(CurrentPrincipal, principal), Layer.succeed(CurrentProject, project))
+      Layer.mergeAll(
+        Layer.succeed(CurrentPrincipal, principal),
+        Layer.succeed(CurrentProject, project),
+        Layer.mock(EventStream, {})
+      )
     )
     yield* as(call(group?.handlers["list"], { urlParams: { limit: 20 } }))
     yield* Effect.exit(as(call(group?.handlers["create"], { payload: { name: "x" } })))

@@ -1,6 +1,7 @@
 import type { HttpApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { Context, Effect, Layer } from "effect"
 import type { ApiError } from "./ApiError.ts"
+import type { EventStream, Streamed } from "./EventStream.ts"
 import type { CurrentPrincipal, CurrentProject } from "./Principal.ts"
 import type { CurrentWorkspace } from "./Workspace.ts"
 
@@ -16,7 +17,7 @@ export type HandlerRequest<E extends HttpApiEndpoint.HttpApiEndpoint.Any> = Omit
 >
 
 /** Request services that the handlers of the voice API may use. */
-export type VoiceServices = CurrentPrincipal | CurrentProject
+export type VoiceServices = CurrentPrincipal | CurrentProject | EventStream
 
 /** The codes of wire errors: at the top of a body of the voice API, under `error` in one of the workspace API. */
 type CodeOf<Wire> = Wire extends { readonly code: infer Code extends string }
@@ -32,10 +33,10 @@ export type DeclaredError<A, E extends HttpApiEndpoint.HttpApiEndpoint.Any> = Ap
   readonly code: CodeOf<HttpApiEndpoint.HttpApiEndpoint.Error<E> | ApiWideErrors<A>>
 }
 
-/** One handler of the voice API `A`: returns the response body as it goes over the wire. */
+/** One handler of the voice API `A`: returns the response body as it goes over the wire, or has streamed it. */
 export type Handler<A, E extends HttpApiEndpoint.HttpApiEndpoint.Any> = (
   request: HandlerRequest<E>
-) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E>, DeclaredError<A, E>, VoiceServices>
+) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E> | Streamed, DeclaredError<A, E>, VoiceServices>
 
 /** What a handler of the workspace API returns: the envelope without the request id, which the server adds. */
 export type WithoutRequestId<Success> = Success extends { readonly data: infer Data; readonly meta: infer Meta }

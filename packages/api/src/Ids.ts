@@ -76,6 +76,8 @@ export const newProjectId: Effect.Effect<ProjectId> = generate(ProjectId, "proj"
 export const newKnowledgeBaseId: Effect.Effect<KnowledgeBaseId> = generate(KnowledgeBaseId, "kb")
 export const newOrgId: Effect.Effect<OrgId> = generate(OrgId, "org")
 export const newBookingCustomerId: Effect.Effect<BookingCustomerId> = generate(BookingCustomerId, "bcus")
+/** The id of a chat completion, `chatcmpl-…`, with the dash of OpenAI's ids. */
+export const newChatCompletionId: Effect.Effect<string> = Effect.sync(() => `chatcmpl-${randomPart()}`)
 export const newEventId: Effect.Effect<EventId> = generate(EventId, "whe")
 
 /** A path parameter that names a row by its public or its numeric id. The service finds out which. */

@@ -7,6 +7,7 @@ import { AgentsApi } from "./agents/AgentsApi.ts"
 import { CreditsApi } from "./billing/CreditsApi.ts"
 import { UsageApi } from "./billing/UsageApi.ts"
 import { CallsApi } from "./calls/CallsApi.ts"
+import { ChatApi } from "./chat/ChatApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
 import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
@@ -43,6 +44,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(SmsApi)
   .add(VoicesApi)
   .add(VerifyApi)
+  .add(ChatApi)
   .add(UsageApi)
   .add(CreditsApi)
   .add(HealthApi)

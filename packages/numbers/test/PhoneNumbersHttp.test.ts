@@ -1,4 +1,5 @@
 import { expect, it } from "@effect/vitest"
+import { EventStream } from "@svc/api/EventStream"
 import { type AnyHandler, HandlerRegistry } from "@svc/api/Handlers"
 import { newOrgId, newProjectId } from "@svc/api/Ids"
 import { PhoneNumberInUse, PhoneNumberNotFound, PurchaseFailed } from "@svc/api/numbers/PhoneNumber"
@@ -49,7 +50,11 @@ it.effect("an org key with a project acts on that project", () =>
       project: null
     } as const
     const as = Effect.provide(
-      Layer.merge(Layer.succeed(CurrentPrincipal, principal), Layer.succeed(CurrentProject, project))
+      Layer.mergeAll(
+        Layer.succeed(CurrentPrincipal, principal),
+        Layer.succeed(CurrentProject, project),
+        Layer.mock(EventStream, {})
+      )
     )
     const body = { number: "+31201234567", telephony: "sip" }
     expect(yield* as(call(group?.handlers["list"], { urlParams: { limit: 50 } }))).toMatchObject({ phone_numbers: [] })

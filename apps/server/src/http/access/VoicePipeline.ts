@@ -1,23 +1,45 @@
 import type { HttpApi } from "@effect/platform"
+import { EventStream, EventStreamOf, Streamed } from "@svc/api/EventStream"
 import { HandlerRegistry, type VoiceServices } from "@svc/api/Handlers"
 import { AccessRule, CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
 import { Context, Effect, Option } from "effect"
+import type { Exchange } from "../exchange/Exchange.ts"
 import { applyHeaders } from "../exchange/Responses.ts"
 import * as Dispatcher from "../routing/Dispatcher.ts"
+import { streamed } from "../routing/PlainRoutes.ts"
 import { type RequestPipeline, readBody } from "../routing/RequestPipeline.ts"
 import { Security } from "./Security.ts"
 
+/** Without it, a proxy such as nginx collects the events before it passes them on. */
+const eventStreamHead = {
+  status: 200,
+  headers: {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache",
+    "X-Accel-Buffering": "no"
+  }
+}
+
+const eventStreamOf = (exchange: Exchange): Context.Tag.Service<EventStream> => {
+  // The drain clears it while the request runs.
+  const kept = exchange.response.shouldKeepAlive
+  return { send: (body) => Effect.as(streamed(exchange, eventStreamHead, body, kept), new Streamed()) }
+}
+
 /**
  * The pipeline of the voice API: the checks of {@link Security}, then the handler with the key's principal and project.
- * Handlers of endpoints that need no project must not use `CurrentProject`: it may be missing, which is a defect.
+ * Handlers of endpoints that need no project must not use `CurrentProject`, and those of endpoints without events not
+ * `EventStream`: it may be missing, which is a defect.
  */
 const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>): RequestPipeline<VoiceServices> => ({
   api,
   prefix: "",
   serve: (endpoint) => {
     const access = Option.getOrElse(Context.getOption(endpoint.annotations, AccessRule), () => AccessRule.standard)
+    const hasEvents = Option.isSome(Context.getOption(endpoint.annotations, EventStreamOf))
     return (incoming, handle) => {
       const { address, request } = incoming.exchange
+      const stream = hasEvents ? eventStreamOf(incoming.exchange) : undefined
       const credentials = { method: endpoint.method, headers: request.headers, address }
       const authorized = Effect.flatMap(security.authorize(credentials, access), ({ headers, outcome }) => {
         applyHeaders(incoming.exchange, headers)
@@ -27,8 +49,9 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
         Effect.flatMap(readBody(endpoint, incoming), (payload) =>
           Effect.map(
             handle(payload, (known) => {
-              const services = Context.add(known, CurrentPrincipal, principal)
-              // The type cannot express that the project may be missing; see above.
+              const base = Context.add(known, CurrentPrincipal, principal)
+              const services = stream === undefined ? base : Context.add(base, EventStream, stream)
+              // The type cannot express that these may be missing; see above.
               return (
                 principal.project === null ? services : Context.add(services, CurrentProject, principal.project)
               ) as Context.Context<VoiceServices>

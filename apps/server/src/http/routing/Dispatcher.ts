@@ -1,7 +1,8 @@
 import { type ApiError, isApiError } from "@svc/api/ApiError"
+import { EventStreamOf, Streamed } from "@svc/api/EventStream"
 import type { AnyHandler, RegisteredGroup } from "@svc/api/Handlers"
 import { InternalError, ProjectNotFound, Unavailable } from "@svc/api/VoiceError"
-import { Cause, type Context, Data, Effect, Either, type Fiber, FiberRef } from "effect"
+import { Cause, Context, Data, Effect, Either, type Fiber, FiberRef, Option } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 import { contained, send, sendError, sendJson } from "../exchange/Responses.ts"
 import { isDeletedProject, isOutage } from "./DatabaseFaults.ts"
@@ -92,7 +93,8 @@ const compile = <Services>(
 ): Serve => {
   const handler = callable(anyHandler)
   const answerOf = pipeline.serve(endpoint)
-  const isRead = endpoint.method === "GET"
+  const stopsWithClient =
+    endpoint.method === "GET" || Option.isSome(Context.getOption(endpoint.annotations, EventStreamOf))
 
   const handle =
     ({ exchange, params, search }: Incoming): Handle<Services> =>
@@ -106,7 +108,7 @@ const compile = <Services>(
       )
 
   const encode = ({ body, status }: Answer): Effect.Effect<string> => {
-    if (endpoint.empty) return Effect.succeed("")
+    if (endpoint.empty || body instanceof Streamed) return Effect.succeed("")
     // `undefined` has no JSON; the endpoint declares a body.
     const json = JSON.stringify(body) ?? "null"
     if (!strict || status !== endpoint.status) return Effect.succeed(json)
@@ -120,21 +122,25 @@ const compile = <Services>(
     const { response } = exchange
     const incoming = { exchange, params, search }
     let status = endpoint.status
+    let sent = false
     const fiber = run(
       Effect.flatMap(answerOf(incoming, handle(incoming)), (answer) => {
         status = answer.status
+        sent = answer.body instanceof Streamed
         return encode(answer)
       })
     )
     fiber.addObserver((exit) =>
       contained(exchange, () => {
         if (exit._tag === "Failure") answerFailure(exchange, endpoint.name, exit.cause, run)
+        else if (sent) return
         else if (endpoint.empty) send(exchange, status, {}, undefined)
         else sendJson(exchange, status, exit.value)
       })
     )
-    // When the client disconnects, a read is interrupted; a write runs to completion.
-    if (isRead) response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
+    // When the client disconnects, a read or a stream is interrupted; a write runs to completion.
+    if (stopsWithClient)
+      response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
   }
 }
 

@@ -33,27 +33,37 @@ const writerOf = (response: ServerResponse, kept: boolean): BodyWriter => ({
   isStopping: () => kept && !response.shouldKeepAlive
 })
 
+/**
+ * Sends a head and then a body piece by piece, until the body has ended. When it fails or is interrupted, the connection
+ * is cut. Does nothing when the exchange has been answered or the client is gone.
+ */
+export const streamed = (
+  exchange: Exchange,
+  { headers = {}, status }: Pick<PlainResponse, "headers" | "status">,
+  body: StreamedBody,
+  kept: boolean
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { request, response } = exchange
+    if (response.headersSent || response.destroyed) return Effect.void
+    applyHeaders(exchange, headers)
+    response.writeHead(status)
+    if (request.method === "HEAD") return Effect.sync(() => void response.end())
+    return body(writerOf(response, kept)).pipe(
+      Effect.onExit((exit) => Effect.sync(() => void (exit._tag === "Success" ? response.end() : response.destroy()))),
+      Effect.catchAllCause(() => Effect.void)
+    )
+  })
+
 const sendStreamed = (
   exchange: Exchange,
-  { headers = {}, status }: PlainResponse,
+  head: PlainResponse,
   body: StreamedBody,
   kept: boolean,
   run: RunRequest
 ): void => {
-  const { request, response } = exchange
-  if (response.headersSent || response.destroyed) return
-  applyHeaders(exchange, headers)
-  response.writeHead(status)
-  if (request.method === "HEAD") {
-    response.end()
-    return
-  }
-  const fiber = run(
-    Effect.matchCause(body(writerOf(response, kept)), {
-      onFailure: () => void response.destroy(),
-      onSuccess: () => void response.end()
-    })
-  )
+  const { response } = exchange
+  const fiber = run(streamed(exchange, head, body, kept))
   response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
 }
 

@@ -1,0 +1,161 @@
+import type { ChatCompletion } from "@svc/api/chat/ChatCompletion"
+import {
+  type ChatConcurrentLimitExceeded,
+  type ChatRateLimitExceeded,
+  toChatErrorBody,
+  type UnsupportedModel
+} from "@svc/api/chat/ChatError"
+import type { ChatRequest } from "@svc/api/chat/ChatRequest"
+import type { EventStream, Streamed } from "@svc/api/EventStream"
+import { newChatCompletionId } from "@svc/api/Ids"
+import type { BodyWriter } from "@svc/api/PlainRoutes"
+import type { Principal } from "@svc/api/Principal"
+import { Unavailable, type ValidationError } from "@svc/api/VoiceError"
+import { Providers } from "@svc/providers/Providers"
+import { Cause, Clock, Context, Data, Effect, Exit, Layer, Option } from "effect"
+import { type AnswerEnd, type AnswerPart, generate } from "./Answers.ts"
+import { ChatLimits } from "./ChatLimits.ts"
+import { CompletionEvents, completionOf, headOf } from "./Completions.ts"
+import { type PreparedRequest, prepare } from "./PreparedRequest.ts"
+
+type Stream = Context.Tag.Service<EventStream>
+type ChatError = ChatConcurrentLimitExceeded | ChatRateLimitExceeded | Unavailable | UnsupportedModel | ValidationError
+
+/** How long a client may take to read what was sent last, before its connection is cut. */
+const slowestRead = "30 seconds"
+
+/** The client did not read for that long. */
+class ClientStalled extends Data.TaggedError("ClientStalled")<{}> {}
+
+/** An answer that is being made. */
+interface RunningAnswer {
+  /** Completes when there are parts, or the answer has ended. */
+  readonly ready: Effect.Effect<void>
+  /** The parts since the last time; neighbouring texts are one. */
+  readonly take: () => ReadonlyArray<AnswerPart>
+  /** How the answer ended; undefined while it runs. */
+  readonly end: () => Exit.Exit<AnswerEnd, Unavailable> | undefined
+  /** The id of the model that answers; known when it has begun. */
+  readonly modelId: () => string
+}
+
+/** Chat completions by the server's language models. See docs/reference/chat.md. */
+export class Chat extends Context.Tag("@svc/chat/Chat")<
+  Chat,
+  {
+    /**
+     * Answers a request: with the whole completion, or by `stream` when the request asks for that. Interruption stops the
+     * model.
+     */
+    readonly complete: (
+      org: Principal["org"],
+      body: ChatRequest,
+      stream: Stream
+    ) => Effect.Effect<ChatCompletion | Streamed, ChatError>
+    /** Whether there is a language model. */
+    readonly isAvailable: boolean
+  }
+>() {
+  static readonly layer: Layer.Layer<Chat, never, ChatLimits | Providers> = Layer.effect(
+    Chat,
+    Effect.gen(function* () {
+      const limits = yield* ChatLimits
+      const { languageModel: models } = yield* Providers
+
+      const start = (prepared: PreparedRequest) =>
+        Effect.gen(function* () {
+          const wake = Effect.unsafeMakeLatch()
+          let parts: Array<AnswerPart> = []
+          let end: Exit.Exit<AnswerEnd, Unavailable> | undefined
+          let modelId = ""
+          const answer = generate(models, prepared, {
+            onPart: (model, part) => {
+              modelId = model.id
+              const last = parts.at(-1)
+              if (part._tag === "Text" && last?._tag === "Text") {
+                parts[parts.length - 1] = { _tag: "Text", text: last.text + part.text }
+              } else parts.push(part)
+              wake.unsafeOpen()
+            }
+          })
+          yield* Effect.forkScoped(
+            Effect.onExit(answer, (exit) =>
+              Effect.sync(() => {
+                if (Exit.isSuccess(exit)) modelId = exit.value.model.id
+                end = exit
+                wake.unsafeOpen()
+              })
+            )
+          )
+          const running: RunningAnswer = {
+            ready: wake.await,
+            take: () => {
+              const taken = parts
+              parts = []
+              if (end === undefined) wake.unsafeClose()
+              return taken
+            },
+            end: () => end,
+            modelId: () => modelId
+          }
+          return running
+        })
+
+      /** Sends parts as they come. A slow client gets longer texts: what waits for it is one answer at the most. */
+      const sendAll = (answer: RunningAnswer, events: CompletionEvents, writer: BodyWriter) =>
+        Effect.gen(function* () {
+          let text = events.begin()
+          while (true) {
+            yield* answer.ready
+            // Read before the parts: those of an answer that has ended are complete.
+            const end = answer.end()
+            for (const part of answer.take()) text += events.part(part)
+            if (end !== undefined) {
+              text += Exit.match(end, {
+                onSuccess: (value) => events.end(value),
+                onFailure: (cause) =>
+                  events.failure(toChatErrorBody(Option.getOrElse(Cause.failureOption(cause), () => new Unavailable())))
+              })
+            }
+            yield* Effect.timeoutFail(writer.write(text), {
+              duration: slowestRead,
+              onTimeout: () => new ClientStalled()
+            })
+            if (end !== undefined) return
+            text = ""
+          }
+        })
+
+      const answerTo = (id: string, prepared: PreparedRequest, stream: Stream) =>
+        Effect.gen(function* () {
+          const created = yield* Clock.currentTimeMillis
+          const answer = yield* start(prepared)
+          yield* answer.ready
+          // Nothing was sent yet: a failure is answered with its status.
+          const early = answer.end()
+          if (early !== undefined) yield* early
+          if (prepared.stream) {
+            const events = new CompletionEvents(headOf(id, created, answer.modelId()), prepared.includeUsage)
+            return yield* stream.send((writer) => sendAll(answer, events, writer))
+          }
+          const parts: Array<AnswerPart> = []
+          while (true) {
+            yield* answer.ready
+            const end = answer.end()
+            parts.push(...answer.take())
+            if (end !== undefined) return completionOf(headOf(id, created, answer.modelId()), parts, yield* end)
+          }
+        }).pipe(Effect.scoped)
+
+      return {
+        isAvailable: models.length > 0,
+        complete: (org, body, stream) =>
+          Effect.gen(function* () {
+            const id = yield* newChatCompletionId
+            const prepared = yield* prepare(id, body)
+            return yield* limits.within(org)(answerTo(id, prepared, stream))
+          })
+      }
+    })
+  )
+}
