@@ -23,7 +23,7 @@ const functionName = Schema.String.pipe(
 
 /** A call of a function by the model; `arguments` is JSON text. */
 export const ChatToolCall = Schema.Struct({
-  id: Schema.NonEmptyString,
+  id: Schema.String.pipe(Schema.minLength(1)),
   type: Schema.Literal("function"),
   function: Schema.Struct({ name: functionName, arguments: Schema.String })
 }).annotations({ identifier: "ChatToolCall" })
@@ -87,7 +87,7 @@ const ResponseFormat = Schema.Union(
 )
 
 const tokens = Schema.Int.pipe(Schema.between(1, 1_000_000))
-const stopText = Schema.NonEmptyString.pipe(Schema.maxLength(500))
+const stopText = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(500))
 
 /** Body of `POST /v1/chat/completions`: OpenAI's request. See docs/reference/chat.md. */
 export const ChatRequest = Schema.Struct({
