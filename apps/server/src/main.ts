@@ -7,6 +7,7 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Schema } from "effect"
 import { accountCommands } from "./commands/AccountCommands.ts"
+import { numbersCommand } from "./commands/NumberCommands.ts"
 import * as Logging from "./Logging.ts"
 import * as Settings from "./Settings.ts"
 import { Reported, report } from "./StartFailure.ts"
@@ -63,7 +64,7 @@ const { version } = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ ve
 
 const svc = Command.make("svc").pipe(
   Command.withDescription("Self-hosted platform on which AI voice agents answer phone calls"),
-  Command.withSubcommands([serve, migrate, doctor, secrets, ...accountCommands])
+  Command.withSubcommands([serve, migrate, doctor, secrets, ...accountCommands, numbersCommand])
 )
 
 Command.run(svc, { name: "svc", version })(process.argv).pipe(

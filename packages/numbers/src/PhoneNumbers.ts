@@ -22,6 +22,11 @@ const wireKeys = Struct.keys(PhoneNumber.fields)
 export const toPhoneNumber = (row: NumberRow): PhoneNumber =>
   pick({ ...row, agent_id: row.agent_public_id, purchased_at: row.purchased_at.toISOString() }, wireKeys)
 
+/** A number with the time when its next month of rent is due; null for a number without rent. */
+export interface RentedNumber extends PhoneNumber {
+  readonly next_rent_at: string | null
+}
+
 /** Numbers have numeric ids only. */
 export const parseNumberId = (id: string): number | undefined =>
   /^[1-9][0-9]{0,14}$/.test(id) ? Number(id) : undefined
@@ -38,6 +43,8 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
       { readonly phone_numbers: ReadonlyArray<PhoneNumber>; readonly next_cursor: string | null },
       ValidationError
     >
+    /** All active numbers, newest first, with their rent. */
+    readonly rents: (project: PrincipalProject) => Effect.Effect<ReadonlyArray<RentedNumber>>
     /**
      * Registers a number that the operator already owns, at no cost. A carrier that can list its numbers must have it.
      * A number is active at most once in the whole system; `PhoneNumberInUse` does not tell where. It is also the answer
@@ -129,6 +136,13 @@ export class PhoneNumbers extends Context.Tag("@svc/numbers/PhoneNumbers")<
               phone_numbers,
               next_cursor: rows.length > query.limit && last !== undefined ? String(last.id) : null
             }
+          }),
+          rents: Effect.fn("PhoneNumbers.rents")(function* (project) {
+            const rows = yield* repo.page({ project_id: project.id, before: undefined, limit: Number.MAX_SAFE_INTEGER })
+            return rows.map((row) => ({
+              ...toPhoneNumber(row),
+              next_rent_at: row.rent_paid_until?.toISOString() ?? null
+            }))
           }),
           import: Effect.fn("PhoneNumbers.import")(function* (owner, body) {
             if (!networks.includes(body.telephony)) {

@@ -29,6 +29,7 @@ const Carriers = Layer.merge(
 )
 const Spy = Layer.succeed(PhoneNumbers, {
   list: (...args) => Effect.as(note(args), { phone_numbers: [], next_cursor: null }),
+  rents: () => Effect.die("not asked"),
   import: (...args) => Effect.zipRight(note(args), Effect.fail(new PhoneNumberInUse())),
   assign: (...args) => Effect.zipRight(note(args), Effect.fail(new PhoneNumberNotFound())),
   route: () => Effect.die("not asked"),

@@ -9,7 +9,8 @@ import * as Settings from "../Settings.ts"
 
 /** The commands on accounts: `svc org`, `svc keys`, `svc credits`. They work beside a running server. */
 
-const json = Options.boolean("json").pipe(Options.withDescription("Print JSON, for machines"))
+/** `--json` */
+export const json = Options.boolean("json").pipe(Options.withDescription("Print JSON, for machines"))
 const tiers = Tier.literals
 const kinds = ["org", "project", "workspace"] as const
 
@@ -17,18 +18,24 @@ const scopeList = Schema.compose(Schema.split(","), Schema.Array(WorkspaceScope)
   message: () => ({ message: `--scopes must be some of ${WorkspaceScope.literals.join(",")}`, override: true })
 })
 
-const org = Options.text("org").pipe(Options.withDescription("Organization, by public or numeric id"))
-const project = Options.text("project").pipe(
+/** `--org` */
+export const org = Options.text("org").pipe(Options.withDescription("Organization, by public or numeric id"))
+/** `--project` */
+export const project = Options.text("project").pipe(
   Options.withDescription("Project, by public or numeric id"),
   Options.optional
 )
 
 /** Imports a command's code and runs it. */
-const run = <A, M, E, R>(load: () => Promise<M>, effect: (module: M) => Effect.Effect<A, E, R>) =>
+export const run = <A, M, E, R>(
+  load: () => Promise<M>,
+  effect: (module: M) => Effect.Effect<A, E, R>,
+  development = false
+) =>
   Effect.promise(load).pipe(
     Effect.flatMap(effect),
     Effect.provide(Logging.layer),
-    Effect.withConfigProvider(Settings.provider(false))
+    Effect.withConfigProvider(Settings.provider(development))
   )
 
 const orgCommand = Command.make("org").pipe(

@@ -8,6 +8,9 @@ import { retention } from "@svc/call-engine/recording/RetentionWorker"
 import { Database } from "@svc/database/Database"
 import { checkKeys } from "@svc/database/SecretRotation"
 import { StoredSecrets } from "@svc/database/StoredSecrets"
+import { NumberOrdersRepo } from "@svc/numbers/carrier/NumberOrdersRepo"
+import { describeDifference, Reconciliation } from "@svc/numbers/carrier/Reconciliation"
+import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
@@ -87,6 +90,24 @@ const plugins = Effect.gen(function* () {
   }
   return found
 }).pipe(Effect.provide(Readiness.layer.pipe(Layer.provideMerge(PluginLoader.layer()), Layer.provide(Database.layer))))
+
+const numbers = Effect.flatMap(Reconciliation, ({ differences }) => differences).pipe(
+  Effect.map(
+    (found): Found => ({
+      detail:
+        found.length === 0
+          ? "no difference to the numbers of carriers that list theirs"
+          : `differences to the numbers of carriers: ${found.length}`,
+      warnings: found.map(describeDifference)
+    })
+  ),
+  Effect.provide(
+    Reconciliation.layer.pipe(
+      Layer.provide(Layer.merge(NumberOrdersRepo.layer, PhoneNumbersRepo.layer)),
+      Layer.provide(Layer.merge(PluginLoader.layer(), Database.layer))
+    )
+  )
+)
 
 const media = loopbackCall.pipe(
   Effect.flatMap(({ heard, said }) =>
@@ -170,8 +191,11 @@ export const doctor = (options: { readonly json: boolean }) =>
     yield* report(finding("database", database))
     yield* report(finding("secrets", secrets))
     const { ok: loaded } = yield* report(finding("plugins", plugins))
-    // The loopback call needs the speech plugins.
-    if (loaded) yield* report(finding("media", media))
+    // The carriers and the loopback call need the plugins.
+    if (loaded) {
+      yield* report(finding("numbers", numbers))
+      yield* report(finding("media", media))
+    }
     yield* report(finding("port", port))
     const ok = findings.every((found) => found.ok)
     if (options.json) yield* Console.log(JSON.stringify({ ok, checks: findings }))

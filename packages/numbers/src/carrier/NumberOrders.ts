@@ -61,7 +61,7 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
      * is active, being bought or not yet released at its carrier is `PhoneNumberInUse`.
      */
     readonly purchase: (
-      owner: ProjectPrincipal,
+      owner: Pick<ProjectPrincipal, "org" | "project">,
       body: PhoneNumberPurchase
     ) => Effect.Effect<
       PhoneNumber,

@@ -10,7 +10,13 @@ export type Difference =
   /** The carrier rents it to this server, and no project has it. */
   | { readonly telephony: string; readonly kind: "unknown"; readonly number: string; readonly carrier_id: string }
   /** A project has it, and the carrier does not rent it to this server. */
-  | { readonly telephony: string; readonly kind: "missing"; readonly number: string; readonly org_id: number }
+  | {
+      readonly telephony: string
+      readonly kind: "missing"
+      readonly number: string
+      readonly org_id: number
+      readonly project_id: number
+    }
   /** The carrier did not list its numbers. */
   | { readonly telephony: string; readonly kind: "unavailable"; readonly reason: string }
 
@@ -26,7 +32,8 @@ export const describeDifference = (difference: Difference): string => {
     case "missing":
       return (
         `${difference.number} of organization ${difference.org_id} is not among the numbers that ${telephony} rents ` +
-        "to this server, so no calls arrive: rent it again there, or release it with svc numbers release"
+        "to this server, so no calls arrive: rent it again there, or release it with svc numbers release " +
+        `${difference.number} --org ${difference.org_id} --project ${difference.project_id}`
       )
     case "unavailable":
       return `${telephony} did not list its numbers, so they were not compared: ${difference.reason}`
@@ -69,7 +76,10 @@ export class Reconciliation extends Context.Tag("@svc/numbers/Reconciliation")<
               .map(({ carrier_id, number }) => ({ telephony, kind: "unknown", number, carrier_id }) as const),
             ...ours
               .filter(({ number }) => !rented.has(number))
-              .map(({ number, org_id }) => ({ telephony, kind: "missing", number, org_id }) as const)
+              .map(
+                ({ number, org_id, project_id }) =>
+                  ({ telephony, kind: "missing", number, org_id, project_id }) as const
+              )
           ]
           // Orders change the two lists one after the other.
           const changing = new Set(yield* orders.recent(found.map(({ number }) => number)))

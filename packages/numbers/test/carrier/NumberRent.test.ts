@@ -103,7 +103,7 @@ layer(onDatabase({ sip: undefined, carrier: compared }))("the reconciliation", (
       const found = yield* differences
       expect(found).toEqual([
         { telephony: "carrier", kind: "unknown", number: unknown, carrier_id: "PN1" },
-        { telephony: "carrier", kind: "missing", number: missing, org_id: owner.org.id }
+        { telephony: "carrier", kind: "missing", number: missing, org_id: owner.org.id, project_id: owner.project.id }
       ])
       expect(found.map(describeDifference).join()).toMatch(/PN1.*import it.*rent it again/)
       expect([compared.rented.has(unknown), compared.releases]).toEqual([true, []])
