@@ -17,8 +17,22 @@ export const CallStartedRequest = Schema.Struct({
 })
 export type CallStartedRequest = typeof CallStartedRequest.Type
 
+/** A text. Messages of this file do not name the field: the warning does. */
+export const Text = Schema.String.annotations({ message: () => "must be a string" })
+
+/** A message in place of those of the parts of a schema. */
+const said = (message: string) => ({ message: () => ({ message, override: true }) })
+
+const wholeNumber = (min: number, max: number) =>
+  Schema.Int.pipe(Schema.between(min, max)).annotations(said(`must be a whole number from ${min} to ${max}`))
+
+const numberFrom = (min: number, max: number) =>
+  Schema.Number.pipe(Schema.between(min, max)).annotations(said(`must be a number from ${min} to ${max}`))
+
+const Fields = JsonObject.annotations({ message: () => "must be an object" })
+
 /** The timeout of a tool in seconds, and its default. */
-export const TimeoutSeconds = Schema.Number.pipe(Schema.between(0.1, 120))
+export const TimeoutSeconds = numberFrom(0.1, 120)
 export const defaultToolSeconds = 5
 
 /** The longest text that the agent speaks, and the longest name, key or term, in characters. */
@@ -26,48 +40,48 @@ const maxSpoken = 10_000
 const maxName = 200
 
 /** A text that the agent speaks: about ten minutes at most. */
-const Spoken = Schema.String.pipe(
-  Schema.maxLength(maxSpoken, { message: () => `must not exceed ${maxSpoken} characters` })
-)
+const Spoken = Text.pipe(Schema.maxLength(maxSpoken, { message: () => `must not exceed ${maxSpoken} characters` }))
 
-const Name = Schema.String.pipe(Schema.maxLength(maxName, { message: () => `must not exceed ${maxName} characters` }))
+const Name = Text.pipe(Schema.maxLength(maxName, { message: () => `must not exceed ${maxName} characters` }))
 
 /** A tool that the model may call. */
 export const ToolDefinition = Schema.Struct({
-  name: Schema.String.pipe(Schema.pattern(/^[a-zA-Z0-9_-]{1,64}$/)),
-  description: Schema.optionalWith(Schema.String, { default: () => "" }),
+  name: Schema.String.pipe(Schema.pattern(/^[a-zA-Z0-9_-]{1,64}$/)).annotations(
+    said("must be 1 to 64 letters, digits, _ or -")
+  ),
+  description: Schema.optionalWith(Text, { default: () => "" }),
   /** JSON Schema of the arguments. */
-  parameters: Schema.optionalWith(JsonObject, { default: () => ({ type: "object", properties: {} }) }),
+  parameters: Schema.optionalWith(Fields, { default: () => ({ type: "object", properties: {} }) }),
   /** Seconds; each tool is timed on its own. */
   timeout_seconds: Schema.optionalWith(TimeoutSeconds, { default: () => defaultToolSeconds }),
-  usage_instructions: Schema.optional(Schema.String)
+  usage_instructions: Schema.optional(Text)
 })
 export type ToolDefinition = typeof ToolDefinition.Type
 
 /** The digit that ends keypad input; empty: none. */
-const Terminator = Schema.String.pipe(Schema.pattern(/^[0-9*#]?$/, { message: () => "terminator must be one key" }))
+const Terminator = Text.pipe(Schema.pattern(/^[0-9*#]?$/, { message: () => "terminator must be one key" }))
 
 /** The `gather` of a tool: digits that the caller types before the tool is called. */
 export const toolGatherFields = {
   prompt: Spoken,
-  max_digits: Schema.Int.pipe(Schema.between(1, 20)),
+  max_digits: wholeNumber(1, 20),
   /** Seconds without a digit. */
-  timeout_seconds: Schema.Int.pipe(Schema.between(5, 60)),
+  timeout_seconds: wholeNumber(5, 60),
   terminator: Terminator,
   /** `female`, `male`, or a voice's name. */
-  voice: Schema.String,
-  language: Schema.String
+  voice: Text,
+  language: Text
 } as const
 
 /** The `pre_gather` of a first answer: a keypad menu before the conversation. */
 export const preGatherFields = {
   prompt: Spoken.pipe(Schema.pattern(/\S/, { message: () => "prompt is required." })),
-  digits: Schema.Int.pipe(Schema.between(1, 20)),
-  language: Schema.String,
+  digits: wholeNumber(1, 20),
+  language: Text,
   voice: Schema.Literal("female", "male"),
   /** Seconds without a digit. */
-  timeout: Schema.Number.pipe(Schema.between(1, 60)),
-  max_retries: Schema.Int.pipe(Schema.between(0, 10)),
+  timeout: numberFrom(1, 60),
+  max_retries: wholeNumber(0, 10),
   terminator: Terminator
 } as const
 
@@ -85,8 +99,8 @@ export const postCallSmsFields = {
     message: () => ({ message: 'to must be "caller" or a valid E.164 phone number', override: true })
   }),
   /** Variables are replaced before its length is checked. */
-  message: Schema.String.pipe(Schema.pattern(/\S/, { message: () => "message is required." })),
-  sender_name: SenderName
+  message: Text.pipe(Schema.pattern(/\S/, { message: () => "message is required." })),
+  sender_name: Schema.compose(Text, SenderName)
 } as const
 
 /**
@@ -94,39 +108,43 @@ export const postCallSmsFields = {
  * invalid one is ignored and reported, and does not end the call.
  */
 export const callStartedFields = {
-  system_prompt: Schema.String.pipe(Schema.minLength(1)),
-  system_prompt_append: Schema.String,
+  system_prompt: Text.pipe(Schema.minLength(1, { message: () => "must not be empty" })),
+  system_prompt_append: Text,
   first_message: Spoken,
   end_session_message: Spoken,
   /** Extension: left with a voicemail that took an outbound call. */
   voicemail_message: Spoken,
-  language: Schema.String,
-  voice: Schema.String,
-  max_duration: Schema.Int,
-  recording_enabled: Schema.Boolean,
+  language: Text,
+  voice: Text,
+  max_duration: Schema.Int.annotations(said("must be a whole number of seconds")),
+  recording_enabled: Schema.Boolean.annotations(said("must be true or false")),
   /** Seconds of caller silence after which the agent hangs up. */
-  inactivity_timeout: Schema.Int.pipe(Schema.greaterThan(0)),
+  inactivity_timeout: Schema.Int.pipe(Schema.greaterThan(0)).annotations(
+    said("must be a whole number of seconds above 0")
+  ),
   stt_format: Schema.Literal("smart", "numerals", "raw"),
   /** Blank ones do not count. */
-  stt_keyterms: Schema.Array(Name).pipe(
-    Schema.filter((terms) => terms.filter((term) => term.trim() !== "").length <= maxKeyterms, {
-      message: () => `stt_keyterms cannot exceed ${maxKeyterms} terms`
-    })
-  ),
-  tools: Schema.Array(Json).pipe(
-    Schema.maxItems(maxTools, { message: () => `tools cannot exceed ${maxTools} entries` })
-  ),
+  stt_keyterms: Schema.Array(Name)
+    .annotations({ message: () => "must be an array of strings" })
+    .pipe(
+      Schema.filter((terms) => terms.filter((term) => term.trim() !== "").length <= maxKeyterms, {
+        message: () => `stt_keyterms cannot exceed ${maxKeyterms} terms`
+      })
+    ),
+  tools: Schema.Array(Json)
+    .annotations({ message: () => "must be an array" })
+    .pipe(Schema.maxItems(maxTools, { message: () => `tools cannot exceed ${maxTools} entries` })),
   /** `auto`, or the text that the agent says while a tool runs. */
   speak_during_tool_call: Spoken,
   /** Field name to definition; its fields are decoded separately. */
-  extraction_schema: JsonObject,
-  dtmf_actions: JsonObject.pipe(
+  extraction_schema: Fields,
+  dtmf_actions: Fields.pipe(
     Schema.filter((actions) => Object.keys(actions).length <= maxDtmfActions, {
       message: () => `dtmf_actions cannot exceed ${maxDtmfActions} entries`
     }),
     Schema.compose(Schema.Record({ key: Schema.String, value: Name }), { strict: false })
   ),
-  metadata: JsonObject
+  metadata: Fields
 } as const
 
 /** Body of a `tool.call` request. */

@@ -2,7 +2,7 @@ import { languages } from "@svc/api/agents/Language"
 import { callStartedFields, defaultToolSeconds, TimeoutSeconds, ToolDefinition } from "@svc/api/callbacks/CallStarted"
 import { Either, Schema } from "effect"
 import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
-import { decodeValue, fieldReader, isRecord, Warnings, warningFields } from "./FieldReader.ts"
+import { decodeValue, fieldReader, isRecord, Warnings, warningFields, withoutUnusableKeys } from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
 import { answeredMetadataProblem } from "./MetadataLimits.ts"
@@ -92,11 +92,12 @@ export interface Unusable {
  * out with a warning. `speaks`: whether a voice speaks a language. `warnings`: those about the answer so far.
  */
 export const resolve = (
-  answer: unknown,
+  body: unknown,
   agent: AgentDefaults,
   speaks: (voice: string, language: string) => boolean,
   warnings = new Warnings()
 ): Either.Either<CallConfig, Unusable> => {
+  const answer = withoutUnusableKeys(warnings, body)
   if (!isRecord(answer)) return Either.left({ reason: "the answer to call.started is not a JSON object" })
   const read = fieldReader(warnings, answer)
 
@@ -132,7 +133,9 @@ export const resolve = (
     else if (typeof name === "string" && platformTools.has(name))
       warnings.add(`tools.${index}`, `the platform tool ${name} is not available`)
     else {
-      const tool = decodeValue(warnings, `tools.${index}`, item, ToolDefinition)
+      const tool = isRecord(item)
+        ? decodeValue(warnings, `tools.${index}`, item, ToolDefinition)
+        : warnings.add(`tools.${index}`, "a tool must be an object")
       if (tool === null) continue
       if (tools.has(tool.name)) {
         warnings.add(`tools.${index}`, `the tool ${tool.name} is defined twice`)

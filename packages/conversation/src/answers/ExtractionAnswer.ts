@@ -1,3 +1,4 @@
+import { Text } from "@svc/api/callbacks/CallStarted"
 import { ExtractionField, extractionFields } from "@svc/api/callbacks/Extraction"
 import { Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, type Warnings } from "./FieldReader.ts"
@@ -40,9 +41,9 @@ const fieldOf = (warnings: Warnings, name: string, given: unknown, budget: Patte
   const type = decodeValue(warnings, `${path}.type`, given["type"], ExtractionField.fields.type)
   if (type === null) return null
   const read = fieldReader(warnings, given, `${path}.`)
-  const description = read("description", Schema.String)
-  const format = read("format", Schema.String)
-  const source = read("pattern", Schema.String)
+  const description = read("description", Text)
+  const format = read("format", Text)
+  const source = read("pattern", Text)
   const pattern = source === null ? null : patternOf(warnings, `${path}.pattern`, source, budget)
   return {
     name,

@@ -42,8 +42,13 @@ export const warningFields = {
   warnings_dropped: Schema.optionalWith(Schema.Number, { exact: true })
 } as const
 
-const oneLine = (error: ParseResult.ParseError): string =>
-  ParseResult.ArrayFormatter.formatErrorSync(error)[0]?.message.split("\n")[0] ?? "not valid"
+/** The first problem of a value. A message that begins with a verb gets the place within the value as its subject. */
+const oneLine = (error: ParseResult.ParseError): string => {
+  const [issue] = ParseResult.ArrayFormatter.formatErrorSync(error)
+  const message = issue?.message.split("\n")[0] ?? "not valid"
+  const place = issue === undefined ? "" : issue.path.map(String).join(".")
+  return place !== "" && /^(must|is) /.test(message) ? `${place} ${message}` : message
+}
 
 /** The allowed values of an enumeration; the parser's own message names only the first. */
 const choiceOf = ({ ast }: Schema.Schema.All): string | undefined => {
@@ -67,6 +72,32 @@ export const decodeValue = <A, I>(
 /** Whether a value is a JSON object. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
+
+const unusableKey = "__proto__"
+
+/** The levels that are looked through: more than any field of an answer may have. */
+const maxLevels = 100
+
+/**
+ * A JSON value without the keys `__proto__`, each with a warning: an assignment to that key changes an object's prototype
+ * in place of adding a field, so it would be lost later. Values below {@link maxLevels} are left as they are.
+ */
+export const withoutUnusableKeys = (warnings: Warnings, value: unknown, path = "", levels = maxLevels): unknown => {
+  if (levels === 0) return value
+  const prefix = path === "" ? "" : `${path}.`
+  if (Array.isArray(value)) {
+    return value.map((inner: unknown, index) => withoutUnusableKeys(warnings, inner, `${prefix}${index}`, levels - 1))
+  }
+  if (!isRecord(value)) return value
+  if (Object.hasOwn(value, unusableKey)) {
+    warnings.add(`${prefix}${unusableKey}`, `${unusableKey} cannot be used as a name`)
+  }
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) =>
+      key === unusableKey ? [] : [[key, withoutUnusableKeys(warnings, inner, `${prefix}${key}`, levels - 1)]]
+    )
+  )
+}
 
 /** Reads the fields of an object one by one; null counts as absent. `path` is the prefix of their names in warnings. */
 export const fieldReader =

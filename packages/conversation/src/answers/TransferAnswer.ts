@@ -2,6 +2,10 @@ import { maxDestinations, maxLabel } from "@svc/api/callbacks/CallStarted"
 import { E164 } from "@svc/api/Wire"
 import { decodeValue, isRecord, type Warnings } from "./FieldReader.ts"
 
+const Destination = E164.annotations({
+  message: () => ({ message: "must be a valid E.164 phone number", override: true })
+})
+
 /**
  * The `transfer_destinations` of an answer to `call.started`: label → E.164. Invalid destinations are left out with a
  * warning.
@@ -27,7 +31,7 @@ export const destinationsOf = (value: unknown, warnings: Warnings): { readonly [
       warnings.add(field, `a label must not exceed ${maxLabel} characters`)
       continue
     }
-    const number = decodeValue(warnings, field, given, E164)
+    const number = decodeValue(warnings, field, given, Destination)
     if (number !== null) destinations.push([label, number])
   }
   return Object.fromEntries(destinations)

@@ -349,6 +349,69 @@ describe("metadata", () => {
   })
 })
 
+describe("a key __proto__", () => {
+  it("is left out of every part of an answer, with a warning", () => {
+    const given: unknown = JSON.parse(`{
+      "metadata": { "a": 1, "__proto__": { "b": 2 }, "c": [{ "__proto__": 1 }] },
+      "transfer_destinations": { "__proto__": "+31201234567", "sales": "+31201234567" },
+      "tools": [{ "name": "t", "parameters": { "type": "object", "__proto__": {} } }]
+    }`)
+    const c = config(Object.assign({}, given))
+    expect(c.metadata).toEqual({ a: 1, c: [{}] })
+    expect(c.transfer_destinations).toEqual({ sales: "+31201234567" })
+    expect(c.warnings).toEqual(
+      ["metadata", "metadata.c.0", "transfer_destinations", "tools.0.parameters"].map((path) => ({
+        field: `${path}.__proto__`,
+        reason: "__proto__ cannot be used as a name"
+      }))
+    )
+  })
+})
+
+describe("the warning of an invalid field", () => {
+  it.each([
+    ["system_prompt_append", 5, "must be a string"],
+    ["max_duration", "long", "must be a whole number of seconds"],
+    ["recording_enabled", "yes", "must be true or false"],
+    ["inactivity_timeout", 0, "must be a whole number of seconds above 0"],
+    ["stt_keyterms", "a", "must be an array of strings"],
+    ["stt_keyterms", ["a", 5], "1 must be a string"],
+    ["tools", {}, "must be an array"],
+    ["dtmf_actions", [], "must be an object"],
+    ["dtmf_actions", { 1: 5 }, "1 must be a string"],
+    ["metadata", "a", "must be an object"],
+    ["extraction_schema", 5, "must be an object"]
+  ])("%s: %j says what it must be", (field, value, reason) => {
+    expect(config({ [field]: value }).warnings).toEqual([{ field, reason }])
+  })
+
+  it.each([
+    [5, "a tool must be an object"],
+    [{}, "name is missing"],
+    [{ name: "bad name!" }, "name must be 1 to 64 letters, digits, _ or -"],
+    [{ name: 5 }, "name must be 1 to 64 letters, digits, _ or -"],
+    [{ name: "a", description: 5 }, "description must be a string"],
+    [{ name: "a", parameters: "none" }, "parameters must be an object"],
+    [{ name: "a", timeout_seconds: 121 }, "timeout_seconds must be a number from 0.1 to 120"],
+    [{ name: "a", usage_instructions: 5 }, "usage_instructions must be a string"]
+  ])("of the tool %j names the part of the tool and what it must be", (tool, reason) => {
+    expect(config({ tools: [tool] }).warnings).toEqual([{ field: "tools.0", reason }])
+  })
+
+  it("of a nested field says what it must be", () => {
+    const { warnings } = config({
+      tools: [
+        { name: "a", gather: { prompt: 5, max_digits: 21, timeout_seconds: "x", terminator: 5, voice: 5, language: 5 } }
+      ],
+      post_call: { sms: { to: "caller", message: 5, sender_name: 5 } },
+      extraction_schema: { a: { type: "string", description: 5, format: 5, pattern: 5 } },
+      transfer_destinations: { sales: 5 }
+    })
+    expect(warnings).toHaveLength(12)
+    for (const { reason } of warnings) expect(reason).toMatch(/^must be /)
+  })
+})
+
 describe("tools", () => {
   it("that are invalid are left out one by one", () => {
     const c = config({
