@@ -58,7 +58,9 @@ it.scopedLive(
       const doctor = yield* SvcProcess.run(["doctor", "--dev"], { ...env, SVC_SIMULATED_OWNED: "+12125550199" })
       expect(doctor.output).toMatch(/ok +numbers +differences to the numbers of carriers: 2/)
       expect(doctor.output).toMatch(/warn +numbers +simulated rents \+12125550199 .* and no project has it: import it/)
-      expect(doctor.output).toMatch(/warn +numbers +\+12125550198 .*svc numbers release \+12125550198 --org 1 --project 1/)
+      expect(doctor.output).toMatch(
+        /warn +numbers +\+12125550198 .*svc numbers release \+12125550198 --org 1 --project 1/
+      )
 
       const released = yield* svc("release", number, "--yes")
       expect([released.code, released.errors]).toEqual([0, ""])
