@@ -22,6 +22,15 @@ export type AgentId = typeof AgentId.Type
 export const CallId = publicId("call", "CallId")
 export type CallId = typeof CallId.Type
 
+/** A test session's public id, `ts_…`. It takes the place of the call's id in the session's conversation. */
+export const TestSessionId = Schema.String.pipe(
+  Schema.pattern(/^ts_[0-9a-z]{24}$/, { examples: [`ts_${alphabet.slice(0, 24)}`] }),
+  Schema.brand("CallId"),
+  Schema.brand("TestSessionId"),
+  Schema.annotations({ identifier: "TestSessionId", description: "Public id, ts_ and 24 characters of [0-9a-z]" })
+)
+export type TestSessionId = typeof TestSessionId.Type
+
 /** A project's public id, `proj_…`. */
 export const ProjectId = publicId("proj", "ProjectId")
 export type ProjectId = typeof ProjectId.Type
@@ -72,6 +81,7 @@ export const generate = <A extends string>(schema: Schema.Schema<A, string>, pre
 
 export const newAgentId: Effect.Effect<AgentId> = generate(AgentId, "agent")
 export const newCallId: Effect.Effect<CallId> = generate(CallId, "call")
+export const newTestSessionId: Effect.Effect<TestSessionId> = generate(TestSessionId, "ts")
 export const newProjectId: Effect.Effect<ProjectId> = generate(ProjectId, "proj")
 export const newKnowledgeBaseId: Effect.Effect<KnowledgeBaseId> = generate(KnowledgeBaseId, "kb")
 export const newOrgId: Effect.Effect<OrgId> = generate(OrgId, "org")

@@ -12,6 +12,7 @@ import { HealthApi } from "./health/HealthApi.ts"
 import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
 import { SmsApi } from "./sms/SmsApi.ts"
+import { TestSessionsApi } from "./test-sessions/TestSessionsApi.ts"
 import { AuthRateLimited, InternalError, RateLimitExceeded, Unavailable } from "./VoiceError.ts"
 import { VerifyApi } from "./verify/VerifyApi.ts"
 import { VoicesApi } from "./voices/VoicesApi.ts"
@@ -37,6 +38,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(AgentsApi)
   .add(CallsApi)
   .add(CallDeliveriesApi)
+  .add(TestSessionsApi)
   .add(WebhooksApi)
   .add(ProjectWebhookApi)
   .add(PhoneNumbersApi)

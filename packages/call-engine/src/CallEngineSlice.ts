@@ -46,6 +46,9 @@ import { Recordings } from "./recording/Recordings.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 import { RetentionWorker } from "./recording/RetentionWorker.ts"
 import { CallMessages } from "./session/CallMessages.ts"
+import { TestSessions } from "./test-sessions/TestSessions.ts"
+import { TestSessionsHttp } from "./test-sessions/TestSessionsHttp.ts"
+import { TestSessionsRepo } from "./test-sessions/TestSessionsRepo.ts"
 
 /** An agent with live calls on any node can be neither deleted nor cloned. */
 export const AgentsInCalls: Layer.Layer<never, never, Agents | CallsRepo> = Layer.scopedDiscard(
@@ -73,7 +76,18 @@ export const CallsOfDeletedProjects: Layer.Layer<never, never, Projects | CallCo
   })
 )
 
-type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | Recordings
+/** Ends idle test sessions, once a minute on every node. */
+export const IdleTestSessions: Layer.Layer<never, never, TestSessions> = Layer.scopedDiscard(
+  Effect.flatMap(TestSessions, ({ sweep }) =>
+    startPeriodicTask({
+      every: "1 minute",
+      run: sweep,
+      failureMessage: "Could not end the test sessions that had no message for 30 minutes; retrying"
+    })
+  )
+)
+
+type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | Recordings | TestSessions
 
 /** Services of other packages that the slice requires. */
 type Needs =
@@ -100,7 +114,14 @@ export const services: Layer.Layer<
   | (CallsRepo | CallQueriesRepo | JournalRepo | ServerRequestsRepo | DebugLinksRepo | RecordingsRepo),
   ConfigError.ConfigError,
   Needs | ObjectStore | PublicUrl | Ticker
-> = Layer.mergeAll(DebugLinks.layer, OutboundCalls.layer, AgentsInCalls, InboundCalls, Recovery.onNodeDeath).pipe(
+> = Layer.mergeAll(
+  DebugLinks.layer,
+  OutboundCalls.layer,
+  AgentsInCalls,
+  InboundCalls,
+  Recovery.onNodeDeath,
+  TestSessions.layer.pipe(Layer.provide(TestSessionsRepo.layer))
+).pipe(
   Layer.provideMerge(Calls.layer),
   Layer.provideMerge(LocalCallControl),
   Layer.provideMerge(LiveCalls.layer),
@@ -136,7 +157,11 @@ export const layer: Layer.Layer<
   Services,
   ConfigError.ConfigError,
   Needs | Cron | HandlerRegistry | PublicUrl | RouteRegistry | Ticker
-> = Layer.mergeAll(CallsHttp, RecordingHttp, CallsOfDeletedProjects, RetentionWorker).pipe(
-  Layer.provideMerge(services),
-  Layer.provide(LocalStore.layer)
-)
+> = Layer.mergeAll(
+  CallsHttp,
+  TestSessionsHttp,
+  RecordingHttp,
+  CallsOfDeletedProjects,
+  IdleTestSessions,
+  RetentionWorker
+).pipe(Layer.provideMerge(services), Layer.provide(LocalStore.layer))

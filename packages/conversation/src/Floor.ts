@@ -1,4 +1,4 @@
-import { type Conversation, isSpeaking } from "./State.ts"
+import { type Conversation, isSpeaking, isTransferring } from "./State.ts"
 
 /** Who has the floor, and so who may speak. See {@link floorOf}. */
 export type Floor =
@@ -110,3 +110,18 @@ const allowed: { readonly [F in Floor]: ReadonlyArray<FloorAction> } = {
 
 /** Whether the current floor allows an action. */
 export const isAllowed = (state: Conversation, action: FloorAction): boolean => allowed[floorOf(state)].includes(action)
+
+/**
+ * Whether nothing happens until the caller speaks or presses a digit: the agent has said everything, and neither the model
+ * nor a tool works, except one that waits for digits.
+ */
+export const awaitsCaller = (state: Conversation): boolean => {
+  if ((state.phase !== "live" && state.phase !== "menu") || state.model !== null || isSpeaking(state)) return false
+  const gathering = state.gathers.flatMap(({ requester }) => (requester.kind === "tool" ? [requester.id] : []))
+  const works = state.entries.some(
+    (e) => e.kind === "agent" && e.tools.some((t) => t.pending && !gathering.includes(t.id))
+  )
+  if (works || isTransferring(state)) return false
+  const [first] = state.gathers
+  return first === undefined ? state.phase === "live" && !state.must_ask_model : first.stage === "collecting"
+}

@@ -1,4 +1,4 @@
-import { AgentId, CallId } from "@svc/api/Ids"
+import { AgentId, CallId, TestSessionId } from "@svc/api/Ids"
 import { Schema } from "effect"
 import { AgentDefaults, CallConfig } from "./answers/CallConfig.ts"
 import { warningFields } from "./answers/FieldReader.ts"
@@ -15,7 +15,7 @@ const Endpointing = Schema.Literal("provider", "none")
 
 /** The facts of a call, fixed when it begins; the first row of its journal. */
 export const Facts = Schema.TaggedStruct("Facts", {
-  call_id: CallId,
+  call_id: Schema.Union(CallId, TestSessionId),
   agent_id: AgentId,
   from: Schema.NullOr(Schema.String),
   to: Schema.NullOr(Schema.String),

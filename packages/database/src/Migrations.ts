@@ -30,6 +30,7 @@ import addresses from "./migrations/0027_addresses.ts"
 import webhookIds from "./migrations/0028_webhook_ids.ts"
 import smsOwners from "./migrations/0029_sms_owners.ts"
 import numberOrders from "./migrations/0030_number_orders.ts"
+import testSessions from "./migrations/0031_test_sessions.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -68,7 +69,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0027_addresses": addresses,
   "0028_webhook_ids": webhookIds,
   "0029_sms_owners": smsOwners,
-  "0030_number_orders": numberOrders
+  "0030_number_orders": numberOrders,
+  "0031_test_sessions": testSessions
 }
 
 /** A migration failed; the whole run was rolled back. */

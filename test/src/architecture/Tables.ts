@@ -43,6 +43,8 @@ export const owners: Owners = {
   debug_links: "packages/call-engine",
   recordings: "packages/call-engine",
   signing_secrets: "packages/call-engine",
+  test_sessions: "packages/call-engine",
+  test_session_journal: "packages/call-engine",
   booking_customers: "packages/bookings",
   idempotency_keys: "packages/bookings",
   idempotency_key_counts: "packages/bookings"

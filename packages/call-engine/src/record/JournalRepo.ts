@@ -13,7 +13,8 @@ export interface JournalRow {
   readonly commands: string
 }
 
-const StoredInput = Schema.Struct({
+/** A row as it is read. */
+export const StoredInput = Schema.Struct({
   seq: Schema.Int,
   input: Schema.Union(Facts, Input),
   commands: Schema.String

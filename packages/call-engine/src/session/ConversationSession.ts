@@ -21,6 +21,21 @@ export interface SessionCall {
   readonly id: number
   readonly agent: CallAgent
   readonly facts: Facts
+  /** The conversation so far, when it continues one that another process began. */
+  readonly resumed?: ResumedConversation | undefined
+  /** Whether a timer runs; all do by default. */
+  readonly runsTimer?: (timer: Timer) => boolean
+}
+
+/** A conversation that continues. */
+export interface ResumedConversation {
+  readonly state: Conversation
+  /** The `seq` of the next journal row. */
+  readonly seq: number
+  /** The time of the conversation at which it continues. */
+  readonly at: number
+  /** Work that is done again. */
+  readonly commands: ReadonlyArray<Command>
 }
 
 /** The commands that need a connection to the caller. */
@@ -34,6 +49,8 @@ export interface Shell {
   readonly perform: (command: ShellCommand) => void
   /** Called when the call has been answered, and again when its configuration comes after that. */
   readonly onAnswered: () => void
+  /** Called after each step, once its commands have been carried out. */
+  readonly onStep?: (commands: ReadonlyArray<Command>) => void
   /** Drops the caller at once: the session failed or was abandoned. */
   readonly close: () => void
 }
@@ -70,10 +87,10 @@ export const make = (
   shellOf: (session: ConversationSession) => Shell
 ): Effect.Effect<ConversationSession, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { agent, facts } = call
+    const { agent, facts, resumed, runsTimer = () => true } = call
     const { events, journal } = services
     const clock = yield* Effect.clock
-    const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6
+    const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6 - (resumed?.at ?? 0)
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
     const over = yield* Deferred.make<Conversation | undefined>()
     const extracting = yield* Deferred.make<void>()
@@ -87,8 +104,8 @@ export const make = (
     }
 
     const [firstState, firstCommands] = start(facts)
-    let state: Conversation = firstState
-    let seq = 0
+    let state: Conversation = resumed?.state ?? firstState
+    let seq = resumed?.seq ?? 0
     let feeding = false
     let abandoned = false
     const pending: Array<UntimedInput> = []
@@ -97,6 +114,7 @@ export const make = (
       const urgent = commands.some(({ _tag }) => urgentTags.has(_tag))
       journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, urgent)
       for (const command of commands) perform(command)
+      shell.onStep?.(commands)
     }
 
     /** Inputs that arise while commands are carried out wait until all of these have been carried out. */
@@ -183,7 +201,7 @@ export const make = (
           run(`tool:${command.id}`, sendSms(command))
           return
         case "StartTimer":
-          timers.start(command.timer, command.ms)
+          if (runsTimer(command.timer)) timers.start(command.timer, command.ms)
           return
         case "StopTimer":
           timers.stop(command.timer)
@@ -224,6 +242,7 @@ export const make = (
       over: Deferred.await(over)
     }
     const shell = shellOf(session)
-    record(facts, firstCommands)
+    if (resumed === undefined) record(facts, firstCommands)
+    else for (const command of resumed.commands) perform(command)
     return session
   })

@@ -1,0 +1,327 @@
+import { Agents, type CallAgent } from "@svc/agents/Agents"
+import type { AgentNotFound } from "@svc/api/agents/Agent"
+import { newTestSessionId, parseId, TestSessionId } from "@svc/api/Ids"
+import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
+import {
+  type TestSession,
+  TestSessionBusy,
+  type TestSessionCreate,
+  TestSessionEnded,
+  TestSessionFailed,
+  type TestSessionInput,
+  TestSessionLimitExceeded,
+  TestSessionNotFound,
+  TestSessionTimeout,
+  type TestSessionTurn
+} from "@svc/api/test-sessions/TestSession"
+import { Unavailable, ValidationError } from "@svc/api/VoiceError"
+import { NodeLease } from "@svc/cluster/NodeLease"
+import { metadataProblem } from "@svc/conversation/answers/MetadataLimits"
+import type { Facts } from "@svc/conversation/Input"
+import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
+import type { Providers } from "@svc/providers/Providers"
+import { Clock, type ConfigError, Context, Duration, Effect, Exit, Fiber, FiberSet, Layer, Option } from "effect"
+import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
+import type { LiveCallWriter } from "../record/LiveCallWriter.ts"
+import type { CallMessages } from "../session/CallMessages.ts"
+import { conversationServices } from "../session/ConversationServices.ts"
+import type { TextSession } from "../session/TextSession.ts"
+import * as SessionTurn from "./SessionTurn.ts"
+import { type TestSessionRow, TestSessionsRepo } from "./TestSessionsRepo.ts"
+
+const readId = parseId(TestSessionId)
+
+/** Active sessions of a project, at most. */
+const maxActive = 20
+/** Seconds in `Retry-After` when there are as many. */
+const retryAfter = 30
+/** How long a request waits for an earlier one of its session: longer than a dead node keeps its lease. */
+const waitForTurn = Duration.seconds(15)
+/** How long an answer may take. */
+const answerWithin = Duration.seconds(60)
+/** Minutes without a message after which a session ends. */
+const idleMinutes = 30
+/** Days for which an ended session can be read. */
+const keptDays = 30
+
+/** What a request wants of a session. */
+type Act = Parameters<typeof SessionTurn.run>[2]
+
+/**
+ * Conversations with agents in text. Between two messages a session is only in the database, so any node takes the next
+ * one. A node that dies in the middle of a turn loses nothing that was stored: the node that gets the next message
+ * finishes the turn. See docs/reference/test-sessions.md.
+ */
+export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
+  TestSessions,
+  {
+    /** Begins a session; completes with the greeting. */
+    readonly create: (
+      owner: Pick<ProjectPrincipal, "org"> & { readonly project: PrincipalProject },
+      request: TestSessionCreate
+    ) => Effect.Effect<
+      TestSession,
+      ValidationError | AgentNotFound | TestSessionFailed | TestSessionLimitExceeded | TestSessionTimeout | Unavailable
+    >
+    /** Messages of a session are answered one after the other. A client that disconnects does not end the turn. */
+    readonly message: (
+      project: PrincipalProject,
+      id: string,
+      input: TestSessionInput
+    ) => Effect.Effect<
+      TestSessionTurn,
+      ValidationError | TestSessionNotFound | TestSessionEnded | TestSessionBusy | TestSessionTimeout | Unavailable
+    >
+    readonly get: (project: PrincipalProject, id: string) => Effect.Effect<TestSession, TestSessionNotFound>
+    /** Ends a session, also one that works on a message on this node. */
+    readonly end: (
+      project: PrincipalProject,
+      id: string
+    ) => Effect.Effect<void, TestSessionNotFound | TestSessionBusy | TestSessionTimeout | Unavailable>
+    /** Ends sessions without a message for 30 minutes, and deletes those that ended 30 days ago. */
+    readonly sweep: Effect.Effect<void>
+  }
+>() {
+  static readonly layer: Layer.Layer<
+    TestSessions,
+    ConfigError.ConfigError,
+    | (Agents | PhoneNumbers | NodeLease | TestSessionsRepo)
+    | (Providers | AgentServerClient | CallMessages | LiveCallWriter)
+  > = Layer.scoped(
+    TestSessions,
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const numbers = yield* PhoneNumbers
+      const lease = yield* NodeLease
+      const repo = yield* TestSessionsRepo
+      const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+      const shared = yield* conversationServices((effect) => void background(effect))
+      const { filler_ms: _, ...processFacts } = shared.facts
+      const services = { ...shared, repo }
+      const turns = yield* FiberSet.make<SessionTurn.Turn, SessionTurn.SessionLost>()
+      /** The sessions that this process works on, by numeric id; undefined until the session has begun. */
+      const working = new Map<number, TextSession | undefined>()
+      yield* lease.onDeath("test-sessions", repo.releaseAllOf)
+
+      /** Starts a turn, which goes on when the request is interrupted. The session has been claimed. */
+      const begin = (
+        session: Omit<SessionTurn.ClaimedSession, "journal" | "node">,
+        { id: node, lost }: { readonly id: string; readonly lost: Effect.Effect<void> },
+        act: Act
+      ) =>
+        Effect.gen(function* () {
+          const journal = yield* repo.journal(session.id)
+          return yield* SessionTurn.run(services, { ...session, node, journal }, act, (begun) =>
+            working.set(session.id, begun)
+          )
+        }).pipe(
+          Effect.scoped,
+          Effect.raceFirst(Effect.zipRight(lost, new SessionTurn.SessionLost())),
+          // The claim before it is not interruptible, and a fork inherits that.
+          Effect.interruptible,
+          Effect.ensuring(
+            Effect.zipRight(
+              Effect.sync(() => working.delete(session.id)),
+              Effect.catchAllCause(repo.release(session.id, node), (cause) =>
+                Effect.logWarning("A test session could not be released; its next message takes it", cause)
+              )
+            )
+          ),
+          (turn) => FiberSet.run(turns, turn)
+        )
+
+      /** The outcome of a turn, within the time of an answer. */
+      const answer = (turn: Fiber.Fiber<SessionTurn.Turn, SessionTurn.SessionLost>) =>
+        Fiber.await(turn).pipe(
+          Effect.timeoutFail({ duration: answerWithin, onTimeout: () => new TestSessionTimeout() }),
+          Effect.flatMap(
+            Exit.match({
+              onSuccess: Effect.succeed,
+              // The node stops, or has lost the session to another; any other fault is the caller's to see.
+              onFailure: (cause): Effect.Effect<SessionTurn.Turn, Unavailable> =>
+                cause._tag === "Die" ? Effect.die(cause.defect) : Effect.fail(new Unavailable())
+            })
+          )
+        )
+
+      const found = (project: Pick<PrincipalProject, "id">, id: string) => {
+        const key = readId(id)
+        if (key === undefined) return Effect.fail(new TestSessionNotFound())
+        return Effect.flatMap(
+          repo.find(project.id, key),
+          Option.match({ onNone: () => new TestSessionNotFound(), onSome: Effect.succeed })
+        )
+      }
+
+      const factsOf = (
+        agent: CallAgent,
+        session: Pick<TestSessionRow, "public_id" | "from_number" | "to_number">,
+        at: Date
+      ) =>
+        ({
+          _tag: "Facts",
+          call_id: session.public_id,
+          agent_id: agent.public_id,
+          from: session.from_number,
+          to: session.to_number,
+          started_at: at.getTime(),
+          agent: {
+            language: agent.language,
+            voice: agent.voice,
+            max_duration: agent.max_duration,
+            end_call_enabled: agent.end_call_enabled
+          },
+          ...processFacts
+        }) satisfies Facts
+
+      /** Claims a session and begins a turn; `busy` while another turn runs. */
+      const tryTurn = (row: TestSessionRow, act: Act) =>
+        Effect.gen(function* () {
+          if (working.has(row.id)) return "busy" as const
+          working.set(row.id, undefined)
+          const current = yield* lease.current
+          if (!(yield* repo.claim(row.id, current.id))) {
+            working.delete(row.id)
+            return "busy" as const
+          }
+          const agent = yield* Effect.option(agents.forCall(row.agent_id))
+          if (Option.isNone(agent)) {
+            yield* repo.store(row.id, current.id, { rows: [], messages: [], ended: "agent-deleted" })
+            working.delete(row.id)
+            return "ended" as const
+          }
+          const facts = factsOf(agent.value, row, row.created_at)
+          return yield* begin({ id: row.id, agent: agent.value, facts }, current, act)
+        }).pipe(
+          Effect.onError(() => Effect.sync(() => working.delete(row.id))),
+          Effect.uninterruptible
+        )
+
+      /** A turn of a session, once those before it are over. */
+      const turnOf = (
+        project: Pick<PrincipalProject, "id">,
+        id: string,
+        act: Act
+      ): Effect.Effect<
+        Fiber.Fiber<SessionTurn.Turn, SessionTurn.SessionLost>,
+        TestSessionNotFound | TestSessionEnded | TestSessionBusy
+      > =>
+        Effect.gen(function* () {
+          for (;;) {
+            const row = yield* found(project, id)
+            if (row.ended_at !== null) return yield* endedError(row.ended_reason)
+            const turn = yield* tryTurn(row, act)
+            if (typeof turn !== "string") return turn
+            if (turn === "busy") yield* Effect.sleep("50 millis")
+          }
+        }).pipe(Effect.timeoutFail({ duration: waitForTurn, onTimeout: () => new TestSessionBusy() }))
+
+      const create = Effect.fn("TestSessions.create")(function* (
+        { org, project }: Pick<ProjectPrincipal, "org"> & { readonly project: PrincipalProject },
+        request: TestSessionCreate
+      ) {
+        const problem = request.metadata === undefined ? null : metadataProblem(request.metadata)
+        if (problem !== null) return yield* ValidationError.field("metadata", problem)
+        const agent = yield* Effect.flatMap(agents.get(project, String(request.agent_id)), ({ id }) =>
+          agents.forCall(id)
+        )
+        const [number] = yield* numbers.ofAgent(agent.id)
+        const session = {
+          public_id: yield* newTestSessionId,
+          from_number: request.from ?? null,
+          to_number: number?.number ?? null
+        }
+        const created_at = new Date(yield* Clock.currentTimeMillis)
+        const turn = yield* Effect.uninterruptible(
+          Effect.gen(function* () {
+            const current = yield* lease.current
+            const id = yield* repo.insert(
+              {
+                ...session,
+                org_id: org.id,
+                project_id: project.id,
+                agent_id: agent.id,
+                agent_public_id: agent.public_id,
+                metadata: request.metadata ?? {},
+                node_id: current.id,
+                created_at
+              },
+              maxActive
+            )
+            if (id === null) return yield* new TestSessionLimitExceeded({ retryAfter })
+            working.set(id, undefined)
+            return yield* begin({ id, agent, facts: factsOf(agent, session, created_at) }, current, () => {})
+          })
+        )
+        const { failure } = yield* answer(turn)
+        if (failure !== null) {
+          return yield* new TestSessionFailed({ message: `call.started got no usable answer: ${failure}` })
+        }
+        return toWire(yield* Effect.orDie(found(project, session.public_id)))
+      })
+
+      const message = Effect.fn("TestSessions.message")(function* (
+        project: PrincipalProject,
+        id: string,
+        { content, digits }: TestSessionInput
+      ) {
+        if ((content === undefined) === (digits === undefined)) {
+          return yield* ValidationError.field("content", "give either content or digits")
+        }
+        const at = new Date(yield* Clock.currentTimeMillis).toISOString()
+        const turn = yield* turnOf(project, id, (session, note) => {
+          if (content !== undefined) session.say(content)
+          if (digits !== undefined) {
+            note({ role: "user", content: digits, timestamp: at })
+            session.press(digits)
+          }
+        })
+        const { ended, messages } = yield* answer(turn)
+        return { messages, ended: ended !== null }
+      })
+
+      const end = Effect.fn("TestSessions.end")(function* (project: Pick<PrincipalProject, "id">, id: string) {
+        const { ended_at, id: numeric } = yield* found(project, id)
+        if (ended_at !== null) return
+        working.get(numeric)?.feed({ _tag: "EndRequested", by: "api" })
+        yield* turnOf(project, id, (session) => session.feed({ _tag: "EndRequested", by: "api" })).pipe(
+          Effect.flatMap(answer),
+          Effect.catchTag("TestSessionEnded", () => Effect.void)
+        )
+      })
+
+      const sweep = Effect.gen(function* () {
+        for (const { id, project_id } of yield* repo.idle(idleMinutes)) {
+          yield* Effect.catchAll(end({ id: project_id }, String(id)), (error) =>
+            Effect.logWarning(`The idle test session ${id} could not be ended; trying again: ${error.message}`)
+          )
+        }
+        yield* repo.deleteOlder(keptDays)
+      })
+
+      return { create, message, end, sweep, get: (project, id) => Effect.map(found(project, id), toWire) }
+    })
+  )
+}
+
+const toWire = (row: TestSessionRow): TestSession => ({
+  id: row.public_id,
+  agent_id: row.agent_public_id,
+  status: row.ended_at === null ? "active" : "ended",
+  messages: row.messages,
+  created_at: row.created_at.toISOString(),
+  ended_at: row.ended_at?.toISOString() ?? null
+})
+
+const reasons: { readonly [reason: string]: string } = {
+  api: "it was ended through the API, or had no message for 30 minutes",
+  "agent-hangup": "the agent ended it",
+  transfer: "the agent transferred the caller",
+  "agent-deleted": "the agent was deleted",
+  error: "it failed"
+}
+
+const endedError = (reason: string | null): TestSessionEnded =>
+  new TestSessionEnded({
+    message: `the test session has ended: ${reasons[reason ?? "error"] ?? reason}. Create another`
+  })

@@ -1,0 +1,175 @@
+import { SqlClient, SqlSchema } from "@effect/sql"
+import { AgentId, TestSessionId } from "@svc/api/Ids"
+import { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
+import { jsonbText } from "@svc/database/Jsonb"
+import { Context, Effect, Layer, type Option, Schema } from "effect"
+import { type JournalRow, StoredInput } from "../record/JournalRepo.ts"
+
+/** A test session before it is written. */
+export interface NewTestSession {
+  readonly public_id: TestSessionId
+  readonly org_id: number
+  readonly project_id: number
+  readonly agent_id: number
+  readonly agent_public_id: AgentId
+  readonly from_number: string | null
+  readonly to_number: string | null
+  readonly metadata: { readonly [key: string]: unknown }
+  /** The lease of the node that works on it. */
+  readonly node_id: string
+  readonly created_at: Date
+}
+
+const TestSessionRow = Schema.Struct({
+  id: Schema.Int,
+  public_id: TestSessionId,
+  agent_id: Schema.Int,
+  agent_public_id: AgentId,
+  from_number: Schema.NullOr(Schema.String),
+  to_number: Schema.NullOr(Schema.String),
+  messages: Schema.Array(TestSessionMessage),
+  created_at: Schema.DateFromSelf,
+  ended_at: Schema.NullOr(Schema.DateFromSelf),
+  ended_reason: Schema.NullOr(Schema.String)
+})
+export type TestSessionRow = typeof TestSessionRow.Type
+
+/** What a session did since it was last stored. `ended` is the reason when it is over. */
+export interface Progress {
+  readonly rows: ReadonlyArray<JournalRow>
+  readonly messages: ReadonlyArray<TestSessionMessage>
+  readonly ended: string | null
+}
+
+/** A session by its public or numeric id. */
+type SessionKey = { readonly numeric: number } | { readonly public: string }
+
+/** SQL of `test_sessions` and `test_session_journal`. */
+export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessionsRepo")<
+  TestSessionsRepo,
+  {
+    /** Inserts a session of a node and returns its numeric id; null when the project has `limit` active ones. */
+    readonly insert: (session: NewTestSession, limit: number) => Effect.Effect<number | null>
+    readonly find: (projectId: number, key: SessionKey) => Effect.Effect<Option.Option<TestSessionRow>>
+    /** Takes an active session that no other node works on. */
+    readonly claim: (id: number, node: string) => Effect.Effect<boolean>
+    /** Stores progress, if the node still has the session; false: another node has taken it over. */
+    readonly store: (id: number, node: string, progress: Progress) => Effect.Effect<boolean>
+    readonly journal: (id: number) => Effect.Effect<ReadonlyArray<StoredInput>>
+    /** Lets any node take the session. */
+    readonly release: (id: number, node: string) => Effect.Effect<void>
+    readonly releaseAllOf: (nodes: ReadonlyArray<string>) => Effect.Effect<void>
+    /** Sessions that no node works on and that had no message for `minutes`. */
+    readonly idle: (
+      minutes: number
+    ) => Effect.Effect<ReadonlyArray<{ readonly id: number; readonly project_id: number }>>
+    readonly deleteOlder: (days: number) => Effect.Effect<void>
+  }
+>() {
+  static readonly layer: Layer.Layer<TestSessionsRepo, never, SqlClient.SqlClient> = Layer.effect(
+    TestSessionsRepo,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const Id = Schema.Array(Schema.Struct({ id: Schema.Int }))
+      const ids = (rows: unknown) => Schema.decodeUnknown(Id)(rows)
+
+      const insert = Effect.fn("TestSessionsRepo.insert")(
+        function* (session: NewTestSession, limit: number) {
+          // Concurrent requests of a project count one after the other.
+          yield* sql`select pg_advisory_xact_lock(hashtext('test_sessions'), ${session.project_id}::int)`
+          const inserted = yield* sql`
+            insert into test_sessions ${sql.insert({ ...session, metadata: jsonbText(session.metadata) })}
+            returning id`
+          const [row] = yield* ids(inserted)
+          const active = yield* sql`
+            select id from test_sessions
+            where project_id = ${session.project_id} and ended_at is null limit ${limit + 1}`
+          return row === undefined || active.length > limit ? yield* Effect.fail("full" as const) : row.id
+        },
+        sql.withTransaction,
+        Effect.catchIf(
+          (error) => error === "full",
+          () => Effect.succeed(null)
+        ),
+        Effect.orDie
+      )
+
+      const find = SqlSchema.findOne({
+        Request: Schema.Any,
+        Result: TestSessionRow,
+        execute: ({ key, project }: { readonly project: number; readonly key: SessionKey }) => sql`
+          select id, public_id, agent_id, agent_public_id, from_number, to_number, messages, created_at, ended_at,
+            ended_reason
+          from test_sessions where project_id = ${project} and
+          ${"numeric" in key ? sql`id = ${key.numeric}` : sql`public_id = ${key.public}`}`
+      })
+
+      const store = Effect.fn("TestSessionsRepo.store")(
+        function* (id: number, node: string, { ended, messages, rows }: Progress) {
+          const held = yield* sql`
+            update test_sessions set
+              messages = messages || ${jsonbText(messages)}::jsonb,
+              active_at = now(),
+              ended_at = case when ${ended}::text is null then null else now() end,
+              ended_reason = ${ended}::text
+            where id = ${id} and node_id = ${node} and ended_at is null returning id`
+          if (held.length === 0) return false
+          yield* sql`
+            insert into test_session_journal (session_id, seq, input, commands)
+            select ${id}::bigint, * from unnest(
+              ${rows.map((r) => r.seq)}::int[],
+              ${rows.map((r) => jsonbText(r.input))}::jsonb[],
+              ${rows.map((r) => r.commands)}::text[])`
+          return true
+        },
+        sql.withTransaction,
+        Effect.orDie
+      )
+
+      const journal = SqlSchema.findAll({
+        Request: Schema.Int,
+        Result: StoredInput,
+        execute: (id) => sql`
+          select seq, input, commands from test_session_journal where session_id = ${id} order by seq`
+      })
+
+      const Idle = Schema.Array(Schema.Struct({ id: Schema.Int, project_id: Schema.Int }))
+
+      return {
+        insert,
+        find: (project, key) => Effect.orDie(find({ project, key })),
+        claim: (id, node) =>
+          sql`
+            update test_sessions set node_id = ${node}
+            where id = ${id} and ended_at is null and (node_id is null or node_id = ${node}) returning id`.pipe(
+            Effect.map((claimed) => claimed.length > 0),
+            Effect.orDie
+          ),
+        store,
+        journal: (id) => Effect.orDie(journal(id)),
+        release: (id, node) =>
+          sql`update test_sessions set node_id = null where id = ${id} and node_id = ${node}`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          ),
+        releaseAllOf: (nodes) =>
+          sql`update test_sessions set node_id = null where node_id = any(${nodes}::text[])`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          ),
+        idle: Effect.fn("TestSessionsRepo.idle")(function* (minutes: number) {
+          const rows = yield* sql`
+            select id, project_id from test_sessions
+            where ended_at is null and node_id is null and active_at < now() - make_interval(mins => ${minutes}::int)
+            order by active_at limit 100`
+          return yield* Schema.decodeUnknown(Idle)(rows)
+        }, Effect.orDie),
+        deleteOlder: (days) =>
+          sql`delete from test_sessions where ended_at < now() - make_interval(days => ${days}::int)`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          )
+      }
+    })
+  )
+}
