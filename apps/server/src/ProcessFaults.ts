@@ -22,6 +22,14 @@ const names: { readonly [K in FaultKind]: string } = {
 /** Of an error that has no stack, as that of a refused connection or a thrown `null`. */
 const unknownOrigin = "of unknown origin (its stack names neither a plugin nor the server)"
 
+const outputs = [process.stdout, process.stderr]
+
+/**
+ * Nobody reads the log any more, because the reader of its pipe has ended. As an uncaught exception it would be logged,
+ * which fails again, without end.
+ */
+const ignoreClosedOutput = (): void => {}
+
 /**
  * Listens for errors that nobody caught. One of a plugin is logged and counted against the plugin's health. A
  * rejection without a stack is logged: it has interrupted no code of ours. Any other may have, whose state is then
@@ -34,6 +42,8 @@ export const processFaults: Effect.Effect<{ readonly fatal: Effect.Effect<never,
     const run = Runtime.runFork(yield* Effect.runtime<never>())
     const fatal = yield* Deferred.make<never, ServerFault>()
 
+    let fatalCount = 0
+
     const on = (kind: FaultKind) => (fault: unknown) => {
       const log = (message: string) => void run(Effect.logError(message, Cause.die(fault)))
       const origin = faults.owners.originOf(fault)
@@ -45,6 +55,8 @@ export const processFaults: Effect.Effect<{ readonly fatal: Effect.Effect<never,
         log("A promise was rejected, and nobody handled it; its stack names no plugin and no part of the server")
       } else {
         const what = `${names[kind]} ${origin._tag === "Server" ? "in the server" : unknownOrigin}`
+        fatalCount += 1
+        if (!isLogged(fatalCount)) return
         log(`The server stops because of ${what}: live calls may end, then the process exits with code 1`)
         const reason = `${what}: ${errorSummary(fault)}; start it again`
         Deferred.unsafeDone(fatal, Effect.fail(new ServerFault({ message: reason })))
@@ -55,12 +67,14 @@ export const processFaults: Effect.Effect<{ readonly fatal: Effect.Effect<never,
         const listeners = { uncaughtException: on("exception"), unhandledRejection: on("rejection") }
         process.on("uncaughtException", listeners.uncaughtException)
         process.on("unhandledRejection", listeners.unhandledRejection)
+        for (const output of outputs) output.on("error", ignoreClosedOutput)
         return listeners
       }),
       ({ uncaughtException, unhandledRejection }) =>
         Effect.sync(() => {
           process.off("uncaughtException", uncaughtException)
           process.off("unhandledRejection", unhandledRejection)
+          for (const output of outputs) output.off("error", ignoreClosedOutput)
         })
     )
     return { fatal: Deferred.await(fatal).pipe(Effect.tapError(() => Effect.forkDaemon(exitAtDeadline))) }
