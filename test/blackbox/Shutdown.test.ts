@@ -122,6 +122,17 @@ describe("A server that gets SIGTERM", () => {
     { concurrent: true, timeout: 120_000 }
   )
 
+  it.scopedLive("goes on, and exits with 0, when nobody reads its log any more", () =>
+    Effect.gen(function* () {
+      const { server } = yield* fresh
+      yield* server.closeOutput
+      // The stop is logged, which fails.
+      expect((yield* server.api.get("/v1/agents")).status).toBe(200)
+      yield* server.signal("SIGTERM")
+      expect(yield* server.exit()).toEqual({ code: 0, signal: null })
+    })
+  )
+
   it.scopedLive(
     "exits at once at the second signal",
     () =>

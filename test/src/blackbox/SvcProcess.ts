@@ -20,6 +20,8 @@ export interface SvcProcess {
   readonly errors: () => string
   /** Lines as they arrive. */
   readonly lines: Inbox<string>
+  /** Closes the reader of what it prints: further output fails with EPIPE. */
+  readonly closeOutput: Effect.Effect<void>
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
   /** Waits for its end: at most a minute, for a command that also has to start on a busy machine. */
   readonly exit: (within?: Duration.DurationInput) => Effect.Effect<ProcessExit>
@@ -97,6 +99,9 @@ export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Eff
       output: () => printed,
       errors: () => errors,
       lines,
+      closeOutput: Effect.sync(() => {
+        for (const stream of [child.stdout, child.stderr]) stream.destroy()
+      }),
       signal: (signal) => Effect.sync(() => void child.kill(signal)),
       exit: (within = "1 minute") =>
         Deferred.await(ended).pipe(
