@@ -126,7 +126,9 @@ describe("A server that gets SIGTERM", () => {
     Effect.gen(function* () {
       const { server } = yield* fresh
       yield* server.closeOutput
-      // The stop is logged, which fails.
+      // Logs a warning, which fails.
+      const proxied = { headers: { "x-forwarded-for": "192.0.2.1" } }
+      yield* Effect.promise(() => fetch(`${server.url}/v1/health`, proxied))
       expect((yield* server.api.get("/v1/agents")).status).toBe(200)
       yield* server.signal("SIGTERM")
       expect(yield* server.exit()).toEqual({ code: 0, signal: null })
