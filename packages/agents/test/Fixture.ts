@@ -39,7 +39,8 @@ const Plugins = Layer.succeed(Providers, {
     }
   ],
   languageModel: [],
-  voiceActivity: undefined
+  voiceActivity: undefined,
+  embedding: undefined
 })
 
 /** Agents on a test database, with fake plugins and name resolution. */

@@ -31,7 +31,8 @@ const previewsOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
         speechToText: [],
         textToSpeech: plugins,
         languageModel: [],
-        voiceActivity: undefined
+        voiceActivity: undefined,
+        embedding: undefined
       })
     ),
     Layer.provide(Logger.remove(Logger.defaultLogger))

@@ -22,7 +22,8 @@ const voicesOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
       speechToText: [],
       textToSpeech: plugins,
       languageModel: [],
-      voiceActivity: undefined
+      voiceActivity: undefined,
+      embedding: undefined
     })
   )
 

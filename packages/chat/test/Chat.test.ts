@@ -56,7 +56,8 @@ const withModels = (...languageModel: ReadonlyArray<Model>) =>
             speechToText: [],
             textToSpeech: [],
             languageModel,
-            voiceActivity: undefined
+            voiceActivity: undefined,
+            embedding: undefined
           }),
           TierLimits.layer,
           Layer.succeed(RateLimits, {

@@ -4,6 +4,7 @@ import { type LoadedPlugin, Providers } from "@svc/providers/Providers"
 import { Duration, Effect, Exit, Layer, Scope } from "effect"
 import { errorSummary } from "./ErrorSummary.ts"
 import { PluginFaults } from "./faults/PluginFaults.ts"
+import { fencedEmbedding } from "./fence/FencedEmbedding.ts"
 import { fencedLanguageModel } from "./fence/FencedLanguageModel.ts"
 import { fencedSpeechToText } from "./fence/FencedSpeechToText.ts"
 import { fencedTelephony } from "./fence/FencedTelephony.ts"
@@ -25,14 +26,15 @@ export const callCapabilities: ReadonlyArray<Capability> = [
   "languageModel"
 ]
 
-const order: ReadonlyArray<Capability> = [...callCapabilities, "voiceActivity"]
+const order: ReadonlyArray<Capability> = [...callCapabilities, "voiceActivity", "embedding"]
 
 const capabilityNames: { readonly [K in Capability]: string } = {
   telephony: "telephony",
   speechToText: "speech-to-text",
   textToSpeech: "text-to-speech",
   languageModel: "language model",
-  voiceActivity: "voice activity"
+  voiceActivity: "voice activity",
+  embedding: "embedding"
 }
 
 export interface LoaderOptions {
@@ -145,7 +147,8 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
     speechToText: yield* fencedOf((built) => built.speechToText, fencedSpeechToText),
     textToSpeech: yield* fencedOf((built) => built.textToSpeech, fencedTextToSpeech),
     languageModel: yield* fencedOf((built) => built.languageModel, fencedLanguageModel),
-    voiceActivity: voiceActivity === undefined ? undefined : fencedVoiceActivity(voiceActivity)
+    voiceActivity: voiceActivity === undefined ? undefined : fencedVoiceActivity(voiceActivity),
+    embedding: (yield* fencedOf((built) => built.embedding, fencedEmbedding))[0]
   }
   yield* requireCapabilities(providers, options.required ?? callCapabilities)
   return providers

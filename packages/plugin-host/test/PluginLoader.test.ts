@@ -79,6 +79,7 @@ describe("PluginLoader", () => {
         expect(providers.languageModel.map(({ id }) => id)).toEqual(["model-only", "silent"])
         expect(providers.telephony.map(({ id }) => id)).toEqual(["good"])
         expect(providers.voiceActivity).toBeUndefined()
+        expect(providers.embedding).toBeUndefined()
       })
     )
 

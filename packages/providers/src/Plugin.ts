@@ -1,4 +1,5 @@
 import { Data, type Layer, type Schema } from "effect"
+import type { Embedding } from "./Embedding.ts"
 import type { LanguageModel } from "./LanguageModel.ts"
 import type { SpeechToText } from "./SpeechToText.ts"
 import type { Telephony } from "./Telephony.ts"
@@ -22,6 +23,7 @@ export interface Capabilities {
   readonly textToSpeech?: Layer.Layer<TextToSpeech, PluginError>
   readonly languageModel?: Layer.Layer<LanguageModel, PluginError>
   readonly voiceActivity?: Layer.Layer<VoiceActivity, PluginError>
+  readonly embedding?: Layer.Layer<Embedding, PluginError>
 }
 
 const TypeId: unique symbol = Symbol.for("@svc/providers/Plugin")

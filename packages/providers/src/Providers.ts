@@ -1,4 +1,5 @@
 import { Context } from "effect"
+import type { Embedding } from "./Embedding.ts"
 import type { LanguageModel } from "./LanguageModel.ts"
 import type { SpeechToText } from "./SpeechToText.ts"
 import type { Telephony } from "./Telephony.ts"
@@ -11,7 +12,7 @@ export interface LoadedPlugin {
   /** The package name or path from which it was loaded. */
   readonly source: string
   readonly capabilities: ReadonlyArray<
-    "telephony" | "speechToText" | "textToSpeech" | "languageModel" | "voiceActivity"
+    "telephony" | "speechToText" | "textToSpeech" | "languageModel" | "voiceActivity" | "embedding"
   >
 }
 
@@ -30,5 +31,7 @@ export class Providers extends Context.Tag("@svc/providers/Providers")<
     readonly languageModel: ReadonlyArray<Context.Tag.Service<LanguageModel>>
     /** The first detector that a plugin provides. */
     readonly voiceActivity: Context.Tag.Service<VoiceActivity> | undefined
+    /** The first embedding provider. It has no fallback, because vectors of two models cannot be compared. */
+    readonly embedding: Context.Tag.Service<Embedding> | undefined
   }
 >() {}

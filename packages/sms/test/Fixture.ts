@@ -64,7 +64,8 @@ const Plugins = Layer.succeed(Providers, {
   speechToText: [],
   textToSpeech: [],
   languageModel: [],
-  voiceActivity: undefined
+  voiceActivity: undefined,
+  embedding: undefined
 })
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
 

@@ -3,6 +3,7 @@ import * as Plugin from "@svc/providers/Plugin"
 import { Layer, Schema } from "effect"
 import { CallRequests } from "./CallRequests.ts"
 import { CarrierRecords } from "./Carrier/CarrierRecords.ts"
+import { HashedEmbedding } from "./HashedEmbedding.ts"
 import { NetworkClock } from "./Network/NetworkClock.ts"
 import { ScriptedModel } from "./ScriptedModel.ts"
 import { SimulatedSpeechToText } from "./SimulatedSpeechToText.ts"
@@ -25,7 +26,7 @@ const Settings = Schema.Struct({
 
 /**
  * A complete set of providers for development and tests: a telephone network with phones over WebSocket, speech as
- * tones, and a language model that follows a script. Deterministic, without a vendor or a network.
+ * tones, a language model that follows a script, and embeddings by hashing. Deterministic, without a vendor or a network.
  *
  * Settings: `SVC_SIMULATED_CARRIER_FILE`, where the carrier keeps its records; else they end with the process.
  * `SVC_SIMULATED_OWNED`: the numbers that it rents from the start, or `none`; only with it does the carrier list its
@@ -43,6 +44,7 @@ export default Plugin.make({
     ]),
     speechToText: Layer.provide(SimulatedSpeechToText, CallRequests.layer),
     textToSpeech: Layer.provide(SimulatedTextToSpeech, CallRequests.layer),
-    languageModel: ScriptedModel
+    languageModel: ScriptedModel,
+    embedding: HashedEmbedding
   })
 })

@@ -1,4 +1,5 @@
 import type { Telephony } from "@svc/providers/Telephony"
+import { embeddingSuite } from "@svc/providers/testing/EmbeddingSuite"
 import { languageModelSuite } from "@svc/providers/testing/LanguageModelSuite"
 import type { ConnectPhone, PhoneCall } from "@svc/providers/testing/Phone"
 import { speechToTextSuite } from "@svc/providers/testing/SpeechToTextSuite"
@@ -7,6 +8,7 @@ import { textToSpeechSuite } from "@svc/providers/testing/TextToSpeechSuite"
 import { Effect, Layer } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
 import { CarrierRecords } from "../src/Carrier/CarrierRecords.ts"
+import { HashedEmbedding } from "../src/HashedEmbedding.ts"
 import { NetworkClock } from "../src/Network/NetworkClock.ts"
 import { ScriptedModel } from "../src/ScriptedModel.ts"
 import { SimulatedSpeechToText } from "../src/SimulatedSpeechToText.ts"
@@ -159,4 +161,13 @@ languageModelSuite({
       { name: "book", arguments: { at: 10 } }
     ]
   }
+})
+
+embeddingSuite({ name: "the simulated embedding", time: "virtual", layer: HashedEmbedding })
+
+embeddingSuite({
+  name: "the simulated embedding of German",
+  time: "virtual",
+  layer: HashedEmbedding,
+  near: ["Kündigungsfristen für Verträge", "Die Frist zur Kuendigung des Vertrags", "Der Hund schläft im Garten"]
 })

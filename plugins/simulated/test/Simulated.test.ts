@@ -13,9 +13,10 @@ layer(Loaded)("the simulated plugin", (it) => {
     Effect.gen(function* () {
       const providers = yield* Providers
       expect(providers.plugins.map(({ capabilities, name }) => [name, [...capabilities].sort()])).toEqual([
-        ["simulated", ["languageModel", "speechToText", "telephony", "textToSpeech"]]
+        ["simulated", ["embedding", "languageModel", "speechToText", "telephony", "textToSpeech"]]
       ])
       expect(providers.telephony.map(({ id }) => id)).toEqual(["simulated"])
+      expect(providers.embedding?.model).toBe("hashed-n-grams-1")
     })
   )
 

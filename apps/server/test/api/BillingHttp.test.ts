@@ -50,7 +50,8 @@ const NoPlugins = Layer.succeed(Providers, {
   speechToText: [],
   textToSpeech: [],
   languageModel: [],
-  voiceActivity: undefined
+  voiceActivity: undefined,
+  embedding: undefined
 })
 const unasked = Effect.die("not asked")
 const NoCalls = Layer.succeed(Calls, {

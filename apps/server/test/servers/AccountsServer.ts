@@ -55,7 +55,8 @@ const NoPlugins = {
   speechToText: [],
   textToSpeech: [],
   languageModel: [],
-  voiceActivity: undefined
+  voiceActivity: undefined,
+  embedding: undefined
 }
 
 const Services = AuthSlice.services.pipe(Layer.provideMerge(FixedBalances))

@@ -198,7 +198,8 @@ const providersWith = (routes: ReadonlyArray<Route>) =>
     speechToText: [],
     textToSpeech: [],
     languageModel: [],
-    voiceActivity: undefined
+    voiceActivity: undefined,
+    embedding: undefined
   })
 
 export interface TinyOptions {

@@ -46,7 +46,8 @@ const NoPlugins = Layer.succeed(Providers, {
   speechToText: [],
   textToSpeech: [],
   languageModel: [],
-  voiceActivity: undefined
+  voiceActivity: undefined,
+  embedding: undefined
 })
 
 /** There is no other node. */

@@ -29,7 +29,8 @@ const NoPlugins = Layer.succeed(Providers, {
   speechToText: [],
   textToSpeech: [],
   languageModel: [],
-  voiceActivity: undefined
+  voiceActivity: undefined,
+  embedding: undefined
 })
 
 const Settling = Recovery.layer.pipe(

@@ -61,5 +61,6 @@ export const plugins = (telephony: { readonly [id: string]: CarrierDouble | unde
     speechToText: [],
     textToSpeech: [],
     languageModel: [],
-    voiceActivity: undefined
+    voiceActivity: undefined,
+    embedding: undefined
   })

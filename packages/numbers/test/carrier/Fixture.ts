@@ -87,7 +87,8 @@ const plugins = (carriers: { readonly [id: string]: NumbersDouble | undefined })
     speechToText: [],
     textToSpeech: [],
     languageModel: [],
-    voiceActivity: undefined
+    voiceActivity: undefined,
+    embedding: undefined
   })
 
 /** The services of one node with these carriers, on the database of the test. */

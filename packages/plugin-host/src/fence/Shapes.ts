@@ -97,6 +97,37 @@ export const modelDelta: Check = (value) => {
   }
 }
 
+/** The vectors of a batch of texts. */
+export const vectors =
+  (texts: number, dimensions: number): Check =>
+  (value) => {
+    if (!Array.isArray(value) || value.length !== texts) {
+      return `the vectors must be an array of ${texts}, not ${Array.isArray(value) ? value.length : kindOf(value)}`
+    }
+    for (const vector of value) {
+      if (!(vector instanceof Float32Array)) return `a vector must be a Float32Array, not ${kindOf(vector)}`
+      if (vector.length !== dimensions) return `a vector must have ${dimensions} numbers, not ${vector.length}`
+      if (!vector.every(Number.isFinite)) return "a vector has a number that is not finite"
+      if (vector.every((number) => number === 0)) return "a vector has only zeros"
+    }
+    return undefined
+  }
+
+const embeddingFields = fields("an embedding provider", { model: "string", limits: "object" })
+const isCount = (value: unknown, most: number) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most
+
+/** What an embedding provider declares. */
+export const embedding: Check = (value) => {
+  const problem = embeddingFields(value)
+  if (problem !== undefined || !isRecord(value)) return problem
+  if (value["model"] === "") return "the model of an embedding provider has no name"
+  if (!isCount(value["dimensions"], 4096)) return "its dimensions must be a whole number from 1 to 4096"
+  const limits = isRecord(value["limits"]) ? value["limits"] : {}
+  return isCount(limits["texts"], Infinity) && isCount(limits["characters"], Infinity)
+    ? undefined
+    : "its limits must have texts and characters, each a whole number from 1"
+}
+
 const speechError = fields("the error of Failed", { reason: "string" })
 
 /** One event of a speech-to-text session. */

@@ -1,3 +1,4 @@
+import { Embedding } from "@svc/providers/Embedding"
 import { LanguageModel } from "@svc/providers/LanguageModel"
 import { type Capabilities, type Plugin, PluginError } from "@svc/providers/Plugin"
 import { SpeechToText } from "@svc/providers/SpeechToText"
@@ -14,6 +15,7 @@ export interface BuiltPlugin {
   readonly textToSpeech: Context.Tag.Service<TextToSpeech> | undefined
   readonly languageModel: Context.Tag.Service<LanguageModel> | undefined
   readonly voiceActivity: Context.Tag.Service<VoiceActivity> | undefined
+  readonly embedding: Context.Tag.Service<Embedding> | undefined
 }
 
 /** How long a plugin may take to release its resources. */
@@ -37,7 +39,8 @@ const build = (capabilities: Capabilities, scope: Scope.Scope): Effect.Effect<Bu
       speechToText: yield* service(SpeechToText, capabilities.speechToText, memoMap, scope),
       textToSpeech: yield* service(TextToSpeech, capabilities.textToSpeech, memoMap, scope),
       languageModel: yield* service(LanguageModel, capabilities.languageModel, memoMap, scope),
-      voiceActivity: yield* service(VoiceActivity, capabilities.voiceActivity, memoMap, scope)
+      voiceActivity: yield* service(VoiceActivity, capabilities.voiceActivity, memoMap, scope),
+      embedding: yield* service(Embedding, capabilities.embedding, memoMap, scope)
     }
   })
 

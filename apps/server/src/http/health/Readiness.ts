@@ -46,7 +46,8 @@ export class Readiness extends Context.Tag("@svc/server/Readiness")<
         ...providers.telephony.map(({ health, id }) => [`telephony ${id}`, health] as const),
         ...numbered("speech-to-text", providers.speechToText),
         ...numbered("text-to-speech", providers.textToSpeech),
-        ...numbered("language model", providers.languageModel)
+        ...numbered("language model", providers.languageModel),
+        ...numbered("embedding", providers.embedding === undefined ? [] : [providers.embedding])
       ]
       return {
         check: Effect.forEach(parts, ([part, health]) => Effect.map(health, (is) => ({ part, health: is })), {
