@@ -18,7 +18,7 @@ export default defineConfig({
       "simulator/test/**/*.test.{ts,tsx}",
       "test/**/*.test.ts"
     ],
-    exclude: [...configDefaults.exclude, "test/browser/**"],
+    exclude: [...configDefaults.exclude, "test/browser/**", "**/*.system.test.ts"],
     globalSetup: [".ci/build.mjs", "packages/database/testing/globalSetup.ts"],
     setupFiles: [".ci/testers.mjs"],
     testTimeout: 30_000,

@@ -6,7 +6,7 @@ import { ServerAddress } from "../src/ServerAddress.ts"
 import { Session } from "../src/Session.ts"
 import { show } from "../src/ui/Terminal.tsx"
 
-/** A program that crashes: with `render` while it draws, with `uncaught` in a callback. For Terminal.test.ts. */
+/** A program that crashes: with `render` while it draws, with `uncaught` in a callback. For Terminal.system.test.ts. */
 const how = process.argv[2]
 const working = initial(0)
 const broken: PhoneState = {

@@ -24,7 +24,7 @@ export class TestDatabase extends Context.Tag("@svc/database/TestDatabase")<
     const administer = (statement: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, unknown>) =>
       Effect.flatMap(SqlClient.SqlClient, statement).pipe(Effect.provide(pool(url, 1)), Effect.orDie)
     yield* Effect.acquireRelease(
-      administer((sql) => sql`create database ${sql(database)} template ${sql(templateOf(run))}`),
+      administer((sql) => sql`create database ${sql(database)} template ${sql(templateOf(run))} strategy file_copy`),
       () => administer((sql) => sql`drop database if exists ${sql(database)} with (force)`)
     )
     return Redacted.make(withDatabase(url, database))
