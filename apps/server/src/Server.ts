@@ -13,6 +13,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { Database } from "@svc/database/Database"
 import { checkKeys } from "@svc/database/SecretRotation"
 import { StoredSecrets } from "@svc/database/StoredSecrets"
+import * as KnowledgeSlice from "@svc/knowledge/KnowledgeSlice"
 import { VerifyHttp } from "@svc/matching/VerifyHttp"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
@@ -84,8 +85,8 @@ const Http = Layer.mergeAll(
  * first, then calls. The order of slices that do not need each other matters in two places:
  *
  * - Webhooks are below the call engine: the last events of calls are delivered before deliveries end.
- * - Agents are below numbers: the deletion of a project runs the slices' hooks in the order in which they were built, and
- *   so locks agents before numbers, as the deletion of an agent does.
+ * - Agents are below numbers and knowledge: the deletion of a project runs the slices' hooks in the order in which they
+ *   were built, and so locks agents before numbers, as the deletion of an agent does.
  */
 export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(Http),
@@ -95,6 +96,7 @@ export const Server = HttpServer.layer.pipe(
   Layer.provideMerge(WebhooksSlice.layer),
   Layer.provideMerge(SmsSlice.layer),
   Layer.provideMerge(NumbersSlice.layer),
+  Layer.provideMerge(KnowledgeSlice.layer),
   Layer.provideMerge(AgentsSlice.layer),
   Layer.provideMerge(WebhooksSlice.agentWebhooks),
   Layer.provideMerge(BillingSlice.layer),

@@ -106,6 +106,8 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
      * deletion in progress; false when the agent is deleted.
      */
     readonly pin: (agentId: number) => Effect.Effect<boolean>
+    /** For the transaction that deletes a knowledge base (numeric id): no agent uses it any more. */
+    readonly detachKnowledgeBase: (baseId: number) => Effect.Effect<void>
     /**
      * Runs inside the transaction of every deletion of an agent (not of its project), until the scope closes. Its
      * failure rolls the deletion back. It may write to the database and must not make remote calls.
@@ -172,6 +174,7 @@ export class Agents extends Context.Tag("@svc/agents/Agents")<
           Effect.flatMap(Effect.flatMap(repo.known(project.id, id), orNotFound), (agentId) => log.page(agentId, query)),
         forCall: (agentId) => Effect.flatMap(repo.findById(agentId), orNotFound),
         pin: repo.pin,
+        detachKnowledgeBase: repo.unlink,
         onDelete: hooks.onDelete,
         activeWhen: hooks.activeWhen
       }

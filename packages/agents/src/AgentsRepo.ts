@@ -63,6 +63,11 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     ) => Effect.Effect<ReadonlyArray<KnowledgeBaseRef & { readonly agent_id: number }>>
     /** Links the agent to these knowledge bases and no others. */
     readonly link: (id: number, bases: ReadonlyArray<KnowledgeBaseRef>) => Effect.Effect<void>
+    /**
+     * Removes the links of a knowledge base. Those that another transaction has locked stay: it removes them itself, and
+     * waiting for it could be a deadlock. `links` does not find those of a deleted base.
+     */
+    readonly unlink: (baseId: number) => Effect.Effect<void>
     /** Deletes one agent (soft). */
     readonly delete: (id: number) => Effect.Effect<void>
     /** Deletes all agents of a project (soft), and their links. */
@@ -131,7 +136,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
         execute: (ids) => sql`
           select link.agent_id, base.id, base.public_id
           from agent_knowledge_bases link join knowledge_bases base on base.id = link.knowledge_base_id
-          where link.agent_id = any(${ids}::bigint[]) order by base.id`
+          where link.agent_id = any(${ids}::bigint[]) and base.deleted_at is null order by base.id`
       })
 
       return {
@@ -162,6 +167,12 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
             Effect.orDie
           )
         },
+        unlink: (baseId) =>
+          sql`
+            delete from agent_knowledge_bases where (agent_id, knowledge_base_id) in (
+              select agent_id, knowledge_base_id from agent_knowledge_bases
+              where knowledge_base_id = ${baseId} for update skip locked
+            )`.pipe(Effect.asVoid, Effect.orDie),
         delete: (id) =>
           sql`update agents set deleted_at = now(), updated_at = now() where id = ${id}`.pipe(
             Effect.asVoid,

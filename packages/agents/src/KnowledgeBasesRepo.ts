@@ -32,7 +32,7 @@ export class KnowledgeBasesRepo extends Context.Tag("@svc/agents/KnowledgeBasesR
         Result: KnowledgeBaseRef,
         execute: (wanted) => sql`
           select id, public_id from knowledge_bases
-          where project_id = ${wanted.project_id}
+          where project_id = ${wanted.project_id} and deleted_at is null
             and (id = any(${wanted.numeric}::bigint[]) or public_id = any(${wanted.public}::text[]))
           order by id for key share`
       })

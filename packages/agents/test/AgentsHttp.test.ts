@@ -31,6 +31,7 @@ const Spy = Layer.succeed(Agents, {
   auditLog: notFound,
   forCall: unasked,
   pin: unasked,
+  detachKnowledgeBase: unasked,
   onDelete: unasked,
   activeWhen: unasked
 })

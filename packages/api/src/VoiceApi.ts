@@ -9,6 +9,7 @@ import { UsageApi } from "./billing/UsageApi.ts"
 import { CallsApi } from "./calls/CallsApi.ts"
 import { ChatApi } from "./chat/ChatApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
+import { KnowledgeBasesApi } from "./knowledge/KnowledgeBasesApi.ts"
 import { PhoneNumbersApi } from "./numbers/PhoneNumbersApi.ts"
 import { Authorization } from "./Principal.ts"
 import { SmsApi } from "./sms/SmsApi.ts"
@@ -36,6 +37,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(ProjectsApi)
   .add(ProjectApi)
   .add(AgentsApi)
+  .add(KnowledgeBasesApi)
   .add(CallsApi)
   .add(CallDeliveriesApi)
   .add(TestSessionsApi)

@@ -22,6 +22,9 @@ export const Limit = (max: number) =>
     Schema.between(1, max, { message: () => `limit must be between 1 and ${max}` })
   ).annotations({ jsonSchema: { type: "integer", minimum: 1, maximum: max } })
 
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
+const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
+
 /**
  * Whether a text has more than `max` characters as people count them: an emoji is one. Reads no more of a long text than
  * it must.
@@ -29,9 +32,11 @@ export const Limit = (max: number) =>
 export const isLongerThan = (max: number, text: string): boolean => {
   // A character is one or two code units.
   if (text.length <= max || text.length > 2 * max) return text.length > max
-  let count = 0
-  for (const _ of text) count++
-  return count > max
+  let pairs = 0
+  for (let at = 0; at < text.length - 1; at++) {
+    if (isHigh(text.charCodeAt(at)) && isLow(text.charCodeAt(at + 1))) pairs++
+  }
+  return text.length - pairs > max
 }
 
 /** A JSON value of any shape. */

@@ -45,6 +45,7 @@ const hookTimeout = "5 seconds"
  * | agents | deleted (soft), their webhooks removed | in the deletion's transaction |
  * | phone numbers | released: another project can register them | in the deletion's transaction |
  * | addresses | deleted, and no longer verified | in the deletion's transaction |
+ * | knowledge bases | deleted with their passages | in the deletion's transaction |
  * | live calls | end with `ended_reason` `api` | after the commit; within 2 s on any node |
  * | call records, usage | stay with the organization | |
  */

@@ -31,6 +31,7 @@ import webhookIds from "./migrations/0028_webhook_ids.ts"
 import smsOwners from "./migrations/0029_sms_owners.ts"
 import numberOrders from "./migrations/0030_number_orders.ts"
 import testSessions from "./migrations/0031_test_sessions.ts"
+import knowledgePassages from "./migrations/0032_knowledge_passages.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -70,7 +71,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0028_webhook_ids": webhookIds,
   "0029_sms_owners": smsOwners,
   "0030_number_orders": numberOrders,
-  "0031_test_sessions": testSessions
+  "0031_test_sessions": testSessions,
+  "0032_knowledge_passages": knowledgePassages
 }
 
 /** A migration failed; the whole run was rolled back. */

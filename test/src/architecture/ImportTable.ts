@@ -34,7 +34,7 @@ const table: Readonly<Record<string, Permission>> = {
   "packages/billing": { packages: foundation, services: ["auth"] },
   "packages/webhooks": { packages: foundation, services: ["auth", "billing"] },
   "packages/agents": { packages: foundation, services: ["auth", "billing", "webhooks"] },
-  "packages/knowledge": { packages: foundation, services: ["auth", "billing", "agents"] },
+  "packages/knowledge": { packages: foundation, services: ["auth", "billing", "agents"], tests: ["webhooks"] },
   "packages/numbers": { packages: foundation, services: ["auth", "billing", "agents"], tests: ["webhooks"] },
   "packages/sms": { packages: foundation, services: ["auth", "billing", "agents", "numbers"], tests: ["webhooks"] },
   "packages/call-engine": {

@@ -32,7 +32,8 @@ export const owners: Owners = {
   agents: "packages/agents",
   agent_audit_log: "packages/agents",
   agent_knowledge_bases: "packages/agents",
-  knowledge_bases: "packages/agents",
+  knowledge_bases: "packages/knowledge",
+  knowledge_passages: "packages/knowledge",
   phone_numbers: "packages/numbers",
   addresses: "packages/numbers",
   number_orders: "packages/numbers",
@@ -90,6 +91,16 @@ export const exceptions: ReadonlyArray<TableException> = [
     tables: ["webhooks", "agents", "signing_secrets"],
     reason:
       "checks and re-encrypts the secrets of all packages by one mechanism; it reads and writes nothing else there"
+  },
+  {
+    path: "packages/agents/src/KnowledgeBasesRepo.ts",
+    tables: ["knowledge_bases"],
+    reason: "finds and share-locks the bases that an agent is linked to, in the transaction that links them"
+  },
+  {
+    path: "packages/agents/src/AgentsRepo.ts",
+    tables: ["knowledge_bases"],
+    reason: "a link refers to its base: lists of agents join it for its public id"
   },
   {
     path: "packages/bookings/src/CustomersRepo.ts",
