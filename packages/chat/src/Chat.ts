@@ -102,7 +102,12 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
         })
 
       /** Sends parts as they come. A slow client gets longer texts: what waits for it is one answer at the most. */
-      const sendAll = (answer: RunningAnswer, events: CompletionEvents, writer: BodyWriter) =>
+      const sendAll = (
+        answer: RunningAnswer,
+        events: CompletionEvents,
+        writer: BodyWriter,
+        finish: Effect.Effect<void>
+      ) =>
         Effect.gen(function* () {
           let text = events.begin()
           while (true) {
@@ -111,6 +116,7 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
             const end = answer.end()
             for (const part of answer.take()) text += events.part(part)
             if (end !== undefined) {
+              yield* finish
               text += Exit.match(end, {
                 onSuccess: (value) => events.end(value),
                 onFailure: (cause) =>
@@ -126,24 +132,26 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
           }
         })
 
-      const answerTo = (id: string, prepared: PreparedRequest, stream: Stream) =>
+      const answerTo = (id: string, prepared: PreparedRequest, stream: Stream, finish: Effect.Effect<void>) =>
         Effect.gen(function* () {
           const created = yield* Clock.currentTimeMillis
           const answer = yield* start(prepared)
           yield* answer.ready
           // Nothing was sent yet: a failure is answered with its status.
           const early = answer.end()
-          if (early !== undefined) yield* early
+          if (early !== undefined && Exit.isFailure(early)) yield* Effect.zipRight(finish, early)
           if (prepared.stream) {
             const events = new CompletionEvents(headOf(id, created, answer.modelId()), prepared.includeUsage)
-            return yield* stream.send((writer) => sendAll(answer, events, writer))
+            return yield* stream.send((writer) => sendAll(answer, events, writer, finish))
           }
           const parts: Array<AnswerPart> = []
           while (true) {
             yield* answer.ready
             const end = answer.end()
             parts.push(...answer.take())
-            if (end !== undefined) return completionOf(headOf(id, created, answer.modelId()), parts, yield* end)
+            if (end === undefined) continue
+            yield* finish
+            return completionOf(headOf(id, created, answer.modelId()), parts, yield* end)
           }
         }).pipe(Effect.scoped)
 
@@ -153,7 +161,7 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
           Effect.gen(function* () {
             const id = yield* newChatCompletionId
             const prepared = yield* prepare(id, body)
-            return yield* limits.within(org)(answerTo(id, prepared, stream))
+            return yield* limits.within(org, id)(({ finish }) => answerTo(id, prepared, stream, finish))
           })
       }
     })

@@ -7,6 +7,7 @@ import type { BodyWriter } from "@svc/api/PlainRoutes"
 import type { Tier } from "@svc/api/Principal"
 import { RateLimits } from "@svc/auth/RateLimits"
 import { TierLimits } from "@svc/auth/TierLimits"
+import { NodeLease } from "@svc/cluster/NodeLease"
 import { healthy } from "@svc/providers/Health"
 import {
   type LanguageModel,
@@ -18,6 +19,7 @@ import { Providers } from "@svc/providers/Providers"
 import { type Context, Deferred, Effect, Exit, Fiber, Layer, TestClock } from "effect"
 import { Chat } from "../src/Chat.ts"
 import { ChatLimits } from "../src/ChatLimits.ts"
+import { ChatSlotsRepo } from "../src/ChatSlotsRepo.ts"
 
 type Model = Context.Tag.Service<LanguageModel>
 
@@ -60,6 +62,15 @@ const withModels = (...languageModel: ReadonlyArray<Model>) =>
             embedding: undefined
           }),
           TierLimits.layer,
+          Layer.succeed(ChatSlotsRepo, {
+            take: () => Effect.succeed(true),
+            release: () => Effect.void,
+            releaseAllOf: () => Effect.void
+          }),
+          Layer.mock(NodeLease, {
+            current: Effect.succeed({ id: "node_1", lost: Effect.never }),
+            onDeath: () => Effect.void
+          }),
           Layer.succeed(RateLimits, {
             consume: (_, limit) => ({ admitted: true, limit, remaining: limit, resetAt: 60, resetIn: 60 }),
             peek: () => ({ admitted: true, limit: null, remaining: null, resetAt: 60, resetIn: 60 }),

@@ -42,7 +42,7 @@ const table: Readonly<Record<string, Permission>> = {
     services: ["auth", "billing", "agents", "knowledge", "numbers", "sms"],
     tests: ["webhooks"]
   },
-  "packages/chat": { packages: ["api", "providers"], services: ["auth"] },
+  "packages/chat": { packages: ["api", "providers", "database", "cluster"], services: ["auth"] },
   "packages/bookings": { packages: ["api", "database", "cluster"], services: ["auth", "billing"] },
   "plugins/*": { packages: ["providers"], tests: ["plugin-host"] },
   "simulator/src/demo": { packages: ["api", "providers", "server"] },

@@ -46,6 +46,7 @@ export const owners: Owners = {
   signing_secrets: "packages/call-engine",
   test_sessions: "packages/call-engine",
   test_session_journal: "packages/call-engine",
+  chat_slots: "packages/chat",
   booking_customers: "packages/bookings",
   idempotency_keys: "packages/bookings",
   idempotency_key_counts: "packages/bookings"

@@ -1,3 +1,4 @@
+import { Schema } from "effect"
 import type { ApiError } from "../ApiError.ts"
 import { define, toBody, type VoiceErrorBody } from "../VoiceError.ts"
 import { chatModel } from "./ChatCompletion.ts"
@@ -28,18 +29,30 @@ export class ChatConcurrentLimitExceeded extends define(
   "Too many chat completions at once"
 ) {}
 
-/** The body of an error of the chat endpoints. `error` is the object that OpenAI's clients read. */
+/** The object in `error` from which OpenAI's clients make their typed errors. */
+export const ChatErrorObject = Schema.Struct({
+  message: Schema.String.annotations({ description: "As outside" }),
+  type: Schema.Literal(
+    "invalid_request_error",
+    "authentication_error",
+    "insufficient_quota",
+    "permission_error",
+    "rate_limit_error",
+    "server_error"
+  ).annotations({ description: "Follows from the status" }),
+  code: Schema.String.annotations({ description: "As outside" }),
+  param: Schema.NullOr(Schema.String).annotations({
+    description: "The first parameter that is wrong, as a dotted path; null when it is none"
+  })
+}).annotations({ identifier: "ChatErrorObject" })
+export type ChatErrorObject = typeof ChatErrorObject.Type
+
+/** The body of an error of the chat endpoints. */
 export interface ChatErrorBody extends Omit<VoiceErrorBody, "error"> {
-  readonly error: {
-    readonly message: string
-    readonly type: string
-    readonly code: string
-    /** The parameter that is wrong, as a dotted path; null when it is none or not one. */
-    readonly param: string | null
-  }
+  readonly error: ChatErrorObject
 }
 
-const typeOf = (status: number): string => {
+const typeOf = (status: number): ChatErrorObject["type"] => {
   if (status === 401) return "authentication_error"
   if (status === 402) return "insufficient_quota"
   if (status === 403) return "permission_error"

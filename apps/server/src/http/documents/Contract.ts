@@ -45,7 +45,11 @@ export interface Body {
 export interface Response {
   readonly description: string
   readonly headers?: { readonly [name: string]: Referenced }
-  readonly content?: { readonly "application/json": Body }
+  readonly content?: {
+    readonly "application/json": Body
+    /** The schema is that of one event's data. */
+    readonly "text/event-stream"?: Body
+  }
 }
 
 export interface Operation {

@@ -7,9 +7,21 @@ export type Wire = Schema.Schema.Any
 /** Properties of an endpoint that its schemas do not contain. */
 export interface EndpointFacts {
   readonly method: string
+  /** With `:name` for its parameters. */
+  readonly path: string
   /** Those of the endpoint, its group and its contract. */
   readonly annotations: Context.Context<never>
   readonly takesBody: boolean
+}
+
+/** The errors of endpoints that have another shape than those of the other endpoints. */
+export interface ErrorVariant {
+  /** What the names of their schemas and examples begin with. */
+  readonly prefix: string
+  /** The schemas that they need. */
+  readonly parts: ReadonlyArray<Wire>
+  readonly schemaOf: (error: JsonSchema) => JsonSchema
+  readonly example: (code: string, message: string, status: number) => unknown
 }
 
 /** What the server does for every endpoint of an API, beside what the endpoint itself declares. */
@@ -26,6 +38,8 @@ export interface Conventions {
   readonly checksOf: (endpoint: EndpointFacts) => ReadonlyArray<Wire>
   /** The code of an error's schema; undefined when the schema is for any code, or not an error. */
   readonly codeOf: (schema: JsonSchema) => string | undefined
+  /** How the errors of an endpoint differ from the others; undefined when they do not. */
+  readonly variantOf: (endpoint: EndpointFacts) => ErrorVariant | undefined
   /** The body of an error. */
   readonly errorExample: (code: string, message: string) => unknown
 }

@@ -1,7 +1,9 @@
 import { HttpApi, HttpApiSchema, OpenApi, OpenApiJsonSchema } from "@effect/platform"
-import { Either, Option, Schema } from "effect"
-import type { Body, Contract, Operation, Parameter, Response } from "./Contract.ts"
+import { EventStreamOf } from "@svc/api/EventStream"
+import { Context, Either, Option, Schema } from "effect"
+import type { Body, Contract, JsonSchema, Operation, Parameter, Response } from "./Contract.ts"
 import type { Conventions, EndpointFacts, Wire } from "./Conventions.ts"
+import { variantsOf } from "./ErrorVariants.ts"
 import { exampleOf } from "./Example.ts"
 
 /** Keywords that the generator adds and that do not help a reader. */
@@ -43,12 +45,13 @@ const errorResponse = (
   names: ReadonlyArray<string>,
   schemas: Contract["components"]["schemas"],
   headers: ReadonlyArray<string>,
-  { codeOf }: Conventions
+  { codeOf }: Conventions,
+  prefix: string
 ): Response => {
   const errors = names.map((name) => {
     const code = codeOf(schemas[name] ?? {}) ?? name
     const message = schemas[name]?.description ?? ""
-    return { $ref: `#/components/schemas/${name}`, code, message }
+    return { $ref: `#/components/schemas/${prefix}${name}`, code, message }
   })
   const [first, ...others] = errors
   return {
@@ -60,7 +63,9 @@ const errorResponse = (
           first !== undefined && others.length === 0
             ? { $ref: first.$ref }
             : { anyOf: errors.map(({ $ref }) => ({ $ref })) },
-        examples: Object.fromEntries(errors.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]))
+        examples: Object.fromEntries(
+          errors.map(({ code }) => [code, { $ref: `#/components/examples/${prefix}${code}` }])
+        )
       }
     }
   }
@@ -83,6 +88,8 @@ const generated = ["HttpApiDecodeError", "Issue", "PropertyKey"]
 interface Facts extends EndpointFacts {
   /** The query when nothing is given. */
   readonly defaults: { readonly [name: string]: unknown }
+  /** The data of one server-sent event, of an endpoint that may answer with them. */
+  readonly event: JsonSchema | undefined
 }
 
 /** The query of a request that has none: what its parameters are by default. */
@@ -93,16 +100,23 @@ const defaultsOf = (query: Option.Option<Schema.Schema.All>): Facts["defaults"] 
   return Either.isRight(decoded) ? { ...(decoded.right as object) } : {}
 }
 
-const factsOf = (api: HttpApi.HttpApi.AnyWithProps): ReadonlyMap<string, Facts> => {
+/** `schemas` gets the schemas of events. */
+const factsOf = (
+  api: HttpApi.HttpApi.AnyWithProps,
+  schemas: { [name: string]: unknown }
+): ReadonlyMap<string, Facts> => {
   const facts = new Map<string, Facts>()
   HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, group, mergedAnnotations }) => {
+      const event = Option.getOrUndefined(Context.getOption(mergedAnnotations, EventStreamOf))
       facts.set(`${group.identifier}.${endpoint.name}`, {
         method: endpoint.method,
+        path: endpoint.path,
         annotations: mergedAnnotations,
         takesBody: Option.isSome(endpoint.payloadSchema),
-        defaults: defaultsOf(endpoint.urlParamsSchema)
+        defaults: defaultsOf(endpoint.urlParamsSchema),
+        event: event && { $ref: `#/components/schemas/${addSchema(event, schemas)}` }
       })
     }
   })
@@ -120,6 +134,7 @@ const withExample = (body: Body, schemas: Contract["components"]["schemas"]): Bo
 /** Completes one operation with what the server does for every endpoint. */
 const complete = (operation: Operation, facts: Facts, all: Contract, conventions: Conventions): Operation => {
   const { schemas } = all.components
+  const prefix = conventions.variantOf(facts)?.prefix ?? ""
   const byStatus = new Map<number, Array<string>>()
   const addError = (status: number, name: string): void => {
     const names = byStatus.get(status) ?? []
@@ -130,7 +145,10 @@ const complete = (operation: Operation, facts: Facts, all: Contract, conventions
   for (const [status, response] of Object.entries(operation.responses)) {
     const body = response.content?.["application/json"]
     if (Number(status) < 400) {
-      const content = body && { "application/json": withExample(body, schemas) }
+      const content = body && {
+        "application/json": withExample(body, schemas),
+        ...(facts.event !== undefined && { "text/event-stream": withExample({ schema: facts.event }, schemas) })
+      }
       const headers = referTo(conventions.headersOf(Number(status), facts))
       successes.push([status, { ...response, headers, ...(content && { content }) }])
     } else {
@@ -157,7 +175,7 @@ const complete = (operation: Operation, facts: Facts, all: Contract, conventions
       ...successes,
       ...errors.map(([status, names]) => {
         const headers = conventions.headersOf(status, facts)
-        return [String(status), errorResponse(names, schemas, headers, conventions)] as const
+        return [String(status), errorResponse(names, schemas, headers, conventions, prefix)] as const
       })
     ])
   }
@@ -179,29 +197,36 @@ export const describe = (contract: HttpApi.HttpApi.Any, url: string, conventions
   // `Any` is the type of every contract; the generator asks for the full one and reads only what each has.
   const api = contract as HttpApi.HttpApi.AnyWithProps
   const added: Record<string, unknown> = {}
-  const facts = factsOf(api)
+  const facts = factsOf(api, added)
   for (const each of facts.values()) {
     for (const error of conventions.checksOf(each)) addSchema(error, added)
+    for (const part of conventions.variantOf(each)?.parts ?? []) addSchema(part, added)
   }
   const spec = OpenApi.fromApi(api, { additionalPropertiesStrategy: "allow" })
   const all = plain(spec, added)
-  const paths = Object.entries(all.paths).map(([path, item]) => [
-    path,
-    Object.fromEntries(
-      Object.entries(item).map(([method, operation]) => {
-        const known = facts.get(operation.operationId)
-        return [method, known === undefined ? operation : complete(operation, known, all, conventions)]
-      })
-    )
-  ])
+  const paths: Contract["paths"] = Object.fromEntries(
+    Object.entries(all.paths).map(([path, item]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(item).map(([method, operation]) => {
+          const known = facts.get(operation.operationId)
+          return [method, known === undefined ? operation : complete(operation, known, all, conventions)]
+        })
+      )
+    ])
+  )
+  const { schemas } = all.components
+  const variants = new Set([...facts.values()].flatMap((each) => conventions.variantOf(each) ?? []))
+  const other = variantsOf(paths, schemas, variants, conventions)
   return {
     ...all,
     servers: [{ url }],
-    paths: Object.fromEntries(paths),
+    paths,
     components: {
       ...all.components,
+      schemas: { ...schemas, ...other.schemas },
       headers: conventions.headers,
-      examples: errorExamples(all.components.schemas, conventions)
+      examples: { ...errorExamples(schemas, conventions), ...other.examples }
     }
   }
 }

@@ -76,11 +76,16 @@ const bodyOf = ({ example, schema }: Body, schemas: Schemas): string =>
 const responseOf = (status: string, { content, description, headers }: Response, schemas: Schemas): string => {
   const body = content?.["application/json"]
   const codes = body?.examples === undefined ? "Success" : Object.keys(body.examples).join(", ")
+  const event = content?.["text/event-stream"]
+  const events =
+    event === undefined
+      ? ""
+      : `<p>As <code>text/event-stream</code>, the <code>data</code> of one event:</p>${bodyOf(event, schemas)}`
   const sent = Object.keys(headers ?? {})
   const names = sent.map((name) => `<code>${html(name)}</code>`).join(" ")
   const shown =
     body?.examples === undefined ? (body === undefined ? "<p>No body.</p>" : bodyOf(body, schemas)) : prose(description)
-  return `<details${body?.examples === undefined ? " open" : ""}><summary><span class="status">${html(status)}</span>${html(codes)}</summary>${shown}${
+  return `<details${body?.examples === undefined ? " open" : ""}><summary><span class="status">${html(status)}</span>${html(codes)}</summary>${shown}${events}${
     sent.length === 0 ? "" : `<p class="faint">Headers: ${names}</p>`
   }</details>`
 }

@@ -1,8 +1,9 @@
+import { ChatErrorObject, isChatPath, toChatErrorBody } from "@svc/api/chat/ChatError"
 import { type Access, AccessRule } from "@svc/api/Principal"
 import * as Errors from "@svc/api/VoiceError"
 import { Context, Option } from "effect"
 import type { Parameter } from "./Contract.ts"
-import type { Conventions, EndpointFacts, Wire } from "./Conventions.ts"
+import type { Conventions, EndpointFacts, ErrorVariant, Wire } from "./Conventions.ts"
 
 const text = { type: "string" }
 const integer = { type: "integer" }
@@ -81,6 +82,23 @@ const checksOf: Conventions["checksOf"] = (endpoint) => {
   return checks.flatMap(([applies, { wire }]) => (applies ? [wire] : []))
 }
 
+/** Field messages and seconds, of the codes that have them. */
+const extrasOf = (code: string, message: string) => ({
+  ...(code === "VALIDATION_ERROR" && { details: { field: message } }),
+  ...(/RATE_LIMIT/.test(code) && { retryAfter: 30 })
+})
+
+/** At the chat endpoints `error` is an object. See docs/reference/chat.md. */
+const chatErrors: ErrorVariant = {
+  prefix: "Chat.",
+  parts: [ChatErrorObject],
+  schemaOf: (error) => ({
+    ...error,
+    properties: { ...error.properties, error: { $ref: "#/components/schemas/ChatErrorObject" } }
+  }),
+  example: (code, message, status) => toChatErrorBody({ _tag: code, code, message, status, ...extrasOf(code, message) })
+}
+
 /** What holds for every endpoint of the voice API. */
 export const voice: Conventions = {
   headers,
@@ -88,6 +106,7 @@ export const voice: Conventions = {
   parametersOf: (endpoint) => [...projectId(accessOf(endpoint)), requestId],
   remarkOf: () => undefined,
   checksOf,
+  variantOf: ({ path }) => (isChatPath(path) ? chatErrors : undefined),
   codeOf: ({ properties }) => {
     const code = properties?.["code"]?.enum?.[0]
     return typeof code === "string" && properties?.["retryAfter"] !== undefined ? code : undefined
@@ -96,7 +115,6 @@ export const voice: Conventions = {
     code,
     message,
     error: message,
-    ...(code === "VALIDATION_ERROR" && { details: { field: message } }),
-    ...(/RATE_LIMIT/.test(code) && { retryAfter: 30 })
+    ...extrasOf(code, message)
   })
 }

@@ -61,6 +61,7 @@ export const workspace: Conventions = {
       ? [Errors.IdempotencyKeyTooLong.wire, Errors.IdempotencyKeyConflict.wire, Errors.IdempotencyKeyQuotaExceeded.wire]
       : [])
   ],
+  variantOf: () => undefined,
   codeOf: ({ properties }) => {
     const codes = properties?.["error"]?.properties?.["code"]?.enum ?? []
     return codes.length === 1 ? String(codes[0]) : undefined

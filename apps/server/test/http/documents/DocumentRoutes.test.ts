@@ -152,6 +152,45 @@ describe("the OpenAPI document", () => {
     }
   })
 
+  it("has OpenAI's error object at the chat endpoints alone, and their stream of events", () => {
+    const complete = operationOf({ method: "POST", path: "/v1/chat/completions" })
+    const success = complete?.responses["200"]?.content
+    expect(success?.["application/json"].schema).toEqual({ $ref: "#/components/schemas/ChatCompletion" })
+    expect(success?.["text/event-stream"]?.schema).toEqual({ $ref: "#/components/schemas/ChatCompletionChunk" })
+    expect(success?.["text/event-stream"]?.example).toMatchObject({ object: "chat.completion.chunk" })
+    const { examples = {}, schemas } = contract.components
+    expect(Object.keys(schemas["ChatCompletionChunk"]?.properties ?? {})).toContain("choices")
+    let seen = 0
+    for (const [path, item] of Object.entries(contract.paths)) {
+      for (const { operationId, responses } of Object.values(item)) {
+        for (const [status, { content }] of Object.entries(responses)) {
+          const body = content?.["application/json"]
+          if (Number(status) < 400 || body === undefined) continue
+          for (const { $ref = "" } of body.schema.anyOf ?? [body.schema]) {
+            const error = schemas[$ref.slice("#/components/schemas/".length)]?.properties?.["error"]
+            const isChat = /^\/v1\/(chat|models)/.test(path)
+            expect(error, `${operationId} ${$ref}`).toEqual(
+              isChat ? { $ref: "#/components/schemas/ChatErrorObject" } : { type: "string" }
+            )
+            if (isChat) seen++
+          }
+          for (const [code, { $ref }] of Object.entries(body.examples ?? {})) {
+            const example = examples[$ref.slice("#/components/examples/".length)]?.value
+            expect(example, `${operationId} ${code}`).toMatchObject({ code })
+          }
+        }
+      }
+    }
+    expect(seen).toBeGreaterThan(20)
+    const { code, message, param, type } = schemas["ChatErrorObject"]?.properties ?? {}
+    expect([code?.type, message?.type, type?.enum?.length]).toEqual(["string", "string", 6])
+    expect(param?.anyOf).toEqual([{ type: "string" }, { type: "null" }])
+    expect(examples["Chat.AI_CONCURRENT_LIMIT_EXCEEDED"]?.value).toMatchObject({
+      code: "AI_CONCURRENT_LIMIT_EXCEEDED",
+      error: { type: "rate_limit_error", code: "AI_CONCURRENT_LIMIT_EXCEEDED", param: null }
+    })
+  })
+
   it("does not name internal types", () => {
     const text = JSON.stringify(contract)
     expect(text).not.toMatch(/HttpApi|Schema(?!s)[A-Z]|@svc|@effect|NonEmpty|\bEffect\b|"(an?|a) [a-z]/)
@@ -245,6 +284,7 @@ describe("the reference page", () => {
       expect(page).toContain(path.replace(/:(\w+)/g, "{$1}"))
     }
     for (const code of endpoints.flatMap((endpoint) => codesOf(operationOf(endpoint)))) expect(page).toContain(code)
+    expect(page).toContain("chat.completion.chunk")
     const tags = page.match(/<[a-z][^>]*>/g) ?? []
     const links = tags.flatMap((tag) => /(?:href|src|action|data)="([^"]*)"/.exec(tag)?.[1] ?? [])
     expect(links.filter((link) => !link.startsWith("#"))).toEqual(["other"])
