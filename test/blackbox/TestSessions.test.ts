@@ -120,7 +120,7 @@ const outcome = ({ body, status }: ApiClient.Reply) => [status, body["code"]]
 layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A test session over HTTP", (it) => {
   it.scoped("begins with the greeting, takes texts, digits and tools, and ends by end_call", () =>
     Effect.gen(function* () {
-      const { agentId, created, customer, number, read, send } = yield* begun
+      const { agentId, api, created, customer, number, path, read, send } = yield* begun
       expect([created.status, created.body]).toEqual([
         201,
         {
@@ -164,6 +164,16 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A t
         timestamp: expect.any(String),
         tool_name: "lookup"
       })
+      const detailed = yield* api.get(`${path}?include=tools`)
+      expect(at(detailed.body, "test_session.messages.5")).toEqual({
+        role: "tool",
+        content: '{"price":42}',
+        timestamp: expect.any(String),
+        tool_name: "lookup",
+        arguments: {},
+        duration_ms: expect.any(Number)
+      })
+      expect(outcome(yield* api.get(`${path}?include=all`))).toEqual([400, "VALIDATION_ERROR"])
       const after = yield* read
       expect([after.status, after.body]).toMatchObject([
         200,

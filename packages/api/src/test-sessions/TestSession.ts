@@ -15,9 +15,30 @@ export const TestSessionMessage = Schema.Struct({
   timestamp: Timestamp,
   tool_name: Schema.optionalWith(Schema.String.annotations({ description: "Only with the role `tool`" }), {
     exact: true
-  })
+  }),
+  arguments: Schema.optionalWith(
+    JsonObject.annotations({ description: "Only with the role `tool` and `include=tools`: what the tool was given" }),
+    { exact: true }
+  ),
+  duration_ms: Schema.optionalWith(
+    Schema.Int.annotations({
+      description: "Only with the role `tool` and `include=tools`: how long the tool took; absent after a restart"
+    }),
+    { exact: true }
+  )
 }).annotations({ identifier: "TestSessionMessage" })
 export type TestSessionMessage = typeof TestSessionMessage.Type
+
+/** Query of the requests that answer with messages. */
+export const TestSessionQuery = Schema.Struct({
+  include: Schema.optional(
+    Schema.Literal("tools").annotations({
+      description: "`tools`: messages of tools also have `arguments` and `duration_ms`",
+      message: () => "include must be tools"
+    })
+  )
+})
+export type TestSessionQuery = typeof TestSessionQuery.Type
 
 /** A conversation with an agent in text. See docs/reference/test-sessions.md. */
 export const TestSession = Schema.Struct({

@@ -13,6 +13,7 @@ import {
   TestSessionInput,
   TestSessionLimitExceeded,
   TestSessionNotFound,
+  TestSessionQuery,
   TestSessionTimeout,
   TestSessionTurn
 } from "./TestSession.ts"
@@ -36,6 +37,7 @@ export const TestSessionsApi = HttpApiGroup.make("testSessions")
             "Asks the agent's server as a call does, with the session's id as `call_id`, and answers with the greeting. A session ends by itself 30 minutes after its last message."
         })
       )
+      .setUrlParams(TestSessionQuery)
       .setPayload(TestSessionCreate)
       .addSuccess(Schema.Struct({ test_session: TestSession }), { status: 201 })
       .addError(ValidationError.wire)
@@ -55,6 +57,7 @@ export const TestSessionsApi = HttpApiGroup.make("testSessions")
         })
       )
       .setPath(sessionId)
+      .setUrlParams(TestSessionQuery)
       .setPayload(TestSessionInput)
       .addSuccess(TestSessionTurn)
       .addError(ValidationError.wire)
@@ -68,7 +71,9 @@ export const TestSessionsApi = HttpApiGroup.make("testSessions")
     HttpApiEndpoint.get("get", "/v1/test-sessions/:sessionId")
       .annotateContext(OpenApi.annotations({ summary: "Get a test session", description: "With all its messages." }))
       .setPath(sessionId)
+      .setUrlParams(TestSessionQuery)
       .addSuccess(Schema.Struct({ test_session: TestSession }))
+      .addError(ValidationError.wire)
       .addError(TestSessionNotFound.wire)
   )
   .add(

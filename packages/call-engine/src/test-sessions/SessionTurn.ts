@@ -32,6 +32,15 @@ export interface ClaimedSession {
   readonly agent: CallAgent
   readonly facts: Facts
   readonly journal: ReadonlyArray<StoredInput>
+  /** Why the session is over when it is ended from outside. */
+  readonly endedAs: "api" | "idle"
+}
+
+/** What is known of a tool that was called: its arguments, and when it began to run. */
+interface ToolBegin {
+  readonly arguments: { readonly [name: string]: unknown }
+  /** Milliseconds; undefined for a tool that another process called. */
+  readonly at: number | undefined
 }
 
 /** The longest time that a turn may take before it ends the session as failed. */
@@ -40,20 +49,41 @@ const longestTurn = "10 minutes"
 /** Tools that do their work outside, and only appear to in a test session. */
 const simulatedTools: ReadonlySet<string> = new Set([sendSms, "transfer_call"])
 
-/** The messages that the commands of a step add to a session. */
-const messagesOf = (commands: ReadonlyArray<Command>, timestamp: string): ReadonlyArray<TestSessionMessage> =>
-  commands.flatMap((command): ReadonlyArray<TestSessionMessage> => {
-    if (command._tag === "TellTranscript") return [{ role: command.role, content: command.content, timestamp }]
-    if (command._tag !== "Emit") return []
-    if (command.event === "tool.timeout") {
-      const content = JSON.stringify({ error: "The tool did not answer in time." })
-      return [{ role: "tool", content, timestamp, tool_name: command.data.tool_name }]
-    }
-    if (command.event !== "tool.completed") return []
-    const { result, tool_name } = command.data
-    const shown = simulatedTools.has(tool_name) ? { simulated: true, result } : result
-    return [{ role: "tool", content: JSON.stringify(shown ?? null), timestamp, tool_name }]
-  })
+/** Makes the messages that the commands of successive steps add to a session. */
+class Messages {
+  private readonly tools = new Map<string, ToolBegin>()
+
+  /** `at` in milliseconds; undefined for what was said already. */
+  of(commands: ReadonlyArray<Command>, at: number | undefined): ReadonlyArray<TestSessionMessage> {
+    const timestamp = new Date(at ?? 0).toISOString()
+    return commands.flatMap((command): ReadonlyArray<TestSessionMessage> => {
+      if (command._tag === "TellTranscript") return [{ role: command.role, content: command.content, timestamp }]
+      if (command._tag === "InvokeTool") this.tools.set(command.id, { arguments: command.arguments, at })
+      if (command._tag !== "Emit") return []
+      const { data, event } = command
+      if (event === "tool.invoked") this.tools.set(data.tool_call_id, { arguments: data.arguments, at })
+      if (event !== "tool.timeout" && event !== "tool.completed") return []
+      const begin = this.tools.get(data.tool_call_id)
+      this.tools.delete(data.tool_call_id)
+      const result =
+        event === "tool.timeout"
+          ? { error: "The tool did not answer in time." }
+          : simulatedTools.has(data.tool_name)
+            ? { simulated: true, result: data.result }
+            : data.result
+      return [
+        {
+          role: "tool",
+          content: JSON.stringify(result ?? null),
+          timestamp,
+          tool_name: data.tool_name,
+          ...(begin !== undefined && { arguments: begin.arguments }),
+          ...(begin?.at !== undefined && at !== undefined && { duration_ms: at - begin.at })
+        }
+      ]
+    })
+  }
+}
 
 /**
  * Runs a session from where its journal ends until the agent waits for the caller again, or the session is over. Each
@@ -62,23 +92,24 @@ const messagesOf = (commands: ReadonlyArray<Command>, timestamp: string): Readon
  */
 export const run = (
   services: ConversationServices & { readonly repo: Context.Tag.Service<TestSessionsRepo> },
-  { agent, facts, id, journal, node }: ClaimedSession,
+  { agent, endedAs, facts, id, journal, node }: ClaimedSession,
   act: (session: TextSession.TextSession, note: (message: TestSessionMessage) => void) => void,
   onBegun: (session: TextSession.TextSession) => void
 ): Effect.Effect<Turn, SessionLost, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
-    const now = (): string => new Date(clock.unsafeCurrentTimeMillis()).toISOString()
     const changed = Effect.unsafeMakeLatch()
     const said: Array<TestSessionMessage> = []
     let rows: Array<JournalRow> = []
     let batch = Deferred.unsafeMake<void>(FiberId.none)
     let messages: Array<TestSessionMessage> = []
+    const made = new Messages()
     let failure: string | null = null
 
     const replayed = replay(journal)
     const rest = replayed === undefined ? undefined : unfinished(replayed)
     const last = journal.at(-1)
+    for (const { commands } of replayed?.steps ?? []) made.of(commands, undefined)
     /** Completes once all that has happened by now is stored. */
     const stored = Effect.suspend(() => {
       changed.unsafeOpen()
@@ -120,14 +151,17 @@ export const run = (
               }
       },
       (live, commands) => {
-        messages.push(...messagesOf(commands, now()))
+        messages.push(...made.of(commands, clock.unsafeCurrentTimeMillis()))
         if (live.isOver() || awaitsCaller(live.state())) changed.unsafeOpen()
       }
     )
     onBegun(session)
 
-    const endedReason = (): string | null =>
-      session.isOver() ? (session.state().outcome?.ended_reason ?? "error") : null
+    const endedReason = (): string | null => {
+      if (!session.isOver()) return null
+      const reason = session.state().outcome?.ended_reason ?? "error"
+      return reason === "api" ? endedAs : reason
+    }
     const store = Effect.gen(function* () {
       const progress = { rows, messages, ended: endedReason() }
       const taken = batch

@@ -46,6 +46,7 @@ const keptDays = 30
 
 /** What a request wants of a session. */
 type Act = Parameters<typeof SessionTurn.run>[2]
+type EndedAs = SessionTurn.ClaimedSession["endedAs"]
 
 /**
  * Conversations with agents in text. Between two messages a session is only in the database, so any node takes the next
@@ -175,7 +176,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         }) satisfies Facts
 
       /** Claims a session and begins a turn; `busy` while another turn runs. */
-      const tryTurn = (row: TestSessionRow, act: Act) =>
+      const tryTurn = (row: TestSessionRow, act: Act, endedAs: EndedAs) =>
         Effect.gen(function* () {
           if (working.has(row.id)) return "busy" as const
           working.set(row.id, undefined)
@@ -191,7 +192,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
             return "ended" as const
           }
           const facts = factsOf(agent.value, row, row.created_at)
-          return yield* begin({ id: row.id, agent: agent.value, facts }, current, act)
+          return yield* begin({ id: row.id, agent: agent.value, facts, endedAs }, current, act)
         }).pipe(
           Effect.onError(() => Effect.sync(() => working.delete(row.id))),
           Effect.uninterruptible
@@ -201,7 +202,8 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
       const turnOf = (
         project: Pick<PrincipalProject, "id">,
         id: string,
-        act: Act
+        act: Act,
+        endedAs: EndedAs = "api"
       ): Effect.Effect<
         Fiber.Fiber<SessionTurn.Turn, SessionTurn.SessionLost>,
         TestSessionNotFound | TestSessionEnded | TestSessionBusy
@@ -210,7 +212,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
           for (;;) {
             const row = yield* found(project, id)
             if (row.ended_at !== null) return yield* endedError(row.ended_reason)
-            const turn = yield* tryTurn(row, act)
+            const turn = yield* tryTurn(row, act, endedAs)
             if (typeof turn !== "string") return turn
             if (turn === "busy") yield* Effect.sleep("50 millis")
           }
@@ -250,7 +252,11 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
             )
             if (id === null) return yield* new TestSessionLimitExceeded({ retryAfter })
             working.set(id, undefined)
-            return yield* begin({ id, agent, facts: factsOf(agent, session, created_at) }, current, () => {})
+            return yield* begin(
+              { id, agent, facts: factsOf(agent, session, created_at), endedAs: "api" },
+              current,
+              () => {}
+            )
           })
         )
         const { failure } = yield* answer(turn)
@@ -280,11 +286,15 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         return { messages, ended: ended !== null }
       })
 
-      const end = Effect.fn("TestSessions.end")(function* (project: Pick<PrincipalProject, "id">, id: string) {
+      const end = Effect.fn("TestSessions.end")(function* (
+        project: Pick<PrincipalProject, "id">,
+        id: string,
+        endedAs: EndedAs = "api"
+      ) {
         const { ended_at, id: numeric } = yield* found(project, id)
         if (ended_at !== null) return
         working.get(numeric)?.feed({ _tag: "EndRequested", by: "api" })
-        yield* turnOf(project, id, (session) => session.feed({ _tag: "EndRequested", by: "api" })).pipe(
+        yield* turnOf(project, id, (session) => session.feed({ _tag: "EndRequested", by: "api" }), endedAs).pipe(
           Effect.flatMap(answer),
           Effect.catchTag("TestSessionEnded", () => Effect.void)
         )
@@ -292,14 +302,20 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
 
       const sweep = Effect.gen(function* () {
         for (const { id, project_id } of yield* repo.idle(idleMinutes)) {
-          yield* Effect.catchAll(end({ id: project_id }, String(id)), (error) =>
+          yield* Effect.catchAll(end({ id: project_id }, String(id), "idle"), (error) =>
             Effect.logWarning(`The idle test session ${id} could not be ended; trying again: ${error.message}`)
           )
         }
         yield* repo.deleteOlder(keptDays)
       })
 
-      return { create, message, end, sweep, get: (project, id) => Effect.map(found(project, id), toWire) }
+      return {
+        create,
+        message,
+        end: (project, id) => end(project, id),
+        sweep,
+        get: (project, id) => Effect.map(found(project, id), toWire)
+      }
     })
   )
 }
@@ -314,7 +330,8 @@ const toWire = (row: TestSessionRow): TestSession => ({
 })
 
 const reasons: { readonly [reason: string]: string } = {
-  api: "it was ended through the API, or had no message for 30 minutes",
+  api: "it was ended through the API",
+  idle: `it had no message for ${idleMinutes} minutes`,
   "agent-hangup": "the agent ended it",
   transfer: "the agent transferred the caller",
   "agent-deleted": "the agent was deleted",

@@ -273,13 +273,16 @@ layer(Test, { timeout: "60 seconds", excludeTestServices: true })("a test sessio
     Effect.gen(function* () {
       const sessions = yield* TestSessions
       const sql = yield* SqlClient.SqlClient
-      const { now, session } = yield* begun()
+      const { now, say, session } = yield* begun()
       yield* sql`update test_sessions set active_at = now() - interval '29 minutes' where public_id = ${session.id}`
       yield* sessions.sweep
       expect((yield* now).status).toBe("active")
       yield* sql`update test_sessions set active_at = now() - interval '31 minutes' where public_id = ${session.id}`
       yield* sessions.sweep
       expect((yield* now).status).toBe("ended")
+      expect((yield* Effect.flip(say("Hi"))).message).toBe(
+        "the test session has ended: it had no message for 30 minutes. Create another"
+      )
       yield* sql`update test_sessions set ended_at = now() - interval '31 days' where public_id = ${session.id}`
       yield* sessions.sweep
       expect((yield* Effect.flip(now))._tag).toBe("TestSessionNotFound")
