@@ -18,7 +18,7 @@ import type { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import type { Voices } from "./Voices.ts"
 
 /** The agent of a call, as of the start of the call. `server_secret` signs the requests to `server_url`. */
-export type CallAgent = Omit<AgentRow, "has_webhook" | "has_knowledge_bases" | "created_at" | "updated_at">
+export type CallAgent = Omit<AgentRow, "has_webhook" | "created_at" | "updated_at">
 
 /**
  * Voice agents of a project. Each change is one transaction with its entry in the

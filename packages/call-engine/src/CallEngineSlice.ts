@@ -45,6 +45,7 @@ import { RecordingLinks } from "./recording/RecordingLinks.ts"
 import { Recordings } from "./recording/Recordings.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 import { RetentionWorker } from "./recording/RetentionWorker.ts"
+import { CallKnowledge } from "./session/CallKnowledge.ts"
 import { CallMessages } from "./session/CallMessages.ts"
 import { TestSessions } from "./test-sessions/TestSessions.ts"
 import { TestSessionsHttp } from "./test-sessions/TestSessionsHttp.ts"
@@ -104,6 +105,7 @@ export const services: Layer.Layer<
   | (
       | CallAdmission
       | AgentServerClient
+      | CallKnowledge
       | CallMessages
       | LiveCallWriter
       | Recorder
@@ -128,6 +130,7 @@ export const services: Layer.Layer<
   Layer.provideMerge(
     Layer.mergeAll(
       AgentServerClient.layer,
+      CallKnowledge.layerNone,
       CallMessages.layer,
       CallAdmission.layer,
       LiveCallWriter.layer,

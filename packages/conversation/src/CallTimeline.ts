@@ -1,10 +1,11 @@
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
 import type { Command } from "./Command.ts"
 import type { Facts, Input } from "./Input.ts"
-import { type RecordedInput, replay } from "./Replay.ts"
+import { isLate, lateReason } from "./machines/Knowledge.ts"
+import { type RecordedInput, type Replayed, replay } from "./Replay.ts"
 
 /** The actor of a timeline entry. */
-export type Actor = "call" | "caller" | "agent" | "model" | "tool" | "server" | "event"
+export type Actor = "call" | "caller" | "agent" | "model" | "tool" | "knowledge" | "server" | "event"
 
 /** One event of a call, for people. */
 export interface TimelineEntry {
@@ -21,7 +22,7 @@ export interface CallTimeline {
   readonly lines: ReadonlyArray<TimelineEntry>
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latencies: ReadonlyArray<TurnLatency>
-  /** Fields of the agent's configuration that were left out, and why. */
+  /** Fields of the agent's configuration and look-ups in its knowledge that were left out, and why. */
   readonly warnings: ReadonlyArray<{ readonly field: string; readonly reason: string }>
   /** The call ran on another version: its commands may have differed from those shown. */
   readonly isFromOtherVersion: boolean
@@ -73,6 +74,14 @@ const inputEntry = (input: Facts | Input): EntryText => {
       return line("tool", "result", input.result)
     case "ToolFailed":
       return line("tool", `failed: ${input.reason}`)
+    case "KnowledgeFound":
+      return line(
+        "knowledge",
+        `${input.passages.length === 1 ? "1 passage" : `${input.passages.length} passages`} found in ${input.took_ms} ms`,
+        input.passages.map(({ heading, knowledge_base, score }) => ({ knowledge_base, heading, score }))
+      )
+    case "KnowledgeFailed":
+      return line("knowledge", `not looked up: ${input.reason}`)
     case "Extracted":
       return line("model", "data extracted from the call", input.answer)
     case "ExtractionFailed":
@@ -113,6 +122,8 @@ const commandEntry = (command: Command): EntryText => {
       return line("call", `the network was asked to transfer to ${command.destination}`)
     case "InvokeTool":
       return line("tool", command.name, command.arguments)
+    case "LookUp":
+      return line("knowledge", `looked up${command.purpose === "tool" ? " for the model" : ""}: ${command.query}`)
     case "SendSms":
       return line("tool", `text message to ${command.to}`, command.message)
     case "Extract":
@@ -126,6 +137,15 @@ const commandEntry = (command: Command): EntryText => {
     default:
       return undefined
   }
+}
+
+/** Look-ups without which a turn went on. */
+const knowledgeWarnings = ({
+  commands,
+  input
+}: Replayed["steps"][number]): ReadonlyArray<{ readonly field: string; readonly reason: string }> => {
+  if (input._tag === "KnowledgeFailed") return [{ field: "knowledge", reason: input.reason }]
+  return commands.some(isLate) ? [{ field: "knowledge", reason: lateReason }] : []
 }
 
 const timeOf = (input: Facts | Input): number => (input._tag === "Facts" ? 0 : input.at)
@@ -146,7 +166,8 @@ export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | u
     latencies: state.latencies,
     warnings: [
       ...steps.flatMap(({ input }) => (input._tag === "MenuAnswered" ? input.warnings : [])),
-      ...(state.config?.warnings ?? [])
+      ...(state.config?.warnings ?? []),
+      ...steps.flatMap(knowledgeWarnings)
     ],
     isFromOtherVersion: differing.length > 0
   }

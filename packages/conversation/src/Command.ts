@@ -3,6 +3,7 @@ import type { CallStatus, Disposition, EndedReason } from "@svc/api/calls/Call"
 import type { EventData, EventName } from "@svc/api/events/Event"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import type { CallConfig } from "./answers/CallConfig.ts"
+import type { LookUpPurpose } from "./Input.ts"
 import type { Timer } from "./Timer.ts"
 
 /** An event with its data; the shell adds the ids of the organization, project, agent and call. */
@@ -82,6 +83,11 @@ export type Command =
       readonly arguments: { readonly [key: string]: unknown }
     }
   | { readonly _tag: "CancelTool"; readonly id: string }
+  /**
+   * Look a text up in the agent's knowledge bases → KnowledgeFound | KnowledgeFailed: for the turn of the caller, in
+   * place of a running look-up for a turn, or for the model's tool call with this id.
+   */
+  | { readonly _tag: "LookUp"; readonly id: string; readonly purpose: LookUpPurpose; readonly query: string }
   /** Send a text message: of a tool → ToolAnswered | ToolFailed; with the id `post_call` → PostCallSmsDone. */
   | {
       readonly _tag: "SendSms"

@@ -6,6 +6,7 @@ import * as Ending from "./machines/Ending.ts"
 import * as Failures from "./machines/Failures.ts"
 import * as Gather from "./machines/Gather.ts"
 import * as Keypad from "./machines/Keypad.ts"
+import * as Knowledge from "./machines/Knowledge.ts"
 import * as Limits from "./machines/Limits.ts"
 import * as Model from "./machines/Model.ts"
 import * as Opening from "./machines/Opening.ts"
@@ -211,6 +212,14 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       return
     case "ToolFailed":
       Tools.onFailed(d, input)
+      return
+    case "KnowledgeFound":
+      if (input.purpose === "tool") Tools.onFound(d, input)
+      else if (Knowledge.onFound(d, input)) Model.continueAfterTools(d)
+      return
+    case "KnowledgeFailed":
+      if (input.purpose === "tool") Tools.onFailed(d, input)
+      else if (Knowledge.onFailed(d, input)) Model.continueAfterTools(d)
       return
     // These have an effect only after the hang-up.
     case "RecognizerFinished":

@@ -4,6 +4,7 @@ import { AgentDefaults, CallConfig } from "./answers/CallConfig.ts"
 import { warningFields } from "./answers/FieldReader.ts"
 import { GatherRules } from "./answers/GatherRules.ts"
 import { Menu } from "./answers/Menu.ts"
+import { Passage } from "./Passages.ts"
 import { Timer } from "./Timer.ts"
 
 /**
@@ -31,6 +32,8 @@ export const Facts = Schema.TaggedStruct("Facts", {
   ),
   /** How long the caller waits for the model before the agent says a filler; absent: no fillers. */
   filler_ms: Schema.optionalWith(Schema.Number, { exact: true }),
+  /** The agent had knowledge bases when the call began; absent: it had none. */
+  knowledge: Schema.optionalWith(Schema.Literal(true), { exact: true }),
   /** Only for outbound calls, in which `from` is our number. */
   outbound: Schema.optionalWith(
     Schema.Struct({
@@ -46,6 +49,11 @@ const at = { at: Schema.Number }
 /** Milliseconds from the sound to its detection. */
 const late = { late: Schema.optionalWith(Schema.Number, { exact: true }) }
 const turn = { ...at, turn: Schema.Int }
+
+/** Who wants to know: the turn of the caller, or a tool call of the model. */
+const LookUpPurpose = Schema.Literal("turn", "tool")
+export type LookUpPurpose = typeof LookUpPurpose.Type
+const lookUp = { ...at, id: Schema.String, purpose: LookUpPurpose }
 
 const ModelToolCall = Schema.Struct({
   id: Schema.String,
@@ -104,6 +112,18 @@ export const Input = Schema.Union(
   }),
   Schema.TaggedStruct("ToolAnswered", { ...at, id: Schema.String, result: Schema.Unknown }),
   Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String }),
+  /**
+   * The outcome of `LookUp`: the passages that were found, best first, within the budget of characters, and how many
+   * bases the agent has now.
+   */
+  Schema.TaggedStruct("KnowledgeFound", {
+    ...lookUp,
+    bases: Schema.Int,
+    passages: Schema.Array(Passage),
+    /** How long the look-up took, in milliseconds. */
+    took_ms: Schema.Number
+  }),
+  Schema.TaggedStruct("KnowledgeFailed", { ...lookUp, reason: Schema.String }),
   Schema.TaggedStruct("TimerFired", { ...at, timer: Timer }),
   /** The API requests a gather; no effect while another is active. */
   Schema.TaggedStruct("GatherRequested", { ...at, rules: GatherRules }),

@@ -16,7 +16,8 @@ import type { Conversation } from "./State.ts"
  *                      ├──────────────────────────────────────────────────────────────────────────────┤
  * ```
  *
- * After tools, the model's times count from the request with their results; `response_ms` includes the tools.
+ * After tools or a look-up in knowledge, the model's times count from the request with their results; `response_ms`
+ * includes them.
  */
 
 const since = (from: number | null | undefined, to: number | null | undefined): number | null =>

@@ -1,7 +1,8 @@
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import { platformToolsOf } from "./answers/PlatformTools.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
-import type { AgentEntry, Conversation, ToolUse } from "./State.ts"
+import { referenceMessage, searchKnowledge, searchKnowledgeTool } from "./Passages.ts"
+import type { AgentEntry, CallerEntry, Conversation, ToolUse } from "./State.ts"
 
 /** Characters of the newest tool results that the model gets, so that a long call does not send ever more. */
 const maxResults = 256 * 1024
@@ -11,7 +12,8 @@ const droppedResult = "This result is too old and is not shown any more."
 
 /**
  * The messages for the language model. Speech that the caller interrupted is included only as far as it was played, and
- * tool results only up to {@link maxResults}, the newest first; the newest always.
+ * tool results only up to {@link maxResults}, the newest first; the newest always. Passages of knowledge bases come
+ * before the caller's last words. The system prompt is never changed: providers cache by its bytes.
  */
 export const history = (state: Conversation): ReadonlyArray<ModelMessage> => {
   let results = 0
@@ -22,11 +24,22 @@ export const history = (state: Conversation): ReadonlyArray<ModelMessage> => {
     results += text.length
     return isNewest || results <= maxResults ? text : droppedResult
   }
+  const last = state.entries.findLast(({ kind }) => kind === "caller")
   const backwards = state.entries.toReversed().map((entry): ReadonlyArray<ModelMessage> => {
-    if (entry.kind === "caller") return [{ role: "user", content: entry.content }]
+    if (entry.kind === "caller") return [...(entry === last ? reference(state, entry) : []), caller(entry)]
     return entry.hidden_from_model ? [] : agent(entry, content)
   })
   return [{ role: "system", content: state.config?.system_prompt ?? "" }, ...backwards.reverse().flat()]
+}
+
+const caller = ({ content }: CallerEntry): ModelMessage => ({ role: "user", content })
+
+/** The passages that were found for these words of the caller. */
+const reference = ({ knowledge }: Conversation, { content }: CallerEntry): ReadonlyArray<ModelMessage> => {
+  const { found } = knowledge
+  return found === null || found.query !== content || found.passages.length === 0
+    ? []
+    : [referenceMessage(found.passages)]
 }
 
 const agent = (entry: AgentEntry, resultOf: (tool: ToolUse) => string): ReadonlyArray<ModelMessage> => {
@@ -76,8 +89,15 @@ export const tools = (state: Conversation): ReadonlyArray<ModelTool> => [
     parameters
   })),
   ...createdTools(state),
-  ...(state.config === null ? [] : platformToolsOf(state.config))
+  ...(state.config === null ? [] : platformToolsOf(state.config)),
+  ...search(state)
 ]
+
+/** Offered while the agent has knowledge bases, unless the call has a custom tool of that name. */
+const search = ({ config, knowledge }: Conversation): ReadonlyArray<ModelTool> =>
+  knowledge.available && config?.tools.some(({ name }) => name === searchKnowledge) !== true
+    ? [searchKnowledgeTool]
+    : []
 
 /** The instruction for the extraction. */
 const extractionTask =

@@ -20,6 +20,7 @@ export const unfinished = ({ state, steps }: Replayed): Unfinished => {
   const given = steps.flatMap((step) => step.commands)
   const last = <Tag extends Command["_tag"]>(tag: Tag): CommandOf<Tag> | undefined =>
     given.findLast((command): command is CommandOf<Tag> => command._tag === tag)
+  const lookUp = (id: string) => given.findLast((c) => c._tag === "LookUp" && c.id === id)
   const commands: Array<Command | undefined> = []
   const inputs: Array<UntimedInput> = []
 
@@ -37,7 +38,9 @@ export const unfinished = ({ state, steps }: Replayed): Unfinished => {
   for (const { id } of state.entries.flatMap((e) => (e.kind === "agent" ? e.tools.filter((t) => t.pending) : []))) {
     const begun = given.some((c) => (c._tag === "InvokeTool" || c._tag === "SendSms") && c.id === id)
     if (begun) inputs.push({ _tag: "ToolFailed", id, reason: lost })
+    commands.push(lookUp(id))
   }
+  if (state.knowledge.pending !== null) commands.push(lookUp(state.knowledge.pending.id))
   if (state.post_call === "extracting") commands.push(last("Extract"))
   if (state.post_call === "texting") inputs.push({ _tag: "PostCallSmsDone", failed: lost })
   for (const timer of state.timers)

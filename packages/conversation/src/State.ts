@@ -5,6 +5,7 @@ import type { GatherRules } from "./answers/GatherRules.ts"
 import type { Menu } from "./answers/Menu.ts"
 import type { Outcome } from "./Command.ts"
 import type { Facts } from "./Input.ts"
+import type { Passage } from "./Passages.ts"
 import type { Timer } from "./Timer.ts"
 
 /** One text for text-to-speech. `held`: stopped by a possible interruption; the rest may be resumed. */
@@ -153,6 +154,16 @@ export interface Conversation {
   readonly unplayed: ReadonlyArray<ModelTurn>
   /** A turn of the caller that no agent speech has answered yet. */
   readonly unanswered: CallerTurn | null
+  /**
+   * The look-up for the caller's last words: the one that runs, or what the last one found. `available`: the agent has
+   * knowledge bases, as far as is known. `next`: the number of the next look-up.
+   */
+  readonly knowledge: {
+    readonly available: boolean
+    readonly pending: { readonly id: string; readonly query: string } | null
+    readonly found: { readonly query: string; readonly passages: ReadonlyArray<Passage> } | null
+    readonly next: number
+  }
   /** The active gather, followed by queued ones. */
   readonly gathers: ReadonlyArray<Gather>
   readonly transfer: Transfer | null
@@ -216,6 +227,7 @@ export const initial = (facts: Facts): Conversation => ({
   model: null,
   unplayed: [],
   unanswered: null,
+  knowledge: { available: facts.knowledge === true, pending: null, found: null, next: 0 },
   gathers: [],
   transfer: null,
   transferred: null,

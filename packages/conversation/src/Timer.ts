@@ -11,6 +11,7 @@ export const Timer = Schema.Union(
     "filler",
     "gather",
     "inactivity",
+    "knowledge",
     "max_duration",
     "model",
     "post_call_sms",

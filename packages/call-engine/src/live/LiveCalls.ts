@@ -11,6 +11,7 @@ import { LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { Settlement } from "../record/Settlement.ts"
 import type { Recorder } from "../recording/Recorder.ts"
 import { Recordings } from "../recording/Recordings.ts"
+import type { CallKnowledge } from "../session/CallKnowledge.ts"
 import type { CallMessages } from "../session/CallMessages.ts"
 import type { OutboundDial } from "../session/Direction.ts"
 import { phoneServices } from "../session/PhoneServices.ts"
@@ -58,7 +59,15 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
   static readonly layer: Layer.Layer<
     LiveCalls,
     ConfigError.ConfigError,
-    Providers | AgentServerClient | CallMessages | LiveCallWriter | Ticker | Settlement | Recorder | Recordings
+    | Providers
+    | AgentServerClient
+    | CallKnowledge
+    | CallMessages
+    | LiveCallWriter
+    | Ticker
+    | Settlement
+    | Recorder
+    | Recordings
   > = Layer.scoped(
     LiveCalls,
     Effect.gen(function* () {
@@ -97,6 +106,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                     end_call_enabled: agent.end_call_enabled
                   },
                   ...services.facts,
+                  ...(agent.has_knowledge_bases ? { knowledge: true } : {}),
                   ...(outbound === undefined ? {} : { outbound })
                 }
               })

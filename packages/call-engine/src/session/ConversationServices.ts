@@ -3,6 +3,7 @@ import { Providers } from "@svc/providers/Providers"
 import { Config, type ConfigError, type Context, Effect, Runtime } from "effect"
 import { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import { type CallEvents, type Journal, LiveCallWriter } from "../record/LiveCallWriter.ts"
+import { CallKnowledge } from "./CallKnowledge.ts"
 import { CallMessages } from "./CallMessages.ts"
 import { speaksWith } from "./VoiceChoice.ts"
 
@@ -13,6 +14,7 @@ export type Feed = (input: UntimedInput) => void
 export interface ConversationServices {
   readonly agentServer: Context.Tag.Service<AgentServerClient>
   readonly messages: Context.Tag.Service<CallMessages>
+  readonly knowledge: Context.Tag.Service<CallKnowledge>
   readonly journal: Journal
   readonly events: CallEvents
   readonly serverRequests: Context.Tag.Service<LiveCallWriter>["serverRequests"]
@@ -43,7 +45,7 @@ export const conversationServices = (
 ): Effect.Effect<
   ConversationServices,
   ConfigError.ConfigError,
-  Providers | AgentServerClient | CallMessages | LiveCallWriter
+  Providers | AgentServerClient | CallKnowledge | CallMessages | LiveCallWriter
 > =>
   Effect.gen(function* () {
     const { languageModel, speechToText, textToSpeech } = yield* Providers
@@ -57,6 +59,7 @@ export const conversationServices = (
     return {
       agentServer: yield* AgentServerClient,
       messages: yield* CallMessages,
+      knowledge: yield* CallKnowledge,
       journal: writer.journal,
       events: writer.events,
       serverRequests: writer.serverRequests,

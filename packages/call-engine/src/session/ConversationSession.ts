@@ -8,6 +8,7 @@ import { type Conversation, isoTime } from "@svc/conversation/State"
 import type { Timer } from "@svc/conversation/Timer"
 import { Deferred, Effect, FiberMap, type Scope } from "effect"
 import * as AgentServer from "../agent-server/AgentServer.ts"
+import { knowledgeLookUp } from "./CallKnowledge.ts"
 import { messageSender } from "./CallMessages.ts"
 import type { ConversationServices, Feed } from "./ConversationServices.ts"
 import { extraction } from "./Extractor.ts"
@@ -178,6 +179,7 @@ export const make = (
     })
     const agentServer = AgentServer.make({ callId: call.id, agent, facts, services, feed })
     const sendSms = messageSender({ agent, facts, services, feed })
+    const lookUp = knowledgeLookUp({ agent, facts, knowledge: services.knowledge, now, feed })
     const extract = extraction({ callId: facts.call_id, models: services.models, variables, feed })
 
     const perform = (command: Command): void => {
@@ -199,6 +201,9 @@ export const make = (
           return
         case "SendSms":
           run(`tool:${command.id}`, sendSms(command))
+          return
+        case "LookUp":
+          run(command.purpose === "tool" ? `tool:${command.id}` : "knowledge", lookUp(command))
           return
         case "StartTimer":
           if (runsTimer(command.timer)) timers.start(command.timer, command.ms)

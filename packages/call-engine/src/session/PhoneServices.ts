@@ -6,6 +6,7 @@ import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import { Ticker } from "../media/Ticker.ts"
 import { LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { Recorder } from "../recording/Recorder.ts"
+import type { CallKnowledge } from "./CallKnowledge.ts"
 import type { CallMessages } from "./CallMessages.ts"
 import { type ConversationServices, conversationServices } from "./ConversationServices.ts"
 import { type ChooseVoice, chooseVoice, type ResolveVoice, resolveVoice } from "./VoiceChoice.ts"
@@ -28,7 +29,7 @@ export const phoneServices = (
 ): Effect.Effect<
   PhoneServices,
   ConfigError.ConfigError,
-  Providers | AgentServerClient | CallMessages | LiveCallWriter | Ticker | Recorder
+  Providers | AgentServerClient | CallKnowledge | CallMessages | LiveCallWriter | Ticker | Recorder
 > =>
   Effect.gen(function* () {
     const { speechToText, textToSpeech, voiceActivity } = yield* Providers

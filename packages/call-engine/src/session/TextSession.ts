@@ -12,7 +12,15 @@ export interface TextSession extends ConversationSession.ConversationSession {
 }
 
 /** Limits of the work of models, tools and the end. All others wait for the caller, who is given any time here. */
-const working: ReadonlySet<Timer> = new Set(["model", "extraction", "post_call_sms", "farewell", "drain", "transfer"])
+const working: ReadonlySet<Timer> = new Set([
+  "model",
+  "extraction",
+  "post_call_sms",
+  "farewell",
+  "drain",
+  "transfer",
+  "knowledge"
+])
 
 /**
  * Runs a conversation in text. There is no leg and no audio: what the agent speaks counts as played at once, and a

@@ -23,6 +23,7 @@ import type { Providers } from "@svc/providers/Providers"
 import { Clock, type ConfigError, Context, Duration, Effect, Exit, Fiber, FiberSet, Layer, Option } from "effect"
 import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import type { LiveCallWriter } from "../record/LiveCallWriter.ts"
+import type { CallKnowledge } from "../session/CallKnowledge.ts"
 import type { CallMessages } from "../session/CallMessages.ts"
 import { conversationServices } from "../session/ConversationServices.ts"
 import type { TextSession } from "../session/TextSession.ts"
@@ -87,7 +88,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
     TestSessions,
     ConfigError.ConfigError,
     | (Agents | PhoneNumbers | NodeLease | TestSessionsRepo)
-    | (Providers | AgentServerClient | CallMessages | LiveCallWriter)
+    | (Providers | AgentServerClient | CallKnowledge | CallMessages | LiveCallWriter)
   > = Layer.scoped(
     TestSessions,
     Effect.gen(function* () {
@@ -172,7 +173,8 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
             max_duration: agent.max_duration,
             end_call_enabled: agent.end_call_enabled
           },
-          ...processFacts
+          ...processFacts,
+          ...(agent.has_knowledge_bases ? { knowledge: true } : {})
         }) satisfies Facts
 
       /** Claims a session and begins a turn; `busy` while another turn runs. */

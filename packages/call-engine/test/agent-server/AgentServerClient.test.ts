@@ -31,6 +31,7 @@ const agent = (server_url: string): CallAgent => ({
   max_duration: 1800,
   recording: false,
   end_call_enabled: true,
+  has_knowledge_bases: false,
   server_url,
   server_secret: "s3cret"
 })

@@ -13,6 +13,7 @@ import { AgentServerClient } from "../../src/agent-server/AgentServerClient.ts"
 import type { JournalRow } from "../../src/record/JournalRepo.ts"
 import { LiveCallWriter } from "../../src/record/LiveCallWriter.ts"
 import { Recorder } from "../../src/recording/Recorder.ts"
+import { CallKnowledge } from "../../src/session/CallKnowledge.ts"
 import { CallMessages, type MessageFailed } from "../../src/session/CallMessages.ts"
 
 /** Doubles for calls in virtual time: the network, the agent's server and the database. Everything else is real. */
@@ -28,6 +29,7 @@ export const agent: CallAgent = {
   max_duration: 1800,
   recording: false,
   end_call_enabled: true,
+  has_knowledge_bases: false,
   server_url: "http://127.0.0.1:1/",
   server_secret: "secret"
 }
@@ -57,6 +59,7 @@ export const memory = (log: Log, server: VirtualServer) =>
       serverRequests: { add: () => {} }
     }),
     Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),
+    CallKnowledge.layerNone,
     Layer.succeed(CallMessages, { send: (_, __, sms) => server.sendSms?.(sms) ?? Effect.succeed("sms_1") }),
     Layer.succeed(AgentServerClient, {
       callStarted: (_, body) => server.callStarted(body),

@@ -49,6 +49,7 @@ const services = Effect.gen(function* () {
       toolCall: () => Effect.succeed({ answer: 42 }),
       transcriptUpdated: (_, { content, role }) => Effect.sync(() => void transcript.push(`${role}: ${content}`))
     },
+    knowledge: { lookUp: () => Effect.succeed({ bases: 0, passages: [] }) },
     messages: { send: () => Effect.succeed("sms_1") },
     journal: { append: (row) => void rows.push(row), flush: Effect.void },
     events: { emit: (event) => void events.push(event) },

@@ -4,6 +4,7 @@ import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
 import { agentEntry, hasPendingTools, isTransferring } from "../State.ts"
 import * as Filler from "./Filler.ts"
+import * as Knowledge from "./Knowledge.ts"
 import * as Speech from "./Speech.ts"
 
 /** Longest silence of the model before its turn counts as failed. */
@@ -17,9 +18,13 @@ export const respond = (d: Draft): void => {
   else patch(d, { must_ask_model: true })
 }
 
-/** Whether nothing is pending that the model needs: tool results, digits, the outcome of a transfer. */
+/** Whether nothing is pending that the model needs: tool results, digits, the outcome of a transfer, passages. */
 const mayAsk = ({ state }: Draft): boolean =>
-  isAllowed(state, "ask model") && state.gathers.length === 0 && !hasPendingTools(state) && !isTransferring(state)
+  isAllowed(state, "ask model") &&
+  state.gathers.length === 0 &&
+  !hasPendingTools(state) &&
+  !isTransferring(state) &&
+  !Knowledge.isAwaited(state)
 
 /** Asks the next model the same. A model without output does not use up a tool round. */
 export const askNext = (d: Draft, failed_before: number): void => {

@@ -5,6 +5,7 @@ import * as Ending from "./Ending.ts"
 import * as Failures from "./Failures.ts"
 import * as Filler from "./Filler.ts"
 import * as Keypad from "./Keypad.ts"
+import * as Knowledge from "./Knowledge.ts"
 import * as Model from "./Model.ts"
 import * as Outbound from "./Outbound.ts"
 import * as PostCall from "./PostCall.ts"
@@ -49,6 +50,10 @@ const dispatch = (d: Draft, timer: Timer): void => {
       return
     case "filler":
       Filler.onTimer(d)
+      return
+    case "knowledge":
+      Knowledge.onTimer(d)
+      Model.continueAfterTools(d)
       return
     case "gather":
       Keypad.onTimer(d)

@@ -3,7 +3,8 @@ import { Either } from "effect"
 import { dispositionOf, endCall, sendSms, smsOf } from "../answers/PlatformTools.ts"
 import { command, type Draft, emit, ensureAgent, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
-import { type AgentEntry, isTransferring, type ToolUse } from "../State.ts"
+import { searchKnowledge, searchResult } from "../Passages.ts"
+import { type AgentEntry, type Conversation, isTransferring, type ToolUse } from "../State.ts"
 import { toolTimer } from "../Timer.ts"
 import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
@@ -19,7 +20,8 @@ import * as Model from "./Model.ts"
  * | called | it is `transfer_call` with a known destination | pending until the transfer is over; see Transfer |
  * | called | it was not offered to the model in this turn | answered with an error at once, without events |
  * | called | it is `svc_send_sms` | the platform sends the message; an invalid one is answered with an error at once |
- * | pending | ToolAnswered, ToolFailed | tool.completed with its result |
+ * | called | it is `search_knowledge` | the knowledge bases are searched; a call without a query is answered with an error at once |
+ * | pending | ToolAnswered, ToolFailed, KnowledgeFound, KnowledgeFailed | tool.completed with its result |
  * | pending | its timer | tool.timeout; the model continues without a result |
  *
  * When none is pending, the model continues.
@@ -118,6 +120,15 @@ const start = (d: Draft, turn: number, call: Called): void => {
     emit(d, { event: "tool.completed", data: { ...names(d, call), result } })
     return
   }
+  if (isSearch(d.state, call.name)) {
+    const problem = queryOf(call.arguments) === "" ? "query is required." : null
+    const use = { ...call, timeout_seconds: defaultToolSeconds, pending: true, result: null }
+    addUse(d, turn, problem === null ? use : refused(problem))
+    invoked(d, call)
+    if (problem === null) run(d, call.id)
+    else emit(d, { event: "tool.completed", data: { ...names(d, call), result: { error: problem } } })
+    return
+  }
   if (call.name === sendSms) {
     const sms = smsOf(call.arguments)
     const timeout_seconds = config?.send_sms?.timeout_seconds ?? defaultToolSeconds
@@ -140,13 +151,20 @@ const start = (d: Draft, turn: number, call: Called): void => {
   else Gather.enqueue(d, { kind: "tool", id: call.id }, definition.gather)
 }
 
-/** Runs a tool: sends the text message, or tool.call to the agent's server. `gathered`: the digits of its gather. */
+/** Whether a tool is the platform's search: a custom tool of that name takes its place. */
+const isSearch = ({ config, knowledge }: Conversation, name: string): boolean =>
+  name === searchKnowledge && knowledge.available && config?.tools.some((t) => t.name === name) !== true
+
+const queryOf = ({ query }: ToolUse["arguments"]): string => (typeof query === "string" ? query.trim() : "")
+
+/** Runs a tool: sends the text message, searches, or sends tool.call to the agent's server. `gathered`: the digits of its gather. */
 export const run = (d: Draft, id: string, gathered: { readonly [name: string]: string | null } = {}): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)
   if (use === undefined) return
   const sms = use.name === sendSms ? smsOf(use.arguments) : undefined
-  if (sms !== undefined && Either.isRight(sms)) command(d, { _tag: "SendSms", id, ...sms.right })
+  if (isSearch(d.state, use.name)) command(d, { _tag: "LookUp", id, purpose: "tool", query: queryOf(use.arguments) })
+  else if (sms !== undefined && Either.isRight(sms)) command(d, { _tag: "SendSms", id, ...sms.right })
   else command(d, { _tag: "InvokeTool", id, name: use.name, arguments: { ...use.arguments, ...gathered } })
   startTimer(d, toolTimer(id), use.timeout_seconds * 1000)
   Filler.onToolStarted(d)
@@ -181,7 +199,11 @@ export const answer = (d: Draft, id: string, result: unknown): void => {
 
 export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => answer(d, input.id, input.result)
 
-export const onFailed = (d: Draft, input: InputOf<"ToolFailed">): void => answer(d, input.id, { error: input.reason })
+export const onFound = (d: Draft, { id, passages }: InputOf<"KnowledgeFound">): void =>
+  answer(d, id, searchResult(passages))
+
+export const onFailed = (d: Draft, input: InputOf<"ToolFailed" | "KnowledgeFailed">): void =>
+  answer(d, input.id, { error: input.reason })
 
 export const onTimeout = (d: Draft, id: string): void => {
   const entry = pendingEntry(d, id)

@@ -3,6 +3,7 @@ import { floorOf, isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel } from "../phrases/Backchannels.ts"
 import { type Conversation, isSpeaking, languageOf, openEntries } from "../State.ts"
+import * as Knowledge from "./Knowledge.ts"
 import * as Model from "./Model.ts"
 import * as Speech from "./Speech.ts"
 import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
@@ -68,6 +69,7 @@ export const onWords = (d: Draft, text: string, final: boolean): void => {
   if (!addWords(d, text, final)) return
   react(d, isBackchannel(callerWords(d), languageOf(d.state), d.state.caller.partial !== "") ? "backchannel" : "words")
   startTimer(d, "endpoint", endpointDelay(d))
+  if (final) Knowledge.onWords(d, callerWords(d))
 }
 
 /** How long to wait from now for the end of the turn. */
@@ -135,6 +137,7 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   "record turn and answer": (d) => {
     commit(d)
     patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, detected_at: d.at } })
+    Knowledge.onTurn(d)
     Model.respond(d)
   },
   "record turn": (d) => {

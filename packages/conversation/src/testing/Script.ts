@@ -136,6 +136,8 @@ export const describe = (c: Command): string => {
       return `Speak ${c.id} ${c.text}`
     case "AskModel":
       return `AskModel ${c.turn}`
+    case "LookUp":
+      return `LookUp ${c.id} ${c.query}`
     case "InvokeTool":
     case "CancelTool":
       return `${c._tag} ${c.id}`

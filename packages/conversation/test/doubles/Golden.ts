@@ -40,6 +40,15 @@ const currentTurn = (call: PlayedCall): number => call.state.model?.turn ?? 0
 /** How long the caller speaks a text, in milliseconds. */
 const spokenMs = (text: string): number => text.length * 60
 
+/** The outcome of the last look-up. */
+const lookedUp = (
+  call: PlayedCall,
+  outcome: (of: { readonly id: string; readonly purpose: "turn" | "tool" }) => UntimedInput
+): UntimedInput | undefined => {
+  const asked = call.commands.findLast((c) => c._tag === "LookUp")
+  return asked === undefined ? undefined : outcome({ id: asked.id, purpose: asked.purpose })
+}
+
 let toolIds = 0
 
 /** The first generated line. */
@@ -56,6 +65,8 @@ const verbs: ReadonlyArray<string> = [
   "model calls",
   "model fails",
   "tool answers",
+  "knowledge finds",
+  "knowledge fails",
   "voice fails",
   "recognizer fails",
   "api ends the call",
@@ -133,6 +144,12 @@ const actsOf = (what: string, conf: typeof config): ReadonlyArray<readonly [numb
           }
         ]
       ]
+    case "knowledge finds": {
+      const { bases = 1, passages = [] } = JSON.parse(rest === "" ? "{}" : rest)
+      return [[0, (call) => lookedUp(call, (of) => ({ _tag: "KnowledgeFound", ...of, bases, passages, took_ms: 12 }))]]
+    }
+    case "knowledge fails":
+      return [[0, (call) => lookedUp(call, (of) => ({ _tag: "KnowledgeFailed", ...of, reason: "it broke" }))]]
     case "voice fails":
       return [
         [
@@ -180,7 +197,7 @@ const commandLine = (c: Command): string => {
     case "Emit":
       return `Emit ${c.event}${pairs(c.data, ["call_id", "agent_id", "from", "to"])}`
     case "AskModel": {
-      const messages = c.messages.slice(1).map((m) => `${m.role}: ${m.content}`)
+      const messages = c.messages.slice(1).map((m) => `${m.role}: ${m.content.replaceAll("\n", "\\n")}`)
       return `AskModel turn=${c.turn}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${messages.join(" | ")}]`
     }
     case "Speak":

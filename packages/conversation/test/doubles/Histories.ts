@@ -79,16 +79,18 @@ const anyFacts: fc.Arbitrary<Facts> = fc
       }),
       { nil: undefined }
     ),
+    knowledge: fc.option(fc.constant(true as const), { nil: undefined }),
     filler_ms: fc.option(fc.constant(1500), { nil: undefined }),
     endpointing: fc.constantFrom("provider" as const, "none" as const),
     from: fc.constantFrom("+15550001111", null)
   })
-  .map(({ filler_ms, outbound, providers, ...change }) => ({
+  .map(({ filler_ms, knowledge, outbound, providers, ...change }) => ({
     ...facts,
     ...change,
     ...(outbound === undefined ? {} : { outbound }),
     ...(providers === undefined ? {} : { providers }),
-    ...(filler_ms === undefined ? {} : { filler_ms })
+    ...(filler_ms === undefined ? {} : { filler_ms }),
+    ...(knowledge === undefined ? {} : { knowledge })
   }))
 
 const fixed = <A>(arbitrary: fc.Arbitrary<A>): fc.Arbitrary<() => A> => arbitrary.map((value) => () => value)
@@ -113,6 +115,14 @@ const ofTool = fc.nat(3).map((n) => (state: Conversation) => {
   const pending = uses.filter((t) => t.pending)
   return { id: (pending[n] ?? pending[0] ?? uses[n])?.id ?? "none" }
 })
+const passage = { knowledge_base: "Help", heading: null, text: "We open at nine.", score: 0.5 }
+/** Mostly the look-up that runs, or a tool call. */
+const ofLookUp = fc
+  .tuple(ofTool, fc.constantFrom(0, 0, 0, 1), fc.constantFrom("turn" as const, "turn" as const, "tool" as const))
+  .map(([tool, shift, purpose]) => (state: Conversation) => ({
+    id: purpose === "tool" ? tool(state).id : `k${state.knowledge.next - 1 - shift}`,
+    purpose
+  }))
 const call = fc.record({
   id: fc.constantFrom("a", "b", "c"),
   name: fc.constantFrom(
@@ -123,9 +133,10 @@ const call = fc.record({
     "end_call",
     "transfer_call",
     "svc_send_sms",
-    "svc_voicemail_reached"
+    "svc_voicemail_reached",
+    "search_knowledge"
   ),
-  arguments: fc.constantFrom({}, { destination: "sales" }, { to: "+15550005555", message: "Hi" })
+  arguments: fc.constantFrom({}, { destination: "sales" }, { to: "+15550005555", message: "Hi", query: "hours" })
 })
 type ModelCall = InputOf<"ModelToolCalls">["calls"][number]
 
@@ -194,6 +205,16 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
     }))
   },
   ToolFailed: { weight: 2, fields: ofTool.map((idIn) => (state: Conversation) => ({ ...idIn(state), reason: "no" })) },
+  KnowledgeFound: {
+    weight: 3,
+    fields: fc
+      .tuple(ofLookUp, fc.constantFrom(0, 1, 1, 1), fc.constantFrom([], [passage], [passage, passage]))
+      .map(([of, bases, passages]) => (state: Conversation) => ({ ...of(state), bases, passages, took_ms: 5 }))
+  },
+  KnowledgeFailed: {
+    weight: 1,
+    fields: ofLookUp.map((of) => (state: Conversation) => ({ ...of(state), reason: "no" }))
+  },
   TimerFired: {
     weight: 8,
     fields: fc.tuple(fc.nat(5), anyTimer).map(([n, other]) => (state: Conversation) => ({
@@ -238,7 +259,7 @@ const candidates = (
   said: string,
   called: ReadonlyArray<ModelCall>
 ): ReadonlyArray<UntimedInput> => {
-  const { entries, gathers, model, timers, transfer } = state
+  const { entries, gathers, knowledge, model, timers, transfer } = state
   const agents = entries.flatMap((e) => (e.kind === "agent" ? [e] : []))
   const next = agents.flatMap((e) => e.utterances).find((u) => u.state === "queued" || u.state === "playing")
   const held = agents.flatMap((e) => e.utterances).find((u) => u.state === "held")
@@ -257,6 +278,18 @@ const candidates = (
       : [{ _tag: next.state === "queued" ? ("SpeechStarted" as const) : ("SpeechPlayed" as const), id: next.id }]),
     ...(held === undefined ? [] : [{ _tag: "SpeechCleared" as const, cuts: [{ id: held.id, played: "Hello" }] }]),
     ...(pending === undefined ? [] : [{ _tag: "ToolAnswered" as const, id: pending.id, result: 1 }]),
+    ...(knowledge.pending === null
+      ? []
+      : [
+          {
+            _tag: "KnowledgeFound" as const,
+            id: knowledge.pending.id,
+            purpose: "turn" as const,
+            bases: 1,
+            passages: [passage],
+            took_ms: 5
+          }
+        ]),
     ...(gathers.length === 0 ? [] : [{ _tag: "Dtmf" as const, digit: "1" }]),
     ...(transfer === null
       ? []
