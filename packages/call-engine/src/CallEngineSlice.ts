@@ -11,6 +11,7 @@ import type { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import type { Database } from "@svc/database/Database"
 import type { Outbox } from "@svc/database/Outbox"
+import type { KnowledgeSearch } from "@svc/knowledge/KnowledgeSearch"
 import type { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import type { ObjectStore } from "@svc/providers/ObjectStore"
 import type { Providers } from "@svc/providers/Providers"
@@ -92,7 +93,19 @@ type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | R
 
 /** Services of other packages that the slice requires. */
 type Needs =
-  | (Agents | Billing | Database | NodeLease | Outbox | PhoneNumbers | Projects | Providers | Sms | SqlClient.SqlClient)
+  | (
+      | Agents
+      | Billing
+      | Database
+      | KnowledgeSearch
+      | NodeLease
+      | Outbox
+      | PhoneNumbers
+      | Projects
+      | Providers
+      | Sms
+      | SqlClient.SqlClient
+    )
   | (UrlSafety | Usage | Voices)
 
 /**
@@ -130,7 +143,7 @@ export const services: Layer.Layer<
   Layer.provideMerge(
     Layer.mergeAll(
       AgentServerClient.layer,
-      CallKnowledge.layerNone,
+      CallKnowledge.layer,
       CallMessages.layer,
       CallAdmission.layer,
       LiveCallWriter.layer,

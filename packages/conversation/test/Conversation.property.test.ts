@@ -123,11 +123,36 @@ describe("inputs in any order", () => {
   it("invoke each tool once, and start one timer for it", () => {
     holds((call) => {
       const commands = commandsOf(call)
-      const run = [...of(commands, "InvokeTool"), ...of(commands, "SendSms")].map(({ id }) => id)
+      const searches = of(commands, "LookUp").filter(({ purpose }) => purpose === "tool")
+      const run = [...of(commands, "InvokeTool"), ...of(commands, "SendSms"), ...searches].map(({ id }) => id)
       const invoked = run.filter((id) => id !== "post_call")
       expect(new Set(invoked).size).toBe(invoked.length)
       const started = of(commands, "StartTimer").filter(({ timer }) => timer.startsWith("tool:"))
       expect(started.map(({ timer }) => timer).sort()).toEqual(invoked.map((id) => `tool:${id}`).sort())
+    })
+  })
+
+  it("look nothing up and offer no search for an agent that had no knowledge bases", () => {
+    holds((call) => {
+      const commands = commandsOf(call)
+      if (call.facts.knowledge === true) return
+      expect(of(commands, "LookUp")).toEqual([])
+      expect(JSON.stringify(of(commands, "AskModel"))).not.toMatch(
+        /reference_material|search_knowledge"[^}]*description/
+      )
+    })
+  })
+
+  it("give the model each passage that it gets before the last words of the caller, after the same prompt", () => {
+    holds((call) => {
+      for (const { messages } of of(commandsOf(call), "AskModel")) {
+        const references = messages.flatMap(({ content }, i) => (content.startsWith("<reference_material>") ? [i] : []))
+        expect(references.length).toBeLessThanOrEqual(1)
+        for (const at of references) {
+          expect(at).toBe(messages.findLastIndex(({ role }) => role === "user") - 1)
+        }
+        expect(messages[0]).toEqual({ role: "system", content: call.state.config?.system_prompt })
+      }
     })
   })
 

@@ -33,6 +33,7 @@ import numberOrders from "./migrations/0030_number_orders.ts"
 import testSessions from "./migrations/0031_test_sessions.ts"
 import knowledgePassages from "./migrations/0032_knowledge_passages.ts"
 import chatSlots from "./migrations/0033_chat_slots.ts"
+import knowledgeIndex from "./migrations/0034_knowledge_index.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -74,7 +75,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030_number_orders": numberOrders,
   "0031_test_sessions": testSessions,
   "0032_knowledge_passages": knowledgePassages,
-  "0033_chat_slots": chatSlots
+  "0033_chat_slots": chatSlots,
+  "0034_knowledge_index": knowledgeIndex
 }
 
 /** A migration failed; the whole run was rolled back. */

@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { Knowledge } from "./Knowledge.ts"
 import { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import { KnowledgeHttp } from "./KnowledgeHttp.ts"
+import { KnowledgeSearch } from "./KnowledgeSearch.ts"
 import { PassagesRepo } from "./PassagesRepo.ts"
 
 /**
@@ -22,11 +23,14 @@ const deleteWithProject: Layer.Layer<never, never, KnowledgeBasesRepo | Passages
 )
 
 /** Knowledge bases and their passages. */
-export const services: Layer.Layer<Knowledge, never, Agents | Projects | SqlClient.SqlClient> = Layer.merge(
-  Knowledge.layer,
-  deleteWithProject
-).pipe(Layer.provide(Layer.merge(KnowledgeBasesRepo.layer, PassagesRepo.layer)))
+export const services: Layer.Layer<Knowledge | KnowledgeSearch, never, Agents | Projects | SqlClient.SqlClient> =
+  Layer.mergeAll(Knowledge.layer, KnowledgeSearch.layer, deleteWithProject).pipe(
+    Layer.provide(Layer.merge(KnowledgeBasesRepo.layer, PassagesRepo.layer))
+  )
 
 /** The slice in a server: {@link services} and the handlers. Tests replace nothing of it. */
-export const layer: Layer.Layer<Knowledge, never, Agents | HandlerRegistry | Projects | SqlClient.SqlClient> =
-  KnowledgeHttp.pipe(Layer.provideMerge(services))
+export const layer: Layer.Layer<
+  Knowledge | KnowledgeSearch,
+  never,
+  Agents | HandlerRegistry | Projects | SqlClient.SqlClient
+> = KnowledgeHttp.pipe(Layer.provideMerge(services))

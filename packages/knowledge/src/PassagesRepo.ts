@@ -19,7 +19,7 @@ export interface PassageOwner {
 /** Passages in one statement: about 100 K characters. */
 const batch = 100
 
-/** Table `knowledge_passages`. A passage that stays keeps its id. */
+/** Passages and their index, which changes in the same transaction. A passage that stays keeps its id. */
 export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
   PassagesRepo,
   {
@@ -94,16 +94,18 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
           yield* insert(owner, Chunk.toReadonlyArray(rows))
           yield* yieldThread
         }
+        if (added.length + moved.length + removed.length > 0) yield* sql`select knowledge_index(${owner.id}::bigint)`
         return { added: added.length, removed: removed.length }
       }, Effect.orDie)
 
       return {
         replace,
         remove: (baseIds) =>
-          sql`delete from knowledge_passages where knowledge_base_id = any(${baseIds}::bigint[])`.pipe(
-            Effect.asVoid,
-            Effect.orDie
-          )
+          Effect.forEach(
+            ["knowledge_passages", "knowledge_trigrams", "knowledge_terms", "knowledge_indexes"],
+            (table) => sql`delete from ${sql(table)} where knowledge_base_id = any(${baseIds}::bigint[])`,
+            { discard: true }
+          ).pipe(Effect.orDie)
       }
     })
   )

@@ -34,6 +34,9 @@ export const owners: Owners = {
   agent_knowledge_bases: "packages/agents",
   knowledge_bases: "packages/knowledge",
   knowledge_passages: "packages/knowledge",
+  knowledge_indexes: "packages/knowledge",
+  knowledge_terms: "packages/knowledge",
+  knowledge_trigrams: "packages/knowledge",
   phone_numbers: "packages/numbers",
   addresses: "packages/numbers",
   number_orders: "packages/numbers",
@@ -102,6 +105,11 @@ export const exceptions: ReadonlyArray<TableException> = [
     path: "packages/agents/src/AgentsRepo.ts",
     tables: ["knowledge_bases"],
     reason: "a link refers to its base: lists of agents join it for its public id"
+  },
+  {
+    path: "packages/knowledge/src/SearchRepo.ts",
+    tables: ["agent_knowledge_bases"],
+    reason: "a caller waits for the search: it finds the bases of the agent in the statement that reads their index"
   },
   {
     path: "packages/bookings/src/CustomersRepo.ts",

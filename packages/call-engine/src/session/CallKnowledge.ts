@@ -2,6 +2,7 @@ import type { CallAgent } from "@svc/agents/Agents"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { Facts } from "@svc/conversation/Input"
 import { type Passage, withinBudget } from "@svc/conversation/Passages"
+import { KnowledgeSearch } from "@svc/knowledge/KnowledgeSearch"
 import { Cause, Context, Data, Effect, Layer } from "effect"
 import type { Feed } from "./ConversationServices.ts"
 
@@ -16,11 +17,21 @@ export interface Found {
   readonly passages: ReadonlyArray<Passage>
 }
 
+/** Most passages of a look-up; the budget of characters may leave fewer. */
+const maxPassages = 6
+
 /** The port through which calls look up the knowledge bases of their agent, as they are at that time. */
 export class CallKnowledge extends Context.Tag("@svc/call-engine/CallKnowledge")<
   CallKnowledge,
   { readonly lookUp: (agent: Pick<CallAgent, "id">, query: string) => Effect.Effect<Found, LookUpFailed> }
 >() {
+  static readonly layer: Layer.Layer<CallKnowledge, never, KnowledgeSearch> = Layer.effect(
+    CallKnowledge,
+    Effect.map(KnowledgeSearch, ({ search }) => ({
+      lookUp: ({ id }, query) => search({ agent_id: id }, query, maxPassages)
+    }))
+  )
+
   /** Finds nothing, as for an agent without knowledge bases. */
   static readonly layerNone: Layer.Layer<CallKnowledge> = Layer.succeed(CallKnowledge, {
     lookUp: () => Effect.succeed({ bases: 0, passages: [] })

@@ -7,6 +7,7 @@ import * as BillingSlice from "@svc/billing/BillingSlice"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import * as KnowledgeSlice from "@svc/knowledge/KnowledgeSlice"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
@@ -36,6 +37,7 @@ export const Charging = BillingSlice.services.pipe(Layer.provideMerge(AuthSlice.
 /** The services of one node that the engine requires, on a given database. */
 export const Services = SmsSlice.services.pipe(
   Layer.provideMerge(NumbersSlice.services),
+  Layer.provideMerge(KnowledgeSlice.services),
   Layer.provideMerge(AgentsSlice.services),
   Layer.provideMerge(Layer.mergeAll(WebhooksSlice.agentWebhooks, Charging, AuthSlice.services)),
   Layer.provide(BillingSlice.balance),

@@ -4,9 +4,10 @@ import { replay } from "@svc/conversation/Replay"
 import { facts, tool } from "@svc/conversation/testing/Script"
 import { healthy } from "@svc/providers/Health"
 import type { LanguageModel, ModelMessage } from "@svc/providers/LanguageModel"
-import { type Context, Effect, FiberSet } from "effect"
+import { type Context, Effect, FiberSet, TestClock } from "effect"
 import type { JournalRow } from "../../src/record/JournalRepo.ts"
 import type { ServerRequestRow } from "../../src/record/ServerRequestsRepo.ts"
+import { LookUpFailed } from "../../src/session/CallKnowledge.ts"
 import type { ConversationServices } from "../../src/session/ConversationServices.ts"
 import * as TextSession from "../../src/session/TextSession.ts"
 import { agent } from "../doubles/VirtualPhone.ts"
@@ -107,5 +108,62 @@ it.scoped("a text-only session that is abandoned takes no more inputs and ends w
     session.say("Hi")
     expect(yield* session.over).toBeUndefined()
     expect([session.isOver(), rows.length]).toEqual([true, before])
+  })
+)
+
+it.scoped("a look-up in knowledge gives the model a message of its own; one that fails or hangs gives none", () =>
+  Effect.gen(function* () {
+    const { all } = yield* services
+    const requests: Array<ReadonlyArray<ModelMessage>> = []
+    const passage = { knowledge_base: "Shop", heading: null, text: "We open at nine.", score: 1 }
+    const lookUp: ConversationServices["knowledge"]["lookUp"] = (_, query) =>
+      query.includes("broken")
+        ? new LookUpFailed({ reason: "it broke" })
+        : query.includes("mad")
+          ? Effect.die(new Error("bug"))
+          : query.includes("slow")
+            ? Effect.never
+            : Effect.succeed({ bases: 1, passages: [passage] })
+    const session = yield* TextSession.make(
+      {
+        ...all,
+        knowledge: { lookUp },
+        models: [
+          {
+            ...model,
+            generate: (request, onDelta) => {
+              requests.push(request.messages)
+              return model.generate(request, onDelta)
+            }
+          }
+        ]
+      },
+      { id: 1, agent, facts: { ...facts, ...all.facts, knowledge: true } }
+    )
+    yield* settle
+    for (const text of ["When do you open?", "Something broken", "Something mad", "Something slow"]) {
+      session.say(text)
+      yield* settle
+      yield* TestClock.adjust("150 millis")
+      yield* settle
+    }
+    const shown = requests.map((messages) => messages.map(({ content, role }) => [role, content.slice(0, 20)]))
+    const own = [
+      [
+        ["user", "<reference_material>"],
+        ["user", "When do you open?"]
+      ],
+      [["user", "Something broken"]],
+      [["user", "Something mad"]],
+      [["user", "Something slow"]]
+    ]
+    expect(shown.map((messages, turn) => messages.slice(-(own[turn]?.length ?? 0)))).toEqual(own)
+    // Providers cache by the bytes of the prompt.
+    expect(new Set(requests.map(([first]) => JSON.stringify(first)))).toEqual(
+      new Set([JSON.stringify({ role: "system", content: answer.system_prompt })])
+    )
+    expect(shown.map((messages) => messages.filter(([, text]) => text?.startsWith("<ref")).length)).toEqual([
+      1, 0, 0, 0
+    ])
   })
 )
