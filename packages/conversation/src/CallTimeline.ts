@@ -123,7 +123,10 @@ const commandEntry = (command: Command): EntryText => {
     case "InvokeTool":
       return line("tool", command.name, command.arguments)
     case "LookUp":
-      return line("knowledge", `looked up${command.purpose === "tool" ? " for the model" : ""}: ${command.query}`)
+      // As with other tools, the arguments are details: links of read keys do not show them.
+      return command.purpose === "turn"
+        ? line("knowledge", `looked up: ${command.query}`)
+        : line("knowledge", "searched by the model", command.query)
     case "SendSms":
       return line("tool", `text message to ${command.to}`, command.message)
     case "Extract":

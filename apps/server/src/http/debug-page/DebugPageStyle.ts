@@ -18,7 +18,7 @@ ol { list-style: none; margin: 0; padding: 0; } li { display: grid; grid-templat
   gap: 0 .6rem; padding: .25rem 0; border-top: 1px solid var(--line); }
 time { font: 13px/1.6 ui-monospace, monospace; color: var(--faint); text-align: right; }
 .who { font-size: .8rem; line-height: 1.9; color: var(--faint); } .caller { color: var(--caller); } .agent, .assistant { color: var(--agent); }
-.user { color: var(--caller); } .model { color: var(--model); } .tool, .server { color: var(--tool); }
+.user { color: var(--caller); } .model { color: var(--model); } .tool, .server, .knowledge { color: var(--tool); }
 .what { overflow-wrap: anywhere; } summary { cursor: pointer; }
 pre { margin: .3rem 0; padding: .6rem; overflow-x: auto; background: var(--raised); border-radius: 6px; font: 12px/1.45 ui-monospace, monospace; }
 svg { display: block; width: 100%; height: 1.1rem; } .s1 { fill: var(--faint); } .s2 { fill: var(--model); } .s3 { fill: var(--agent); } .s4 { fill: var(--tool); } .s5 { fill: var(--caller); }
