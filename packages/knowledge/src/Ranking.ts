@@ -17,8 +17,6 @@ interface Weighted extends TermRow {
 const considered = 50
 /** The damping of reciprocal rank fusion; see Cormack, Clarke and Büttcher, SIGIR 2009. */
 const damping = 60
-/** Bytes of postings that one search reads, so that it does not hold up the calls of this process. */
-const maxBytes = 400_000
 /** A passage has less of the query than this share of the best one: it is about something else. */
 const relevant = 0.25
 
@@ -27,7 +25,6 @@ const rarity = (all: number, having: number): number => Math.log(1 + (all - havi
 
 /**
  * The best passages, by BM25 over all bases together. For each wanted term a passage counts its most similar term.
- * Reads the rarest terms first, and not more than {@link maxBytes}.
  */
 const ranking = (bases: ReadonlyArray<SearchedBase>, rows: ReadonlyArray<Weighted>): ReadonlyArray<Ranked> => {
   const all = bases.reduce((sum, { passages }) => sum + passages, 0)
@@ -38,15 +35,12 @@ const ranking = (bases: ReadonlyArray<SearchedBase>, rows: ReadonlyArray<Weighte
   }
   const sizes = new Map(bases.map(({ id, passages }) => [id, passages]))
   const scores = new Map<number, Float64Array>()
-  let bytes = 0
   const byRarity = rows
     .map((row) => ({ ...row, weight: rarity(all, having.get(`${row.wanted} ${row.term}`) ?? 1) * row.similarity }))
     .sort((a, b) => b.weight - a.weight)
   // The best so far of a wanted term, by place: terms that are alike do not add up.
   const counted = new Map<string, Float64Array>()
   for (const { base_id, postings, wanted, weight } of byRarity) {
-    bytes += postings.length
-    if (bytes > maxBytes) break
     const size = sizes.get(base_id) ?? 0
     const score = scores.get(base_id) ?? new Float64Array(size)
     scores.set(base_id, score)

@@ -52,6 +52,8 @@ const QueryRow = Schema.Struct({
 
 /** A term that more passages have is not read: it says little, and its postings are long. */
 const commonTerm = 0.5
+/** Postings that a search reads, the rarest terms first, so that it does not hold up the calls of this process. */
+const maxPostings = 100_000
 /** Similar terms for each wanted one. */
 const maxSimilar = 6
 
@@ -81,12 +83,17 @@ export class SearchRepo extends Context.Tag("@svc/knowledge/SearchRepo")<
         Request: Schema.Struct({ base_ids: Schema.Array(Schema.Number), terms: Schema.Array(Schema.String) }),
         Result: TermRow,
         execute: ({ base_ids, terms }) => sql`
-          select term.knowledge_base_id as base_id, term, term.passages, postings
-          from unnest(${base_ids}::bigint[]) as base (id)
-          cross join unnest(${terms}::text[]) as wanted (word)
-          join knowledge_terms as term on term.knowledge_base_id = base.id and term = wanted.word
-          join knowledge_indexes as index on index.knowledge_base_id = base.id
-          where term.passages <= greatest(20, ${commonTerm}::float8 * index.passages)`
+          select base_id, term, passages, postings
+          from (
+            select base.id as base_id, entry.term, entry.passages, postings,
+              sum(entry.passages) over (order by entry.passages, entry.term, base.id) as total
+            from unnest(${base_ids}::bigint[]) as base (id)
+            cross join unnest(${terms}::text[]) as wanted (word)
+            join knowledge_terms as entry on entry.knowledge_base_id = base.id and entry.term = wanted.word
+            join knowledge_indexes as index on index.knowledge_base_id = base.id
+            where entry.passages <= greatest(20, ${commonTerm}::float8 * index.passages)
+          ) as rarest
+          where total <= ${maxPostings}`
       })
 
       const similar = SqlSchema.findAll({
@@ -116,9 +123,15 @@ export class SearchRepo extends Context.Tag("@svc/knowledge/SearchRepo")<
             select *, row_number() over (partition by word, id order by similarity desc, term) as rank
             from compared where similarity >= 0.4
           )
-          select ranked.id as base_id, word as wanted, similarity::float8, entry.term, entry.passages, postings
-          from ranked join knowledge_terms as entry on entry.knowledge_base_id = ranked.id and entry.term = ranked.term
-          where rank <= ${maxSimilar}`
+          select base_id, wanted, similarity, term, passages, postings
+          from (
+            select ranked.id as base_id, word as wanted, similarity::float8, entry.term, entry.passages, postings,
+              sum(entry.passages) over (order by similarity desc, entry.passages, entry.term, ranked.id, word) as total
+            from ranked
+            join knowledge_terms as entry on entry.knowledge_base_id = ranked.id and entry.term = ranked.term
+            where rank <= ${maxSimilar}
+          ) as nearest
+          where total <= ${maxPostings}`
       })
 
       const passages = SqlSchema.findAll({
@@ -135,8 +148,8 @@ export class SearchRepo extends Context.Tag("@svc/knowledge/SearchRepo")<
         query: Effect.fn("SearchRepo.query")(function* (scope: Scope, text: string) {
           const found = yield* sql`
             with searched as (
-              select id, name, config, passages
-              from knowledge_bases join knowledge_indexes on knowledge_base_id = id
+              select id, name, coalesce(config, 'simple') as config, coalesce(passages, 0) as passages
+              from knowledge_bases left join knowledge_indexes on knowledge_base_id = id
               where ${basesOf(scope)} and deleted_at is null
             )
             select
