@@ -14,7 +14,7 @@ const TermRow = Schema.Struct({
   term: Schema.String,
   /** The number of passages with the term. */
   passages: Schema.Number,
-  /** See migration 0034: 4 bytes for each passage, the position and the weight. */
+  /** See the migration knowledge_index: 4 bytes for each passage, the position and the weight. */
   postings: Schema.instanceOf(Uint8Array)
 })
 export type TermRow = typeof TermRow.Type
@@ -57,7 +57,7 @@ const maxPostings = 100_000
 /** Similar terms for each wanted one. */
 const maxSimilar = 6
 
-/** The index of passages, read. See migration 0034. */
+/** The index of passages, read. See the migration knowledge_index. */
 export class SearchRepo extends Context.Tag("@svc/knowledge/SearchRepo")<
   SearchRepo,
   {
