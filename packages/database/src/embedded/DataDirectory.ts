@@ -106,7 +106,7 @@ export const prepare = (options: {
     if (version !== undefined) {
       return yield* startError(
         `${dir} holds data of PostgreSQL ${version}; this release contains ${majorVersion}. ` +
-          "Dump it with the release that wrote it and restore the dump: see docs/production.md"
+          "Dump it with the release that wrote it and restore the dump: see docs/operations.md"
       )
     }
     yield* Effect.logInfo("Preparing the embedded database (first start, takes a few seconds)")
