@@ -12,14 +12,45 @@ export const exitCodes = {
   /** The server cannot be reached or refuses. */
   server: 3,
   /** Ctrl-C. */
-  interrupted: 130
+  interrupted: 130,
+  /** The reader of standard output has ended, as `head` does. Shells report SIGPIPE so. */
+  noReader: 141
 } as const
+
+let hasReader = true
+
+/** How often the parent process is looked for, in milliseconds. */
+const parentInterval = 500
+
+/**
+ * Ends the program as SIGTERM does, so that everything it started is stopped, when nobody reads standard output any
+ * more, when the terminal's window is closed, or when the process that started it (npm) has ended.
+ */
+export const endWithSurroundings = (): void => {
+  const end = () => process.kill(process.pid, "SIGTERM")
+  process.once("SIGHUP", end)
+  process.stdout.on("error", () => {
+    if (!hasReader) return
+    hasReader = false
+    end()
+  })
+  // There is no other place to report it.
+  process.stderr.on("error", () => {})
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    end()
+  }, parentInterval)
+  watch.unref()
+}
 
 /**
  * Exits with the number with which the program succeeded. The exit is explicit, because the closing handshake with a
  * server that hangs would keep the process alive.
  */
 export const teardown: Runtime.Teardown = (exit) => {
+  if (!hasReader) process.exit(exitCodes.noReader)
   if (Exit.isSuccess(exit)) process.exit(typeof exit.value === "number" ? exit.value : exitCodes.failed)
   if (Cause.isInterruptedOnly(exit.cause)) process.exit(exitCodes.interrupted)
   process.stderr.write(`${Cause.pretty(exit.cause)}\n`)

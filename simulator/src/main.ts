@@ -2,7 +2,7 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Layer, Logger } from "effect"
-import { exitCodes, teardown } from "./ExitCode.ts"
+import { endWithSurroundings, exitCodes, teardown } from "./ExitCode.ts"
 import { run } from "./Headless.ts"
 import { defaultFrom, parse, usage } from "./Options.ts"
 import { Phone } from "./Phone.ts"
@@ -45,7 +45,6 @@ const program = Effect.gen(function* () {
   )
 )
 
-// A closed terminal window ends the process like Ctrl-C: the call is hung up.
-process.once("SIGHUP", () => process.kill(process.pid, "SIGTERM"))
+endWithSurroundings()
 
 NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true, teardown })

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,10 +9,20 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 
 const fromSources = ["--conditions=@svc/source", "--import", "tsx", "simulator/src/demo/main.ts"]
 
+const built = ["simulator/dist/demo/main.js"]
+
+/** The process id of the server that this demo started. */
+const serverOf = (demo: number | undefined): number => {
+  const children = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(demo)], { encoding: "utf8" })
+  const line = children.split("\n").find((text) => text.includes(" serve "))
+  if (line === undefined) throw new Error(`no server among the processes of the demo:\n${children}`)
+  return Number.parseInt(line, 10)
+}
+
 /** Runs the demo without a terminal and with its own folder for temporary files. */
-const demo = (args: ReadonlyArray<string>) => {
+const demo = (args: ReadonlyArray<string>, program = process.execPath) => {
   const folder = mkdtempSync(join(tmpdir(), "svc-demo-test-"))
-  const child = spawn(process.execPath, args, {
+  const child = spawn(program, args, {
     cwd: root,
     env: { ...process.env, TMPDIR: folder },
     stdio: ["ignore", "pipe", "pipe"]
@@ -29,6 +39,8 @@ const demo = (args: ReadonlyArray<string>) => {
   return {
     child,
     ended,
+    /** The address of its server, once it is ready. */
+    url: () => /ready at (\S+)/.exec(output)?.[1] ?? "",
     output: () => output,
     prints: (text: string) =>
       new Promise<void>((resolve) => {
@@ -73,12 +85,51 @@ describe("the demo without a terminal", () => {
   })
 
   it("removes its files and stops its server when it is interrupted during a call", { timeout: 120_000 }, async () => {
-    const run = demo(["simulator/dist/demo/main.js"])
+    const run = demo(built)
     await run.prints("agent   Bright Smile, hello!")
     run.child.kill("SIGINT")
     expect(await run.ended).toBe(130)
-    const url = /ready at (\S+)/.exec(run.output())?.[1] ?? ""
-    expect(await answers(url)).toBe(false)
+    expect(await answers(run.url())).toBe(false)
     expect(run.leftovers()).toEqual([])
+  })
+
+  it("ends with its server, without an error, when nobody reads its output any more", {
+    timeout: 120_000
+  }, async () => {
+    const run = demo(built)
+    await run.prints("ready at")
+    run.child.stdout.destroy()
+    expect(await run.ended).toBe(141)
+    expect(run.output()).not.toContain("Error")
+    expect(await answers(run.url())).toBe(false)
+    expect(run.leftovers()).toEqual([])
+  })
+
+  it("ends with its server when the process that started it is killed", { timeout: 120_000 }, async () => {
+    const run = demo(["-c", `"${process.execPath}" ${built.join(" ")}; true`], "/bin/sh")
+    await run.prints("ready at")
+    run.child.kill("SIGKILL")
+    await run.ended
+    expect(await answers(run.url())).toBe(false)
+    expect(run.leftovers()).toEqual([])
+  })
+
+  it("leaves no server behind when it is killed", { timeout: 120_000 }, async () => {
+    const run = demo(built)
+    await run.prints("ready at")
+    run.child.kill("SIGKILL")
+    await run.ended
+    await expect.poll(() => answers(run.url()), { timeout: 30_000 }).toBe(false)
+    // Nobody is left to remove the folder.
+    expect(run.leftovers()).toHaveLength(1)
+  })
+
+  it("says that it is over when its server is killed", { timeout: 120_000 }, async () => {
+    const run = demo(built)
+    await run.prints("ready at")
+    process.kill(serverOf(run.child.pid), "SIGKILL")
+    expect(await run.ended).toBe(1)
+    expect(run.output()).toContain("The demo is over: its server stopped (a signal). Start it again with npm run demo")
+    run.leftovers()
   })
 })

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
+import { extname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Command, FileSystem, HttpClient } from "@effect/platform"
 import type { CommandExecutor } from "@effect/platform/CommandExecutor"
@@ -57,6 +58,8 @@ const inheritedEnvironment = Effect.map(
 const newKey = (prefix: string): string => `${prefix}${randomBytes(24).toString("hex")}`
 
 const main = fileURLToPath(new URL("../../../apps/server/src/main.ts", import.meta.url))
+/** Loaded by the server beside its own code. */
+const endWithDemo = new URL(`./EndWithDemo${extname(import.meta.url)}`, import.meta.url).href
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 
 /** A complete server in development mode, with its data in a folder that is removed with the scope. */
@@ -68,6 +71,8 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
     readonly key: Redacted.Redacted
     /** The milliseconds until it was ready. */
     readonly started_in: number
+    /** Fails when the server ends before its scope. */
+    readonly ended: Effect.Effect<never, ServerFailed>
   }
 >() {
   static readonly layer: Layer.Layer<
@@ -98,6 +103,8 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
         "--conditions=@svc/source",
         "--import",
         "tsx",
+        "--import",
+        endWithDemo,
         main,
         "serve",
         "--dev"
@@ -154,10 +161,8 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
         Effect.repeat({ until: (ok) => ok, schedule: Schedule.spaced(Duration.millis(50)) }),
         Effect.asVoid
       )
-      const died = child.exitCode.pipe(
-        Effect.orElseSucceed(() => "a signal"),
-        Effect.flatMap((code) => failed(`the server stopped while it started (${code})`))
-      )
+      const exit = Effect.orElseSucceed(child.exitCode, () => "a signal")
+      const died = Effect.flatMap(exit, (code) => failed(`the server stopped while it started (${code})`))
       const progress = Console.error("  … still starting").pipe(Effect.delay(Duration.seconds(2)), Effect.forever)
       yield* Effect.raceFirst(Effect.raceFirst(ready, died), progress).pipe(
         Effect.timeoutOption(startTimeout),
@@ -167,7 +172,10 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
             : failed(`the server was not ready within ${Duration.toSeconds(startTimeout)} s`)
         )
       )
-      return { url, key: Redacted.make(key), started_in: (yield* Clock.currentTimeMillis) - begun }
+      const ended = Effect.flatMap(exit, (code) =>
+        failed(`The demo is over: its server stopped (${code}). Start it again with npm run demo`)
+      )
+      return { url, key: Redacted.make(key), started_in: (yield* Clock.currentTimeMillis) - begun, ended }
     })
   )
 }

@@ -3,7 +3,7 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Config, Console, Effect, Layer, Logger, Redacted } from "effect"
-import { exitCodes, teardown } from "../ExitCode.ts"
+import { endWithSurroundings, exitCodes, teardown } from "../ExitCode.ts"
 import { run } from "../Headless.ts"
 import { defaultFrom } from "../Options.ts"
 import { Phone } from "../Phone.ts"
@@ -101,7 +101,7 @@ const phone = Layer.unwrapEffect(
 const program = Effect.gen(function* () {
   yield* Console.log("Starting a server of its own, with its database and the simulated phone network …")
   const demo = Effect.gen(function* () {
-    const { started_in, url } = yield* DemoServer
+    const { ended, started_in, url } = yield* DemoServer
     yield* Console.log(`The server is ready at ${url} after ${(started_in / 1000).toFixed(1)} s.`)
     const demoCalls = Effect.gen(function* () {
       yield* setUp
@@ -112,7 +112,13 @@ const program = Effect.gen(function* () {
         process.stdout.isTTY === true && process.stdin.isTTY === true && (isCi === "" || isCi === "false")
       return yield* terminal ? interactive : scripted
     })
-    return yield* Effect.provide(demoCalls, phone)
+    // What fails because the server has ended is seen a moment before its end.
+    const notice = Effect.sleep("1 second")
+    const calls = Effect.provide(demoCalls, phone).pipe(
+      Effect.tapError(() => notice),
+      Effect.tap((code) => (code === exitCodes.ok ? Effect.void : notice))
+    )
+    return yield* Effect.raceFirst(calls, ended)
   })
   return yield* Effect.provide(demo, Layer.merge(DemoServer.layer, SampleCustomer.layer))
 }).pipe(
@@ -126,7 +132,6 @@ const program = Effect.gen(function* () {
   Effect.provide(Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger)))
 )
 
-// A closed terminal window ends the process like Ctrl-C, including its children.
-process.once("SIGHUP", () => process.kill(process.pid, "SIGTERM"))
+endWithSurroundings()
 
 NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true, teardown })
