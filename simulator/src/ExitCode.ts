@@ -1,5 +1,5 @@
 import type { Runtime } from "@effect/platform"
-import { Cause, Exit } from "effect"
+import { Cause, Effect, Exit, Schedule } from "effect"
 
 /** The exit codes of the simulator's programs. */
 export const exitCodes = {
@@ -19,8 +19,8 @@ export const exitCodes = {
 
 let hasReader = true
 
-/** How often the parent process is looked for, in milliseconds. */
-const parentInterval = 500
+/** How often the parent process is looked for. */
+const parentInterval = "500 millis"
 
 /**
  * Ends the program as SIGTERM does, so that everything it started is stopped, when nobody reads standard output any
@@ -37,12 +37,12 @@ export const endWithSurroundings = (): void => {
   // There is no other place to report it.
   process.stderr.on("error", () => {})
   const parent = process.ppid
-  const watch = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(watch)
-    end()
-  }, parentInterval)
-  watch.unref()
+  Effect.runFork(
+    Effect.sync(() => process.ppid).pipe(
+      Effect.repeat({ until: (current) => current !== parent, schedule: Schedule.spaced(parentInterval) }),
+      Effect.andThen(Effect.sync(end))
+    )
+  )
 }
 
 /**
