@@ -1,9 +1,11 @@
-import { type BigDecimal, Context, type Effect } from "effect"
+import type { Tier } from "@svc/api/Principal"
+import { BigDecimal, Context, type Effect } from "effect"
 
-/**
- * The credits of an organization in EUR, exact. At 0 or below it is paused, except on the tier enterprise. A port that
- * billing provides.
- */
+/** Whether an organization with these credits (EUR) is paused: at 0 or below, except on the tier enterprise. */
+export const isPaused = (tier: Tier, credits: BigDecimal.BigDecimal): boolean =>
+  tier !== "enterprise" && !BigDecimal.isPositive(credits)
+
+/** The credits of an organization in EUR, exact. A port that billing provides. */
 export class Balance extends Context.Tag("@svc/auth/Balance")<
   Balance,
   { readonly of: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal> }

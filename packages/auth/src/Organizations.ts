@@ -1,10 +1,10 @@
 import { type OrganizationInfo, OrganizationNotFound } from "@svc/api/accounts/Organization"
 import { toNumber } from "@svc/api/Money"
 import type { Tier } from "@svc/api/Principal"
-import { BigDecimal, Context, Effect, Layer, Option } from "effect"
+import { type BigDecimal, Context, Effect, Layer, Option } from "effect"
 import { Accounts } from "./Accounts.ts"
 import { AccountsRepo } from "./AccountsRepo.ts"
-import { Balance } from "./Balance.ts"
+import { Balance, isPaused } from "./Balance.ts"
 import { Keys } from "./Keys.ts"
 import type { Organization } from "./Organization.ts"
 import { TierLimits } from "./TierLimits.ts"
@@ -49,7 +49,7 @@ export class Organizations extends Context.Tag("@svc/auth/Organizations")<
             name: org.name,
             tier: org.tier,
             balance_eur: toNumber(credits),
-            is_paused: org.tier !== "enterprise" && !BigDecimal.isPositive(credits),
+            is_paused: isPaused(org.tier, credits),
             concurrent_call_limit: limits.of(org.tier).concurrentCalls,
             created_at: org.created_at.toISOString(),
             updated_at: org.updated_at.toISOString()

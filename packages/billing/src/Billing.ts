@@ -3,7 +3,7 @@ import type { Credits } from "@svc/api/billing/CreditsApi"
 import type { CallId } from "@svc/api/Ids"
 import { toNumber } from "@svc/api/Money"
 import type { Tier } from "@svc/api/Principal"
-import { Balance } from "@svc/auth/Balance"
+import { Balance, isPaused } from "@svc/auth/Balance"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
 import * as TtlCache from "@svc/auth/TtlCache"
@@ -85,9 +85,6 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
       const tiers = yield* Tiers
       const transaction = inTransaction(yield* SqlClient.SqlClient)
       const writable = TtlCache.make<boolean>({ ttl: writableTtl, capacity: 10_000 })
-
-      const isPaused = (tier: Tier, balance: BigDecimal.BigDecimal) =>
-        tier !== "enterprise" && !BigDecimal.isPositive(balance)
 
       const toCredits = (tier: Tier, balance: BigDecimal.BigDecimal): Credits => ({
         balance_eur: toNumber(balance),
