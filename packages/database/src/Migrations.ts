@@ -34,6 +34,7 @@ import testSessions from "./migrations/0031_test_sessions.ts"
 import knowledgePassages from "./migrations/0032_knowledge_passages.ts"
 import chatSlots from "./migrations/0033_chat_slots.ts"
 import knowledgeIndex from "./migrations/0034_knowledge_index.ts"
+import erasedAddresses from "./migrations/0035_erased_addresses.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -76,7 +77,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0031_test_sessions": testSessions,
   "0032_knowledge_passages": knowledgePassages,
   "0033_chat_slots": chatSlots,
-  "0034_knowledge_index": knowledgeIndex
+  "0034_knowledge_index": knowledgeIndex,
+  "0035_erased_addresses": erasedAddresses
 }
 
 /** A migration failed; the whole run was rolled back. */

@@ -18,6 +18,7 @@ import { NumberOrders } from "./carrier/NumberOrders.ts"
 import { NumberOrdersRepo } from "./carrier/NumberOrdersRepo.ts"
 import { NumberRent } from "./carrier/NumberRent.ts"
 import { NumberSearch } from "./carrier/NumberSearch.ts"
+import { OrderFulfilment } from "./carrier/OrderFulfilment.ts"
 import { OrderWorker } from "./carrier/OrderWorker.ts"
 import { Reconciliation } from "./carrier/Reconciliation.ts"
 import { PhoneNumbers } from "./PhoneNumbers.ts"
@@ -53,11 +54,12 @@ export const services: Layer.Layer<
 
 /** Numbers of carriers: search, orders, rent and reconciliation, on {@link services}. */
 export const carrierServices: Layer.Layer<
-  NumberOrders | NumberOrdersRepo | NumberRent | NumberSearch | Reconciliation,
+  NumberOrders | NumberOrdersRepo | NumberRent | NumberSearch | OrderFulfilment | Reconciliation,
   never,
   Addresses | Agents | Holds | NodeLease | PhoneNumbersRepo | Projects | Providers | Rates | Tiers | SqlClient.SqlClient
 > = Layer.mergeAll(NumberOrders.layer, NumberRent.layer, Reconciliation.layer).pipe(
-  Layer.provideMerge(Layer.merge(NumberSearch.layer, NumberOrdersRepo.layer))
+  Layer.provideMerge(Layer.merge(NumberSearch.layer, OrderFulfilment.layer)),
+  Layer.provideMerge(NumberOrdersRepo.layer)
 )
 
 /** The slice in a server: its services with their handlers and workers. Tests replace none of it. */

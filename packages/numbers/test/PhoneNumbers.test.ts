@@ -1,37 +1,15 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Agents } from "@svc/agents/Agents"
-import * as AgentsSlice from "@svc/agents/AgentsSlice"
 import type { ProjectPrincipal } from "@svc/api/Principal"
 import { E164 } from "@svc/api/Wire"
 import { Accounts } from "@svc/auth/Accounts"
-import * as AuthSlice from "@svc/auth/AuthSlice"
-import * as BillingSlice from "@svc/billing/BillingSlice"
-import { Outbox } from "@svc/database/Outbox"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { CarrierUnavailable, type Numbers, type OwnedNumber } from "@svc/providers/Carrier"
-import { Providers } from "@svc/providers/Providers"
-import { UrlSafety } from "@svc/urls/UrlSafety"
-import { Resolver } from "@svc/urls/UrlSafety/Resolver"
-import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
-import { BigDecimal, Effect, Layer, Option, Schema, Stream } from "effect"
-import * as NumbersSlice from "../src/NumbersSlice.ts"
+import { Effect, Layer, Option, Schema } from "effect"
 import { PhoneNumbers } from "../src/PhoneNumbers.ts"
+import { owner, services } from "./Fixture.ts"
 
-const network = (id: string) => ({
-  id,
-  capabilities: {
-    formats: [],
-    dtmfIn: true,
-    dtmfOut: true,
-    transfer: "none",
-    earlyMedia: false,
-    playbackMarks: "exact"
-  } as const,
-  incoming: Stream.never,
-  health: Effect.die("not asked"),
-  routes: []
-})
 /** What the carrier that lists its numbers answers, and how often it was asked. */
 const carrier: { asked: number; owned: Effect.Effect<ReadonlyArray<OwnedNumber>, CarrierUnavailable> } = {
   asked: 0,
@@ -52,32 +30,10 @@ const renting = (...numbers: ReadonlyArray<string>) =>
     carrier.owned = Effect.succeed(numbers.map((number) => ({ number, carrier_id: `id-${number}` })))
   })
 
-const Plugins = Layer.succeed(Providers, {
-  plugins: [],
-  telephony: [network("simulated"), network("sip"), { ...network("carrier"), numbers: carrierNumbers }],
-  speechToText: [],
-  textToSpeech: [],
-  languageModel: [],
-  voiceActivity: undefined,
-  embedding: undefined
-})
-const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
-
-const Test = NumbersSlice.services.pipe(
-  Layer.provideMerge(AgentsSlice.services),
-  Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
-  Layer.provideMerge(Layer.merge(AuthSlice.services, Outbox.layerWithoutDeliveries)),
-  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
+const Test = services({ simulated: undefined, sip: undefined, carrier: { numbers: carrierNumbers } }).pipe(
   Layer.provideMerge(TestDatabase.layer)
 )
 
-const owner = Effect.gen(function* () {
-  const accounts = yield* Accounts
-  const org = yield* accounts.createOrganization({ name: "Acme", tier: "payg", balance_eur: BigDecimal.fromBigInt(0n) })
-  const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
-  const principal: ProjectPrincipal = { kind: "project", key_id: 1, scope: "full", org, project }
-  return principal
-})
 const agentOf = (principal: ProjectPrincipal) =>
   Effect.flatMap(Agents, (agents) =>
     agents.create(principal, {

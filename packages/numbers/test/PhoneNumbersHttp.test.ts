@@ -23,8 +23,7 @@ const Carriers = Layer.merge(
   }),
   Layer.succeed(NumberOrders, {
     purchase: (...args) => Effect.zipRight(note(args), Effect.fail(new PurchaseFailed())),
-    release: (...args) => note(args),
-    carryOut: () => Effect.die("not asked")
+    release: (...args) => note(args)
   })
 )
 const Spy = Layer.succeed(PhoneNumbers, {

@@ -15,5 +15,5 @@ export class AddressInUse extends define(
   "AddressInUse",
   "ADDRESS_IN_USE",
   409,
-  "address is used by a phone number; release the number first"
+  "address is used by a phone number, or by one that is being bought; release the number first"
 ) {}

@@ -7,7 +7,7 @@ import { ValidationError } from "@svc/api/VoiceError"
 import { Outbox } from "@svc/database/Outbox"
 import { CarrierUnavailable } from "@svc/providers/Carrier"
 import { Providers } from "@svc/providers/Providers"
-import { Context, Effect, Layer, Option, Struct } from "effect"
+import { Context, Effect, Layer, Option, type Scope, Struct } from "effect"
 import { AddressesRepo, type AddressRow } from "./AddressesRepo.ts"
 import { addressCarriers, missingFields } from "./AddressVerification.ts"
 
@@ -43,7 +43,11 @@ export class Addresses extends Context.Tag("@svc/numbers/Addresses")<
      * unless the carrier cannot be asked: then it refuses the address later.
      */
     readonly create: (owner: ProjectPrincipal, body: AddressCreate) => Effect.Effect<Address, ValidationError>
-    /** Refused while an active phone number has the address. */
+    /** Calls a listener after each creation on this node, until the scope closes. */
+    readonly onCreate: (listener: () => void) => Effect.Effect<void, never, Scope.Scope>
+    /**
+     * Erases the personal data of an address. Refused while an active phone number has it, or one that is being bought.
+     */
     readonly remove: (project: PrincipalProject, id: string) => Effect.Effect<void, AddressNotFound | AddressInUse>
     /**
      * The address (numeric id) for a purchase, with its submission. It cannot be deleted until the caller's
@@ -61,6 +65,7 @@ export class Addresses extends Context.Tag("@svc/numbers/Addresses")<
         const sql = yield* SqlClient.SqlClient
         const [carrier] = addressCarriers(yield* Providers)
 
+        const listeners = new Set<() => void>()
         const unknown = { fields: [], number_types: [] }
 
         /** What the carrier demands of addresses of a country; nothing when it does not say. */
@@ -135,8 +140,15 @@ export class Addresses extends Context.Tag("@svc/numbers/Addresses")<
             const pending = [...new Set(number_types)].map(
               (type): NumberTypeVerdict => ({ type, status: "pending", rejection_reason: null })
             )
-            return yield* insert(owner, body, pending)
+            const created = yield* insert(owner, body, pending)
+            for (const listener of listeners) listener()
+            return created
           }),
+          onCreate: (listener) =>
+            Effect.acquireRelease(
+              Effect.sync(() => void listeners.add(listener)),
+              () => Effect.sync(() => listeners.delete(listener))
+            ),
           remove: Effect.fn("Addresses.remove")(function* (project, id) {
             const addressId = parseAddressId(id)
             if (addressId === undefined || !(yield* repo.lockForDeletion(project.id, addressId))) {

@@ -38,8 +38,9 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
     readonly lockForDeletion: (projectId: number, id: number) => Effect.Effect<boolean>
     /** Whether an active phone number, or one that is being bought, has the address. */
     readonly isUsed: (id: number) => Effect.Effect<boolean>
+    /** Deletes an address: its personal data is erased, and its row stays for numbers and cursors that name it. */
     readonly remove: (id: number) => Effect.Effect<void>
-    /** Deletes all addresses of a project. */
+    /** Deletes all addresses of a project in this way. */
     readonly removeAll: (projectId: number) => Effect.Effect<void>
     /**
      * Claims due addresses for this node, to ask this telephony plugin about them: those that it verifies and, when
@@ -51,6 +52,14 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
       readonly orphansOf: ReadonlyArray<string> | undefined
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<AddressRow>>
+    /**
+     * Milliseconds until an address is due that {@link claim} would claim, or may be claimed again. Undefined: there is
+     * none.
+     */
+    readonly untilDue: (query: {
+      readonly telephony: string
+      readonly orphansOf: ReadonlyArray<string> | undefined
+    }) => Effect.Effect<number | undefined>
     /** Numbers of submitted addresses that wait for a telephony plugin which is none of these. */
     readonly stranded: (
       loaded: ReadonlyArray<string>
@@ -88,6 +97,18 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
       const live = ({ id, project_id }: typeof Key.Type) =>
         sql`id = ${id} and project_id = ${project_id} and deleted_at is null`
       const after = (delayMs: number) => sql`now() + ${delayMs} * interval '1 millisecond'`
+
+      /** Which addresses are this plugin's to ask about, or nobody's. */
+      const askedOf = (telephony: string, orphansOf: ReadonlyArray<string> | undefined) => {
+        const orphans =
+          orphansOf === undefined
+            ? sql`false`
+            : sql`submission_id is null and (telephony is null or telephony <> all(${orphansOf}::text[]))`
+        return sql`(telephony = ${telephony} or (${orphans}))`
+      }
+      /** The columns of a deleted address: no longer verified, without personal data. */
+      const erased = sql`deleted_at = now(), next_at = null, leased_by = null, customer_name = '', street = '', city = '',
+        postcode = '', region = null, number_types = '[]'`
 
       const insert = SqlSchema.single({
         Request: Schema.Struct({ row: NewAddressRow, verdicts: Schema.String }),
@@ -169,32 +190,31 @@ export class AddressesRepo extends Context.Tag("@svc/numbers/AddressesRepo")<
             Effect.map((found) => found.length > 0),
             Effect.orDie
           ),
-        remove: (id) =>
-          sql`
-            update addresses set deleted_at = now(), next_at = null, leased_by = null where id = ${id}`.pipe(
+        remove: (id) => sql`update addresses set ${erased} where id = ${id}`.pipe(Effect.asVoid, Effect.orDie),
+        removeAll: (projectId) =>
+          sql`update addresses set ${erased} where project_id = ${projectId} and deleted_at is null`.pipe(
             Effect.asVoid,
             Effect.orDie
           ),
-        removeAll: (projectId) =>
-          sql`
-            update addresses set deleted_at = now(), next_at = null, leased_by = null
-            where project_id = ${projectId} and deleted_at is null`.pipe(Effect.asVoid, Effect.orDie),
         claim: Effect.fn("AddressesRepo.claim")(function* ({ limit, node, orphansOf, telephony }) {
-          const orphans =
-            orphansOf === undefined
-              ? sql`false`
-              : sql`submission_id is null and (telephony is null or telephony <> all(${orphansOf}::text[]))`
           return yield* rows(
             yield* sql`
               update addresses set telephony = ${telephony}, leased_by = ${node}, attempts = attempts + 1,
                 next_at = ${after(claimSeconds * 1000)}
               where id in (
-                select id from addresses where next_at <= now() and (telephony = ${telephony} or (${orphans}))
+                select id from addresses where next_at <= now() and ${askedOf(telephony, orphansOf)}
                 order by next_at limit ${limit} for no key update skip locked
               )
               returning ${columns}`
           )
         }, Effect.orDie),
+        untilDue: ({ orphansOf, telephony }) =>
+          sql<{ readonly ms: number | null }>`
+            select ceil(extract(epoch from min(next_at) - clock_timestamp()) * 1000)::float8 as ms from addresses
+            where next_at is not null and ${askedOf(telephony, orphansOf)}`.pipe(
+            Effect.map(([row]) => row?.ms ?? undefined),
+            Effect.orDie
+          ),
         release: (nodes) =>
           sql`
             update addresses set next_at = now(), leased_by = null

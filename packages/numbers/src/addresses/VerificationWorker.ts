@@ -1,11 +1,12 @@
 import { SqlClient } from "@effect/sql"
 import { pick } from "@svc/api/EntityFields"
+import { startDueTask } from "@svc/cluster/DueTask"
 import { NodeLease } from "@svc/cluster/NodeLease"
-import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Outbox } from "@svc/database/Outbox"
 import { CarrierUnavailable } from "@svc/providers/Carrier"
 import { Providers } from "@svc/providers/Providers"
 import { Effect, FiberSet, Layer, Option } from "effect"
+import { Addresses } from "./Addresses.ts"
 import { AddressesRepo, type AddressRow } from "./AddressesRepo.ts"
 import {
   type AddressCarrier,
@@ -16,8 +17,8 @@ import {
   verificationEvent
 } from "./AddressVerification.ts"
 
-/** How often this node looks for addresses that are due. */
-const interval = "200 millis"
+/** How often this node looks at least for addresses that are due: those of nodes that died. */
+const interval = "2 seconds"
 /** Questions to one carrier at once. */
 const maxAtOnce = 10
 /** How long an answer may take, whatever deadline the plugin has. Two fit into a claim, which is still ours then. */
@@ -34,9 +35,10 @@ const submittedFields = ["customer_name", "street", "city", "postcode", "region"
 export const VerificationWorker: Layer.Layer<
   never,
   never,
-  AddressesRepo | NodeLease | Outbox | Providers | SqlClient.SqlClient
+  Addresses | AddressesRepo | NodeLease | Outbox | Providers | SqlClient.SqlClient
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
+    const addresses = yield* Addresses
     const repo = yield* AddressesRepo
     const lease = yield* NodeLease
     const outbox = yield* Outbox
@@ -147,22 +149,38 @@ export const VerificationWorker: Layer.Layer<
       )
     }
     yield* lease.onDeath("numbers.addresses", repo.release)
-    yield* startPeriodicTask({
-      every: interval,
-      run: Effect.forEach(
-        carriers,
-        ({ asked, orphansOf, ...carrier }) =>
-          Effect.gen(function* () {
-            const limit = maxAtOnce - (yield* FiberSet.size(asked))
-            if (limit <= 0) return
-            const { id: node } = yield* lease.current
-            const claimed = yield* repo.claim({ node, telephony: carrier.id, orphansOf, limit })
-            yield* Effect.forEach(claimed, (row) => FiberSet.run(asked, work(row, carrier)), { discard: true })
-          }),
-        { discard: true }
+    if (carriers.length === 0) return
+    let wake = () => {}
+    /** Begins the questions that are due to one carrier. */
+    const askDue = ({ asked, orphansOf, ...carrier }: (typeof carriers)[number]) =>
+      Effect.gen(function* () {
+        const limit = maxAtOnce - (yield* FiberSet.size(asked))
+        // The end of a question wakes the task.
+        if (limit <= 0) return undefined
+        const { id: node } = yield* lease.current
+        const claimed = yield* repo.claim({ node, telephony: carrier.id, orphansOf, limit })
+        yield* Effect.forEach(
+          claimed,
+          (row) =>
+            FiberSet.run(
+              asked,
+              Effect.ensuring(
+                work(row, carrier),
+                Effect.sync(() => wake())
+              )
+            ),
+          { discard: true }
+        )
+        return claimed.length < limit ? yield* repo.untilDue({ telephony: carrier.id, orphansOf }) : undefined
+      })
+    wake = yield* startDueTask({
+      atLeastEvery: interval,
+      run: Effect.map(Effect.forEach(carriers, askDue), (waits) =>
+        Math.min(...waits.map((wait) => wait ?? Number.POSITIVE_INFINITY))
       ),
       failureMessage: "Addresses that are due could not be read; trying again"
     })
+    yield* addresses.onCreate(wake)
   })
 )
 

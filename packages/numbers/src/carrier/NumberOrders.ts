@@ -9,49 +9,29 @@ import {
 } from "@svc/api/numbers/PhoneNumber"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { type InsufficientCredits, Unavailable, ValidationError } from "@svc/api/VoiceError"
-import { Projects } from "@svc/auth/Projects"
 import { Tiers } from "@svc/auth/Tiers"
-import { Holds, type Purpose } from "@svc/billing/Holds"
+import { Holds } from "@svc/billing/Holds"
 import { Rates } from "@svc/billing/Rates"
 import { NodeLease } from "@svc/cluster/NodeLease"
-import { CarrierUnavailable, type OwnedNumber } from "@svc/providers/Carrier"
-import { Providers } from "@svc/providers/Providers"
-import { BigDecimal, Cause, Context, Effect, Fiber, FiberSet, Layer, Option } from "effect"
+import { BigDecimal, Context, Effect, Fiber, Layer, Option } from "effect"
 import { Addresses } from "../addresses/Addresses.ts"
 import type { AddressRow } from "../addresses/AddressesRepo.ts"
 import { isPossibleNumber, type NumberFacts, numberFactsOf } from "../NumberPlan.ts"
 import { parseNumberId, toPhoneNumber } from "../PhoneNumbers.ts"
-import { type NumberRow, PhoneNumbersRepo } from "../PhoneNumbersRepo.ts"
+import { PhoneNumbersRepo } from "../PhoneNumbersRepo.ts"
 import { type NewPurchase, NumberOrdersRepo, type OrderAddress, type OrderRow } from "./NumberOrdersRepo.ts"
-import { NumberSearch, sellersOf } from "./NumberSearch.ts"
-
-/** The end of an attempt to carry out an order. */
-export type OrderOutcome =
-  | { readonly _tag: "Bought"; readonly number: NumberRow }
-  | { readonly _tag: "Refused"; readonly reason: string }
-  | { readonly _tag: "Released" }
-  /** The order is repeated later. */
-  | { readonly _tag: "Pending"; readonly reason: string }
+import { NumberSearch } from "./NumberSearch.ts"
+import { OrderFulfilment, purposeOf } from "./OrderFulfilment.ts"
 
 /** Countries whose numbers need no address. */
 const withoutAddress: ReadonlySet<string> = new Set(["US", "CA"])
 
-/** Seconds until an order is repeated, by the number of attempts so far: 2, 4, 8 up to 10 minutes. */
-const delayAfter = (attempts: number): number => Math.min(600, 2 ** Math.min(attempts, 10))
-
-/** How long a shutdown waits for orders that are being carried out. Others repeat them. */
-const shutdownTimeoutMs = 5_000
-
-/** How long a carrier may take, whatever deadline it has. Shorter than a claim, so that it is still ours then. */
-const carrierTimeout = "45 seconds"
-
 /**
  * Buys numbers from carriers and releases them there (docs/reference/numbers-and-messages.md).
  *
- * Each order is written, with a hold of its cost, before the carrier gets it; the carrier is called outside any
- * transaction; then the number, the debit and the end of the order are written in one transaction. If the process dies
- * anywhere, or the carrier does not answer, the order stays pending and {@link NumberOrders.carryOut} repeats it with
- * its key. An order goes on when the request that began it is interrupted.
+ * Each order is written, with a hold of its cost, before the carrier gets it. {@link OrderFulfilment} carries it out, in
+ * the background: if the process dies anywhere, or the carrier does not answer, the order stays pending and is repeated.
+ * It goes on when the request that began it is interrupted.
  */
 export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
   NumberOrders,
@@ -69,8 +49,6 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
     >
     /** Releases a number at once, and then at its carrier if it was bought here. */
     readonly release: (project: PrincipalProject, id: string) => Effect.Effect<void, PhoneNumberNotFound>
-    /** Carries out an order that this node has claimed. Never fails: a fault postpones the order. */
-    readonly carryOut: (order: OrderRow) => Effect.Effect<OrderOutcome>
   }
 >() {
   static readonly layer: Layer.Layer<
@@ -83,12 +61,11 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
     | NumberOrdersRepo
     | NumberSearch
     | PhoneNumbersRepo
-    | Projects
-    | Providers
+    | OrderFulfilment
     | Rates
     | Tiers
     | SqlClient.SqlClient
-  > = Layer.scoped(
+  > = Layer.effect(
     NumberOrders,
     Effect.gen(function* () {
       const addresses = yield* Addresses
@@ -98,108 +75,15 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
       const orders = yield* NumberOrdersRepo
       const search = yield* NumberSearch
       const numbers = yield* PhoneNumbersRepo
-      const projects = yield* Projects
       const rates = yield* Rates
       const tiers = yield* Tiers
       const sql = yield* SqlClient.SqlClient
-      const sellers = new Map(sellersOf(yield* Providers).map((seller) => [seller.id, seller.numbers]))
-      const running = yield* FiberSet.make<OrderOutcome>()
-      yield* Effect.addFinalizer(() =>
-        FiberSet.awaitEmpty(running).pipe(Effect.timeoutOption(shutdownTimeoutMs), Effect.interruptible)
-      )
+      const fulfilment = yield* OrderFulfilment
 
       const atomically = <A, E, R>(work: Effect.Effect<A, E, R>) =>
         Effect.catchTag(sql.withTransaction(work), "SqlError", Effect.die)
 
       const node = Effect.map(lease.current, ({ id }) => id)
-
-      const postpone = (order: OrderRow, reason: string) =>
-        Effect.gen(function* () {
-          const seconds = delayAfter(order.attempts)
-          const log = order.attempts <= 1 ? Effect.logWarning : Effect.logDebug
-          yield* log(`${described(order)} is not certain yet; trying again in ${seconds} s: ${reason}`)
-          yield* orders.postpone(order.id, reason, seconds)
-          return pending(reason)
-        })
-
-      /** Writes the bought number, or ends the rent of one whose project was deleted in the meantime. */
-      const complete = (order: OrderRow, owned: OwnedNumber) =>
-        Effect.gen(function* () {
-          const [deleted] = yield* projects.deletedAmong([order.project_id])
-          if (deleted !== undefined) {
-            const reason = "the project was deleted"
-            if (yield* orders.finish(order.id, "refused", reason)) {
-              yield* holds.release(purposeOf(order))
-              yield* orders.beginRelease({ ...orderOwner(order), node: null })
-            }
-            return { _tag: "Refused", reason } as const
-          }
-          if (!(yield* orders.finish(order.id, "done", null))) return pending("another server has completed it")
-          // The number before the agent, because the deletion of a project locks in that order: project, agent, number.
-          const inserted = yield* numbers.insert({
-            ...orderOwner(order),
-            ...numberFactsOf(order.number),
-            address_id: order.address_id,
-            monthly_cost_eur: BigDecimal.unsafeToNumber(order.monthly_cost_eur),
-            carrier_id: owned.carrier_id
-          })
-          if (Option.isNone(inserted)) return yield* Effect.dieMessage(`${order.number} is active already`)
-          const { id } = inserted.value
-          // An agent that was deleted in the meantime leaves the number without one.
-          const { agent_id, agent_public_id, project_id } = order
-          if (agent_id !== null && (yield* agents.pin(agent_id))) {
-            yield* numbers.assign(project_id, id, { agent_id, agent_public_id })
-          }
-          yield* holds.settle(purposeOf(order))
-          return { _tag: "Bought", number: yield* numbers.beginRent(id) } as const
-        }).pipe(atomically)
-
-      const refuse = (order: OrderRow, reason: string) =>
-        Effect.gen(function* () {
-          if (yield* orders.finish(order.id, "refused", reason)) yield* holds.release(purposeOf(order))
-          return { _tag: "Refused", reason } as const
-        }).pipe(atomically)
-
-      const buy = (order: OrderRow): Effect.Effect<OrderOutcome> => {
-        const seller = sellers.get(order.telephony)
-        if (seller === undefined) return postpone(order, notLoaded(order))
-        return seller.purchase({ key: order.key, number: order.number, address: order.address }).pipe(
-          Effect.timeoutFail({ duration: carrierTimeout, onTimeout }),
-          Effect.matchEffect({
-            onSuccess: (owned): Effect.Effect<OrderOutcome> => complete(order, owned),
-            onFailure: (failure) =>
-              failure._tag === "CarrierUnavailable"
-                ? postpone(order, failure.reason)
-                : Effect.flatMap(
-                    orders.nextSeller(order.id),
-                    Option.match({ onNone: () => refuse(order, failure.reason), onSome: buy })
-                  )
-          })
-        )
-      }
-
-      const endRent = (order: OrderRow): Effect.Effect<OrderOutcome> => {
-        const seller = sellers.get(order.telephony)
-        if (seller === undefined) return postpone(order, notLoaded(order))
-        return seller.release({ key: order.key, number: order.number }).pipe(
-          Effect.timeoutFail({ duration: carrierTimeout, onTimeout }),
-          Effect.matchEffect({
-            onSuccess: () => Effect.as(orders.finish(order.id, "done", null), { _tag: "Released" } as const),
-            onFailure: ({ reason }) => postpone(order, reason)
-          })
-        )
-      }
-
-      const carryOut = (order: OrderRow): Effect.Effect<OrderOutcome> =>
-        (order.kind === "purchase" ? buy(order) : endRent(order)).pipe(
-          // The claim ends within a minute, and the order is repeated then.
-          Effect.catchAllCause((cause) =>
-            Effect.as(
-              Effect.logWarning(`${described(order)} failed; trying again within a minute`, cause),
-              pending(Cause.isInterruptedOnly(cause) ? "the server stops" : "an internal error")
-            )
-          )
-        )
 
       /** The address of a purchase, locked against its deletion. */
       const pinAddress = Effect.fnUntraced(function* (projectId: number, addressId: number, { type }: NumberFacts) {
@@ -230,7 +114,9 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
               order.agent_id === agent_id &&
               order.address_id === address_id
             const claimed = isSame ? yield* orders.claimOne(order.id, node) : Option.none()
-            return Option.isSome(claimed) ? claimed.value : yield* new PhoneNumberInUse()
+            if (Option.isSome(claimed)) return claimed.value
+            // Others are not told who has it.
+            return yield* order.project_id === project_id ? inProgress(order) : new PhoneNumberInUse()
           }
           if ((yield* numbers.taken([number])).length > 0) return yield* new PhoneNumberInUse()
           const address = address_id === null ? null : yield* pinAddress(project_id, address_id, facts)
@@ -275,7 +161,7 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
             },
             facts
           )
-          const outcome = yield* Fiber.join(yield* FiberSet.run(running, carryOut(order)))
+          const outcome = yield* Fiber.join(yield* fulfilment.start(order))
           switch (outcome._tag) {
             case "Bought":
               return toPhoneNumber(outcome.number)
@@ -300,34 +186,22 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
             return yield* orders.beginRelease({ org_id, project_id, number, telephony, node: yield* node })
           }).pipe(atomically)
           if (released === undefined) return yield* new PhoneNumberNotFound()
-          if (released !== null) yield* FiberSet.run(running, carryOut(released))
-        }),
-        carryOut
+          if (released !== null) yield* fulfilment.start(released)
+        })
       }
     })
   )
 }
 
-const onTimeout = () => new CarrierUnavailable({ reason: `no answer within ${carrierTimeout}` })
-
-const pending = (reason: string) => ({ _tag: "Pending", reason }) as const
+const inProgress = ({ kind, number }: OrderRow) =>
+  new PhoneNumberInUse({
+    message:
+      kind === "purchase"
+        ? `${number} is being bought by an earlier request: look at the list of phone numbers, or repeat the request later`
+        : `${number} is being released at its carrier: repeat the request later`
+  })
 
 const unknownAgent = ValidationError.field("agent_id", "agent_id must be the id of an agent of this project")
-
-const described = ({ kind, number, telephony }: OrderRow): string =>
-  kind === "purchase" ? `The purchase of ${number} from ${telephony}` : `The release of ${number} at ${telephony}`
-
-const notLoaded = ({ telephony }: OrderRow): string =>
-  `the telephony plugin ${telephony} is not loaded or sells no numbers; load it in SVC_PLUGINS`
-
-const orderOwner = ({ number, org_id, project_id, telephony }: OrderRow) => ({ org_id, project_id, number, telephony })
-
-/** What the first month of rent is held for, while its order is pending. */
-const purposeOf = ({ id, number, org_id }: OrderRow): Purpose => ({
-  org_id,
-  kind: "number_rent",
-  reference: `${number}/purchase-${id}`
-})
 
 /** The state of an address for a type of number: that of its verdict, or of the whole while there is none. */
 const stateFor = ({ number_types, status }: AddressRow, type: NumberFacts["type"]) =>

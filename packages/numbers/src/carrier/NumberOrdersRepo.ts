@@ -3,7 +3,7 @@ import { AgentId } from "@svc/api/Ids"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 
-/** The address of a purchase, as the carrier gets it. */
+/** The address of a pending purchase, as the carrier gets it. */
 const OrderAddress = Schema.Struct({
   customer_name: Schema.String,
   street: Schema.String,
@@ -83,7 +83,7 @@ export class NumberOrdersRepo extends Context.Tag("@svc/numbers/NumberOrdersRepo
     readonly postpone: (id: number, reason: string, seconds: number) => Effect.Effect<void>
     /** Orders from the next seller, with a new key. None when there is no other. */
     readonly nextSeller: (id: number) => Effect.Effect<Option.Option<OrderRow>>
-    /** Ends an order. False when it has ended already. */
+    /** Ends an order, and erases its copy of the address. False when it has ended already. */
     readonly finish: (id: number, status: "done" | "refused", reason: string | null) => Effect.Effect<boolean>
     /** Oldest first, at most 1000. */
     readonly pending: Effect.Effect<ReadonlyArray<OrderRow>>
@@ -172,7 +172,7 @@ export class NumberOrdersRepo extends Context.Tag("@svc/numbers/NumberOrdersRepo
         finish: (id, status, reason) =>
           sql`
             update number_orders set status = ${status}, reason = ${reason}, finished_at = now(), next_at = null,
-              claimed_by = null
+              claimed_by = null, address = null
             where id = ${id} and status = 'pending' returning id`.pipe(
             Effect.map((ended) => ended.length === 1),
             Effect.orDie

@@ -1,11 +1,11 @@
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Effect, FiberSet, Layer } from "effect"
-import { NumberOrders } from "./NumberOrders.ts"
 import { NumberOrdersRepo } from "./NumberOrdersRepo.ts"
+import { OrderFulfilment } from "./OrderFulfilment.ts"
 
 /** How often this node looks for orders that are due. */
-const interval = "1 second"
+const interval = "2 seconds"
 /** Orders that this node repeats at once. */
 const maxAtOnce = 10
 
@@ -13,26 +13,27 @@ const maxAtOnce = 10
  * Repeats orders whose outcome is not known, because the carrier did not answer or the process died, until the carrier
  * has answered. Every node runs it; a claim ends with its node.
  */
-export const OrderWorker: Layer.Layer<never, never, NodeLease | NumberOrders | NumberOrdersRepo> = Layer.scopedDiscard(
-  Effect.gen(function* () {
-    const lease = yield* NodeLease
-    const orders = yield* NumberOrders
-    const repo = yield* NumberOrdersRepo
-    const running = yield* FiberSet.make<void>()
+export const OrderWorker: Layer.Layer<never, never, NodeLease | NumberOrdersRepo | OrderFulfilment> =
+  Layer.scopedDiscard(
+    Effect.gen(function* () {
+      const lease = yield* NodeLease
+      const fulfilment = yield* OrderFulfilment
+      const repo = yield* NumberOrdersRepo
+      const running = yield* FiberSet.make<void>()
 
-    yield* lease.onDeath("numbers.orders", repo.releaseClaims)
-    yield* startPeriodicTask({
-      every: interval,
-      run: Effect.gen(function* () {
-        const limit = maxAtOnce - (yield* FiberSet.size(running))
-        if (limit <= 0) return
-        const { id: node } = yield* lease.current
-        const claimed = yield* repo.claimDue(node, limit)
-        yield* Effect.forEach(claimed, (order) => FiberSet.run(running, Effect.asVoid(orders.carryOut(order))), {
-          discard: true
-        })
-      }),
-      failureMessage: "Orders of numbers that are due could not be read; trying again"
+      yield* lease.onDeath("numbers.orders", repo.releaseClaims)
+      yield* startPeriodicTask({
+        every: interval,
+        run: Effect.gen(function* () {
+          const limit = maxAtOnce - (yield* FiberSet.size(running))
+          if (limit <= 0) return
+          const { id: node } = yield* lease.current
+          const claimed = yield* repo.claimDue(node, limit)
+          yield* Effect.forEach(claimed, (order) => FiberSet.run(running, Effect.asVoid(fulfilment.carryOut(order))), {
+            discard: true
+          })
+        }),
+        failureMessage: "Orders of numbers that are due could not be read; trying again"
+      })
     })
-  })
-)
+  )

@@ -8,11 +8,11 @@ import { Deferred, Effect, Exit, Fiber, Layer, Option, Schema, TestClock } from 
 import { Addresses } from "../../src/addresses/Addresses.ts"
 import { AddressRow } from "../../src/addresses/AddressesRepo.ts"
 import { PhoneNumbers } from "../../src/PhoneNumbers.ts"
-import { owner } from "../Fixture.ts"
-import { CarrierDouble } from "./CarrierDouble.ts"
-import { body, eventsOf, services, verdict } from "./Fixture.ts"
+import { AddressesDouble } from "../CarrierDoubles.ts"
+import { owner, services } from "../Fixture.ts"
+import { body, eventsOf, verdict } from "./Fixture.ts"
 
-const carrier = new CarrierDouble()
+const carrier = new AddressesDouble()
 const Test = services({ carrier }).pipe(Layer.provideMerge(TestDatabase.layer))
 
 const created = Effect.gen(function* () {
@@ -26,6 +26,14 @@ const waiting = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 ).pipe(Effect.repeat({ until: (rows) => rows.length > 0 }))
+
+/** What is left of the personal data of an address. */
+const personalData = (id: number) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly data: string }>`
+      select concat(customer_name, street, city, postcode, region, number_types) as data from addresses where id = ${id}`
+  ).pipe(Effect.map((rows) => rows.map(({ data }) => data)))
 
 let numbers = 0
 /** Gives the address to a new number, as a purchase does. */
@@ -227,6 +235,17 @@ layer(Test)("Addresses", (it) => {
     })
   )
 
+  it.effect("erases the personal data of a deleted address at once, and keeps that of others", () =>
+    Effect.gen(function* () {
+      const addresses = yield* Addresses
+      const { address, by } = yield* created
+      const other = yield* addresses.create(by, body("Berta"))
+      yield* addresses.remove(by.project, String(address.id))
+      expect(yield* personalData(address.id)).toEqual(["[]"])
+      expect(yield* addresses.get(by.project, String(other.id))).toEqual(other)
+    })
+  )
+
   it.effect("does not pin an address that is being deleted", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -259,6 +278,7 @@ layer(Test)("Addresses", (it) => {
       const other = yield* created
       yield* projects.remove(by.org.id, by.project.public_id)
       expect((yield* Effect.flip(addresses.get(by.project, String(address.id)))).code).toBe("ADDRESS_NOT_FOUND")
+      expect(yield* personalData(address.id)).toEqual(["[]"])
       expect(yield* sql`select id from addresses where project_id = ${by.project.id} and next_at is not null`).toEqual(
         []
       )

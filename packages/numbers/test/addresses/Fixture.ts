@@ -1,33 +1,14 @@
 import { SqlClient } from "@effect/sql"
-import * as AgentsSlice from "@svc/agents/AgentsSlice"
 import type { AddressCreate } from "@svc/api/addresses/Address"
 import type { NumberTypeVerdict } from "@svc/api/addresses/AddressFields"
-import * as AuthSlice from "@svc/auth/AuthSlice"
-import * as BillingSlice from "@svc/billing/BillingSlice"
 import { NodeLease } from "@svc/cluster/NodeLease"
-import { Outbox } from "@svc/database/Outbox"
-import { UrlSafety } from "@svc/urls/UrlSafety"
-import { Resolver } from "@svc/urls/UrlSafety/Resolver"
-import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { Effect, Layer, TestClock } from "effect"
 import { VerificationWorker } from "../../src/addresses/VerificationWorker.ts"
-import * as NumbersSlice from "../../src/NumbersSlice.ts"
-import { type CarrierDouble, plugins } from "./CarrierDouble.ts"
+import type { CarrierDoubles } from "../CarrierDoubles.ts"
+import { services } from "../Fixture.ts"
 
-const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
-
-/** The services of one node with these telephony plugins, on the database of the test. */
-export const services = (telephony: { readonly [id: string]: CarrierDouble | undefined }) =>
-  NumbersSlice.services.pipe(
-    Layer.provideMerge(AgentsSlice.services),
-    Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
-    Layer.provideMerge(Layer.merge(AuthSlice.services, Outbox.layerWithoutDeliveries)),
-    Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns)),
-    Layer.provideMerge(plugins(telephony))
-  )
-
-/** The same with the worker that verifies addresses, until the scope ends. */
-export const node = (telephony: { readonly [id: string]: CarrierDouble | undefined }) =>
+/** The services of one node with the worker that verifies addresses, until the scope ends. */
+export const node = (telephony: CarrierDoubles) =>
   Layer.build(
     Layer.fresh(VerificationWorker.pipe(Layer.provideMerge(services(telephony)), Layer.provideMerge(NodeLease.layer)))
   )
@@ -51,7 +32,7 @@ export const verdict = (
 const turn = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`update addresses set next_at = now() where next_at is not null and leased_by is null`
-  yield* TestClock.adjust("200 millis")
+  yield* TestClock.adjust("2 seconds")
   for (let round = 0; round < 5; round++) {
     yield* Effect.ignore(sql`select pg_sleep(0.002)`)
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))

@@ -7,8 +7,8 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { CarrierRefused, CarrierUnavailable } from "@svc/providers/Carrier"
 import { Context, Deferred, Effect, Exit, Logger, Ref, Scope, TestClock } from "effect"
 import { Addresses } from "../../src/addresses/Addresses.ts"
+import { AddressesDouble } from "../CarrierDoubles.ts"
 import { owner } from "../Fixture.ts"
-import { CarrierDouble } from "./CarrierDouble.ts"
 import { body, eventsOf, node, settle, until, verdict } from "./Fixture.ts"
 
 const test = (name: string, run: () => Effect.Effect<void, unknown, Database | SqlClient.SqlClient | Scope.Scope>) =>
@@ -39,7 +39,7 @@ const verified = [verdict("local", "verified"), verdict("mobile", "verified")]
 describe("The verification of an address", () => {
   test("submits it once, and emits one event for each state that it reaches", () =>
     Effect.gen(function* () {
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       const rejected = [verdict("local", "rejected", "not found"), verdict("mobile", "rejected", "not found")]
       const partly = [verdict("local", "verified"), verdict("mobile", "rejected", "not local")]
       const answers: { readonly [customer: string]: typeof verified } = { good: verified, bad: rejected, part: partly }
@@ -93,7 +93,7 @@ describe("The verification of an address", () => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const log = yield* logged
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       carrier.onSubmit = (key, nth) =>
         nth < 5 ? new CarrierUnavailable({ reason: "503" }) : Effect.succeed({ submission_id: `sub-${key}` })
       carrier.onStatus = (_, nth) => (nth < 3 ? new CarrierUnavailable({ reason: "504" }) : Effect.succeed(verified))
@@ -123,7 +123,7 @@ describe("The verification of an address", () => {
 
   test("ends as rejected with the carrier's reason when the carrier refuses the address", () =>
     Effect.gen(function* () {
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       carrier.onSubmit = () => new CarrierRefused({ reason: "the street does not exist" })
       const { addresses, by } = yield* started({ carrier })
       const known = yield* addresses.create(by, body("A"))
@@ -147,7 +147,7 @@ describe("The verification of an address", () => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const log = yield* logged
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       let answer = [verdict("local", "expired")]
       carrier.onStatus = () => Effect.succeed(answer)
       const { addresses, by } = yield* Effect.provide(started({ carrier }), log.layer)
@@ -176,7 +176,7 @@ describe("The verification of an address", () => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const log = yield* logged
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       let forgets = true
       carrier.onStatus = () =>
         forgets ? new CarrierRefused({ reason: "no such submission" }) : Effect.succeed(verified)
@@ -202,7 +202,7 @@ describe("The verification of an address", () => {
 
   test("shows the types that are decided while others are pending, without an event", () =>
     Effect.gen(function* () {
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       const half = [verdict("local", "verified"), verdict("mobile", "pending")]
       carrier.onStatus = () => Effect.succeed(half)
       const { addresses, by } = yield* started({ carrier })
@@ -222,7 +222,7 @@ describe("The verification of an address", () => {
       const { id, number_types } = yield* addresses.create(by, body("A"))
       expect(number_types).toEqual([])
       yield* settle
-      const [first, second] = [new CarrierDouble(), new CarrierDouble()]
+      const [first, second] = [new AddressesDouble(), new AddressesDouble()]
       first.onStatus = () => Effect.succeed(verified)
       yield* node({ silent: undefined, first, second })
       yield* until(statusOf(addresses, by, id), (status) => status === "verified")
@@ -233,7 +233,7 @@ describe("The verification of an address", () => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const log = yield* logged
-      const old = new CarrierDouble()
+      const old = new AddressesDouble()
       old.onSubmit = (key) =>
         old.submissions[0]?.key === key
           ? Effect.succeed({ submission_id: `sub-${key}` })
@@ -254,7 +254,7 @@ describe("The verification of an address", () => {
       yield* Scope.close(scope, Exit.void)
       yield* sql`update addresses set leased_by = null`
 
-      const other = new CarrierDouble()
+      const other = new AddressesDouble()
       other.onStatus = () => Effect.succeed(verified)
       const next = yield* Effect.provide(node({ other }), log.layer)
       yield* until(statusOf(Context.get(next, Addresses), by, lost.id), (status) => status === "verified")
@@ -268,7 +268,7 @@ describe("The verification of an address", () => {
 
   test("happens once with several nodes, each of which asks", () =>
     Effect.gen(function* () {
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       carrier.onStatus = (_, nth) =>
         Effect.succeed(nth < 3 ? [verdict("local", "pending"), verdict("mobile", "pending")] : verified)
       const { addresses, by } = yield* started({ carrier })
@@ -293,7 +293,7 @@ describe("The verification of an address", () => {
   test("is one change when two nodes have the same answer at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       const go = yield* Deferred.make<void>()
       carrier.onStatus = () => Effect.as(Deferred.await(go), verified)
       const { addresses, by } = yield* started({ carrier })
@@ -318,7 +318,7 @@ describe("The verification of an address", () => {
   test("is taken over from a dead node at once, also between the submission and its answer", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const carrier = new CarrierDouble()
+      const carrier = new AddressesDouble()
       carrier.onSubmit = (key, nth) => (nth === 1 ? Effect.never : Effect.succeed({ submission_id: `sub-${key}` }))
       carrier.onStatus = () => Effect.succeed(verified)
       const scope = yield* Scope.make()
@@ -343,7 +343,7 @@ describe("The verification of an address", () => {
   test("of one address does not wait for a carrier that hangs with another, nor for another carrier", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const [hanging, working] = [new CarrierDouble(), new CarrierDouble()]
+      const [hanging, working] = [new AddressesDouble(), new AddressesDouble()]
       hanging.onSubmit = () => Effect.never
       working.onStatus = () => Effect.succeed(verified)
       const { addresses, by } = yield* started({ hanging, working })

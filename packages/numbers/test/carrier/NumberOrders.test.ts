@@ -8,8 +8,11 @@ import { Deferred, Effect, Either, Fiber, Option } from "effect"
 import { Addresses } from "../../src/addresses/Addresses.ts"
 import { NumberOrders } from "../../src/carrier/NumberOrders.ts"
 import { NumberOrdersRepo } from "../../src/carrier/NumberOrdersRepo.ts"
+import { OrderFulfilment } from "../../src/carrier/OrderFulfilment.ts"
 import { PhoneNumbers } from "../../src/PhoneNumbers.ts"
-import { freshNumber, NumbersDouble, onDatabase, ownerWith } from "./Fixture.ts"
+import { NumbersDouble } from "../CarrierDoubles.ts"
+import { ownerWith } from "../Fixture.ts"
+import { freshNumber, onDatabase } from "./Fixture.ts"
 
 const carrier = new NumbersDouble()
 /** The carrier as it was, after each test. */
@@ -37,10 +40,10 @@ const entriesOf = (orgId: number) =>
 /** What another node does with orders that are due after this one has died. */
 const repeatAll = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const orders = yield* NumberOrders
+  const { carryOut } = yield* OrderFulfilment
   const repo = yield* NumberOrdersRepo
   yield* sql`update number_orders set next_at = now() where status = 'pending'`
-  return yield* Effect.forEach(yield* repo.claimDue("node_other", 50), orders.carryOut)
+  return yield* Effect.forEach(yield* repo.claimDue("node_other", 50), carryOut)
 })
 
 layer(onDatabase({ sip: undefined, carrier }), { excludeTestServices: true })("the purchase of a number", (it) => {
@@ -143,6 +146,66 @@ layer(onDatabase({ sip: undefined, carrier }), { excludeTestServices: true })("t
       expect(ordersFor(number)).toMatchObject([{ address: { city: "Amsterdam", submission_id: "sub-1" } }])
       const inUse = yield* Effect.flip(addresses.remove(owner.project, String(address.id)))
       expect(inUse.code).toBe("ADDRESS_IN_USE")
+    })
+  )
+
+  it.scoped("keeps its address from being deleted while it is pending, and its own copy no longer", () =>
+    Effect.gen(function* () {
+      yield* calm
+      const addresses = yield* Addresses
+      const orders = yield* NumberOrders
+      const sql = yield* SqlClient.SqlClient
+      const owner = yield* ownerWith("50")
+      const { id } = yield* addresses.create(owner, {
+        customer_name: "Anna de Vries",
+        street: "Damrak 1",
+        city: "Amsterdam",
+        postcode: "1012 LG",
+        region: null,
+        country: "NL"
+      })
+      const number = "+31205580002"
+      const copies = sql<{ readonly name: string | null }>`
+        select address ->> 'customer_name' as name from number_orders where number = ${number} order by id`
+      carrier.beforePurchase = () => down
+      yield* Effect.flip(orders.purchase(owner, { number, address_id: id }))
+      expect((yield* Effect.flip(addresses.remove(owner.project, String(id)))).code).toBe("ADDRESS_IN_USE")
+      expect(yield* copies).toEqual([{ name: "Anna de Vries" }])
+      carrier.beforePurchase = () => Effect.fail(new CarrierRefused({ reason: "Sold." }))
+      yield* Effect.flip(orders.purchase(owner, { number, address_id: id }))
+      expect(yield* copies).toEqual([{ name: null }])
+      yield* addresses.remove(owner.project, String(id))
+    })
+  )
+
+  it.scoped("that an earlier request of the project is carrying out is 409 and says so, to others only 409", () =>
+    Effect.gen(function* () {
+      yield* calm
+      const orders = yield* NumberOrders
+      const [owner, other] = [yield* ownerWith("50"), yield* ownerWith("50")]
+      const number = yield* freshNumber
+      const arrived = yield* Deferred.make<void>()
+      const mayGoOn = yield* Deferred.make<void>()
+      const hold = Effect.zipRight(Deferred.succeed(arrived, undefined), Deferred.await(mayGoOn))
+      carrier.beforePurchase = () => hold
+      const first = yield* Effect.fork(orders.purchase(owner, { number }))
+      yield* Deferred.await(arrived)
+      const again = yield* Effect.flip(orders.purchase(owner, { number }))
+      const foreign = yield* Effect.flip(orders.purchase(other, { number }))
+      expect([again.code, foreign.code]).toEqual(["PHONE_NUMBER_IN_USE", "PHONE_NUMBER_IN_USE"])
+      expect(again.message).toContain(`${number} is being bought by an earlier request`)
+      expect(foreign.message).toBe("phone number is already registered")
+      yield* Deferred.succeed(mayGoOn, undefined)
+      const { id } = yield* Fiber.join(first)
+      carrier.onRelease = () => down
+      yield* orders.release(owner.project, String(id))
+      const released = yield* Effect.flip(orders.purchase(owner, { number }))
+      expect([released.code, released.message]).toEqual([
+        "PHONE_NUMBER_IN_USE",
+        `${number} is being released at its carrier: repeat the request later`
+      ])
+      carrier.onRelease = () => Effect.void
+      yield* repeatAll
     })
   )
 

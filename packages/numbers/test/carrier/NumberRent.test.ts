@@ -7,7 +7,9 @@ import { NumberOrders } from "../../src/carrier/NumberOrders.ts"
 import { NumberRent } from "../../src/carrier/NumberRent.ts"
 import { describeDifference, Reconciliation } from "../../src/carrier/Reconciliation.ts"
 import { PhoneNumbers } from "../../src/PhoneNumbers.ts"
-import { freshNumber, NumbersDouble, onDatabase, ownerWith } from "./Fixture.ts"
+import { NumbersDouble } from "../CarrierDoubles.ts"
+import { ownerWith } from "../Fixture.ts"
+import { freshNumber, onDatabase } from "./Fixture.ts"
 
 const carrier = new NumbersDouble()
 

@@ -3,7 +3,9 @@ import { CarrierUnavailable, type OfferedNumber } from "@svc/providers/Carrier"
 import { Effect, Layer } from "effect"
 import { NumberOrders } from "../../src/carrier/NumberOrders.ts"
 import { NumberSearch } from "../../src/carrier/NumberSearch.ts"
-import { freshNumber, NumbersDouble, onDatabase, ownerWith } from "./Fixture.ts"
+import { NumbersDouble } from "../CarrierDoubles.ts"
+import { ownerWith } from "../Fixture.ts"
+import { freshNumber, onDatabase } from "./Fixture.ts"
 
 const [first, second] = [new NumbersDouble(), new NumbersDouble()]
 const offer = (number: string, area: string | null = null): OfferedNumber => ({
