@@ -1,4 +1,5 @@
 import { SenderName } from "@svc/api/sms/SmsLimits"
+import { SmsSend } from "@svc/api/sms/SmsMessage"
 import { Either, ParseResult, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { segmentsOf } from "../src/SmsSegments.ts"
@@ -24,6 +25,12 @@ describe("the sender of a message", () => {
     })
     expect(senderOf(to, number, null)).toEqual({ sender_type: "number", sender_name: null, from_number: number })
     expect(senderOf(to, number, "  ")).toMatchObject({ sender_type: "number" })
+  })
+
+  it.each([null, undefined, "", " "])("may be left out of a request: sender_name %j", (sender_name) => {
+    const body = { from_number: number, to: "+31612345678", message: "Hi", sender_name }
+    const sms = Schema.decodeUnknownSync(SmsSend)(body)
+    expect(senderOf(sms.to, number, sms.sender_name ?? null)).toMatchObject({ sender_type: "number" })
   })
 
   it.each([

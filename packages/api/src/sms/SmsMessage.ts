@@ -8,7 +8,7 @@ export const SmsSend = Schema.Struct({
   from_number: E164.annotations({ description: "A phone number of the project, in E.164" }),
   to: E164,
   message: SmsText.annotations({ examples: ["Your table is booked."] }),
-  sender_name: Schema.optional(SenderName).annotations({
+  sender_name: Schema.optional(Schema.NullOr(SenderName)).annotations({
     description: "Shown in place of the number in the EU, the UK and Australia; elsewhere it is passed over"
   })
 }).annotations({ identifier: "SmsSend" })
