@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { pool } from "@svc/database/TestServer"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
+import * as ApiClient from "../src/blackbox/ApiClient.ts"
 import { type Reply, textAt } from "../src/blackbox/ApiClient.ts"
 import { eventually } from "../src/blackbox/Inbox.ts"
 import * as SellingCarrier from "../src/blackbox/SellingCarrier.ts"
@@ -207,6 +208,116 @@ describe("An order of a number", () => {
           expect(doctor.output).toMatch(`carrier rents ${neverSold} (id-unknown) to this server, and no project has it`)
           expect(doctor.output).toMatch(`${bought.atCarrier} of organization 1 is not among the numbers that carrier`)
         }).pipe(Effect.provide(pool(Redacted.value(database), 4)))
+      }),
+    { concurrent: true, timeout: 120_000 }
+  )
+
+  it.scopedLive(
+    "meets a carrier that answers nonsense, late, twice or with a refusal, and is paid for at most once",
+    () =>
+      Effect.gen(function* () {
+        const { carrier, database, options } = yield* prepared
+        const server = yield* ServerProcess.start(options)
+        const { api } = server
+
+        // Sold, but the answer is about another number; the repetition gets the first answer again.
+        const nonsense = numberOf(20)
+        let answered = 0
+        carrier.otherwise = (event, number) => {
+          if (event !== "purchase") return undefined
+          if (number === neverSold) return { json: { refused: "This number was just sold." } }
+          return number === nonsense && answered++ === 0 ? "nonsense" : undefined
+        }
+        const unknown = yield* buy(server, nonsense)
+        expect(codeOf(unknown)).toEqual([503, "UNAVAILABLE"])
+        expect(unknown.body["message"]).toBe(
+          `The purchase of ${nonsense} is not certain yet, because the carrier did not answer; it goes on. ` +
+            "Repeat the request later, or look at the list of phone numbers"
+        )
+        expect(yield* balanceOf(server)).toBe(credits - 5)
+        const joined = yield* eventually("the repeated purchase", buy(server, nonsense), ({ status }) => status !== 503)
+        expect([201, 409]).toContain(joined.status)
+        yield* eventually("the number", active(server), (all) => all.includes(nonsense))
+        expect(new Set(carrier.keysOf("purchase", nonsense)).size).toBe(1)
+
+        // Many at once: one buys it, and the carrier sells it once.
+        const wanted = numberOf(21)
+        const all = yield* Effect.all(
+          Array.from({ length: 6 }, () => buy(server, wanted)),
+          { concurrency: "unbounded" }
+        )
+        expect(all.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409])
+        expect(carrier.keysOf("purchase", wanted)).toHaveLength(1)
+
+        const refused = yield* buy(server, neverSold)
+        expect(codeOf(refused)).toEqual([422, "PURCHASE_FAILED"])
+
+        // The client has given up before the carrier answers.
+        const late = numberOf(22)
+        carrier.otherwise = (event, number) => (event === "purchase" && number === late ? "later" : undefined)
+        const client = yield* Effect.fork(buy(server, late))
+        const isOrdered = (number: string) =>
+          eventually(
+            "the order",
+            Effect.sync(() => carrier.keysOf("purchase", number).length),
+            (count) => count === 1
+          )
+        yield* isOrdered(late)
+        yield* Fiber.interrupt(client)
+        const again = yield* buy(server, late)
+        expect(codeOf(again)).toEqual([409, "PHONE_NUMBER_IN_USE"])
+        expect(again.body["message"]).toContain("is being bought by an earlier request")
+        carrier.answerNow(late)
+        yield* eventually("the late number", active(server), (numbers) => numbers.includes(late))
+
+        // Outside the US and Canada: with an address, which is then in use.
+        const dutch = "+31205550123"
+        const missing = yield* buy(server, dutch)
+        expect([missing.status, missing.body["message"]]).toEqual([400, "address_id is required for this country"])
+        const address = yield* api.post("/v1/addresses", {
+          customer_name: "Anna",
+          street: "Damrak 1",
+          city: "Amsterdam",
+          postcode: "1012 LG",
+          country: "NL"
+        })
+        const address_id = Number(textAt(address.body, "address.id"))
+        expect((yield* api.post("/v1/phone-numbers/purchase", { number: dutch, address_id })).status).toBe(201)
+        const inUse = yield* api.request("DELETE", `/v1/addresses/${address_id}`)
+        expect(codeOf(inUse)).toEqual([409, "ADDRESS_IN_USE"])
+        expect(yield* balanceOf(server)).toBe(credits - 4 * 5)
+
+        // A project is deleted while it buys one number and has another: both are given back, though not at once.
+        const byOrg = ApiClient.make(server.url, server.keys.org)
+        const project = textAt((yield* byOrg.post("/v1/org/projects", { name: "Short" })).body, "id")
+        const inProject = ApiClient.make(server.url, server.keys.org, { "x-project-id": project })
+        const [has, buys] = [numberOf(23), numberOf(24)]
+        expect((yield* inProject.post("/v1/phone-numbers/purchase", { number: has })).status).toBe(201)
+        const busy = new Map<string, number>()
+        carrier.otherwise = (event, number) => {
+          if (event === "purchase" && number === buys) return "later"
+          const tries = busy.get(number) ?? 0
+          if (event !== "before release" || tries > 0) return undefined
+          busy.set(number, tries + 1)
+          return { json: { refused: "Busy." } }
+        }
+        const buying = yield* Effect.fork(inProject.post("/v1/phone-numbers/purchase", { number: buys }))
+        yield* isOrdered(buys)
+        expect((yield* byOrg.request("DELETE", `/v1/org/projects/${project}`)).status).toBe(204)
+        carrier.answerNow(buys)
+        expect(codeOf(yield* Fiber.join(buying))).toEqual([422, "PURCHASE_FAILED"])
+        yield* eventually(
+          "the releases",
+          Effect.sync(() => [has, buys].filter((number) => carrier.rented.has(number))),
+          (left) => left.length === 0
+        )
+        expect([has, buys].map((number) => busy.get(number))).toEqual([1, 1])
+        for (const number of [has, buys]) expect(new Set(carrier.keysOf("before release", number)).size).toBe(1)
+        expect(yield* balanceOf(server)).toBe(credits - 5 * 5)
+        const { debits, held } = yield* Effect.provide(books, pool(Redacted.value(database), 1))
+        expect([debits, held]).toEqual([{ [nonsense]: 1, [wanted]: 1, [late]: 1, [dutch]: 1, [has]: 1 }, 0])
+        const sales = carrier.carriedOut.filter(({ event }) => event === "purchase").map(({ number }) => number)
+        expect(sales.toSorted()).toEqual([...new Set(sales)].toSorted())
       }),
     { concurrent: true, timeout: 120_000 }
   )

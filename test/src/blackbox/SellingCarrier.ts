@@ -6,15 +6,18 @@ import type { Environment } from "./SvcProcess.ts"
 
 const plugin = fileURLToPath(new URL("../../fixtures/carrier/Plugin.mjs", import.meta.url))
 
-/** An order that the carrier was sold or gave back, under its key. */
+/** An order that the carrier has carried out, under its key. */
 export interface CarriedOut {
   readonly event: "purchase" | "release"
   readonly key: string
   readonly number: string
 }
 
-/** Chooses another answer than the usual one, which comes at once; undefined: the usual one. */
-export type Otherwise = (event: string, number: string) => CustomerServer.Answer | undefined | "never" | "later"
+/**
+ * Chooses another answer than the usual one, which comes at once; undefined: the usual one. `later`: the usual one, when
+ * the test says so; `never`, `nonsense`: the operation is carried out as usual, and the answer never comes or is wrong.
+ */
+export type Otherwise = (event: string, number: string) => CustomerServer.Answer | "never" | "later" | "nonsense"
 
 /** A carrier that outlives the servers which buy from it. It keeps the rules of the contract unless the test says otherwise. */
 export interface SellingCarrier {
@@ -84,10 +87,10 @@ export const start: Effect.Effect<SellingCarrier, never, Scope.Scope> = Effect.g
     const number = String(request.body["number"])
     const other = carrier.otherwise(request.event, number)
     if (other !== undefined && typeof other !== "string") return other
-    // A carrier that never got an order has not carried it out.
     const json = usual(request)
-    if (other === "never") return undefined
     if (other === undefined) return { json }
+    if (other === "never") return undefined
+    if (other === "nonsense") return { json: { value: { number: "+19995550199", carrier_id: "wrong" } } }
     return { write: (response) => void waiting.set(number, () => CustomerServer.reply(response, json)) }
   })
   const carrier: SellingCarrier = {
