@@ -38,6 +38,33 @@ it.scopedLive(
       expect(unconfirmed.errors).toContain("nothing was bought: repeat it with --yes")
       expect(yield* active).toEqual([])
 
+      // Somebody is, and is asked; only y buys.
+      const answered = (keys: string, ...args: ReadonlyArray<string>) =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const command = ["numbers", ...args, "--org", "1", "--dev"]
+            const process = yield* SvcProcess.start(command, env, { inTerminal: true })
+            yield* eventually("the question", Effect.sync(process.output), (text) => text.includes("[y/N] "))
+            yield* process.type(keys)
+            return { code: (yield* process.exit()).code, output: process.output().replaceAll("\r", "") }
+          })
+        )
+      const [no, interrupted, ended] = yield* Effect.all(
+        ["n\n", "\u0003", "\u0004"].map((keys) => answered(keys, "buy", number)),
+        { concurrency: "unbounded" }
+      )
+      expect(no?.output).toContain(`${number} costs 5 EUR per month, the first one now. My organization has 12 EUR.`)
+      expect([no?.code, no?.output]).toEqual([1, expect.stringMatching(/\nsvc: not confirmed: nothing was bought\n/)])
+      expect([interrupted?.code, interrupted?.output]).toEqual([
+        130,
+        expect.stringMatching(/\nsvc: interrupted: nothing was bought\n/)
+      ])
+      expect([ended?.code, ended?.output]).toEqual([
+        1,
+        expect.stringMatching(/\nsvc: not confirmed: nothing was bought\n/)
+      ])
+      expect([yield* active, (yield* api.get("/v1/credits")).body["balance_eur"]]).toEqual([[], 12])
+
       const bought = yield* svc("buy", number, "--yes")
       expect([bought.code, bought.errors]).toEqual([0, ""])
       expect(bought.output).toContain("for 5 EUR per month; ")
@@ -62,6 +89,25 @@ it.scopedLive(
         /warn +numbers +\+12125550198 .*svc numbers release \+12125550198 --org 1 --project 1/
       )
 
+      // Outside the US and Canada: with an address. This one is bought by somebody who answers y.
+      const dutch = "+31205580001"
+      const needed = yield* svc("buy", dutch, "--yes")
+      expect([needed.code, needed.errors]).toEqual([1, expect.stringContaining(`${dutch} needs an address`)])
+      expect(needed.errors).toContain("--address is required for this country")
+      const address = yield* api.post("/v1/addresses", {
+        customer_name: "Anna",
+        street: "Damrak 1",
+        city: "Amsterdam",
+        postcode: "1012 LG",
+        country: "NL"
+      })
+      const addressId = textAt(address.body, "address.id")
+      const confirmed = yield* answered("y\n", "buy", dutch, "--address", addressId)
+      expect([confirmed.code, confirmed.output]).toEqual([0, expect.stringContaining("My organization has 2 EUR left")])
+      expect(at(yield* active, "0.address_id")).toBe(Number(addressId))
+
+      const kept = yield* answered("\n", "release", number)
+      expect([kept.code, kept.output]).toEqual([1, expect.stringContaining(`${number} was not released`)])
       const released = yield* svc("release", number, "--yes")
       expect([released.code, released.errors]).toEqual([0, ""])
       expect(JSON.stringify(yield* active)).not.toContain(number)

@@ -5,7 +5,7 @@ import * as Options from "@effect/cli/Options"
 import { isValidationError } from "@effect/cli/ValidationError"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Effect, Schema } from "effect"
+import { Effect, Exit, Schema } from "effect"
 import { accountCommands } from "./commands/AccountCommands.ts"
 import { numbersCommand } from "./commands/NumberCommands.ts"
 import * as Logging from "./Logging.ts"
@@ -19,8 +19,14 @@ const dev = Options.boolean("dev").pipe(
 )
 const json = Options.boolean("json").pipe(Options.withDescription("Print JSON, for machines"))
 
+/** The exit code after a signal: 128 + SIGINT for a command, which has not done its work. */
+let interruptedCode = 130
+
 const serve = Command.make("serve", { dev }, (options) =>
-  Effect.promise(() => import("./commands/Serve.ts")).pipe(
+  Effect.promise(() => {
+    interruptedCode = 0
+    return import("./commands/Serve.ts")
+  }).pipe(
     Effect.flatMap((command) => command.serve(options)),
     Effect.provide(Logging.layer),
     Effect.withConfigProvider(Settings.provider(options.dev))
@@ -73,5 +79,9 @@ Command.run(svc, { name: "svc", version })(process.argv).pipe(
   Effect.catchIf(isValidationError, () => Effect.fail(new Reported())),
   Effect.catchAllCause(report),
   Effect.withConfigProvider(Settings.provider(false)),
-  NodeRuntime.runMain({ disableErrorReporting: true, disablePrettyLogger: true })
+  NodeRuntime.runMain({
+    disableErrorReporting: true,
+    disablePrettyLogger: true,
+    teardown: (exit, end) => end(Exit.isSuccess(exit) ? 0 : Exit.isInterrupted(exit) ? interruptedCode : 1)
+  })
 )

@@ -23,6 +23,8 @@ export interface SvcProcess {
   /** Closes the reader of what it prints: further output fails with EPIPE. */
   readonly closeOutput: Effect.Effect<void>
   readonly signal: (signal: NodeJS.Signals) => Effect.Effect<void>
+  /** Sends keys to the terminal of a process that has one. */
+  readonly type: (keys: string) => Effect.Effect<void>
   /** Waits for its end: at most a minute, for a command that also has to start on a busy machine. */
   readonly exit: (within?: Duration.DurationInput) => Effect.Effect<ProcessExit>
   readonly hasExited: () => boolean
@@ -42,8 +44,15 @@ const surroundings = Effect.map(
   (parts): Environment => Object.assign({}, ...parts)
 )
 
-/** Starts the built `svc` with these arguments. The scope stops it, by force if necessary. */
-export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Effect<SvcProcess, never, Scope.Scope> =>
+/**
+ * Starts the built `svc` with these arguments. The scope stops it, by force if necessary. With `inTerminal` it has a
+ * pseudo-terminal, by `script` of util-linux: both streams come as one, and its exit code is passed on.
+ */
+export const start = (
+  args: ReadonlyArray<string>,
+  env: Environment,
+  { inTerminal = false }: { readonly inTerminal?: boolean } = {}
+): Effect.Effect<SvcProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
     const around = yield* surroundings
     const ended = yield* Deferred.make<ProcessExit>()
@@ -53,18 +62,20 @@ export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Eff
     let exited = false
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
-        const started = spawn(process.execPath, ["apps/server/dist/main.js", ...args], {
+        const command = [process.execPath, "apps/server/dist/main.js", ...args]
+        const [file = "", ...rest] = inTerminal ? ["script", "-qec", command.join(" "), "/dev/null"] : command
+        const started = spawn(file, rest, {
           cwd: root,
           env: { ...around, ...env },
-          stdio: ["ignore", "pipe", "pipe"]
+          stdio: [inTerminal ? "pipe" : "ignore", "pipe", "pipe"]
         })
         for (const stream of [started.stdout, started.stderr]) {
-          let rest = ""
-          stream.setEncoding("utf8").on("data", (text: string) => {
+          let part = ""
+          stream?.setEncoding("utf8").on("data", (text: string) => {
             printed += text
             if (stream === started.stderr) errors += text
-            const parts = (rest + text).split("\n")
-            rest = parts.pop() ?? ""
+            const parts = (part + text).split("\n")
+            part = parts.pop() ?? ""
             for (const line of parts) lines.push(line)
           })
         }
@@ -100,9 +111,10 @@ export const start = (args: ReadonlyArray<string>, env: Environment): Effect.Eff
       errors: () => errors,
       lines,
       closeOutput: Effect.sync(() => {
-        for (const stream of [child.stdout, child.stderr]) stream.destroy()
+        for (const stream of [child.stdout, child.stderr]) stream?.destroy()
       }),
       signal: (signal) => Effect.sync(() => void child.kill(signal)),
+      type: (keys) => Effect.sync(() => void child.stdin?.write(keys)),
       exit: (within = "1 minute") =>
         Deferred.await(ended).pipe(
           Effect.timeoutFail({

@@ -20,11 +20,17 @@ export class Operator extends Context.Tag("@svc/server/Operator")<
     ask: (question) =>
       Effect.async<string>((resume) => {
         const lines = createInterface({ input: process.stdin, terminal: false })
+        let isAnswered = false
         lines.once("line", (line) => {
+          isAnswered = true
           resume(Effect.succeed(line))
           lines.close()
         })
-        lines.once("close", () => resume(Effect.succeed("")))
+        lines.once("close", () => {
+          // What is printed next does not belong into the line of the question.
+          if (!isAnswered) process.stderr.write("\n")
+          resume(Effect.succeed(""))
+        })
         process.stderr.write(question)
         return Effect.sync(() => lines.close())
       })
@@ -50,7 +56,9 @@ export const confirm = (options: {
       })
     }
     yield* Console.error(options.facts)
-    const answer = yield* operator.ask(`${options.question} [y/N] `)
+    const answer = yield* operator
+      .ask(`${options.question} [y/N] `)
+      .pipe(Effect.onInterrupt(() => Console.error(`svc: interrupted: ${options.undone}`)))
     if (!/^\s*y(es)?\s*$/i.test(answer)) {
       return yield* new NotConfirmed({ message: `not confirmed: ${options.undone}` })
     }

@@ -182,6 +182,9 @@ export const buy = (
         }
       )
       .pipe(
+        Effect.onInterrupt(() =>
+          Console.error(`svc: interrupted: an order of ${number} that was begun goes on; see svc numbers list`)
+        ),
         Effect.mapError(
           (error) =>
             new NumbersFailed({
