@@ -4,73 +4,26 @@ import { TestDatabase } from "@svc/database/TestDatabase"
 import { pool } from "@svc/database/TestServer"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { at, textAt } from "../src/blackbox/ApiClient.ts"
-import * as CustomerServer from "../src/blackbox/CustomerServer.ts"
 import { eventually } from "../src/blackbox/Inbox.ts"
 import { freshNumber } from "../src/blackbox/Line.ts"
 import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
+import * as TextNetwork from "../src/blackbox/TextNetwork.ts"
+import { environmentOf, messages, networks } from "../src/blackbox/TextNetwork.ts"
 
 const to = "+31612345678"
 const unknown = "it is not known whether the message was sent"
-const networks = ["texts-once", "texts-often"] as const
-const plugins = [
-  "@svc/plugin-simulated",
-  ...["TextsOnce", "TextsOften"].map((name) => `./test/src/blackbox/plugins/${name}.mjs`)
-]
-
-interface Row {
-  readonly public_id: string
-  readonly telephony: string
-  readonly message: string
-  readonly status: string
-  readonly error: string | null
-  readonly events: number
-}
-
-const messages = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<Row>`
-    select m.public_id, m.telephony, m.message, m.status, m.error,
-      (select count(*) from events e where e.event = 'sms.sent' and e.data->>'message' = m.message
-        and e.data->>'from_number' = m.from_number and e.data->>'status' = m.status) as events
-    from sms_messages m order by m.id`
-).pipe(Effect.orDie)
-
-/** A network that loses the first answer to a message, at the point that the message's text names. */
-const network = Effect.gen(function* () {
-  const delivered: Array<string> = []
-  const answers = new Map<string, () => void>()
-  const seen = new Set<string>()
-  const server = yield* CustomerServer.start(({ body, event }) => {
-    const [id, message] = [String(body["id"]), String(body["message"])]
-    const isFirst = !seen.has(`${event} ${id}`)
-    seen.add(`${event} ${id}`)
-    if (event === "prepare") return isFirst && message.startsWith("unsent") ? undefined : { json: {} }
-    // The network with the id of a message delivers it once, the other each time.
-    if (body["telephony"] === "texts-often" || isFirst) delivered.push(id)
-    if (isFirst && message.startsWith("unanswered")) return undefined
-    if (isFirst && message.startsWith("unrecorded"))
-      return { write: (response) => answers.set(id, () => CustomerServer.reply(response, { id: `net-${id}` })) }
-    return { json: { id: `net-${id}` } }
-  })
-  const got = (event: string, message: string) =>
-    server.of(event).filter(({ body }) => body["message"] === message).length
-  return { ...server, delivered, answers, got }
-})
-
 it.scopedLive(
   "text messages of a killed server are ended by another and by the next start, none is delivered twice",
   () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.freshUrl
-      const texts = yield* network
+      const texts = yield* TextNetwork.start
       const keys = yield* ServerProcess.newKeys
       const options: ServerProcess.ServerOptions = {
         data: { url: database },
         keys,
         env: {
-          SVC_PLUGINS: plugins.join(","),
-          SVC_TEXTS_ONCE_URL: texts.url,
-          SVC_TEXTS_OFTEN_URL: texts.url,
+          ...environmentOf(texts.url),
           SVC_BOOTSTRAP_TIER: "payg",
           SVC_BOOTSTRAP_CREDITS: "10"
         }
