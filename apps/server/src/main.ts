@@ -8,6 +8,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Exit, Schema } from "effect"
 import { accountCommands } from "./commands/AccountCommands.ts"
 import { numbersCommand } from "./commands/NumberCommands.ts"
+import { chatCommand } from "./commands/TestSessionCommand.ts"
 import * as Logging from "./Logging.ts"
 import * as Settings from "./Settings.ts"
 import { Reported, report } from "./StartFailure.ts"
@@ -70,7 +71,7 @@ const { version } = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ ve
 
 const svc = Command.make("svc").pipe(
   Command.withDescription("Self-hosted platform on which AI voice agents answer phone calls"),
-  Command.withSubcommands([serve, migrate, doctor, secrets, ...accountCommands, numbersCommand])
+  Command.withSubcommands([serve, migrate, doctor, secrets, ...accountCommands, numbersCommand, chatCommand])
 )
 
 Command.run(svc, { name: "svc", version })(process.argv).pipe(

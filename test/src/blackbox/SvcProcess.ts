@@ -46,12 +46,13 @@ const surroundings = Effect.map(
 
 /**
  * Starts the built `svc` with these arguments. The scope stops it, by force if necessary. With `inTerminal` it has a
- * pseudo-terminal, by `script` of util-linux: both streams come as one, and its exit code is passed on.
+ * pseudo-terminal, by `script` of util-linux: both streams come as one, and its exit code is passed on. Otherwise its
+ * standard input is `input`.
  */
 export const start = (
   args: ReadonlyArray<string>,
   env: Environment,
-  { inTerminal = false }: { readonly inTerminal?: boolean } = {}
+  { inTerminal = false, input }: { readonly inTerminal?: boolean; readonly input?: string } = {}
 ): Effect.Effect<SvcProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
     const around = yield* surroundings
@@ -67,11 +68,14 @@ export const start = (
         const started = spawn(file, rest, {
           cwd: root,
           env: { ...around, ...env },
-          stdio: [inTerminal ? "pipe" : "ignore", "pipe", "pipe"]
+          stdio: ["pipe", "pipe", "pipe"]
         })
+        // A process that has ended does not read on.
+        started.stdin.on("error", () => {})
+        if (!inTerminal) started.stdin.end(input)
         for (const stream of [started.stdout, started.stderr]) {
           let part = ""
-          stream?.setEncoding("utf8").on("data", (text: string) => {
+          stream.setEncoding("utf8").on("data", (text: string) => {
             printed += text
             if (stream === started.stderr) errors += text
             const parts = (part + text).split("\n")
@@ -130,11 +134,12 @@ export const start = (
 /** Runs a command until it ends. */
 export const run = (
   args: ReadonlyArray<string>,
-  env: Environment
+  env: Environment,
+  input?: string
 ): Effect.Effect<ProcessExit & { readonly output: string; readonly errors: string }> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const child = yield* start(args, env)
+      const child = yield* start(args, env, input)
       const exit = yield* child.exit()
       return { ...exit, output: child.output(), errors: child.errors() }
     })
