@@ -67,9 +67,8 @@ const failureOf = (url: string, error: unknown): Effect.Effect<never, RequestFai
         `no server answers at ${url}: start one with svc serve, or give its address with --url or SVC_URL`
       )
     }
-    // Errors that the endpoint does not declare come as their response.
     const response = error instanceof HttpClientError.ResponseError ? error.response : undefined
-    const body = response === undefined ? error : yield* Effect.orElseSucceed(response.json, () => undefined)
+    const body = response === undefined ? undefined : yield* Effect.orElseSucceed(response.json, () => undefined)
     const fields = fieldsOf(body)
     if (fields !== undefined) {
       const { code, message } = fields
@@ -88,15 +87,17 @@ export const make = ({ key, project, url }: Access) =>
   Effect.gen(function* () {
     const client = yield* HttpApiClient.make(VoiceApi, {
       baseUrl: url,
-      transformClient: HttpClient.mapRequest((request) =>
-        request.pipe(
-          HttpClientRequest.bearerToken(Redacted.value(key)),
-          Option.match(project, {
-            onNone: () => (same) => same,
-            onSome: (id) => HttpClientRequest.setHeader("X-Project-Id", id)
-          })
+      transformClient: (http) =>
+        http.pipe(
+          HttpClient.mapRequest((request) =>
+            request.pipe(
+              HttpClientRequest.bearerToken(Redacted.value(key)),
+              HttpClientRequest.setHeaders(Option.isSome(project) ? { "X-Project-Id": project.value } : {})
+            )
+          ),
+          // The contract does not declare all errors of every endpoint: their bodies are read here.
+          HttpClient.filterStatusOk
         )
-      )
     })
     const ask = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, RequestFailed> =>
       Effect.catchAll(Effect.timeout(request, patience), (error) => failureOf(url, error))
