@@ -1,4 +1,5 @@
 import { type DayMonthOrder, sameDigits } from "./Dates.ts"
+import type { SpokenDate } from "./Piece.ts"
 import type { AnswerWord, Reading } from "./Reading.ts"
 import { likeness, shortWord, similarity, soundOf } from "./Similarity.ts"
 
@@ -8,6 +9,8 @@ const leastLikeness = 0.6
 const mostCompared = 32
 /** How many digit sequences and dates that have no equal are compared with each other. */
 const mostSequences = 8
+/** How many numbers a digit sequence may have that is compared with several of the other text. */
+const mostGrouped = 32
 
 /** Takes equal members out of both lists; `key` says which are equal. */
 const withoutEqual = <A>(
@@ -30,19 +33,66 @@ const withoutEqual = <A>(
   return [left, right.toReversed()]
 }
 
+/** The sequences that, one after the other, are the numbers of a group from `at` on; undefined when there are none. */
+const composing = (
+  group: ReadonlyArray<string>,
+  sequences: ReadonlyArray<string>,
+  at = 0
+): ReadonlyArray<string> | undefined => {
+  if (at === group.length) return []
+  let part = ""
+  for (let end = at; end < group.length; end++) {
+    part += group[end]
+    const index = sequences.indexOf(part)
+    if (index < 0) continue
+    const rest = composing(group, sequences.toSpliced(index, 1), end + 1)
+    if (rest !== undefined) return [part, ...rest]
+  }
+  return undefined
+}
+
+/**
+ * Whether the sequences are the same when those of one text may be beside each other in the other text: "Main Street 12,
+ * 10115 Berlin" and "Berlin 10115, Main Street 12". Within a sequence the order stays: "12 34" is not "34 12".
+ */
+const haveSameGroups = (
+  left: ReadonlyArray<string>,
+  right: ReadonlyArray<string>,
+  [one, other]: readonly [Reading, Reading]
+): boolean => {
+  let open = [left, right] as const
+  for (const [side, groups] of [one.groups, other.groups].entries()) {
+    for (const group of groups) {
+      const [whole, parts] = side === 0 ? open : [open[1], open[0]]
+      const index = whole.indexOf(group.join(""))
+      if (index < 0 || group.length > mostGrouped) continue
+      const found = composing(group, parts)
+      if (found === undefined) continue
+      const restWhole = whole.toSpliced(index, 1)
+      let restParts = parts
+      for (const part of found) restParts = restParts.toSpliced(restParts.indexOf(part), 1)
+      open = side === 0 ? [restWhole, restParts] : [restParts, restWhole]
+    }
+  }
+  return open[0].length === 0 && open[1].length === 0
+}
+
 /** Whether both have the same digit sequences and dates, in any order. */
 const haveSameDigits = (one: Reading, other: Reading, order: DayMonthOrder): boolean => {
-  if (one.digits.length !== other.digits.length) return false
   const [left, right] = withoutEqual(one.digits, other.digits, (digits) =>
     typeof digits === "string" ? digits : `${digits.day} ${digits.month} ${digits.year}`
   )
-  if (left.length > mostSequences) return false
+  if (left.length > mostSequences || right.length > mostSequences) return false
   const open = [...right]
-  return left.every((digits) => {
+  const lone = left.filter((digits) => {
     const index = open.findIndex((candidate) => sameDigits(digits, candidate, order))
     if (index >= 0) open.splice(index, 1)
-    return index >= 0
+    return index < 0
   })
+  const texts = (digits: ReadonlyArray<string | SpokenDate>) => digits.filter((each) => typeof each === "string")
+  const [loneTexts, openTexts] = [texts(lone), texts(open)]
+  if (loneTexts.length < lone.length || openTexts.length < open.length) return false
+  return lone.length === open.length ? lone.length === 0 : haveSameGroups(loneTexts, openTexts, [one, other])
 }
 
 /** The words that count: without fillers, unless one side has nothing else. */

@@ -69,10 +69,10 @@ const mannersOf = (one: Text, other: Text): ReadonlyArray<readonly [Manner, Mann
 }
 
 /** Tells readings apart. `expanded` and `filler` follow from the word. */
-const keyOf = ({ digits, isAddress, words }: Reading): string => {
+const keyOf = ({ digits, groups, isAddress, words }: Reading): string => {
   const said = words.map(({ besideDigits, numberIn, plain }) => `${plain}${besideDigits ? "+" : ""}${numberIn}`)
   const sequences = digits.map((each) => (typeof each === "string" ? each : `${each.day}.${each.month}.${each.year}`))
-  return `${isAddress} ${said.join(" ")} ${sequences.join(" ")}`
+  return `${isAddress} ${said.join(" ")} ${sequences.join(" ")} ${groups.join(" ")}`
 }
 
 /** The score of the best pair of readings. Most manners give the same reading; each pair is compared once. */

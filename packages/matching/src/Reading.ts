@@ -35,6 +35,8 @@ export interface Reading {
   readonly words: ReadonlyArray<AnswerWord>
   /** The digit sequences, and the dates. */
   readonly digits: ReadonlyArray<string | SpokenDate>
+  /** The numbers of each digit sequence of more than one, as they were said. */
+  readonly groups: ReadonlyArray<ReadonlyArray<string>>
   readonly isAddress: boolean
 }
 
@@ -163,16 +165,18 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
   const pieces = manner.dates === "none" ? kept : datesIn(kept, manner.dates)
   const words: Array<AnswerWord> = []
   const digits: Array<string | SpokenDate> = []
+  const groups: Array<ReadonlyArray<string>> = []
   for (let at = 0; at < pieces.length; ) {
     const start = at
     const piece = pieces[at]
     if (piece?._tag === "SpokenDate") digits.push(piece)
     if (piece?._tag === "Digits" || piece?._tag === "NumericDate") {
-      let run = ""
+      const group: Array<string> = []
       for (let next = pieces[at]; next?._tag === "Digits" || next?._tag === "NumericDate"; next = pieces[++at]) {
-        run += next._tag === "Digits" ? next.digits : next.parts.join("")
+        group.push(next._tag === "Digits" ? next.digits : next.parts.join(""))
       }
-      digits.push(run)
+      digits.push(group.join(""))
+      if (group.length > 1) groups.push(group)
       continue
     }
     if (piece?._tag === "Word") {
@@ -193,5 +197,5 @@ export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, ma
     }
     at++
   }
-  return { words, digits, isAddress }
+  return { words, digits, groups, isAddress }
 }

@@ -26,7 +26,9 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["5th Avenue", "fifth avenue"],
       ["AB12", "a as in apple b as in boy one two"],
       ["john.smith@example.com", "it's John dot Smith at example dot com"],
-      ["XW7", "x-ray whiskey seven"]
+      ["XW7", "x-ray whiskey seven"],
+      ["90210", "nine oh two one oh"],
+      ["12 Main Street, 90210 Beverly Hills", "Beverly Hills nine oh two one oh twelve Main Street"]
     ],
     differ: [
       ["John Smith", "John Jones"],
@@ -47,7 +49,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["07700 900123", "oh double seven double oh nine double oh one two three"],
       ["0044", "nought nought four four"],
       ["zed", "Zed"],
-      ["WZ", "double u zed"]
+      ["WZ", "double u zed"],
+      ["14 High Street, 2 Lane End", "Lane End two fourteen High Street"]
     ],
     differ: [
       ["SW1A 1AA", "s w one a one a b"],
@@ -66,7 +69,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["1-6-1975", "primero de junio de mil novecientos setenta y cinco"],
       ["ana.lopez@ejemplo.es", "ana punto lopez arroba ejemplo punto es"],
       ["BM", "b de Barcelona m de Madrid"],
-      ["Muñoz", "Munoz"]
+      ["Muñoz", "Munoz"],
+      ["Calle Mayor 12, 28013 Madrid", "Madrid dos ocho cero uno tres calle Mayor doce"]
     ],
     differ: [
       ["45", "cuarenta y seis"],
@@ -88,7 +92,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["3-5-2024", "drie mei tweeduizendvierentwintig"],
       ["21-03-1990", "eenentwintig maart negentien negentig"],
       ["piet@voorbeeld.nl", "piet apenstaartje voorbeeld punt nl"],
-      ["AP44", "a van Anton p van Pieter dubbel vier"]
+      ["AP44", "a van Anton p van Pieter dubbel vier"],
+      ["Dorpsstraat 5, 1011 AB Amsterdam", "Amsterdam tien elf AB Dorpsstraat vijf"]
     ],
     differ: [
       ["23", "tweeëndertig"],
@@ -113,7 +118,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["hans@beispiel.de", "Hans at Beispiel Punkt de"],
       ["B7", "B wie Berta sieben"],
       ["BMW", "Berta Martha Wilhelm"],
-      ["Meyer", "Maier"]
+      ["Meyer", "Maier"],
+      ["Hauptstraße 12, 10115 Berlin", "Berlin eins null eins eins fünf Hauptstraße zwölf"]
     ],
     differ: [
       ["21", "zwölf"],
@@ -136,7 +142,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["01/05/2024", "le premier mai deux mille vingt-quatre"],
       ["14 juillet 1989", "quatorze juillet mille neuf cent quatre-vingt-neuf"],
       ["luc.petit@exemple.fr", "luc point petit arobase exemple point fr"],
-      ["B12", "b comme Berthe douze"]
+      ["B12", "b comme Berthe douze"],
+      ["12 rue de Lyon, 75012 Paris", "Paris sept cinq zéro un deux, douze rue de Lyon"]
     ],
     differ: [
       ["97", "quatre-vingt-seize"],
@@ -157,7 +164,10 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["3/5/2024", "tre maggio duemilaventiquattro"],
       ["1/12/1970", "primo dicembre millenovecentosettanta"],
       ["anna@esempio.it", "anna chiocciola esempio punto it"],
-      ["DM5", "d come Domodossola m come Milano cinque"]
+      ["DM5", "d come Domodossola m come Milano cinque"],
+      ["26", "ventiseiesimo"],
+      ["Via 31 Gennaio", "via trentunesima gennaio"],
+      ["Via Roma 12, 20121 Milano", "Milano due zero uno due uno, via Roma dodici"]
     ],
     differ: [
       ["21", "ventidue"],
@@ -176,7 +186,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["912", "nove um dois"],
       ["3/5/2024", "três de maio de dois mil e vinte e quatro"],
       ["rui@exemplo.pt", "rui arroba exemplo ponto pt"],
-      ["LB", "l de Lisboa b de Braga"]
+      ["LB", "l de Lisboa b de Braga"],
+      ["Rua Augusta 12, 1100 Lisboa", "Lisboa um um zero zero rua Augusta doze"]
     ],
     differ: [
       ["23", "trinta e dois"],
@@ -194,7 +205,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["601", "sześć zero jeden"],
       ["3.05.2024", "trzeciego maja dwa tysiące dwudziestego czwartego roku"],
       ["jan@przyklad.pl", "jan małpa przykład kropka pl"],
-      ["BW", "b jak Barbara w jak Wanda"]
+      ["BW", "b jak Barbara w jak Wanda"],
+      ["Polna 12, 00-950 Warszawa", "Warszawa zero zero dziewięć pięć zero Polna dwanaście"]
     ],
     differ: [
       ["23", "dwadzieścia dwa"],
@@ -213,7 +225,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["3 maj 2024", "den tredje maj tvåtusentjugofyra"],
       ["21/3 1990", "21/3 1990"],
       ["eva@exempel.se", "eva snabel-a exempel punkt se"],
-      ["AB7", "Adam Bertil sju"]
+      ["AB7", "Adam Bertil sju"],
+      ["Storgatan 12, 11122 Stockholm", "Stockholm ett ett ett två två Storgatan tolv"]
     ],
     differ: [
       ["23", "trettiotvå"],
@@ -234,7 +247,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["42", "fire to"],
       ["3. maj 2024", "den tredje maj totusindfireogtyve"],
       ["bo@eksempel.dk", "bo snabel-a eksempel punktum dk"],
-      ["SØ", "Søren Østen"]
+      ["SØ", "Søren Østen"],
+      ["Vestergade 12, 8000 Aarhus", "Aarhus otte nul nul nul Vestergade tolv"]
     ],
     differ: [
       ["23", "toogtredive"],
@@ -254,7 +268,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["77", "syttisju"],
       ["40 30", "førti tretti"],
       ["17. mai 1990", "syttende mai nittennitti"],
-      ["kari@eksempel.no", "kari krøllalfa eksempel punktum no"]
+      ["kari@eksempel.no", "kari krøllalfa eksempel punktum no"],
+      ["Storgata 12, 0155 Oslo", "Oslo null en fem fem Storgata tolv"]
     ],
     differ: [
       ["23", "trettito"],
@@ -273,7 +288,8 @@ export const answersOf: Readonly<Record<Language, Answers>> = {
       ["0401", "nolla neljä nolla yksi"],
       ["3.5.2024", "kolmas toukokuuta kaksituhattakaksikymmentäneljä"],
       ["aino@esimerkki.fi", "aino ät esimerkki piste fi"],
-      ["KM", "k niin kuin Kalle m niin kuin Matti"]
+      ["KM", "k niin kuin Kalle m niin kuin Matti"],
+      ["Mannerheimintie 12, 00100 Helsinki", "Helsinki nolla nolla yksi nolla nolla Mannerheimintie kaksitoista"]
     ],
     differ: [
       ["23", "kolmekymmentäkaksi"],

@@ -73,6 +73,30 @@ describe("Answer matching", () => {
     expect(different.filter(([expected = "", actual = ""]) => scoreOf(expected, actual) !== 0)).toEqual([])
   })
 
+  it("forgives the order of numbers among words, also where two numbers come to stand beside each other", () => {
+    const address = "Hauptstrasse 12, 10115 Berlin"
+    for (const other of [
+      "Berlin 10115 Hauptstrasse 12",
+      "10115 Berlin, Hauptstrasse 12",
+      "12 Hauptstrasse, Berlin 10115"
+    ]) {
+      expect([other, scoreOf(address, other)]).toEqual([other, 1])
+    }
+    expect(scoreOf("1011 AB 12", "12, 1011 AB")).toBe(1)
+    expect(scoreOf(address, "Berlin one zero one one five Hauptstrasse twelve")).toBe(1)
+    const different = [
+      "Berlin 10151 Hauptstrasse 12",
+      "Berlin 10115 Hauptstrasse 21",
+      "Berlin 1011 Hauptstrasse 125",
+      "Berlin 121 Hauptstrasse 0115",
+      "Berlin 10115 Hauptstrasse 12 12",
+      "Berlin 10115 Hauptstrasse",
+      "10115 12 Hauptstrasse Berlin"
+    ]
+    expect(different.filter((other) => scoreOf(address, other) !== 0)).toEqual([])
+    expect(scoreOf("12 34", "34 12")).toBe(0)
+  })
+
   it("reads digits of any script and width", () => {
     for (const digits of ["１２３４", "١٢٣٤", "۱۲۳۴", "१२३४", "𝟏𝟐𝟑𝟒", "①②③④", "1\u200b2\u200d3\u20604"]) {
       expect([digits, scoreOf("1234", digits), scoreOf("1235", digits)]).toEqual([digits, 1, 0])

@@ -44,14 +44,16 @@ const numbers = [
   9999
 ]
 
-/** n2words has wrong ordinals for the Scandinavian languages ("tjugode"), and Italian ones from 21 on are not read. */
+/** n2words has wrong ordinals for the Scandinavian languages ("tjugode"), and for Italian 26 ("ventiseesimo"). */
+const isWrong = (language: Language, value: number): boolean => language === "it-IT" && value > 20 && value % 10 === 6
+
 const ordinals: ReadonlyArray<readonly [Language, number]> = [
   ["en-GB", 99],
   ["es-ES", 31],
   ["nl-NL", 31],
   ["de-DE", 31],
   ["fr-FR", 31],
-  ["it-IT", 20],
+  ["it-IT", 99],
   ["pt-PT", 31],
   ["pl-PL", 99],
   ["fi-FI", 31]
@@ -69,6 +71,7 @@ describe("Number words", () => {
 
   it.each(ordinals)("are digits as ordinals in %s up to %i", (language, last) => {
     const wrong = Array.from({ length: last }, (_, index) => index + 1).flatMap((value) => {
+      if (isWrong(language, value)) return []
       const words = spellers[language].toOrdinal(value)
       return match(String(value), words, 1).match ? [] : [[value, words]]
     })

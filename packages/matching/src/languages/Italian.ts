@@ -8,9 +8,11 @@ export const italian: Vocabulary = {
   hundred: "cento/cent",
   thousand: "mille/mila",
   and: "e",
+  // After tens: "ventunesimo".
   ordinals:
-    "primo/prima secondo/seconda terzo/terza quarto/quarta quinto/quinta sesto/sesta settimo/settima ottavo/ottava nono/nona decimo/decima undicesimo/undicesima dodicesimo/dodicesima tredicesimo/tredicesima quattordicesimo/quattordicesima quindicesimo/quindicesima sedicesimo/sedicesima diciassettesimo/diciassettesima diciottesimo/diciottesima diciannovesimo/diciannovesima",
-  ordinalTens: "ventesimo/ventesima trentesimo/trentesima",
+    "primo/prima/unesimo/unesima secondo/seconda/duesimo/duesima terzo/terza/treesimo/treesima quarto/quarta/quattresimo/quattresima quinto/quinta/cinquesimo/cinquesima sesto/sesta/seiesimo/seiesima settimo/settima/settesimo/settesima ottavo/ottava/ottesimo/ottesima nono/nona/novesimo/novesima decimo/decima undicesimo/undicesima dodicesimo/dodicesima tredicesimo/tredicesima quattordicesimo/quattordicesima quindicesimo/quindicesima sedicesimo/sedicesima diciassettesimo/diciassettesima diciottesimo/diciottesima diciannovesimo/diciannovesima",
+  ordinalTens:
+    "ventesimo/ventesima trentesimo/trentesima quarantesimo/quarantesima cinquantesimo/cinquantesima sessantesimo/sessantesima settantesimo/settantesima ottantesimo/ottantesima novantesimo/novantesima",
   ambiguous:
     "un uno una due sei otto vent trent cent mille primo prima secondo seconda terza quarto quarta quinta sesto sesta nono nona",
   double: "doppio/doppia",
