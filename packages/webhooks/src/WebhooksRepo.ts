@@ -75,6 +75,23 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
         execute: ({ id, owner }: { readonly owner: WebhookOwner; readonly id: number }) => sql`
           select ${columns} from webhooks where ${ofOwner(owner)} and id = ${id}`
       })
+      /**
+       * The failures that a change leaves. Those of before belong to the former owner: a project to which the webhook is
+       * limited now does not see them.
+       */
+      const failuresAfter = ({ is_active, project_id }: Pick<WebhookChange, "is_active" | "project_id">) => {
+        const isMoved = sql`project_id is distinct from ${project_id ?? null}::bigint`
+        const unlessMoved = (column: string, none: string) =>
+          sql`${sql(column)} = case when ${isMoved} then ${sql.literal(none)} else ${sql(column)} end`
+        if (project_id !== undefined && project_id !== null) {
+          return [
+            unlessMoved("failure_count", "0"),
+            unlessMoved("last_failure_at", "null"),
+            is_active === true ? sql`consecutive_failures = 0` : unlessMoved("consecutive_failures", "0")
+          ]
+        }
+        return is_active === true ? [sql`consecutive_failures = 0`] : []
+      }
       const change = SqlSchema.findOne({
         Request: Schema.Struct({ id: Schema.Number, owner: WebhookOwner, change: WebhookChange }),
         Result: WebhookRow,
@@ -84,7 +101,8 @@ export class WebhooksRepo extends Context.Tag("@svc/webhooks/WebhooksRepo")<
             ...Object.entries(change).flatMap(([column, value]) =>
               value === undefined ? [] : [sql`${sql(column)} = ${value}`]
             ),
-            ...(change.is_active === true ? [sql`consecutive_failures = 0, disabled_reason = null`] : [])
+            ...(change.is_active === true ? [sql`disabled_reason = null`] : []),
+            ...failuresAfter(change)
           ])}
           where ${ofOwner(owner)} and id = ${id} returning ${columns}`
       })

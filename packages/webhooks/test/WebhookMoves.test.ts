@@ -7,6 +7,7 @@ import { Outbox } from "@svc/database/Outbox"
 import { Effect } from "effect"
 import { AgentWebhooks } from "../src/AgentWebhooks.ts"
 import { Deliveries } from "../src/Deliveries.ts"
+import type { WebhookRow } from "../src/WebhookRow.ts"
 import { Webhooks } from "../src/Webhooks.ts"
 import { WebhooksRepo } from "../src/WebhooksRepo.ts"
 import {
@@ -58,6 +59,26 @@ const attempts = (webhookId: number) =>
   )
 
 layer(WithoutWorker, { excludeTestServices: true })("limiting a webhook to a project", (it) => {
+  it.effect("resets failure_count and last_failure_at, which belong to its former owner", () =>
+    Effect.gen(function* () {
+      const { org, other, owner, webhook } = yield* twoProjects
+      const webhooks = yield* Webhooks
+      const sql = yield* SqlClient.SqlClient
+      const id = String(webhook.id)
+      const fail = sql`
+        update webhooks set failure_count = 7, consecutive_failures = 3, last_failure_at = now() where id = ${webhook.id}`
+      const failures = (row: WebhookRow) => [row.failure_count, row.consecutive_failures, row.last_failure_at !== null]
+      yield* fail
+      expect(failures(yield* webhooks.update(org, id, { filters: { project_id: other } }))).toEqual([0, 0, false])
+      yield* fail
+      // The same project, then the organization to which it belongs.
+      expect(failures(yield* webhooks.update(org, id, { filters: { project_id: other } }))).toEqual([7, 3, true])
+      expect(failures(yield* webhooks.update(org, id, { filters: {} }))).toEqual([7, 3, true])
+      const own = { filters: { project_id: owner.project_id } }
+      expect(failures(yield* webhooks.update(org, id, own))).toEqual([0, 0, false])
+    })
+  )
+
   it.effect("makes dead letters of other projects' pending deliveries at once, which project keys do not see", () =>
     Effect.gen(function* () {
       const { org, other, owner, webhook } = yield* twoProjects
