@@ -162,7 +162,10 @@ const canListen = ({ host, port }: HttpSettings): Effect.Effect<boolean> =>
 const port = Effect.gen(function* () {
   const settings = yield* httpSettings
   const address = `port ${settings.port} on ${settings.host}`
-  if (yield* canListen(settings)) return settings.port === 0 ? "any free port" : `${address} is free`
+  if (settings.port === 0) {
+    return "any free port; a running server is not looked for: GET /readyz at its address tells its warnings"
+  }
+  if (yield* canListen(settings)) return `${address} is free`
   if (yield* isSvcRunning(settings)) {
     const found: Found = {
       detail: `${address} is held by a running server`,

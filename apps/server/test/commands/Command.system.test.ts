@@ -125,13 +125,14 @@ describe("svc", () => {
       const env = yield* database
       const [well, ill] = yield* Effect.all(
         [
-          run(["doctor", "--dev", "--json"], env),
+          run(["doctor", "--dev", "--json"], { ...env, SVC_PORT: "0" }),
           run(["doctor", "--json"], { ...env, SVC_PLUGINS: "no-such-plugin", SVC_PORT: yield* takenPort })
         ],
         { concurrency: 2 }
       )
       expect(well.code).toBe(0)
       expect(JSON.parse(well.stdout)).toMatchObject({ ok: true })
+      expect(well.stdout).toContain("any free port; a running server is not looked for")
       expect(ill.code).toBe(1)
       const { checks } = JSON.parse(ill.stdout)
       const failing = checks
