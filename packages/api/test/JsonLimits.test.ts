@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { readJson, yieldThread } from "../src/JsonLimits.ts"
+import { readJson } from "../src/JsonLimits.ts"
 
 const bytesOf = (json: string) => new TextEncoder().encode(json)
 const read = (json: string) => readJson(bytesOf(json), "strict")
@@ -102,21 +102,6 @@ describe("reading JSON from outside", () => {
       yield* read(JSON.stringify("x".repeat(1_000_000)))
       clearImmediate(next)
       expect(turns).toBeGreaterThanOrEqual(8)
-    })
-  )
-})
-
-describe("yieldThread", () => {
-  it.live("lets a timer that is due run first", () =>
-    Effect.gen(function* () {
-      let fired = false
-      setTimeout(() => {
-        fired = true
-      }, 1)
-      const due = performance.now() + 3
-      while (performance.now() < due);
-      yield* yieldThread
-      expect(fired).toBe(true)
     })
   )
 })

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto"
 import { SqlClient } from "@effect/sql"
+import { canonicalJson } from "@svc/api/CanonicalJson"
+import { yieldThread } from "@svc/api/Thread"
 import { IdempotencyKeyConflict, IdempotencyKeyQuotaExceeded } from "@svc/api/WorkspaceError"
 import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
@@ -28,13 +30,16 @@ const waitTimeout = Duration.seconds(5)
 
 const keyInUse = () => new IdempotencyKeyConflict({ message: "A request with this Idempotency-Key is still running" })
 
-/** JSON with sorted fields. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner
-  )
+/** The longest content, in characters, that is digested and used without a pause between. */
+const smallCharacters = 16 * 1024
+
+/** What requests are compared by. */
+const fingerprintOf = (content: unknown): Effect.Effect<Buffer> =>
+  Effect.suspend(() => {
+    const text = canonicalJson(content)
+    const fingerprint = Effect.succeed(createHash("sha256").update(text).digest())
+    return text.length > smallCharacters ? Effect.zipLeft(fingerprint, yieldThread) : fingerprint
+  })
 
 /**
  * One effect and one answer for each idempotency key of an API key, for 24 hours.
@@ -68,9 +73,8 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
 
         const mutex = KeyedMutex.make()
 
-        const claimed = <E>({ content, ...name }: KeyedRequest, work: Effect.Effect<StoredAnswer, E>, left: number) =>
+        const claimed = <E>(name: ClientKey, fingerprint: Buffer, work: Effect.Effect<StoredAnswer, E>, left: number) =>
           Effect.gen(function* () {
-            const fingerprint = createHash("sha256").update(canonical(content)).digest()
             const stored = yield* Effect.catchTag(repo.claim(name, fingerprint, left), "StillRunning", keyInUse)
             if (Option.isSome(stored)) {
               const { answer, fingerprint: first, status } = stored.value
@@ -90,9 +94,11 @@ export class Idempotency extends Context.Tag("@svc/bookings/Idempotency")<
         return {
           // Requests with the same key on this node wait here without a database connection; on other nodes in the
           // database.
-          once: (request, work) =>
-            mutex.run(`${request.key_id} ${request.key}`, { timeout: waitTimeout, onTimeout: keyInUse }, (left) =>
-              claimed(request, work, left)
+          once: ({ content, ...name }, work) =>
+            Effect.flatMap(fingerprintOf(content), (fingerprint) =>
+              mutex.run(`${name.key_id} ${name.key}`, { timeout: waitTimeout, onTimeout: keyInUse }, (left) =>
+                claimed(name, fingerprint, work, left)
+              )
             )
         }
       })

@@ -1,9 +1,11 @@
 import { chatModel } from "@svc/api/chat/ChatCompletion"
 import { UnsupportedModel } from "@svc/api/chat/ChatError"
 import type { ChatMessage, ChatRequest, ChatToolCall } from "@svc/api/chat/ChatRequest"
+import { readJson } from "@svc/api/JsonLimits"
+import { yieldThread } from "@svc/api/Thread"
 import { ValidationError } from "@svc/api/VoiceError"
 import type { ModelMessage, ModelRequest, ModelTool, ModelToolCall } from "@svc/providers/LanguageModel"
-import { Either } from "effect"
+import { Effect, Either } from "effect"
 
 /** A request of a client as the language model takes it, with what this package does beside the model. */
 export interface PreparedRequest {
@@ -57,27 +59,44 @@ const checkSupported = (body: ChatRequest): Read<void> => {
 const textOf = (content: string | ReadonlyArray<{ readonly text: string } | { readonly refusal: string }>): string =>
   typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : part.refusal)).join("")
 
-const objectIn = (json: string): { readonly [name: string]: unknown } | undefined => {
-  try {
-    const value: unknown = JSON.parse(json === "" ? "{}" : json)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined
-  } catch {
-    return undefined
-  }
+const notAnObject = "must be a JSON object as text"
+
+/** The object in a JSON text within the limits of JSON from outside; `field` is its place in the body. */
+const objectIn = (
+  field: string,
+  json: string
+): Effect.Effect<{ readonly [name: string]: unknown }, ValidationError> => {
+  const failed = (problem: string) => ValidationError.field(field, `${field} ${problem}`)
+  return Effect.flatMap(
+    Effect.mapError(readJson(Buffer.from(json === "" ? "{}" : json), "strict"), ({ excess }) =>
+      failed(excess ?? notAnObject)
+    ),
+    (value) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Effect.succeed({ ...value })
+        : failed(notAnObject)
+  )
 }
 
-const toolCalls = (calls: ReadonlyArray<ChatToolCall>, path: string): Read<ReadonlyArray<ModelToolCall>> => {
+/** Characters of arguments that are read without serving other work between: most of a millisecond. */
+const charactersAtOnce = 32 * 1024
+
+const toolCalls = Effect.fnUntraced(function* (calls: ReadonlyArray<ChatToolCall>, path: string) {
   const read: Array<ModelToolCall> = []
+  let characters = 0
   for (const [index, { function: called, id }] of calls.entries()) {
-    const args = objectIn(called.arguments)
-    const field = `${path}.${index}.function.arguments`
-    if (args === undefined) return invalid(field, `${field} must be a JSON object as text`)
+    const args = yield* objectIn(`${path}.${index}.function.arguments`, called.arguments)
     read.push({ id, name: called.name, arguments: args })
+    characters += called.arguments.length
+    if (characters > charactersAtOnce) {
+      yield* yieldThread
+      characters = 0
+    }
   }
-  return Either.right(read)
-}
+  return read
+})
 
-const messagesOf = (messages: ReadonlyArray<ChatMessage>): Read<ReadonlyArray<ModelMessage>> => {
+const messagesOf = Effect.fnUntraced(function* (messages: ReadonlyArray<ChatMessage>) {
   const read: Array<ModelMessage> = []
   /** Names of the called tools, by the calls' ids: OpenAI's tool messages have the id alone. */
   const names = new Map<string, string>()
@@ -87,26 +106,25 @@ const messagesOf = (messages: ReadonlyArray<ChatMessage>): Read<ReadonlyArray<Mo
       const name = names.get(message.tool_call_id)
       if (name === undefined) {
         const field = `${path}.tool_call_id`
-        return invalid(field, `${field} must be the id of a tool call in an earlier message of the assistant`)
+        return yield* invalid(field, `${field} must be the id of a tool call in an earlier message of the assistant`)
       }
       read.push({ role: "tool", tool_call_id: message.tool_call_id, name, content: textOf(message.content) })
     } else if (message.role === "assistant") {
-      const calls = toolCalls(message.tool_calls ?? [], `${path}.tool_calls`)
-      if (Either.isLeft(calls)) return Either.left(calls.left)
-      for (const { id, name } of calls.right) names.set(id, name)
+      const calls = yield* toolCalls(message.tool_calls ?? [], `${path}.tool_calls`)
+      for (const { id, name } of calls) names.set(id, name)
       const content = textOf(message.content ?? message.refusal ?? "")
-      const hasCalls = calls.right.length > 0
+      const hasCalls = calls.length > 0
       if (!hasCalls && (message.content ?? message.refusal ?? null) === null) {
-        return invalid(`${path}.content`, `${path}.content is required when there are no tool_calls`)
+        return yield* invalid(`${path}.content`, `${path}.content is required when there are no tool_calls`)
       }
-      read.push({ role: "assistant", content, ...(hasCalls && { tool_calls: calls.right }) })
+      read.push({ role: "assistant", content, ...(hasCalls && { tool_calls: calls }) })
     } else {
       const role = message.role === "developer" ? "system" : message.role
       read.push({ role, content: textOf(message.content) })
     }
   }
-  return Either.right(read)
-}
+  return read
+})
 
 const noParameters = { type: "object", properties: {} }
 
@@ -149,9 +167,9 @@ const schemaOf = ({ response_format }: ChatRequest): ModelRequest["responseSchem
 export const prepare = (
   id: string,
   body: ChatRequest
-): Either.Either<PreparedRequest, UnsupportedModel | ValidationError> => {
-  if (body.model !== chatModel) return Either.left(new UnsupportedModel())
-  return Either.gen(function* () {
+): Effect.Effect<PreparedRequest, UnsupportedModel | ValidationError> =>
+  Effect.gen(function* () {
+    if (body.model !== chatModel) return yield* new UnsupportedModel()
     yield* checkSupported(body)
     const messages = yield* messagesOf(body.messages)
     const { toolChoice, tools } = yield* toolsOf(body)
@@ -176,4 +194,3 @@ export const prepare = (
       includeUsage: body.stream === true && body.stream_options?.include_usage === true
     }
   })
-}

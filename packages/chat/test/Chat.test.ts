@@ -177,6 +177,33 @@ describe("fallback", () => {
 })
 
 describe("the model's request", () => {
+  it.effect("is refused when the arguments of a tool call exceed the limits of JSON or are no object", () =>
+    Effect.gen(function* () {
+      const withArguments = (json: string): ChatRequest => ({
+        model: chatModel,
+        messages: [
+          {
+            role: "assistant",
+            tool_calls: [{ id: "c1", type: "function", function: { name: "f", arguments: json } }]
+          },
+          { role: "tool", tool_call_id: "c1", content: "1" }
+        ]
+      })
+      const field = "messages.0.tool_calls.0.function.arguments"
+      const refused = (json: string) => Effect.flip(complete(withArguments(json)))
+      expect(yield* refused(`{"a":[${"0,".repeat(20_000)}0]}`)).toMatchObject({
+        details: { [field]: `${field} has more than 10000 values` }
+      })
+      for (const json of ["[1]", "{", "null"]) {
+        expect(yield* refused(json)).toMatchObject({ details: { [field]: `${field} must be a JSON object as text` } })
+      }
+      expect(yield* complete(withArguments(`{"a":[${"0,".repeat(9000)}0]}`))).toMatchObject({
+        object: "chat.completion"
+      })
+      expect(yield* complete(withArguments(""))).toMatchObject({ object: "chat.completion" })
+    }).pipe(withModels(saying("one", text("Hi"), done)))
+  )
+
   it.effect("has the parameters, instructions as system messages, and the names of called tools", () =>
     Effect.gen(function* () {
       const seen: Array<ModelRequest> = []

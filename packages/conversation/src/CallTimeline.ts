@@ -1,8 +1,9 @@
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
+import { atOnce } from "@svc/api/Thread"
 import type { Command } from "./Command.ts"
 import type { Facts, Input } from "./Input.ts"
 import { isLate, lateReason } from "./machines/Knowledge.ts"
-import { type RecordedInput, type Replayed, replay } from "./Replay.ts"
+import { type RecordedInput, type Replayed, replaying } from "./Replay.ts"
 
 /** The actor of a timeline entry. */
 export type Actor = "call" | "caller" | "agent" | "model" | "tool" | "knowledge" | "server" | "event"
@@ -24,6 +25,8 @@ export interface CallTimeline {
   readonly latencies: ReadonlyArray<TurnLatency>
   /** Fields of the agent's configuration and look-ups in its knowledge that were left out, and why. */
   readonly warnings: ReadonlyArray<{ readonly field: string; readonly reason: string }>
+  /** How many further fields were left out: of each answer only the first ones are kept. */
+  readonly warnings_dropped: number
   /** The call ran on another version: its commands may have differed from those shown. */
   readonly isFromOtherVersion: boolean
 }
@@ -153,9 +156,9 @@ const knowledgeWarnings = ({
 
 const timeOf = (input: Facts | Input): number => (input._tag === "Facts" ? 0 : input.at)
 
-/** The timeline of a journal; undefined when it does not begin with the call's facts. */
-export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | undefined => {
-  const replayed = replay(rows)
+/** The timeline of a journal; undefined when it does not begin with the call's facts. Yields after each row. */
+export function* readingTimeline(rows: ReadonlyArray<RecordedInput>): Generator<void, CallTimeline | undefined> {
+  const replayed = yield* replaying(rows)
   if (replayed === undefined) return undefined
   const { differing, state, steps } = replayed
   const lines = steps.flatMap(({ commands, input }) =>
@@ -163,15 +166,20 @@ export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | u
       entry === undefined ? [] : [{ at: timeOf(input), ...entry }]
     )
   )
+  const warned = [
+    ...steps.flatMap(({ input }) => (input._tag === "MenuAnswered" ? [input] : [])),
+    ...(state.config === null ? [] : [state.config])
+  ]
   return {
     lines,
     transcript: state.transcript,
     latencies: state.latencies,
-    warnings: [
-      ...steps.flatMap(({ input }) => (input._tag === "MenuAnswered" ? input.warnings : [])),
-      ...(state.config?.warnings ?? []),
-      ...steps.flatMap(knowledgeWarnings)
-    ],
+    warnings: [...warned.flatMap(({ warnings }) => warnings), ...steps.flatMap(knowledgeWarnings)],
+    warnings_dropped: warned.reduce((sum, { warnings_dropped = 0 }) => sum + warnings_dropped, 0),
     isFromOtherVersion: differing.length > 0
   }
 }
+
+/** The timeline of a journal, at once. */
+export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | undefined =>
+  atOnce(readingTimeline(rows))

@@ -1,4 +1,6 @@
 import { hash } from "node:crypto"
+import { canonicalJson } from "@svc/api/CanonicalJson"
+import { atOnce } from "@svc/api/Thread"
 import type { Command } from "./Command.ts"
 import { type Conversation, start, step } from "./Conversation.ts"
 import type { Facts, Input } from "./Input.ts"
@@ -15,24 +17,7 @@ export interface RecordedInput {
  * does not keep.
  */
 export const digest = (commands: ReadonlyArray<Command>): string =>
-  commands.length === 0 ? "" : hash("sha1", canonical(commands), "base64url").slice(0, 10)
-
-/** JSON with the fields of each object in the order of their names. */
-const canonical = (value: unknown): string => {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
-  const keys = Object.keys(value)
-  // Those of a tool's result mostly are in order: cleaning has sorted them.
-  if (!keys.every((key, index) => index === 0 || (keys[index - 1] ?? "") < key)) keys.sort(byName)
-  let fields = ""
-  for (const key of keys) {
-    const inner: unknown = Reflect.get(value, key)
-    if (inner !== undefined) fields += `${fields === "" ? "" : ","}${JSON.stringify(key)}:${canonical(inner)}`
-  }
-  return `{${fields}}`
-}
-
-const byName = (a: string, b: string): number => (a < b ? -1 : 1)
+  commands.length === 0 ? "" : hash("sha1", canonicalJson(commands), "base64url").slice(0, 10)
 
 /** The result of a replay. */
 export interface Replayed {
@@ -42,8 +27,11 @@ export interface Replayed {
   readonly differing: ReadonlyArray<number>
 }
 
-/** Runs a journal through the conversation again; undefined when it does not begin with the call's facts. */
-export const replay = (rows: ReadonlyArray<RecordedInput>): Replayed | undefined => {
+/**
+ * Runs a journal through the conversation again; undefined when it does not begin with the call's facts. Yields after each
+ * row: a large one takes milliseconds.
+ */
+export function* replaying(rows: ReadonlyArray<RecordedInput>): Generator<void, Replayed | undefined> {
   const first = rows[0]
   if (first === undefined || first.input._tag !== "Facts") return undefined
   let [state, commands] = start(first.input)
@@ -54,6 +42,10 @@ export const replay = (rows: ReadonlyArray<RecordedInput>): Replayed | undefined
     ;[state, commands] = step(state, row.input)
     steps.push({ input: row.input, commands })
     if (digest(commands) !== row.commands) differing.push(row.seq)
+    yield
   }
   return { state, steps, differing }
 }
+
+/** All steps of {@link replaying} at once. */
+export const replay = (rows: ReadonlyArray<RecordedInput>): Replayed | undefined => atOnce(replaying(rows))

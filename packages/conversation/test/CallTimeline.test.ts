@@ -51,10 +51,20 @@ describe("the timeline of a call", () => {
   it("shows a menu, its choice, requested digits, and the warnings about the menu", () => {
     const rules = { prompt: "1?", voice: null, language: null, max_digits: 1, terminator: "", timeout_seconds: 5 }
     const warnings = [{ field: "pre_gather.digits", reason: "not valid" }]
-    const s = new Script().input({ _tag: "MenuAnswered", menu: { rules, max_retries: 0 }, warnings })
-    s.input({ _tag: "Answered" }).input({ _tag: "Dtmf", digit: "2" }).input({ _tag: "ConfigAnswered", config })
+    const s = new Script().input({
+      _tag: "MenuAnswered",
+      menu: { rules, max_retries: 0 },
+      warnings,
+      warnings_dropped: 2
+    })
+    s.input({ _tag: "Answered" })
+      .input({ _tag: "Dtmf", digit: "2" })
+      .input({
+        _tag: "ConfigAnswered",
+        config: { ...config, warnings_dropped: 3 }
+      })
     s.input({ _tag: "GatherRequested", rules }).input({ _tag: "CallerHungUp" })
-    const { lines, warnings: left } = timelineOf(journalOf(s)) ?? { lines: [], warnings: [] }
+    const { lines, warnings: left, warnings_dropped } = timelineOf(journalOf(s)) ?? { lines: [], warnings: [] }
     const whats = lines.map(({ what }) => what)
     expect(whats).toEqual(
       expect.arrayContaining([
@@ -69,6 +79,7 @@ describe("the timeline of a call", () => {
       gathered_digit: "2"
     })
     expect(left).toEqual(warnings)
+    expect(warnings_dropped).toBe(5)
   })
 
   it("has isFromOtherVersion when the call ran on another version", () => {

@@ -1,3 +1,4 @@
+import { atOnce } from "@svc/api/Thread"
 import { scoreOf } from "./Comparison.ts"
 import type { DayMonthOrder } from "./Dates.ts"
 import { type Lexicon, lexicons, months } from "./Lexicon.ts"
@@ -54,18 +55,20 @@ const hasDate = ({ tokens }: Text): boolean =>
 const dateOrders: ReadonlyArray<DayMonthOrder> = ["day first", "month first"]
 
 /** All pairs of manners in which the texts may be read. They share the order in dates, and whether letters are spelled. */
-const mannersOf = (one: Text, other: Text): ReadonlyArray<readonly [Manner, Manner]> => {
+function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]> {
   const dates: ReadonlyArray<Manner["dates"]> = hasDate(one) || hasDate(other) ? ["none", ...dateOrders] : ["none"]
-  return languagePairs(one, other).flatMap(([language, second]) => {
+  for (const [language, second] of languagePairs(one, other)) {
     const isSpelled =
       mayBeSpelled(one.tokens, language, one.numbers) || mayBeSpelled(other.tokens, second, other.numbers)
-    return (isSpelled ? [false, true] : [false]).flatMap((spelled) =>
-      dates.map((order): readonly [Manner, Manner] => [
-        { language, spelled, dates: order },
-        { language: second, spelled, dates: order }
-      ])
-    )
-  })
+    for (const spelled of isSpelled ? [false, true] : [false]) {
+      for (const order of dates) {
+        yield [
+          { language, spelled, dates: order },
+          { language: second, spelled, dates: order }
+        ]
+      }
+    }
+  }
 }
 
 /** Tells readings apart. `expanded` and `filler` follow from the word. */
@@ -75,8 +78,11 @@ const keyOf = ({ digits, groups, isAddress, words }: Reading): string => {
   return `${isAddress} ${said.join(" ")} ${sequences.join(" ")} ${groups.join(" ")}`
 }
 
-/** The score of the best pair of readings. Most manners give the same reading; each pair is compared once. */
-const bestScore = (one: Text, other: Text): number => {
+/**
+ * The score of the best pair of readings. Most manners give the same reading; each pair is compared once. Yields after
+ * each pair of manners.
+ */
+function* bestScore(one: Text, other: Text): Generator<void, number> {
   const read = ({ numbers, tokens }: Text, manner: Manner): Reading => readingOf(tokens, numbers, manner)
   const seen = new Set<string>()
   let best = 0
@@ -84,21 +90,33 @@ const bestScore = (one: Text, other: Text): number => {
     const left = read(one, manner)
     const right = read(other, second)
     const key = `${manner.dates}\n${keyOf(left)}\n${keyOf(right)}`
-    if (seen.has(key)) continue
+    if (seen.has(key)) {
+      yield
+      continue
+    }
     seen.add(key)
     best = Math.max(best, scoreOf(left, right, manner.dates === "none" ? "day first" : manner.dates))
     if (best === 1) break
+    yield
   }
   return best
 }
 
 /**
- * Compares an expected answer with what was said. A score of 0 never matches, whatever the threshold.
- * See docs/reference/matching.md.
+ * Compares an expected answer with what was said, in steps that each read both texts once: it yields between them. A
+ * score of 0 never matches, whatever the threshold. See docs/reference/matching.md.
  */
-export const match = (expected: string, actual: string, threshold: number): Match => {
+export function* matching(expected: string, actual: string, threshold: number): Generator<void, Match> {
   // In one order, so that the result does not depend on which of the texts is the expected one.
   const [first, second] = expected < actual ? [expected, actual] : [actual, expected]
-  const score = Math.round(bestScore(textOf(first), textOf(second)) * 10_000) / 10_000
+  const one = textOf(first)
+  yield
+  const other = textOf(second)
+  yield
+  const score = Math.round((yield* bestScore(one, other)) * 10_000) / 10_000
   return { match: score > 0 && score >= threshold, score }
 }
+
+/** All steps of {@link matching} at once. */
+export const match = (expected: string, actual: string, threshold: number): Match =>
+  atOnce(matching(expected, actual, threshold))

@@ -1,9 +1,10 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import * as StartedAnswer from "@svc/conversation/answers/StartedAnswer"
 import type { CommandOf } from "@svc/conversation/Command"
-import type { Facts } from "@svc/conversation/Input"
+import type { Facts, UntimedInput } from "@svc/conversation/Input"
 import { Effect, Either } from "effect"
 import type { ConversationServices, Feed } from "../session/ConversationServices.ts"
+import { preparedPart } from "../session/PreparedInput.ts"
 import type { ServerRequest } from "./ServerRequest.ts"
 import * as TranscriptUpdates from "./TranscriptUpdates.ts"
 
@@ -60,22 +61,29 @@ export const make = (options: {
             problems === undefined
               ? Effect.void
               : Effect.logWarning(`The answer to call.started of ${facts.call_id}: ${problems}`)
-          return Effect.map(log, () => feed(input))
+          const prepared: Effect.Effect<UntimedInput> =
+            input._tag === "ConfigAnswered"
+              ? Effect.map(preparedPart(input.config, 1), (config) => ({ ...input, config }))
+              : Effect.succeed(input)
+          return Effect.zipRight(log, Effect.map(prepared, feed))
         }
       ),
     invokeTool: (command) =>
       Effect.match(
-        agentServer.toolCall(
-          agent,
-          {
-            event: "tool.call",
-            tool_call_id: command.id,
-            name: command.name,
-            arguments: command.arguments,
-            call_id: facts.call_id,
-            from: facts.from
-          },
-          onDone
+        Effect.flatMap(
+          agentServer.toolCall(
+            agent,
+            {
+              event: "tool.call",
+              tool_call_id: command.id,
+              name: command.name,
+              arguments: command.arguments,
+              call_id: facts.call_id,
+              from: facts.from
+            },
+            onDone
+          ),
+          (result) => preparedPart(result, 1)
         ),
         {
           onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),

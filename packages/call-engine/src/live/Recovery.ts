@@ -1,8 +1,9 @@
+import { inSteps } from "@svc/api/Thread"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { recordOf } from "@svc/conversation/CallRecord"
 import { step } from "@svc/conversation/Conversation"
 import * as Ending from "@svc/conversation/machines/Ending"
-import { replay } from "@svc/conversation/Replay"
+import { replaying } from "@svc/conversation/Replay"
 import { Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
 import { JournalRepo } from "../record/JournalRepo.ts"
@@ -29,7 +30,7 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
           if (call.status === "rejected")
             return yield* settlement.settleWithoutConversation(call, Ending.rejected, call.started_at)
           const rows = yield* journal.ofCall(call.id)
-          const replayed = replay(rows)
+          const replayed = yield* inSteps(() => replaying(rows))
           if (replayed === undefined)
             return yield* settlement.settleWithoutConversation(call, Ending.failed, call.started_at)
           // The last journaled input is the latest time at which the call is known to have been live.

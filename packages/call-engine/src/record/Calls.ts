@@ -14,10 +14,11 @@ import { GatherAlreadyActive, type GatherRequest } from "@svc/api/calls/Gather"
 import { TransferAlreadyActive, TransferFailed } from "@svc/api/calls/Transfer"
 import { CallId, parseId } from "@svc/api/Ids"
 import type { PrincipalProject } from "@svc/api/Principal"
+import { inSteps } from "@svc/api/Thread"
 import { ValidationError } from "@svc/api/VoiceError"
 import { isGender } from "@svc/conversation/answers/GatherAnswer"
 import { recordOf } from "@svc/conversation/CallRecord"
-import { replay } from "@svc/conversation/Replay"
+import { replaying } from "@svc/conversation/Replay"
 import { Context, Effect, Layer, Option } from "effect"
 import { CallControl } from "../live/CallControl.ts"
 import { CallQueriesRepo, type CallRow } from "./CallQueriesRepo.ts"
@@ -126,8 +127,9 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
 
         /** Transcript, latencies and counts of a live call, from its journal. */
         const liveRecord = (row: CallRow) =>
-          Effect.map(journal.ofCall(row.id), (rows) => {
-            const state = replay(rows)?.state
+          Effect.gen(function* () {
+            const rows = yield* journal.ofCall(row.id)
+            const state = (yield* inSteps(() => replaying(rows)))?.state
             if (state === undefined) return {}
             const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
             return { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count }

@@ -2,8 +2,9 @@ import { createHash, createHmac } from "node:crypto"
 import type { KeyScope } from "@svc/api/accounts/ApiKey"
 import { type Call, type CallNotFound, DebugTokenNotFound } from "@svc/api/calls/Call"
 import type { PrincipalProject } from "@svc/api/Principal"
+import { inSteps } from "@svc/api/Thread"
 import { Projects } from "@svc/auth/Projects"
-import { type CallTimeline, timelineOf } from "@svc/conversation/CallTimeline"
+import { type CallTimeline, readingTimeline } from "@svc/conversation/CallTimeline"
 import { type ConfigError, Context, Effect, Layer, Option, PubSub, type Queue, type Scope } from "effect"
 import type { ServerRequest } from "../agent-server/ServerRequest.ts"
 import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
@@ -122,7 +123,7 @@ export class DebugLinks extends Context.Tag("@svc/call-engine/DebugLinks")<
         view: Effect.fn("DebugLinks.view")(function* ({ id, project_id, public_id }) {
           const call = yield* Effect.mapError(calls.get({ id: project_id }, public_id), missing)
           const [rows, requests] = yield* Effect.all([journal.ofCall(id), serverRequests.ofCall(id)])
-          return { call, timeline: timelineOf(rows), serverRequests: requests }
+          return { call, timeline: yield* inSteps(() => readingTimeline(rows)), serverRequests: requests }
         }),
         revocations: PubSub.subscribe(revocations)
       }

@@ -1,7 +1,8 @@
-import { SqlClient, SqlSchema } from "@effect/sql"
+import { SqlClient } from "@effect/sql"
+import { inSteps } from "@svc/api/Thread"
 import { Facts, Input } from "@svc/conversation/Input"
 import { jsonbText } from "@svc/database/Jsonb"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Either, Layer, type ParseResult, Schema } from "effect"
 
 /** One row of a call's journal: an input, and a digest of the commands that `step` returned for it. */
 export interface JournalRow {
@@ -21,6 +22,22 @@ export const StoredInput = Schema.Struct({
 })
 export type StoredInput = typeof StoredInput.Type
 
+const decodeRow = Schema.decodeUnknownEither(StoredInput)
+
+/** Decodes row by row: the journal of a long call is large. */
+function* decodeEach(
+  rows: ReadonlyArray<unknown>
+): Generator<void, Either.Either<ReadonlyArray<StoredInput>, ParseResult.ParseError>> {
+  const decoded: Array<StoredInput> = []
+  for (const row of rows) {
+    const one = decodeRow(row)
+    if (Either.isLeft(one)) return Either.left(one.left)
+    decoded.push(one.right)
+    yield
+  }
+  return Either.right(decoded)
+}
+
 /** SQL of `call_journal`. */
 export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
   JournalRepo,
@@ -36,10 +53,9 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
     JournalRepo,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const ofCall = SqlSchema.findAll({
-        Request: Schema.Int,
-        Result: StoredInput,
-        execute: (call) => sql`select seq, input, commands from call_journal where call_id = ${call} order by seq`
+      const ofCall = Effect.fn("JournalRepo.ofCall")(function* (callId: number) {
+        const rows = yield* sql`select seq, input, commands from call_journal where call_id = ${callId} order by seq`
+        return yield* Effect.flatten(inSteps(() => decodeEach(rows)))
       })
       return {
         insert: (rows) =>

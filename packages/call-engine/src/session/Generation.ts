@@ -2,7 +2,11 @@ import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta, ModelToolCall } from "@svc/providers/LanguageModel"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
+import { preparedPart } from "./PreparedInput.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
+
+/** How deep the arguments are in the input `ModelToolCalls`: in a call, in the list of calls. */
+const argumentsLevel = 3
 
 /** Receives the output of the model. */
 export interface GenerationListener {
@@ -46,11 +50,15 @@ export const make = (options: {
           if (delta._tag === "ToolCall") calls.push(delta.call)
           else for (const sentence of splitter.push(delta.text)) listener.onSentence(turn, sentence)
         }
-        const flush = (): void => {
+        const flush = Effect.gen(function* () {
           const rest = splitter.rest()
           if (rest !== null) listener.onSentence(turn, rest)
-          if (calls.length > 0) listener.onToolCalls(turn, calls)
-        }
+          if (calls.length === 0) return
+          const prepared: Array<ModelToolCall> = []
+          for (const each of calls)
+            prepared.push({ ...each, arguments: yield* preparedPart(each.arguments, argumentsLevel) })
+          listener.onToolCalls(turn, prepared)
+        })
         const request = {
           callId: options.callId,
           messages: command.messages,
@@ -62,15 +70,9 @@ export const make = (options: {
         const generated = Effect.tapError(model.generate(request, onDelta), (error) =>
           Effect.logWarning(`Language model ${model.id} failed: ${error.reason}`)
         )
-        return Effect.matchCause(generated, {
-          onSuccess: () => {
-            flush()
-            listener.onDone(turn)
-          },
-          onFailure: (cause) => {
-            flush()
-            listener.onFailed(turn, reasonOf(cause))
-          }
+        return Effect.matchCauseEffect(generated, {
+          onSuccess: () => Effect.map(flush, () => listener.onDone(turn)),
+          onFailure: (cause) => Effect.map(flush, () => listener.onFailed(turn, reasonOf(cause)))
         })
       })
 

@@ -10,9 +10,12 @@ const maxDepth = 100
 const text = (value: string): string =>
   value.isWellFormed() && !value.includes("\0") ? value : value.replace(/[\0\p{Surrogate}]/gu, "\uFFFD")
 
+/** Parts that were cleaned before the input that they are in. */
+const cleanedParts = new WeakSet<object>()
+
 const clean = (value: unknown, level: number): unknown => {
   if (typeof value === "string") return text(value)
-  if (typeof value !== "object" || value === null) return value
+  if (typeof value !== "object" || value === null || cleanedParts.has(value)) return value
   if (level === maxDepth) return null
   if (Array.isArray(value)) return value.map((inner: unknown) => clean(inner, level + 1))
   const fields = Object.entries(value).map(([given, inner]): Field => {
@@ -54,3 +57,10 @@ const utf8Rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000
 
 /** The same JSON value with all its text well-formed, and no deeper than {@link maxDepth}. */
 export const wellFormed = <A>(value: A): A => clean(value, 0) as A // keeps the shape, except for values nested too deep
+
+/** The same for a part of an input that is `level` levels deep in it; cleaning the input then takes it as it is. */
+export const wellFormedPart = <A>(part: A, level: number): A => {
+  const cleaned = clean(part, level)
+  if (typeof cleaned === "object" && cleaned !== null) cleanedParts.add(cleaned)
+  return cleaned as A // as above
+}

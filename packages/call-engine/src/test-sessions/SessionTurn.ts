@@ -1,10 +1,11 @@
 import type { CallAgent } from "@svc/agents/Agents"
+import { inSteps } from "@svc/api/Thread"
 import type { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { sendSms } from "@svc/conversation/answers/PlatformTools"
 import type { Command } from "@svc/conversation/Command"
 import { awaitsCaller } from "@svc/conversation/Floor"
 import type { Facts } from "@svc/conversation/Input"
-import { replay } from "@svc/conversation/Replay"
+import { replaying } from "@svc/conversation/Replay"
 import { unfinished } from "@svc/conversation/Resume"
 import { type Context, Data, Deferred, Effect, FiberId, type Scope } from "effect"
 import type { JournalRow, StoredInput } from "../record/JournalRepo.ts"
@@ -106,7 +107,7 @@ export const run = (
     const made = new Messages()
     let failure: string | null = null
 
-    const replayed = replay(journal)
+    const replayed = yield* inSteps(() => replaying(journal))
     const rest = replayed === undefined ? undefined : unfinished(replayed)
     const last = journal.at(-1)
     for (const { commands } of replayed?.steps ?? []) made.of(commands, undefined)

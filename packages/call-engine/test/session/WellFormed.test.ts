@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { wellFormed } from "../../src/session/WellFormed.ts"
+import { wellFormed, wellFormedPart } from "../../src/session/WellFormed.ts"
 
 const nested = (levels: number): unknown => JSON.parse(`${"[".repeat(levels)}1${"]".repeat(levels)}`)
 
@@ -25,6 +25,14 @@ describe("wellFormed", () => {
     const cut = wellFormed({ result: nested(200_000) })
     expect(JSON.stringify(cut)).toMatch(/^\{"result":\[+null\]+\}$/)
     expect(wellFormed(nested(50))).toEqual(nested(50))
+  })
+
+  it("gives a part the same form before its input as in it, and takes a cleaned part as it is", () => {
+    const result = { bb: "x\0", a: { long: 1, b: nested(200) } }
+    const part = wellFormedPart(result, 1)
+    const { result: inside } = wellFormed({ result })
+    expect(JSON.stringify(part)).toBe(JSON.stringify(inside))
+    expect(wellFormed({ result: part }).result).toBe(part)
   })
 
   it("keeps numbers, booleans, null and undefined", () => {

@@ -158,14 +158,18 @@ const isSearch = ({ config, knowledge }: Conversation, name: string): boolean =>
 const queryOf = ({ query }: ToolUse["arguments"]): string => (typeof query === "string" ? query.trim() : "")
 
 /** Runs a tool: sends the text message, searches, or sends tool.call to the agent's server. `gathered`: the digits of its gather. */
-export const run = (d: Draft, id: string, gathered: { readonly [name: string]: string | null } = {}): void => {
+export const run = (d: Draft, id: string, gathered?: { readonly [name: string]: string | null }): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)
   if (use === undefined) return
   const sms = use.name === sendSms ? smsOf(use.arguments) : undefined
   if (isSearch(d.state, use.name)) command(d, { _tag: "LookUp", id, purpose: "tool", query: queryOf(use.arguments) })
   else if (sms !== undefined && Either.isRight(sms)) command(d, { _tag: "SendSms", id, ...sms.right })
-  else command(d, { _tag: "InvokeTool", id, name: use.name, arguments: { ...use.arguments, ...gathered } })
+  else {
+    // The same object if nothing is added: its text for the digest is kept.
+    const args = gathered === undefined ? use.arguments : { ...use.arguments, ...gathered }
+    command(d, { _tag: "InvokeTool", id, name: use.name, arguments: args })
+  }
   startTimer(d, toolTimer(id), use.timeout_seconds * 1000)
   Filler.onToolStarted(d)
 }

@@ -95,12 +95,15 @@ export interface SectionLimit {
   readonly characters: number
 }
 
-/** Rows for the newest items that fit, oldest first. Newest are made first, so that they get the room for bodies. */
-export const newest = <A>(
+/**
+ * Rows for the newest items that fit, oldest first. Newest are made first, so that they get the room for bodies. Yields
+ * after each row.
+ */
+export function* newest<A>(
   items: ReadonlyArray<A>,
   limit: SectionLimit,
   row: (item: A, index: number) => string
-): ReadonlyArray<string> => {
+): Generator<void, ReadonlyArray<string>> {
   const rows: Array<string> = []
   let left = limit.characters
   for (const [fromEnd, item] of items.slice(-limit.rows).toReversed().entries()) {
@@ -108,20 +111,21 @@ export const newest = <A>(
     left -= made.length
     if (left < 0) break
     rows.push(made)
+    yield
   }
   return rows.toReversed()
 }
 
 /** A section with the newest rows, and a line that says so and where the rest is. No items: no section. */
-export const section = <A>(
+export function* section<A>(
   heading: string,
   items: ReadonlyArray<A>,
   limit: SectionLimit,
   row: (item: A, index: number) => string,
   options: { readonly intro?: string; readonly rest: string; readonly list: boolean }
-): string => {
+): Generator<void, string> {
   if (items.length === 0) return ""
-  const rows = newest(items, limit, row)
+  const rows = yield* newest(items, limit, row)
   const hint =
     rows.length === items.length
       ? ""

@@ -59,11 +59,11 @@ const factsOf = (call: Call): string =>
     fact("tools", call.tools_called.join(", "))
   ].join("")}</dl>`
 
-const warningsOf = ({ isFromOtherVersion, warnings }: CallTimeline): string => {
+function* warningsOf({ isFromOtherVersion, warnings, warnings_dropped }: CallTimeline): Generator<void, string> {
   const version = "This call was held by another version of Svc; the timeline is how this one reads it."
   const line = (text: string) => `<p class="bad">${shortText(text)}</p>`
-  const rows = newest(warnings, limits.warnings, ({ field, reason }) => line(`${field} was left out: ${reason}`))
-  const more = warnings.length - rows.length
+  const rows = yield* newest(warnings, limits.warnings, ({ field, reason }) => line(`${field} was left out: ${reason}`))
+  const more = warnings.length - rows.length + warnings_dropped
   return [
     ...(isFromOtherVersion ? [line(version)] : []),
     ...rows,
@@ -96,7 +96,7 @@ const bar = (stages: ReadonlyArray<number>, longest: number): string => {
   return `<svg role="img" aria-label="${html(stages.map((ms, i) => `${stageNames[i] ?? ""} ${Math.round(ms)} ms`).join(", "))}">${parts.join("")}</svg>`
 }
 
-const waterfall = (latencies: ReadonlyArray<TurnLatency>): string => {
+function* waterfall(latencies: ReadonlyArray<TurnLatency>): Generator<void, string> {
   const sum = (stages: ReadonlyArray<number>) => stages.reduce((total, ms) => total + ms, 0)
   const longest = Math.max(1, ...latencies.slice(-limits.turns.rows).map((latency) => sum(stagesOf(latency))))
   const key = stageNames
@@ -105,7 +105,7 @@ const waterfall = (latencies: ReadonlyArray<TurnLatency>): string => {
         `<span><svg aria-hidden="true"><rect class="s${i + 1}" width="100%" height="100%"/></svg> ${html(name)}</span>`
     )
     .join("")
-  return section(
+  return yield* section(
     "Turns",
     latencies,
     limits.turns,
@@ -117,7 +117,7 @@ const waterfall = (latencies: ReadonlyArray<TurnLatency>): string => {
   )
 }
 
-const transcriptOf = ({ transcript }: Call): string =>
+const transcriptOf = ({ transcript }: Call): Generator<void, string> =>
   section(
     "Transcript",
     transcript,
@@ -127,7 +127,7 @@ const transcriptOf = ({ transcript }: Call): string =>
     { rest: "GET /v1/calls/<id> has the whole transcript", list: true }
   )
 
-const timelineOf = ({ lines }: CallTimeline, room: BodyRoom): string =>
+const timelineOf = ({ lines }: CallTimeline, room: BodyRoom): Generator<void, string> =>
   section(
     "Timeline",
     lines,
@@ -153,7 +153,7 @@ const bodyOf =
     }
   }
 
-const serverRequestsOf = ({ call, scope, serverRequests }: ShownCall, room: BodyRoom): string => {
+const serverRequestsOf = ({ call, scope, serverRequests }: ShownCall, room: BodyRoom): Generator<void, string> => {
   const startedAt = Date.parse(call.started_at)
   return section(
     "Requests to the agent's server",
@@ -178,7 +178,7 @@ const hostAndPath = (url: string): string => {
   return host + pathname
 }
 
-const deliveriesOf = ({ call, deliveries }: ShownCall): string => {
+const deliveriesOf = ({ call, deliveries }: ShownCall): Generator<void, string> => {
   const startedAt = Date.parse(call.started_at)
   return section(
     "Webhooks",
@@ -205,23 +205,28 @@ export const endedLink = `<p class="bad">This link has ended: it was revoked, th
 
 const insideString = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** Renders the content of a page. */
-export const render = (view: ShownCall): RenderedCall => {
+/** Renders the content of a page. Yields after each row of it. */
+export function* rendering(view: ShownCall): Generator<void, RenderedCall> {
   const { call, scope, timeline } = view
   const room = { left: limits.bodies }
   const top = [
     `<h1>${html(call.call_id)}</h1>${factsOf(call)}`,
     scope === "full" ? "" : scopeNote,
-    timeline === undefined ? "" : warningsOf(timeline)
+    timeline === undefined ? "" : yield* warningsOf(timeline)
   ].join("")
-  const rest = [
-    transcriptOf(call),
-    waterfall(call.latency_data.turns),
-    serverRequestsOf(view, room),
-    deliveriesOf(view),
-    timeline === undefined ? "" : timelineOf(timeline, room)
-  ].join("")
-  return { top, rest, json: { top: insideString(top), rest: insideString(rest) } }
+  const sections = [
+    yield* transcriptOf(call),
+    yield* waterfall(call.latency_data.turns),
+    yield* serverRequestsOf(view, room),
+    yield* deliveriesOf(view),
+    timeline === undefined ? "" : yield* timelineOf(timeline, room)
+  ]
+  let json = ""
+  for (const one of sections) {
+    json += insideString(one)
+    yield
+  }
+  return { top, rest: sections.join(""), json: { top: insideString(top), rest: json } }
 }
 
 /** The whole content of the page at this path, as HTML and as JSON. */

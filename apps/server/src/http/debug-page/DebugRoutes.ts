@@ -75,7 +75,7 @@ export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | De
                 return {
                   status: 200,
                   headers: { ...headers, "Content-Type": "text/html; charset=utf-8" },
-                  body: page(snapshot.content(scope), snapshot.view.call, pathOf(token))
+                  body: page(yield* snapshot.content(scope), snapshot.view.call, pathOf(token))
                 } satisfies PlainResponse
               }).pipe(Effect.scoped)
           },

@@ -1,12 +1,13 @@
 import type { KeyScope } from "@svc/api/accounts/ApiKey"
 import type { DebugTokenNotFound } from "@svc/api/calls/Call"
+import { inSteps } from "@svc/api/Thread"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import { DebugLinks, type DebugView, withoutBodies } from "@svc/call-engine/record/DebugLinks"
 import type { DebugCall } from "@svc/call-engine/record/DebugLinksRepo"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Data, Deferred, Effect, FiberId, Queue, RcMap, type Scope } from "effect"
-import { type RenderedCall, render } from "./DebugPage.ts"
+import { type RenderedCall, rendering } from "./DebugPage.ts"
 
 /** What was read of a call at one time. */
 export interface Snapshot {
@@ -14,7 +15,7 @@ export interface Snapshot {
   readonly open: ReadonlySet<number>
   readonly view: DebugView
   /** The page's content for links of this scope; rendered when it is first asked for. */
-  readonly content: (scope: KeyScope) => RenderedCall
+  readonly content: (scope: KeyScope) => Effect.Effect<RenderedCall>
   /** Changes with the content. */
   readonly version: string
 }
@@ -28,11 +29,18 @@ export interface WatchedCall {
 
 const contentOf = (view: DebugView, deliveries: ReadonlyArray<DeliveryRecord>): Snapshot["content"] => {
   const made = new Map<KeyScope, RenderedCall>()
-  return (scope) => {
-    const content = made.get(scope) ?? render({ ...(scope === "full" ? view : withoutBodies(view)), deliveries, scope })
-    made.set(scope, content)
-    return content
-  }
+  const one = Effect.unsafeMakeSemaphore(1)
+  return (scope) =>
+    one.withPermits(1)(
+      Effect.gen(function* () {
+        const known = made.get(scope)
+        if (known !== undefined) return known
+        const shown = { ...(scope === "full" ? view : withoutBodies(view)), deliveries, scope }
+        const content = yield* inSteps(() => rendering(shown))
+        made.set(scope, content)
+        return content
+      })
+    )
 }
 
 /** How often a watched call is read. */

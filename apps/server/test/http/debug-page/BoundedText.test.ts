@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { atOnce } from "@svc/api/Thread"
 import { bodyHtml, jsonBeginning, section } from "../../../src/http/debug-page/BoundedText.ts"
 
 describe("The beginning of a value as JSON", () => {
@@ -37,16 +38,16 @@ describe("A section", () => {
 
   it("has all rows in their order while they fit, and is left out without rows", () => {
     const limit = { rows: 3, characters: 100 }
-    expect(section("X", ["a", "b", "c"], limit, (row, i) => row + i, options)).toBe("<h2>X</h2><ol>a0b1c2</ol>")
-    expect(section("X", [], limit, () => "", options)).toBe("")
+    expect(atOnce(section("X", ["a", "b", "c"], limit, (row, i) => row + i, options))).toBe("<h2>X</h2><ol>a0b1c2</ol>")
+    expect(atOnce(section("X", [], limit, () => "", options))).toBe("")
   })
 
   it("has the newest rows that fit by number and by length, and says how many there are", () => {
     const many = Array.from({ length: 1500 }, (_, i) => `[${i}]`)
-    const byNumber = section("X", many, { rows: 2, characters: 100 }, (row) => row, options)
+    const byNumber = atOnce(section("X", many, { rows: 2, characters: 100 }, (row) => row, options))
     expect(byNumber).toContain("the newest 2 of 1,500; earlier ones are not shown")
     expect(byNumber).toContain("<ol>[1498][1499]</ol>")
-    expect(section("X", many, { rows: 100, characters: 20 }, (row) => row, options)).toContain(
+    expect(atOnce(section("X", many, { rows: 100, characters: 20 }, (row) => row, options))).toContain(
       "<ol>[1497][1498][1499]</ol>"
     )
   })

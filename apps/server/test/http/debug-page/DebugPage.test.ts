@@ -1,8 +1,9 @@
 import { expect, it } from "@effect/vitest"
 import type { Call } from "@svc/api/calls/Call"
 import { AgentId, CallId, EventId } from "@svc/api/Ids"
+import { atOnce } from "@svc/api/Thread"
 import { Schema } from "effect"
-import { page, render, type ShownCall } from "../../../src/http/debug-page/DebugPage.ts"
+import { page, rendering, type ShownCall } from "../../../src/http/debug-page/DebugPage.ts"
 
 const text = `"'<&>`.repeat(20_000)
 const many = Array.from({ length: 3000 }, (_, index) => index)
@@ -79,13 +80,14 @@ const large = (scope: ShownCall["scope"]): ShownCall => ({
     transcript: [],
     latencies: [],
     warnings: many.map(() => ({ field: text, reason: text })),
+    warnings_dropped: 0,
     isFromOtherVersion: true
   }
 })
 
 it("a page has at most 1 MB, however much there is to show, and says what it leaves out", () => {
   for (const scope of ["full", "read"] as const) {
-    const content = render(large(scope))
+    const content = atOnce(rendering(large(scope)))
     const whole = page(content, call, "/debug/calls/x")
     expect(Buffer.byteLength(whole)).toBeLessThan(1_000_000)
     expect(content.json.rest.length).toBeLessThan(1_000_000)
@@ -93,4 +95,23 @@ it("a page has at most 1 MB, however much there is to show, and says what it lea
       expect([String(hint), hint.test(whole)]).toEqual([String(hint), true])
     }
   }
+})
+
+it("a page counts the fields that were left out and whose warnings were not kept", () => {
+  const view = large("full")
+  const timeline = view.timeline && {
+    ...view.timeline,
+    warnings: [{ field: "voice", reason: "no" }],
+    warnings_dropped: 7
+  }
+  const { top } = atOnce(rendering({ ...view, timeline }))
+  expect(top).toContain("voice was left out: no")
+  expect(top).toContain("7 more fields were left out")
+})
+
+it("a page is rendered in steps, each of one row", () => {
+  const steps = rendering(large("full"))
+  let count = 0
+  for (let step = steps.next(); step.done !== true; step = steps.next()) count += 1
+  expect(count).toBeGreaterThan(100)
 })

@@ -66,6 +66,7 @@ const timeline: CallTimeline = {
   transcript: [],
   latencies: [],
   warnings: [{ field: untrusted, reason: "it is none" }],
+  warnings_dropped: 0,
   isFromOtherVersion: false
 }
 

@@ -44,7 +44,7 @@ const snapshot = (text: string, isEnded = false): Snapshot => {
   const content: RenderedCall = { top: text, rest: "", json: { top: text, rest: "" } }
   const ended_at = isEnded ? "2026-11-01T09:31:00.000Z" : null
   const view = { call: { ...call, ended_at }, timeline: undefined, serverRequests: [] }
-  return { open: new Set([1]), view, content: () => content, version: text }
+  return { open: new Set([1]), view, content: () => Effect.succeed(content), version: text }
 }
 
 it.effect("a client that does not read gets nothing until it reads again, and then the newest content", () =>

@@ -1,0 +1,42 @@
+import { Effect } from "effect"
+
+/** One thread paces the audio of all calls and does everything else. See docs/decisions/0021-limits-before-work.md. */
+
+/**
+ * Lets the timers and I/O that are due run, the media clock among them, before the fiber goes on. `Effect.yieldNow` lets
+ * only other fibers run.
+ */
+export const yieldThread: Effect.Effect<void> = Effect.async<void>((resume) => {
+  // Timers run before the second one: the first may run right after the I/O event that is being handled.
+  let next = setImmediate(() => {
+    next = setImmediate(() => resume(Effect.void))
+  })
+  return Effect.sync(() => clearImmediate(next))
+})
+
+/** How long work holds the thread before it serves other work, in nanoseconds. */
+const turn = 2_000_000n
+
+/**
+ * Does work that yields between its steps, and serves other work ({@link yieldThread}) whenever it has held the thread for
+ * 2 ms. A step is never interrupted, so it must be short.
+ */
+export const inSteps = <A>(work: () => Generator<void, A>): Effect.Effect<A> =>
+  Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    const steps = work()
+    let from = clock.unsafeCurrentTimeNanos()
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return step.value
+      if (clock.unsafeCurrentTimeNanos() - from < turn) continue
+      yield* yieldThread
+      from = clock.unsafeCurrentTimeNanos()
+    }
+  })
+
+/** Does all steps of such work at once. */
+export const atOnce = <A>(steps: Generator<void, A>): A => {
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value
+}

@@ -1,0 +1,26 @@
+import { canonicalJson } from "@svc/api/CanonicalJson"
+import { yieldThread } from "@svc/api/Thread"
+import { Effect } from "effect"
+import { sizeOf } from "../record/LiveCallBatch.ts"
+import { wellFormedPart } from "./WellFormed.ts"
+
+/** The largest part of an input that is fed without preparation, in characters. */
+const smallCharacters = 16 * 1024
+
+/**
+ * Prepares a part of an input that may be large: cleans it and writes its text for the journal's digest, each in its own
+ * turn of the event loop, so that feeding the input takes little time. `level`: how deep in the input the part is.
+ */
+export const preparedPart = <A>(part: A, level: number): Effect.Effect<A> =>
+  Effect.suspend(() =>
+    sizeOf(part) <= smallCharacters
+      ? Effect.succeed(part)
+      : Effect.gen(function* () {
+          yield* yieldThread
+          const clean = wellFormedPart(part, level)
+          yield* yieldThread
+          canonicalJson(clean)
+          yield* yieldThread
+          return clean
+        })
+  )
