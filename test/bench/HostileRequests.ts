@@ -1,12 +1,12 @@
-/** Inputs of a hostile tenant, each at or above its limit. See docs/decisions/0021-limits-before-work.md. */
+import { webhookEvents } from "@svc/api/events/WebhookEvents"
+import { fields, filled, KB, list, MB, number } from "./HostileValues.ts"
 
-/** The number of the hostile agent. */
-export const number = "+15550100166"
+/** Requests of a hostile tenant, each at or above its limit. See docs/decisions/0021-limits-before-work.md. */
 
 /** A request to the API. */
 export interface HostileRequest {
   readonly what: string
-  readonly method: "GET" | "POST"
+  readonly method: "GET" | "POST" | "DELETE"
   readonly path: string
   readonly body?: string
   /** Of the answer that the input must get: the bench stops at another one. */
@@ -15,24 +15,99 @@ export interface HostileRequest {
   readonly isWorkspace?: boolean
 }
 
-/** An answer of the agent's server; that to tool.call comes after the caller has asked for the tool. */
-export interface HostileAnswer {
-  readonly what: string
-  readonly started: string
-  readonly tool?: string
-}
-
-const KB = 1024
-const MB = 1024 * KB
-
-const filled = (one: string, bytes: number): string => one.repeat(Math.floor(bytes / one.length)).replace(/,$/, "")
-const list = <A>(length: number, of: (index: number) => A): ReadonlyArray<A> =>
-  Array.from({ length }, (_, index) => of(index))
-const fields = (length: number, size: number, value: unknown = 0) =>
-  Object.fromEntries(list(length, (index) => [`k${index}`.padEnd(size, "y"), value]))
-
 const agents = { method: "POST", path: "/v1/agents", status: 400 } as const
 const agent = { name: "x", server_url: "https://example.com" }
+
+/** 1000 characters that may be read in many ways. */
+const answer = (text: string) => text.repeat(1000).slice(0, 1000)
+const matches: ReadonlyArray<HostileRequest> = [
+  { what: "spelled letters", expected: answer("b as in bravo "), actual: answer("b us in brivo ") },
+  { what: "a spelling alphabet", expected: answer("bravo alfa berta "), actual: answer("berta alfa bravo ") },
+  {
+    what: "spelled letters and words",
+    expected: answer("b as in bravo "),
+    actual: list(200, (i) => `w${i}`).join(" ")
+  },
+  { what: "number words of many languages", expected: answer("to en sei fire "), actual: answer("twenty drie once ") },
+  { what: "dates", expected: answer("3/5/2024 "), actual: answer("the third of may 2024 ") },
+  { what: "one word", expected: answer("abcdefghi"), actual: answer("ihgfedcba") },
+  { what: "combining marks", expected: answer("e\u0301"), actual: answer("\u00e9 ") }
+].map(({ what, ...body }) => ({
+  what: `match: ${what}`,
+  method: "POST",
+  path: "/v1/verify/match",
+  status: 200,
+  body: JSON.stringify(body)
+}))
+
+const user = { role: "user", content: "Hello" }
+const completions: ReadonlyArray<HostileRequest> = [
+  { what: "3,200 messages", messages: list(3200, () => user) },
+  { what: "a text of 1 MB", messages: [{ role: "user", content: "é ".repeat(340 * KB) }] },
+  { what: "streamed, a text of 1 MB", stream: true, messages: [{ role: "user", content: "é ".repeat(340 * KB) }] },
+  {
+    what: "2,400 parts of text",
+    messages: [{ role: "user", content: list(2400, () => ({ type: "text", text: "x" })) }]
+  },
+  {
+    what: "128 tools with 3,840 parameters",
+    messages: [user],
+    tools: list(128, (i) => ({
+      type: "function",
+      function: { name: `tool_${i}`, parameters: { type: "object", properties: fields(30, 200, {}) } }
+    }))
+  },
+  {
+    what: "700 tool calls",
+    messages: [
+      user,
+      {
+        role: "assistant",
+        tool_calls: list(700, (i) => ({ id: `c${i}`, type: "function", function: { name: "x", arguments: '{"a":1}' } }))
+      },
+      ...list(700, (i) => ({ role: "tool", tool_call_id: `c${i}`, content: "x".repeat(500) }))
+    ]
+  },
+  {
+    what: "arguments of 4,900 fields",
+    messages: [
+      user,
+      {
+        role: "assistant",
+        tool_calls: [
+          { id: "c", type: "function", function: { name: "x", arguments: JSON.stringify(fields(4900, 100)) } }
+        ]
+      },
+      { role: "tool", tool_call_id: "c", content: "x" }
+    ]
+  },
+  {
+    what: "many arguments of 9,000 numbers",
+    messages: [
+      user,
+      {
+        role: "assistant",
+        tool_calls: list(50, (i) => ({
+          id: `c${i}`,
+          type: "function",
+          function: { name: "x", arguments: `{"a":[${filled("0,", 18_000)}]}` }
+        }))
+      },
+      ...list(50, (i) => ({ role: "tool", tool_call_id: `c${i}`, content: "x" }))
+    ]
+  },
+  {
+    what: "a schema of 4,800 fields",
+    messages: [user],
+    response_format: { type: "json_schema", json_schema: { name: "x", schema: fields(4800, 150) } }
+  }
+].map(({ what, ...body }) => ({
+  what: `chat: ${what}`,
+  method: "POST",
+  path: "/v1/chat/completions",
+  status: 200,
+  body: JSON.stringify({ model: "svc-ki-1.0", ...body })
+}))
 
 export const requests: ReadonlyArray<HostileRequest> = [
   { what: "body: 1 MB of brackets", ...agents, body: "[".repeat(MB - 1) },
@@ -113,77 +188,44 @@ export const requests: ReadonlyArray<HostileRequest> = [
   { what: "query: a cursor of 8 KB", method: "GET", path: `/v1/calls?after=${"9".repeat(8_000)}`, status: 400 },
   { what: "query: 1,100 cursors", method: "GET", path: `/v1/calls?${filled("after=&", 8_000)}`, status: 400 },
   { what: "query: a name of 8 KB", method: "GET", path: `/v1/agents?name=${"%25".repeat(2_600)}`, status: 200 },
-  { what: "OpenAPI document", method: "GET", path: "/openapi.json", status: 200 }
+  { what: "document: OpenAPI", method: "GET", path: "/openapi.json", status: 200 },
+  { what: "document: OpenAPI of the workspace", method: "GET", path: "/openapi.workspace.json", status: 200 },
+  { what: "document: reference page", method: "GET", path: "/docs", status: 200 },
+  ...matches,
+  ...completions
 ]
 
-const script = {
-  first_token_ms: 0,
-  rules: [
-    { user: "look up (\\w+)", tool: "lookup", arguments: { what: "$1" } },
-    { tool_result: "lookup", say: "There it is" }
-  ],
-  otherwise: "I have heard you"
+/**
+ * A webhook that names every event, and each more than once. The events go to `url`. A tenant may have as many as it
+ * likes.
+ */
+export const manyEventsWebhook = (url: string): HostileRequest => ({
+  what: "webhook",
+  method: "POST",
+  path: "/v1/webhooks",
+  status: 201,
+  body: JSON.stringify({ url, events: list(100, (index) => webhookEvents[index % webhookEvents.length]) })
+})
+
+/** An event for all webhooks of the tenant. */
+export const eventForWebhooks: HostileRequest = {
+  what: "event",
+  method: "POST",
+  path: "/v1/sms/send",
+  status: 200,
+  body: JSON.stringify({ from_number: number, to: "+15550100177", message: "x" })
 }
-const system_prompt = `You answer the phone.\n\`\`\`script\n${JSON.stringify(script)}\n\`\`\``
-const lookup = { name: "lookup", description: "Looks up" }
-/** A model that asks for its tool with large arguments. */
-const asks = (value: object) =>
-  `You answer.\n\`\`\`script\n${JSON.stringify({
-    ...script,
-    rules: [
-      { user: "look", tool: "lookup", arguments: value },
-      { tool_result: "lookup", say: "There it is" }
-    ]
-  })}\n\`\`\``
-const answer = (more: object) => JSON.stringify({ system_prompt, tools: [lookup], ...more })
 
-const started: ReadonlyArray<HostileAnswer> = [
-  { what: "1 MB with 300,000 invalid tools", started: `{"system_prompt":"x","tools":[${filled("{},", MB - 40)}]}` },
-  { what: "40,000 numbers as tools", started: `{"system_prompt":"x","tools":[${filled("0,", 120 * KB)}]}` },
-  { what: "4,900 invalid tools", started: answer({ tools: list(4900, () => ({})) }) },
-  { what: "128 invalid tools", started: answer({ tools: list(128, (i) => ({ name: "a b", parameters: i })) }) },
-  {
-    what: "128 tools in 128 KB",
-    started: answer({
-      tools: list(128, (i) => ({
-        name: `tool_${i}`,
-        description: "x".repeat(300),
-        parameters: { type: "object", properties: fields(15, 6, {}) },
-        gather: { prompt: "Type", max_digits: 4 }
-      }))
-    })
-  },
-  { what: "one tool with 4,800 parameters", started: answer({ tools: [{ ...lookup, parameters: fields(4800, 12) }] }) },
-  { what: "4,900 destinations", started: answer({ transfer_destinations: fields(4900, 8, "no") }) },
-  { what: "100 invalid destinations", started: answer({ transfer_destinations: fields(100, 1000, "no") }) },
-  { what: "4,900 keys of metadata", started: answer({ metadata: fields(4900, 12) }) },
-  {
-    what: "20 patterns of 500 characters",
-    started: answer({
-      extraction_schema: Object.fromEntries(list(20, (i) => [`f${i}`, { type: "string", pattern: "[a-z]".repeat(99) }]))
-    })
-  },
-  { what: "a greeting of 100 KB", started: answer({ first_message: "Word, ".repeat(17_000) }) },
-  { what: "a greeting of 10,000 characters", started: answer({ first_message: "Word, ".repeat(1_600) }) },
-  { what: "a prompt of 127 KB", started: answer({ system_prompt_append: "x".repeat(126 * KB) }) }
-]
+export const newSession = (agent_id: string): HostileRequest => ({
+  what: "test session",
+  method: "POST",
+  path: "/v1/test-sessions",
+  status: 201,
+  body: JSON.stringify({ agent_id, metadata: fields(1500, 30) })
+})
 
-const tools: ReadonlyArray<HostileAnswer> = [
-  { what: "256 KB of text", tool: JSON.stringify({ result: "é\n".repeat(60 * KB) }) },
-  { what: "256 KB with 5,000 fields", tool: JSON.stringify({ result: fields(4990, 45) }) },
-  { what: "4,900 objects", tool: JSON.stringify({ result: { rows: list(3300, (i) => ({ a: i })) } }) },
-  { what: "128 K levels", tool: `{"result":${"[".repeat(120 * KB)}${"]".repeat(120 * KB)}}` },
-  { what: "1 MB", tool: JSON.stringify({ result: "x".repeat(MB) }) }
-].map((one) => ({ ...one, started: answer({}) }))
-
-/** Arguments that the model makes, of which there are as many as its prompt has place for. */
-const modelArguments: ReadonlyArray<HostileAnswer> = [
-  { what: "120 KB of text", value: { text: "é\n".repeat(30 * KB) } },
-  { what: "4,800 fields", value: fields(4800, 16) }
-].map(({ value, what }) => ({ what, started: answer({ system_prompt: asks(value) }), tool: '{"result":true}' }))
-
-export const answers: ReadonlyArray<HostileAnswer> = [
-  ...started.map((one) => ({ ...one, what: `call.started: ${one.what}` })),
-  ...tools.map((one) => ({ ...one, what: `tool.call: ${one.what}` })),
-  ...modelArguments.map((one) => ({ ...one, what: `arguments of a tool: ${one.what}` }))
+/** Messages to a test session. */
+export const messages: ReadonlyArray<{ readonly what: string; readonly content: string }> = [
+  { what: "4,000 characters", content: "word, ".repeat(666) },
+  { what: "a tool with a result of 5,000 fields", content: "look up it" }
 ]
