@@ -21,6 +21,12 @@ export interface Connection {
   /** Size of the pool. */
   readonly connections: number
   /**
+   * How long a statement waits for a connection of the pool, in milliseconds. Then it fails, and a request is answered
+   * with 503.
+   * @default 5000
+   */
+  readonly connectionTimeoutMs?: number
+  /**
    * Whether frequent statements are prepared on each connection. A pooler in transaction mode must support prepared
    * statements, as PgBouncer does from 1.21 on.
    * @default true
@@ -113,6 +119,7 @@ const unavailable = (displayName: string) => (error: SqlError.SqlError) =>
 /** Runs a query at once, so that an unreachable server fails here. */
 const pool = ({
   connections,
+  connectionTimeoutMs = 5_000,
   prepareStatements = true,
   url
 }: Connection): Effect.Effect<Pg.Pool, SqlError.SqlError, Scope.Scope> =>
@@ -124,7 +131,7 @@ const pool = ({
           new Pg.Pool({
             connectionString: Redacted.value(url),
             max: connections,
-            connectionTimeoutMillis: 5_000,
+            connectionTimeoutMillis: connectionTimeoutMs,
             application_name: "svc",
             types: columnTypes
           })

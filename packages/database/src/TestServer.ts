@@ -39,7 +39,13 @@ export const pool = (
   url: string,
   connections: number
 ): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseUnavailable> =>
-  connect({ url: Redacted.make(url), connections, displayName: new URL(url).pathname.slice(1) })
+  connect({
+    url: Redacted.make(url),
+    connections,
+    // Statements of a test that starts many at once wait for as long as a busy machine takes.
+    connectionTimeoutMs: 30_000,
+    displayName: new URL(url).pathname.slice(1)
+  })
 
 const embedded = Effect.gen(function* () {
   const dir = yield* Effect.tryPromise({
