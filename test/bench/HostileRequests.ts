@@ -42,7 +42,7 @@ const matches: ReadonlyArray<HostileRequest> = [
 
 const user = { role: "user", content: "Hello" }
 const completions: ReadonlyArray<HostileRequest> = [
-  { what: "3,200 messages", messages: list(3200, () => user) },
+  { what: "2,400 messages", messages: list(2400, () => user) },
   { what: "a text of 1 MB", messages: [{ role: "user", content: "é ".repeat(340 * KB) }] },
   { what: "streamed, a text of 1 MB", stream: true, messages: [{ role: "user", content: "é ".repeat(340 * KB) }] },
   {
@@ -58,14 +58,14 @@ const completions: ReadonlyArray<HostileRequest> = [
     }))
   },
   {
-    what: "700 tool calls",
+    what: "600 tool calls",
     messages: [
       user,
       {
         role: "assistant",
-        tool_calls: list(700, (i) => ({ id: `c${i}`, type: "function", function: { name: "x", arguments: '{"a":1}' } }))
+        tool_calls: list(600, (i) => ({ id: `c${i}`, type: "function", function: { name: "x", arguments: '{"a":1}' } }))
       },
-      ...list(700, (i) => ({ role: "tool", tool_call_id: `c${i}`, content: "x".repeat(500) }))
+      ...list(600, (i) => ({ role: "tool", tool_call_id: `c${i}`, content: "x".repeat(500) }))
     ]
   },
   {
