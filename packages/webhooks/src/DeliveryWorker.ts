@@ -1,3 +1,4 @@
+import { inSteps } from "@svc/api/Thread"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Effect, Layer, Schedule } from "effect"
 import { type DeliveriesRepo, deadLetterReasons } from "./DeliveriesRepo.ts"
@@ -66,10 +67,13 @@ export const DeliveryWorker: Layer.Layer<
       outcomes.add({ delivery, node, at: null, status_code: null, error, next_at: null })
       return false
     }
-    const send = (claimed: ReadonlyArray<ClaimedDelivery>) => {
-      inFlight.start(claimed.filter(isSendable))
-      if (!inFlight.isIdle) isActive.unsafeOpen()
-    }
+    /** In steps: an event may have deliveries to any number of webhooks. Whole, so that each starts or is abandoned. */
+    const send = (claimed: ReadonlyArray<ClaimedDelivery>) =>
+      inSteps(function* () {
+        const sendable = claimed.filter(isSendable)
+        if (sendable.length > 0) isActive.unsafeOpen()
+        yield* inFlight.starting(sendable)
+      }).pipe(Effect.uninterruptible)
     const claims = yield* makeClaimLoop(inFlight, outcomes, send)
     yield* fanOut.onDeliveries(claims.announce)
 

@@ -59,6 +59,18 @@ describe("InFlight", () => {
     expect(sent.at(-1)).toBe(c.event_id)
   })
 
+  it("many deliveries are held at once and start one after the other; those that were abandoned do not start", () => {
+    const { inFlight, sent } = setUp()
+    const many = [delivery(1), delivery(2), delivery(3)]
+    const steps = inFlight.starting(many)
+    steps.next()
+    expect([inFlight.size, sent]).toEqual([3, many.slice(0, 1).map(({ event_id }) => event_id)])
+    steps.next()
+    inFlight.abandon()
+    expect(steps.next().done).toBe(true)
+    expect(sent).toHaveLength(2)
+  })
+
   it("a retry neither waits for first attempts of its call nor delays them", () => {
     const { inFlight, sent } = setUp()
     const [retry, first] = [delivery(1, "call", 2), delivery(1, "call")]

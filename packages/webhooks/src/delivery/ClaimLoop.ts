@@ -33,7 +33,7 @@ export interface ClaimLoop {
 export const makeClaimLoop = (
   inFlight: InFlight,
   outcomes: OutcomeRecorder,
-  send: (claimed: ReadonlyArray<ClaimedDelivery>) => void
+  send: (claimed: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void>
 ): Effect.Effect<ClaimLoop, never, NodeLease | QueueRepo | RetrySchedule> =>
   Effect.gen(function* () {
     const lease = yield* NodeLease
@@ -76,7 +76,7 @@ export const makeClaimLoop = (
           for (const [webhook, { count, newest }] of found) {
             pending.found(webhook, count, newest, Math.min(room, webhooks?.get(webhook) ?? inFlight.roomOf(webhook)))
           }
-          send(claimed)
+          yield* send(claimed)
           return true
         })
       )

@@ -1,3 +1,4 @@
+import { atOnce } from "@svc/api/Thread"
 import { type DeliveryRequest, deliveryRequest } from "./DeliveryRequest.ts"
 import type { ClaimedDelivery } from "./QueueRepo.ts"
 import { type AttemptResult, attemptTimeoutMs } from "./ReceiverClient.ts"
@@ -123,15 +124,26 @@ export class InFlight {
     return new Map([...this.#loads].map(([id, load]) => [id, this.#roomOf(load)]))
   }
 
-  start(deliveries: ReadonlyArray<ClaimedDelivery>): void {
+  /** Holds all deliveries at once, then starts one after the other, and yields after each. */
+  *starting(deliveries: ReadonlyArray<ClaimedDelivery>): Generator<void, void> {
     for (const delivery of deliveries) {
       this.#held.add(delivery.id)
       this.#loadOf(delivery).held++
+    }
+    for (const delivery of deliveries) {
+      // Abandoned meanwhile.
+      if (!this.#held.has(delivery.id)) continue
       const key = sequenceOf(delivery)
       const sequence = key === undefined ? undefined : this.#sequences.get(key)
       if (sequence !== undefined) sequence.waiting.push(delivery)
       else this.#leaveSequence(delivery, key)
+      yield
     }
+  }
+
+  /** All of {@link starting} at once. */
+  start(deliveries: ReadonlyArray<ClaimedDelivery>): void {
+    atOnce(this.starting(deliveries))
   }
 
   /**
