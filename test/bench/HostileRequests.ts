@@ -40,6 +40,24 @@ const matches: ReadonlyArray<HostileRequest> = [
   body: JSON.stringify(body)
 }))
 
+/** A base has at most 500,000 characters or 1,000 pairs, and 2,000 passages. */
+const bases: ReadonlyArray<HostileRequest> = [
+  { what: "500,000 characters in words", source_type: "text", content: list(70_000, (i) => `w${i}`).join(" ") },
+  { what: "500,000 characters without a break", source_type: "text", content: "é".repeat(500_000) },
+  { what: "500,000 line ends", source_type: "text", content: "\nx".repeat(250_000) },
+  {
+    what: "1,000 pairs",
+    source_type: "qa",
+    entries: list(1000, (i) => ({ question: `q${i}`.repeat(40), answer: `a${i} `.repeat(100) }))
+  }
+].map(({ what, ...body }) => ({
+  what: `knowledge base: ${what}`,
+  method: "POST",
+  path: "/v1/knowledge-bases",
+  status: 201,
+  body: JSON.stringify({ name: "x", ...body })
+}))
+
 const user = { role: "user", content: "Hello" }
 const completions: ReadonlyArray<HostileRequest> = [
   { what: "2,400 messages", messages: list(2400, () => user) },
@@ -192,6 +210,7 @@ export const requests: ReadonlyArray<HostileRequest> = [
   { what: "document: OpenAPI of the workspace", method: "GET", path: "/openapi.workspace.json", status: 200 },
   { what: "document: reference page", method: "GET", path: "/docs", status: 200 },
   ...matches,
+  ...bases,
   ...completions
 ]
 
