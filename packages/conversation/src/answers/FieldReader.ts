@@ -78,15 +78,26 @@ const unusableKey = "__proto__"
 /** The levels that are looked through: more than any field of an answer may have. */
 const maxLevels = 100
 
+const hasUnusableKey = (value: unknown, levels: number): boolean => {
+  if (levels === 0 || typeof value !== "object" || value === null) return false
+  return (
+    Object.hasOwn(value, unusableKey) ||
+    Object.values(value).some((inner: unknown) => hasUnusableKey(inner, levels - 1))
+  )
+}
+
 /**
  * A JSON value without the keys `__proto__`, each with a warning: an assignment to that key changes an object's prototype
  * in place of adding a field, so it would be lost later. Values below {@link maxLevels} are left as they are.
  */
-export const withoutUnusableKeys = (warnings: Warnings, value: unknown, path = "", levels = maxLevels): unknown => {
+export const withoutUnusableKeys = (warnings: Warnings, value: unknown): unknown =>
+  hasUnusableKey(value, maxLevels) ? rebuilt(warnings, value, "", maxLevels) : value
+
+const rebuilt = (warnings: Warnings, value: unknown, path: string, levels: number): unknown => {
   if (levels === 0) return value
   const prefix = path === "" ? "" : `${path}.`
   if (Array.isArray(value)) {
-    return value.map((inner: unknown, index) => withoutUnusableKeys(warnings, inner, `${prefix}${index}`, levels - 1))
+    return value.map((inner: unknown, index) => rebuilt(warnings, inner, `${prefix}${index}`, levels - 1))
   }
   if (!isRecord(value)) return value
   if (Object.hasOwn(value, unusableKey)) {
@@ -94,7 +105,7 @@ export const withoutUnusableKeys = (warnings: Warnings, value: unknown, path = "
   }
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]) =>
-      key === unusableKey ? [] : [[key, withoutUnusableKeys(warnings, inner, `${prefix}${key}`, levels - 1)]]
+      key === unusableKey ? [] : [[key, rebuilt(warnings, inner, `${prefix}${key}`, levels - 1)]]
     )
   )
 }
