@@ -1,5 +1,4 @@
 import { Data, Effect } from "effect"
-import { yieldThread } from "./Thread.ts"
 
 /**
  * Limits of JSON from outside, checked on its bytes before it is parsed: parsing, cleaning and decoding take time for
@@ -66,6 +65,18 @@ class JsonCounter {
 
 /** A text that is not JSON, or is over a limit: `excess` is the end of a sentence that begins with its name. */
 export class UnusableJson extends Data.TaggedError("UnusableJson")<{ readonly excess: string | undefined }> {}
+
+/**
+ * Lets the timers and I/O that are due run, the media clock among them, before the fiber goes on. `Effect.yieldNow` lets
+ * only other fibers run.
+ */
+export const yieldThread: Effect.Effect<void> = Effect.async<void>((resume) => {
+  // Timers run before the second one: the first may run right after the I/O event that is being handled.
+  let next = setImmediate(() => {
+    next = setImmediate(() => resume(Effect.void))
+  })
+  return Effect.sync(() => clearImmediate(next))
+})
 
 /** The most bytes that are counted and decoded at a time: about 1 ms. */
 const pieceBytes = 128 * 1024

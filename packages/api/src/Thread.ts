@@ -1,18 +1,7 @@
 import { Effect } from "effect"
+import { yieldThread } from "./JsonLimits.ts"
 
 /** One thread paces the audio of all calls and does everything else. See docs/decisions/0021-limits-before-work.md. */
-
-/**
- * Lets the timers and I/O that are due run, the media clock among them, before the fiber goes on. `Effect.yieldNow` lets
- * only other fibers run.
- */
-export const yieldThread: Effect.Effect<void> = Effect.async<void>((resume) => {
-  // Timers run before the second one: the first may run right after the I/O event that is being handled.
-  let next = setImmediate(() => {
-    next = setImmediate(() => resume(Effect.void))
-  })
-  return Effect.sync(() => clearImmediate(next))
-})
 
 /** How long work holds the thread before it serves other work, in nanoseconds. */
 const turn = 2_000_000n

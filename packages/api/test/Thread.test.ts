@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { atOnce, inSteps, yieldThread } from "../src/Thread.ts"
+import { yieldThread } from "../src/JsonLimits.ts"
+import { atOnce, inSteps } from "../src/Thread.ts"
 
 describe("yieldThread", () => {
   it.live("lets a timer that is due run first", () =>

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { SqlClient } from "@effect/sql"
 import { canonicalJson } from "@svc/api/CanonicalJson"
-import { yieldThread } from "@svc/api/Thread"
+import { yieldThread } from "@svc/api/JsonLimits"
 import { IdempotencyKeyConflict, IdempotencyKeyQuotaExceeded } from "@svc/api/WorkspaceError"
 import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"

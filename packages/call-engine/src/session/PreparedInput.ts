@@ -1,5 +1,5 @@
 import { canonicalJson } from "@svc/api/CanonicalJson"
-import { yieldThread } from "@svc/api/Thread"
+import { yieldThread } from "@svc/api/JsonLimits"
 import { Effect } from "effect"
 import { sizeOf } from "../record/LiveCallBatch.ts"
 import { wellFormedPart } from "./WellFormed.ts"
