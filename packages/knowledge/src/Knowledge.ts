@@ -1,19 +1,23 @@
 import { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
-import { pick } from "@svc/api/EntityFields"
+import { pick, withChanges } from "@svc/api/EntityFields"
 import {
   KnowledgeBase,
   type KnowledgeBaseCreate,
   KnowledgeBaseNotFound,
+  KnowledgeBaseNotRefreshable,
   type KnowledgeBaseUpdate
 } from "@svc/api/knowledge/KnowledgeBase"
 import type { SourceType } from "@svc/api/knowledge/KnowledgeBaseFields"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { BadRequest, ValidationError } from "@svc/api/VoiceError"
+import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option, Struct } from "effect"
 import { type Given, type KnowledgeBaseRow, KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
-import { type NewPassages, passagesOfEntries, passagesOfText } from "./NewPassages.ts"
+import { passagesOfEntries, passagesOfText } from "./NewPassages.ts"
+import type { NewPassages } from "./PassageCollection.ts"
 import { PassagesRepo } from "./PassagesRepo.ts"
+import { RefreshesRepo } from "./refresh/RefreshesRepo.ts"
 
 const wireKeys = Struct.keys(Struct.omit(KnowledgeBase.fields, "content", "entries"))
 
@@ -36,40 +40,21 @@ const toKnowledgeBase = (row: KnowledgeBaseRow, { content, entries }: Given): Kn
 })
 
 /** The fields of which a body has one at most. */
-const sources = ["content", "entries"] as const
+const sources = ["content", "source_url", "entries"] as const
 
 type SourceFields = Pick<KnowledgeBaseUpdate, (typeof sources)[number]>
 
-/** What a body makes the base from; undefined when it has no such field. */
-interface NewSource extends NewPassages {
-  readonly type: SourceType
-  readonly given: Given
-}
+/** What a body makes the base from: passages, or a URL that a refresh reads later. */
+type NewSource =
+  | { readonly type: Exclude<SourceType, "url">; readonly given: Given; readonly made: NewPassages }
+  | { readonly type: "url"; readonly url: string }
 
-const sourceOf = Effect.fnUntraced(function* (body: SourceFields) {
-  const present = sources.filter((field) => body[field] !== undefined)
-  if (present.length > 1) {
-    const message = `only one of ${sources.join(", ")} may be given`
-    return yield* new ValidationError({
-      message,
-      details: Object.fromEntries(present.map((field) => [field, message]))
-    })
-  }
-  const made =
-    (type: SourceType, given: Given) =>
-    (passages: NewPassages): NewSource => ({ ...passages, type, given })
-  const { content, entries } = body
-  if (content !== undefined) {
-    return yield* Effect.map(passagesOfText(content), made("text", { content, entries: null }))
-  }
-  if (entries !== undefined) {
-    return yield* Effect.map(passagesOfEntries(entries), made("qa", { content: null, entries }))
-  }
-  return undefined
-})
+const nothingGiven: Given = { content: null, entries: null }
+
+const withoutUrl = () => ValidationError.field("auto_refresh_hours", "auto_refresh_hours needs a source_url")
 
 /**
- * The knowledge bases of a project (docs/reference/knowledge.md). What a base is made from is cut into passages, which
+ * The knowledge bases of a project (docs/reference/knowledge.md). RefreshWorker reads those with a URL. What a base is made from is cut into passages, which
  * are what agents search. An unknown or malformed id, or one of another project, is the same `KnowledgeBaseNotFound`.
  */
 export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
@@ -94,6 +79,11 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
       id: string,
       body: KnowledgeBaseUpdate
     ) => Effect.Effect<KnowledgeBase, KnowledgeBaseNotFound | ValidationError | BadRequest>
+    /** Has the source read again, by any node. A refresh that runs or waits already is that one. */
+    readonly refresh: (
+      project: PrincipalProject,
+      id: string
+    ) => Effect.Effect<void, KnowledgeBaseNotFound | KnowledgeBaseNotRefreshable>
     /** Deletes the base with its passages; agents no longer have it. */
     readonly remove: (project: PrincipalProject, id: string) => Effect.Effect<void, KnowledgeBaseNotFound>
   }
@@ -101,41 +91,92 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
   static readonly layer: Layer.Layer<
     Knowledge,
     never,
-    Agents | KnowledgeBasesRepo | PassagesRepo | SqlClient.SqlClient
+    Agents | KnowledgeBasesRepo | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
   > = Layer.effect(
     Knowledge,
     Effect.gen(function* () {
       const repo = yield* KnowledgeBasesRepo
       const passages = yield* PassagesRepo
+      const refreshes = yield* RefreshesRepo
       const agents = yield* Agents
+      const safety = yield* UrlSafety
       const sql = yield* SqlClient.SqlClient
 
       const orNotFound = <A>(row: Option.Option<A>): Effect.Effect<A, KnowledgeBaseNotFound> =>
         Option.isSome(row) ? Effect.succeed(row.value) : Effect.fail(new KnowledgeBaseNotFound())
+
+      /** Undefined when the body has no source. */
+      const sourceOf = Effect.fnUntraced(function* (body: SourceFields) {
+        const present = sources.filter((field) => body[field] !== undefined)
+        if (present.length > 1) {
+          const message = `only one of ${sources.join(", ")} may be given`
+          const details = Object.fromEntries(present.map((field) => [field, message]))
+          return yield* new ValidationError({ message, details })
+        }
+        const { content, entries, source_url: url } = body
+        if (content !== undefined) {
+          const source: NewSource = {
+            type: "text",
+            given: { content, entries: null },
+            made: yield* passagesOfText(content)
+          }
+          return source
+        }
+        if (entries !== undefined) {
+          const source: NewSource = {
+            type: "qa",
+            given: { content: null, entries },
+            made: yield* passagesOfEntries(entries)
+          }
+          return source
+        }
+        if (url === undefined) return undefined
+        yield* safety.check(url, "source_url")
+        const source: NewSource = { type: "url", url }
+        return source
+      })
 
       const insert = Effect.fnUntraced(function* (
         owner: ProjectPrincipal,
         body: KnowledgeBaseCreate,
         source: NewSource
       ) {
+        const { auto_refresh_hours, description, name } = body
+        const made = source.type === "url" ? undefined : source.made
+        const given = source.type === "url" ? nothingGiven : source.given
         const row = yield* repo.insert(
           {
             org_id: owner.org.id,
             project_id: owner.project.id,
-            name: body.name,
-            description: body.description,
+            name,
+            description,
             source_type: source.type,
-            source_url: null,
-            entry_count: source.passages.length,
-            entries_truncated: source.truncated,
+            source_url: source.type === "url" ? source.url : null,
+            entry_count: made?.passages.length ?? 0,
+            entries_truncated: made?.truncated ?? 0,
             status: "ready",
-            auto_refresh_hours: null
+            auto_refresh_hours
           },
-          source.given
+          given
         )
-        yield* passages.replace(row, source.passages)
-        return toKnowledgeBase(row, source.given)
+        if (made !== undefined) {
+          yield* passages.replace(row, made.passages)
+          return toKnowledgeBase(row, given)
+        }
+        yield* refreshes.request(row.id)
+        return toKnowledgeBase({ ...row, status: "refreshing" }, given)
       }, atomically(sql))
+
+      /** Gives a locked base another source. */
+      const replaceSource = Effect.fnUntraced(function* (row: KnowledgeBaseRow, source: NewSource) {
+        yield* refreshes.cancel(row.id)
+        const fresh = { ...row, status: "ready", last_error: null, consecutive_failures: 0 } as const
+        if (source.type === "url") return { ...fresh, source_type: source.type, source_url: source.url }
+        const { made, type: source_type } = source
+        yield* passages.replace(row, made.passages)
+        const counts = { entry_count: made.passages.length, entries_truncated: made.truncated }
+        return { ...fresh, ...counts, source_type, source_url: null, auto_refresh_hours: null, last_refreshed_at: null }
+      })
 
       const change = Effect.fnUntraced(function* (
         project: PrincipalProject,
@@ -144,22 +185,20 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
         source: NewSource | undefined
       ) {
         const row = yield* Effect.flatMap(repo.lock(project.id, id), orNotFound)
+        // The URL that it has already is read by a refresh, not by a change.
+        const isNew = source !== undefined && !(source.type === "url" && source.url === row.source_url)
+        const based = isNew ? yield* replaceSource(row, source) : row
+        const hours = body.auto_refresh_hours
+        if (typeof hours === "number" && based.source_url === null) return yield* withoutUrl()
+        const given = isNew ? (source.type === "url" ? nothingGiven : source.given) : undefined
         const to = {
-          ...row,
-          name: body.name ?? row.name,
-          ...(body.description === undefined ? {} : { description: body.description })
+          ...withChanges(based, Struct.pick(body, "name", "description", "auto_refresh_hours")),
+          // A new schedule begins without the failures of the last.
+          ...(hours === undefined ? {} : { consecutive_failures: 0 })
         }
-        if (source === undefined) return yield* repo.change(row.id, to, undefined)
-        yield* passages.replace(row, source.passages)
-        const {
-          given,
-          passages: { length: entry_count },
-          truncated: entries_truncated,
-          type: source_type
-        } = source
-        const ready = { status: "ready", last_error: null, consecutive_failures: 0, last_refreshed_at: null } as const
-        const made = { source_type, source_url: null, auto_refresh_hours: null, entry_count, entries_truncated }
-        return yield* repo.change(row.id, { ...to, ...ready, ...made }, given)
+        yield* repo.change(row.id, to, given)
+        if (isNew && source.type === "url") yield* refreshes.request(row.id)
+        else if (hours !== undefined) yield* refreshes.schedule(row.id, hours)
       }, atomically(sql))
 
       const get = Effect.fn("Knowledge.get")(function* (project: PrincipalProject, id: string) {
@@ -190,6 +229,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
           if (source === undefined) {
             return yield* ValidationError.field("content", `one of ${sources.join(", ")} is required.`)
           }
+          if (body.auto_refresh_hours !== null && source.type !== "url") return yield* withoutUrl()
           return yield* insert(owner, body, source)
         }),
         update: Effect.fn("Knowledge.update")(function* (project, id, body) {
@@ -201,6 +241,11 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
           yield* change(project, id, body, yield* sourceOf(body))
           return yield* get(project, id)
         }),
+        refresh: Effect.fn("Knowledge.refresh")(function* (project, id) {
+          const { id: baseId, source_url } = yield* Effect.flatMap(repo.lock(project.id, id), orNotFound)
+          if (source_url === null) return yield* new KnowledgeBaseNotRefreshable()
+          yield* refreshes.request(baseId)
+        }, atomically(sql)),
         remove: Effect.fn("Knowledge.remove")(function* (project, id) {
           const { id: baseId } = yield* Effect.flatMap(repo.lockForDeletion(project.id, id), orNotFound)
           yield* repo.remove(baseId)

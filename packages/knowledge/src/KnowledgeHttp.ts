@@ -28,6 +28,10 @@ export const KnowledgeHttp: Layer.Layer<never, never, Knowledge | Handlers.Handl
             knowledge_base
           }))
         ),
+      refresh: ({ path }) =>
+        Effect.flatMap(CurrentProject, (project) =>
+          Effect.as(knowledge.refresh(project, path.knowledgeBaseId), { status: "refreshing" } as const)
+        ),
       remove: ({ path }) =>
         Effect.flatMap(CurrentProject, (project) =>
           Effect.as(knowledge.remove(project, path.knowledgeBaseId), { deleted: true } as const)

@@ -2,12 +2,20 @@ import type { SqlClient } from "@effect/sql"
 import type { Agents } from "@svc/agents/Agents"
 import type { HandlerRegistry } from "@svc/api/Handlers"
 import { Projects } from "@svc/auth/Projects"
+import type { NodeLease } from "@svc/cluster/NodeLease"
+import type { Outbox } from "@svc/database/Outbox"
+import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { Effect, Layer } from "effect"
 import { Knowledge } from "./Knowledge.ts"
 import { KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
 import { KnowledgeHttp } from "./KnowledgeHttp.ts"
 import { KnowledgeSearch } from "./KnowledgeSearch.ts"
 import { PassagesRepo } from "./PassagesRepo.ts"
+import { PageFetcher } from "./refresh/PageFetcher.ts"
+import { PageReader } from "./refresh/PageReader.ts"
+import { RefreshesRepo } from "./refresh/RefreshesRepo.ts"
+import { RefreshWorker } from "./refresh/RefreshWorker.ts"
+import { SourceReader } from "./refresh/SourceReader.ts"
 
 /**
  * Deletes the knowledge bases of a deleted project in the same transaction. The hook of agents runs before: it removes
@@ -22,15 +30,29 @@ const deleteWithProject: Layer.Layer<never, never, KnowledgeBasesRepo | Passages
   })
 )
 
-/** Knowledge bases and their passages. */
-export const services: Layer.Layer<Knowledge | KnowledgeSearch, never, Agents | Projects | SqlClient.SqlClient> =
-  Layer.mergeAll(Knowledge.layer, KnowledgeSearch.layer, deleteWithProject).pipe(
-    Layer.provide(Layer.merge(KnowledgeBasesRepo.layer, PassagesRepo.layer))
-  )
+/** Knowledge bases and their passages, with the repositories of the worker. */
+export const services: Layer.Layer<
+  Knowledge | KnowledgeSearch | PassagesRepo | RefreshesRepo,
+  never,
+  Agents | Projects | UrlSafety | SqlClient.SqlClient
+> = Layer.mergeAll(Knowledge.layer, KnowledgeSearch.layer, deleteWithProject).pipe(
+  Layer.provideMerge(Layer.merge(PassagesRepo.layer, RefreshesRepo.layer)),
+  Layer.provide(KnowledgeBasesRepo.layer)
+)
 
-/** The slice in a server: {@link services} and the handlers. Tests replace nothing of it. */
+/** The worker with what it reads sources by, on {@link services}. */
+export const refreshing: Layer.Layer<
+  never,
+  never,
+  NodeLease | Outbox | PassagesRepo | RefreshesRepo | UrlSafety | SqlClient.SqlClient
+> = RefreshWorker.pipe(
+  Layer.provide(SourceReader.layer),
+  Layer.provide(Layer.merge(PageFetcher.layer, PageReader.layer))
+)
+
+/** The slice in a server: {@link services} with the handlers and the worker. Tests replace nothing of it. */
 export const layer: Layer.Layer<
   Knowledge | KnowledgeSearch,
   never,
-  Agents | HandlerRegistry | Projects | SqlClient.SqlClient
-> = KnowledgeHttp.pipe(Layer.provideMerge(services))
+  Agents | HandlerRegistry | NodeLease | Outbox | Projects | UrlSafety | SqlClient.SqlClient
+> = Layer.merge(KnowledgeHttp, refreshing).pipe(Layer.provideMerge(services))

@@ -185,7 +185,9 @@ export function* cutText(text: string, context: string | null = null): Generator
   let step = 0
 
   const passage = (body: string, above: ReadonlyArray<Section> = sections): Passage => {
-    const path = [...(context === null ? [] : [context]), ...above.map(({ title }) => title)].join(" > ")
+    // A page's title is often its first heading too.
+    const titles = above.map(({ title }) => title).filter((title) => title !== context)
+    const path = [...(context === null ? [] : [context]), ...titles].join(" > ")
     return { heading: path === "" ? null : path.slice(0, maxHeading), text: body }
   }
 

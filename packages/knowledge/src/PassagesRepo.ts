@@ -1,12 +1,14 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { yieldThread } from "@svc/api/JsonLimits"
 import { Chunk, Context, Effect, Layer, Schema } from "effect"
-import type { NewPassage } from "./NewPassages.ts"
+import { maxPassages, type NewPassage } from "./PassageCollection.ts"
 
 /** What a replacement changed. */
 export interface Replaced {
   readonly added: number
   readonly removed: number
+  /** Passages of pages to keep for which there was no room. */
+  readonly truncated: number
 }
 
 /** The base that passages belong to. */
@@ -23,8 +25,15 @@ const batch = 100
 export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
   PassagesRepo,
   {
-    /** Inside a transaction that has locked the base: gives it these passages, in this order, and no others. */
-    readonly replace: (owner: PassageOwner, passages: ReadonlyArray<NewPassage>) => Effect.Effect<Replaced>
+    /**
+     * Inside a transaction that has locked the base: gives it these passages, in this order, and no others but those that
+     * it has of the pages `keep`.
+     */
+    readonly replace: (
+      owner: PassageOwner,
+      passages: ReadonlyArray<NewPassage>,
+      keep?: ReadonlyArray<string>
+    ) => Effect.Effect<Replaced>
     /** Removes all passages of these bases. */
     readonly remove: (baseIds: ReadonlyArray<number>) => Effect.Effect<void>
   }
@@ -42,7 +51,7 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
         }),
         execute: (baseId) => sql`
           select encode(content_hash, 'hex') as hash, position, source_url
-          from knowledge_passages where knowledge_base_id = ${baseId}`
+          from knowledge_passages where knowledge_base_id = ${baseId} order by position, id`
       })
 
       type Placed = NewPassage & { readonly position: number }
@@ -72,7 +81,8 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
 
       const replace = Effect.fn("PassagesRepo.replace")(function* (
         owner: PassageOwner,
-        passages: ReadonlyArray<NewPassage>
+        passages: ReadonlyArray<NewPassage>,
+        keep: ReadonlyArray<string> = []
       ) {
         const before = new Map((yield* stored(owner.id)).map((row) => [row.hash, row]))
         const placed = passages.map((passage, position) => ({ ...passage, position }))
@@ -82,6 +92,9 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
           return row !== undefined && (row.position !== position || row.source_url !== source_url)
         })
         for (const { content_hash } of passages) before.delete(content_hash)
+        const ofKept = [...before.values()].filter(({ source_url }) => source_url !== null && keep.includes(source_url))
+        const room = Math.max(0, maxPassages - passages.length)
+        for (const { hash } of ofKept.slice(0, room)) before.delete(hash)
         const removed = [...before.keys()]
         if (removed.length > 0) {
           yield* sql`
@@ -94,8 +107,8 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
           yield* insert(owner, Chunk.toReadonlyArray(rows))
           yield* yieldThread
         }
-        if (added.length + moved.length + removed.length > 0) yield* sql`select knowledge_index(${owner.id}::bigint)`
-        return { added: added.length, removed: removed.length }
+if (added.length + moved.length + removed.length > 0) yield* sql`select knowledge_index(${owner.id}::bigint)`
+        return { added: added.length, removed: removed.length, truncated: Math.max(0, ofKept.length - room) }
       }, Effect.orDie)
 
       return {

@@ -28,7 +28,8 @@ const Plugins = Layer.succeed(Providers, {
 /** Knowledge bases, agents and projects, on a test database. */
 export const Test = KnowledgeSlice.services.pipe(
   Layer.provideMerge(AgentsSlice.services),
-  Layer.provide(Layer.merge(WebhooksSlice.agentWebhooks, UrlSafety.layer)),
+  Layer.provide(WebhooksSlice.agentWebhooks),
+  Layer.provideMerge(UrlSafety.layer),
   Layer.provideMerge(AuthSlice.services),
   Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
   Layer.provideMerge(TestDatabase.layer)

@@ -107,7 +107,7 @@ layer(Test)("knowledge bases", (it) => {
       const knowledge = yield* Knowledge
       const by = yield* owner
       const none = yield* Effect.flip(create(by, {}))
-      expect(none.details).toEqual({ content: "one of content, entries is required." })
+      expect(none.details).toEqual({ content: "one of content, source_url, entries is required." })
       const both = yield* Effect.flip(create(by, { content: "Hello.", entries }))
       expect(Object.keys(both.details ?? {})).toEqual(["content", "entries"])
       const refused = Schema.decodeUnknownEither(KnowledgeBaseCreate)

@@ -10,6 +10,7 @@ export type KnowledgeBase = typeof KnowledgeBase.Type
 const example = {
   name: "Opening hours",
   description: null,
+  auto_refresh_hours: null,
   content: "# Opening hours\n\nWe are open from Monday to Friday, 9 to 17 hours."
 }
 
@@ -32,4 +33,10 @@ export class KnowledgeBaseNotFound extends define(
   "KNOWLEDGE_BASE_NOT_FOUND",
   404,
   "knowledge base not found"
+) {}
+export class KnowledgeBaseNotRefreshable extends define(
+  "KnowledgeBaseNotRefreshable",
+  "KNOWLEDGE_BASE_NOT_REFRESHABLE",
+  422,
+  "the knowledge base has no source_url to refresh from"
 ) {}

@@ -66,6 +66,23 @@ const entriesBody = Schema.optional(
   EntriesBody.annotations({ description: "Question-answer pairs, at most 1000, in place of `content`" })
 )
 
+const sourceUrlBody = Schema.optional(
+  Schema.String.annotations({
+    description: "Public HTTPS URL of a page or a sitemap with at most 200 pages, in place of `content`",
+    examples: ["https://example.com/faq"]
+  })
+)
+
+/** Most hours between two automatic refreshes: a year. */
+const maxHours = 8760
+const autoRefreshBody = Schema.NullOr(Schema.Int).pipe(
+  Schema.filter((hours) => hours === null || (hours >= 1 && hours <= maxHours), {
+    message: () => `auto_refresh_hours must be between 1 and ${maxHours}, or null`,
+    jsonSchema: { minimum: 1, maximum: maxHours }
+  }),
+  Schema.annotations({ description: "Hours between two automatic refreshes of a `source_url`; null: none" })
+)
+
 const nullableText = Schema.NullOr(Schema.String)
 const descriptionBody = optionalText("description", {
   max: 2000,
@@ -98,6 +115,8 @@ export const KnowledgeBaseFields = Fields({
   source_type: Field({ wire: SourceType, row: SourceType, insert: SourceType, change: SourceType }),
   source_url: Field({
     wire: nullableText.annotations({ description: "The page or sitemap that the base is read from; null otherwise" }),
+    create: sourceUrlBody,
+    update: sourceUrlBody,
     row: nullableText,
     insert: nullableText,
     change: nullableText
@@ -124,6 +143,8 @@ export const KnowledgeBaseFields = Fields({
   }),
   auto_refresh_hours: Field({
     wire: Schema.NullOr(Schema.Int),
+    create: Schema.optionalWith(autoRefreshBody, { default: () => null }),
+    update: Schema.optional(autoRefreshBody),
     row: Schema.NullOr(Schema.Int),
     insert: Schema.NullOr(Schema.Int),
     change: Schema.NullOr(Schema.Int)
@@ -134,7 +155,9 @@ export const KnowledgeBaseFields = Fields({
     change: Schema.NullOr(Schema.DateFromSelf)
   }),
   last_error: Field({
-    wire: nullableText.annotations({ description: "Why the last refresh failed; null when it did not" }),
+    wire: nullableText.annotations({
+      description: "Why the last refresh failed, or which pages it could not read; null otherwise"
+    }),
     row: nullableText,
     change: nullableText
   }),

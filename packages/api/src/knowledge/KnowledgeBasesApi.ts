@@ -3,7 +3,13 @@ import { Schema } from "effect"
 import { AnyId } from "../Ids.ts"
 import { BadRequest, ValidationError } from "../VoiceError.ts"
 import { Limit } from "../Wire.ts"
-import { KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseNotFound, KnowledgeBaseUpdate } from "./KnowledgeBase.ts"
+import {
+  KnowledgeBase,
+  KnowledgeBaseCreate,
+  KnowledgeBaseNotFound,
+  KnowledgeBaseNotRefreshable,
+  KnowledgeBaseUpdate
+} from "./KnowledgeBase.ts"
 
 const One = Schema.Struct({ knowledge_base: KnowledgeBase })
 const knowledgeBaseId = Schema.Struct({ knowledgeBaseId: AnyId })
@@ -13,7 +19,8 @@ export const KnowledgeBasesApi = HttpApiGroup.make("knowledgeBases")
   .annotateContext(
     OpenApi.annotations({
       title: "Knowledge bases",
-      description: "What agents know beside their prompts: texts and question-answer pairs, cut into passages."
+      description:
+        "What agents know beside their prompts: texts, web pages and question-answer pairs, cut into passages."
     })
   )
   .add(
@@ -41,7 +48,8 @@ export const KnowledgeBasesApi = HttpApiGroup.make("knowledgeBases")
       .annotateContext(
         OpenApi.annotations({
           summary: "Create a knowledge base",
-          description: "From one of `content` and `entries`. Agents use it when it is in their `knowledge_base_ids`."
+          description:
+            "From one of `content`, `source_url` and `entries`. A `source_url` is then read; the base is `refreshing` until it was. Agents use the base when it is in their `knowledge_base_ids`."
         })
       )
       .setPayload(KnowledgeBaseCreate)
@@ -63,7 +71,7 @@ export const KnowledgeBasesApi = HttpApiGroup.make("knowledgeBases")
         OpenApi.annotations({
           summary: "Change a knowledge base",
           description:
-            "Fields that are absent stay as they are. `content` or `entries` takes the place of what the base was made from."
+            "Fields that are absent stay as they are. `content`, `source_url` or `entries` takes the place of what the base was made from. A new `source_url` is read; until then the base keeps its passages."
         })
       )
       .setPath(knowledgeBaseId)
@@ -84,4 +92,18 @@ export const KnowledgeBasesApi = HttpApiGroup.make("knowledgeBases")
       .setPath(knowledgeBaseId)
       .addSuccess(Schema.Struct({ deleted: Schema.Literal(true) }))
       .addError(KnowledgeBaseNotFound.wire)
+  )
+  .add(
+    HttpApiEndpoint.post("refresh", "/v1/knowledge-bases/:knowledgeBaseId/refresh")
+      .annotateContext(
+        OpenApi.annotations({
+          summary: "Refresh a knowledge base",
+          description:
+            "Reads its `source_url` again. The event `knowledge_base.refreshed` or `knowledge_base.refresh_failed` follows. A base that is being refreshed goes on with that."
+        })
+      )
+      .setPath(knowledgeBaseId)
+      .addSuccess(Schema.Struct({ status: Schema.Literal("refreshing") }), { status: 202 })
+      .addError(KnowledgeBaseNotFound.wire)
+      .addError(KnowledgeBaseNotRefreshable.wire)
   )

@@ -1,0 +1,42 @@
+import type { NewPassage } from "../PassageCollection.ts"
+
+/**
+ * The messages between the process and its reader thread: `Ready` once it has started, then one answer to each job,
+ * before the next is sent.
+ */
+
+export type Job =
+  /** Read a page or a sitemap. The bytes are those of the response. */
+  | {
+      readonly _tag: "Read"
+      readonly url: string
+      readonly contentType: string | null
+      readonly contentEncoding: string | null
+      readonly bytes: Uint8Array
+    }
+  /** Ask a robots.txt about a URL of its host. */
+  | { readonly _tag: "Robots"; readonly robotsUrl: string; readonly bytes: Uint8Array; readonly url: string }
+
+export type Answer =
+  | { readonly _tag: "Ready" }
+  | {
+      readonly _tag: "Page"
+      readonly passages: ReadonlyArray<NewPassage>
+      /** Passages of the page that were cut off. */
+      readonly truncated: number
+    }
+  /** Absolute URLs, at most one more of each than are read. */
+  | { readonly _tag: "Sitemap"; readonly pages: ReadonlyArray<string>; readonly sitemaps: ReadonlyArray<string> }
+  /** `delay`: seconds between two requests that the host asks for. */
+  | { readonly _tag: "Robots"; readonly allowed: boolean; readonly delay: number | null }
+  /** The reason is the end of a sentence that begins with the URL. */
+  | { readonly _tag: "Refused"; readonly reason: string }
+
+/** The name under which robots.txt files address us. */
+export const userAgent = "SvcBot"
+/** Most bytes of a page or a sitemap, as it is sent and unpacked. */
+export const maxPageBytes = 1_000_000
+/** Most pages that a sitemap may list. */
+export const maxPages = 200
+/** Most sitemaps that an index may list. */
+export const maxSitemaps = 50
