@@ -25,15 +25,17 @@ const Plugins = Layer.succeed(Providers, {
   embedding: undefined
 })
 
-/** Knowledge bases, agents and projects, on a test database. */
-export const Test = KnowledgeSlice.services.pipe(
+/** Knowledge bases, agents and projects, on the database of the test. */
+export const services = KnowledgeSlice.services.pipe(
   Layer.provideMerge(AgentsSlice.services),
   Layer.provide(WebhooksSlice.agentWebhooks),
   Layer.provideMerge(UrlSafety.layer),
   Layer.provideMerge(AuthSlice.services),
-  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins)),
-  Layer.provideMerge(TestDatabase.layer)
+  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins))
 )
+
+/** The same, on a test database. */
+export const Test = Layer.provideMerge(services, TestDatabase.layer)
 
 /** A new project of a new organization, as its full key sees it. */
 export const owner = Effect.gen(function* () {

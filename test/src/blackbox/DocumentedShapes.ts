@@ -123,6 +123,25 @@ export const address: Shape = {
   updated_at: "time"
 }
 
+/** A knowledge base, as lists show it. */
+export const knowledgeBase: Shape = {
+  id: "integer",
+  public_id: "text",
+  name: "text",
+  description: "text?",
+  source_type: "text",
+  source_url: "text?",
+  entry_count: "integer",
+  entries_truncated: "integer",
+  status: "text",
+  auto_refresh_hours: "integer?",
+  last_refreshed_at: "time?",
+  last_error: "text?",
+  consecutive_failures: "integer",
+  created_at: "time",
+  updated_at: "time"
+}
+
 /** The envelope of an event. */
 export const envelope: Shape = {
   id: "text",
