@@ -142,11 +142,13 @@ export class KnowledgeBasesRepo extends Context.Tag("@svc/knowledge/KnowledgeBas
         }, Effect.orDie),
         remove: (id) =>
           sql`
-            update knowledge_bases set deleted_at = now(), next_at = null, content = null, entries = null
+            update knowledge_bases set deleted_at = now(), next_at = null, leased_by = null, content = null,
+              entries = null
             where id = ${id}`.pipe(Effect.asVoid, Effect.orDie),
         removeAll: (projectId) =>
           sql<{ readonly id: number }>`
-            update knowledge_bases set deleted_at = now(), next_at = null, content = null, entries = null
+            update knowledge_bases set deleted_at = now(), next_at = null, leased_by = null, content = null,
+              entries = null
             where project_id = ${projectId} and deleted_at is null returning id`.pipe(
             Effect.map((found) => found.map(({ id }) => id)),
             Effect.orDie

@@ -107,7 +107,7 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
           yield* insert(owner, Chunk.toReadonlyArray(rows))
           yield* yieldThread
         }
-if (added.length + moved.length + removed.length > 0) yield* sql`select knowledge_index(${owner.id}::bigint)`
+        if (added.length + moved.length + removed.length > 0) yield* sql`select knowledge_index(${owner.id}::bigint)`
         return { added: added.length, removed: removed.length, truncated: Math.max(0, ofKept.length - room) }
       }, Effect.orDie)
 

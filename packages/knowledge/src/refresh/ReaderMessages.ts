@@ -15,7 +15,13 @@ export type Job =
       readonly bytes: Uint8Array
     }
   /** Ask a robots.txt about a URL of its host. */
-  | { readonly _tag: "Robots"; readonly robotsUrl: string; readonly bytes: Uint8Array; readonly url: string }
+  | {
+      readonly _tag: "Robots"
+      readonly robotsUrl: string
+      readonly contentEncoding: string | null
+      readonly bytes: Uint8Array
+      readonly url: string
+    }
 
 export type Answer =
   | { readonly _tag: "Ready" }

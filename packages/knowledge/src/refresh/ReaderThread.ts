@@ -32,7 +32,8 @@ const decompressors: Readonly<Record<string, (bytes: Uint8Array, options: { maxO
   }
 
 /** Unpacks by the name of an encoding, which `identity` leaves as it is. */
-const unpack = (bytes: Uint8Array, encoding: string): Uint8Array | Answer => {
+const unpack = (bytes: Uint8Array, header: string | null): Uint8Array | Answer => {
+  const encoding = header?.trim().toLowerCase() ?? ""
   if (encoding === "" || encoding === "identity") return bytes
   const decompress = Object.hasOwn(decompressors, encoding) ? decompressors[encoding] : undefined
   if (decompress === undefined) return refused(`is packed as ${encoding.slice(0, 50)}, which cannot be read`)
@@ -80,7 +81,7 @@ const page = (url: string, title: string | null, text: string): Answer => {
 const read = ({ bytes, contentEncoding, contentType, url }: Job & { readonly _tag: "Read" }): Answer => {
   const header = contentType ?? ""
   const type = header.split(";")[0]?.trim().toLowerCase() ?? ""
-  const sent = unpack(bytes, contentEncoding?.trim().toLowerCase() ?? "")
+  const sent = unpack(bytes, contentEncoding)
   if ("_tag" in sent) return sent
   // A sitemap that is stored packed has the type of an archive.
   const isArchive = /^application\/(x-)?gzip$/.test(type)
@@ -104,7 +105,9 @@ const read = ({ bytes, contentEncoding, contentType, url }: Job & { readonly _ta
 const answerTo = (job: Job): Answer => {
   try {
     if (job._tag === "Read") return read(job)
-    const robots = parseRobots(job.robotsUrl, new TextDecoder().decode(job.bytes))
+    const text = unpack(job.bytes, job.contentEncoding)
+    if ("_tag" in text) return text
+    const robots = parseRobots(job.robotsUrl, new TextDecoder().decode(text))
     const delay = robots.getCrawlDelay(userAgent)
     return {
       _tag: "Robots",

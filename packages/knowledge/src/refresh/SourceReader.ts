@@ -29,7 +29,7 @@ const maxMillis = 10 * 60_000
 const maxDelayMs = 10_000
 /** Pages that break the reader until the others are not read. */
 const maxHarmful = 3
-/** Most characters of a robots.txt that are shown in a reason. */
+/** Most characters of a URL that are shown in a reason. */
 const shownUrl = 300
 
 const unreadable = (
@@ -44,7 +44,7 @@ type Content = Exclude<Answer, { readonly _tag: "Ready" | "Robots" | "Refused" }
 type Robots =
   | { readonly _tag: "Open" }
   | { readonly _tag: "Closed"; readonly reason: string }
-  | { readonly _tag: "Rules"; readonly bytes: Uint8Array }
+  | { readonly _tag: "Rules"; readonly fetched: Fetched }
 
 const siteOf = (url: string): string => new URL(url).host.replace(/^www\./, "")
 
@@ -105,9 +105,10 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
             follow(url, () => Effect.void),
             {
               onFailure: ({ reason }) => closed(reason),
-              onSuccess: ({ fetched: { bytes, status } }): Robots => {
+              onSuccess: ({ fetched }): Robots => {
+                const { status } = fetched
                 if (status >= 500) return closed(`status ${status}`)
-                return status >= 200 && status < 300 ? { _tag: "Rules", bytes } : { _tag: "Open" }
+                return status >= 200 && status < 300 ? { _tag: "Rules", fetched } : { _tag: "Open" }
               }
             }
           )
@@ -120,11 +121,14 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
             if (robots._tag === "Open") return
             if (robots._tag === "Closed") return yield* unreadable(url.href, robots.reason)
             const robotsUrl = new URL("/robots.txt", url).href
+            const { bytes, contentEncoding } = robots.fetched
             const answer = yield* Effect.mapError(
-              reader.run({ _tag: "Robots", robotsUrl, bytes: robots.bytes, url: url.href }),
+              reader.run({ _tag: "Robots", robotsUrl, contentEncoding, bytes, url: url.href }),
               ({ reason }) => unreadable(robotsUrl, reason, { isHarmful: true })
             )
-            if (answer._tag !== "Robots") return yield* unreadable(robotsUrl, "cannot be read")
+            if (answer._tag !== "Robots") {
+              return yield* unreadable(robotsUrl, answer._tag === "Refused" ? answer.reason : "cannot be read")
+            }
             if (answer.delay !== null) delays.set(url.host, Math.min(maxDelayMs, answer.delay * 1000))
             if (!answer.allowed) {
               return yield* unreadable(url.href, `may not be read: the robots.txt of its host excludes ${userAgent}`, {

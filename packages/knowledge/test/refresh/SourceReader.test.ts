@@ -102,6 +102,9 @@ layer(Reading, { excludeTestServices: true })("SourceReader", (it) => {
         [`${made.url}/c may not be read: the robots.txt of its host excludes SvcBot`]
       ])
       expect(made.requests).not.toContain("/c")
+      const body = gzipSync("User-agent: *\nDisallow: /a")
+      made.pages.set("/robots.txt", { type: "text/plain", headers: { "content-encoding": "gzip" }, body })
+      expect(yield* reasonOf(`${made.url}/a`)).toContain("the robots.txt of its host excludes SvcBot")
       made.pages.set("/robots.txt", { status: 503 })
       expect(yield* reasonOf(`${made.url}/a`)).toContain("its robots.txt could not be requested (status 503)")
     })
