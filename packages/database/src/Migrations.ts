@@ -35,6 +35,7 @@ import knowledgePassages from "./migrations/0032_knowledge_passages.ts"
 import chatSlots from "./migrations/0033_chat_slots.ts"
 import knowledgeIndex from "./migrations/0034_knowledge_index.ts"
 import erasedAddresses from "./migrations/0035_erased_addresses.ts"
+import knowledgeRefreshes from "./migrations/0036_knowledge_refreshes.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -78,7 +79,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0032_knowledge_passages": knowledgePassages,
   "0033_chat_slots": chatSlots,
   "0034_knowledge_index": knowledgeIndex,
-  "0035_erased_addresses": erasedAddresses
+  "0035_erased_addresses": erasedAddresses,
+  "0036_knowledge_refreshes": knowledgeRefreshes
 }
 
 /** A migration failed; the whole run was rolled back. */
