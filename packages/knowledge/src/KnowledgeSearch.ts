@@ -23,12 +23,12 @@ export interface Found {
 
 /** Characters of a query that are used: the last ones, because a caller asks at the end. */
 const maxQuery = 500
-/** Terms of a query that are used. */
-const maxTerms = 24
+/** Terms of a query that are compared by trigrams: the longest ones. */
+const maxTerms = 5
 /** Shorter terms are not compared by trigrams: too many are similar. */
 const minSimilar = 4
 /** In smaller bases every term is compared, which finds the parts of compounds; in larger ones those that no passage has. */
-const smallBases = 4000
+const smallBases = 500
 
 /**
  * Finds passages of knowledge bases for what somebody says. Two rankings are fused: by the words of the query, stemmed
@@ -50,8 +50,9 @@ export class KnowledgeSearch extends Context.Tag("@svc/knowledge/KnowledgeSearch
         const known = new Set(rows.map(({ term }) => term))
         const isSmall = bases.reduce((sum, { passages }) => sum + passages, 0) <= smallBases
         const unknown = terms
-          .slice(0, maxTerms)
           .filter((term) => term.length >= minSimilar && term.length <= 40 && (isSmall || !known.has(term)))
+          .toSorted((a, b) => b.length - a.length)
+          .slice(0, maxTerms)
         const similar = yield* repo.similar([...names.keys()], unknown)
         const rankings = [
           relevantOf(byWords(bases, rows)),
