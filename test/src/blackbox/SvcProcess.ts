@@ -118,7 +118,7 @@ export const start = (
         for (const stream of [child.stdout, child.stderr]) stream?.destroy()
       }),
       signal: (signal) => Effect.sync(() => void child.kill(signal)),
-      type: (keys) => Effect.sync(() => void child.stdin?.write(keys)),
+      type: (keys) => Effect.sync(() => void child.stdin.write(keys)),
       exit: (within = "1 minute") =>
         Deferred.await(ended).pipe(
           Effect.timeoutFail({
@@ -135,11 +135,11 @@ export const start = (
 export const run = (
   args: ReadonlyArray<string>,
   env: Environment,
-  input?: string
+  input = ""
 ): Effect.Effect<ProcessExit & { readonly output: string; readonly errors: string }> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const child = yield* start(args, env, input)
+      const child = yield* start(args, env, { input })
       const exit = yield* child.exit()
       return { ...exit, output: child.output(), errors: child.errors() }
     })

@@ -170,7 +170,7 @@ describe("svc chat", () => {
     Effect.gen(function* () {
       for (const code of ["TEST_SESSION_TIMEOUT", null]) {
         let isSlow = true
-        const made = yield* conversation({
+        const made: Effect.Effect.Success<ReturnType<typeof conversation>> = yield* conversation({
           isTerminal: true,
           client: {
             message: (_, { content = "" }) =>
