@@ -8,16 +8,43 @@ interface PageNode {
   readonly querySelector: (selector: string) => PageNode | null
   readonly querySelectorAll: (selector: string) => Iterable<PageNode>
   readonly remove: () => void
+  readonly firstChild: PageNode | null
+  readonly nextSibling: PageNode | null
+  readonly parentNode: PageNode | null
 }
 interface PageDocument extends PageNode {
   readonly title: string
+  readonly documentElement: PageNode
   readonly body: PageNode
+}
+
+/** Deepest nesting of elements; far deeper ones take time that grows with the square of the depth. */
+const maxDepth = 500
+
+/** Throws a RangeError when the nodes below this one are nested too deeply. */
+const checkDepth = (root: PageNode): void => {
+  let depth = 0
+  let node: PageNode | null = root
+  while (node !== null) {
+    if (depth > maxDepth) throw new RangeError("nested too deeply")
+    let next: PageNode | null = node.firstChild
+    if (next !== null) depth++
+    else {
+      while (node !== null && node !== root && node.nextSibling === null) {
+        node = node.parentNode
+        depth--
+      }
+      next = node === null || node === root ? null : node.nextSibling
+    }
+    node = next
+  }
 }
 
 const parse = (html: string): PageDocument => {
   // Without an <html> element linkedom puts what follows outside of the body.
   const whole = /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`
   const { document }: { readonly document: PageDocument } = parseHTML(whole)
+  checkDepth(document.documentElement)
   return document
 }
 

@@ -115,7 +115,7 @@ const answerTo = (job: Job): Answer => {
       delay: delay === undefined || !Number.isFinite(delay) ? null : delay
     }
   } catch (error) {
-    // The stack overflows.
+    // It is nested too deeply, or the stack overflows.
     if (error instanceof RangeError) return refused("is nested too deeply to be read")
     return refused(`cannot be read: ${error instanceof Error ? error.message.slice(0, 200) : "unknown error"}`)
   }

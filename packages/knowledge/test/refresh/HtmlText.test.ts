@@ -34,6 +34,12 @@ describe("htmlText", () => {
     expect(text).not.toContain("Link")
   })
 
+  it("refuses pages that are nested more than 500 levels deep", () => {
+    const nested = (depth: number) => html(`<p>Before</p>${"<div>".repeat(depth)}<p>Inside</p>`)
+    expect(htmlText(nested(400)).text).toBe("Before\n\nInside")
+    expect(() => htmlText(nested(501))).toThrow(RangeError)
+  })
+
   it("reads fragments without an html element", () => {
     expect(htmlText("<p>Hello <i>you</i></p>")).toEqual({ title: null, text: "Hello you" })
   })
