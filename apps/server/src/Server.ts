@@ -31,6 +31,7 @@ import { Credits } from "./http/access/Credits.ts"
 import { Security } from "./http/access/Security.ts"
 import { DebugRoutes } from "./http/debug-page/DebugRoutes.ts"
 import { documentRoutes } from "./http/documents/DocumentRoutes.ts"
+import { GuideRoutes } from "./http/guides/GuideRoutes.ts"
 import { HealthRoutes } from "./http/health/HealthRoutes.ts"
 import { Readiness } from "./http/health/Readiness.ts"
 import { HttpServer } from "./http/listening/HttpServer.ts"
@@ -72,6 +73,7 @@ const Http = Layer.mergeAll(
   HealthRoutes.pipe(Layer.provide(ClientAddress.layer)),
   VerifyHttp,
   documentRoutes(VoiceApi),
+  GuideRoutes,
   DebugRoutes,
   PluginRoutes,
   Security.layer.pipe(Layer.provide(Credits.layer)),

@@ -2,7 +2,7 @@ import { healthy } from "@svc/providers/Health"
 import { LanguageModel, LanguageModelError, type ModelDelta, type ModelRequest } from "@svc/providers/LanguageModel"
 import { Effect, Either, Layer } from "effect"
 import { readScript, type Script } from "./ScriptedModel/Script.ts"
-import { extractFrom, replyTo, type ScriptReply } from "./ScriptedModel/ScriptReply.ts"
+import { extractFrom, replyTo, replyWithoutScript, type ScriptReply } from "./ScriptedModel/ScriptReply.ts"
 
 const withoutScript: Script = { rules: [] }
 
@@ -31,7 +31,9 @@ const reply = (script: Script, request: ModelRequest): Effect.Effect<ScriptReply
       script.fail === "empty"
         ? { text: "", calls: [] }
         : request.responseSchema === undefined
-          ? replyTo(script, request)
+          ? script === withoutScript
+            ? replyWithoutScript(request)
+            : replyTo(script, request)
           : { text: extractFrom(script, request), calls: [] },
     catch: (error) =>
       new LanguageModelError({ reason: error instanceof Error ? error.message : String(error), retryable: false })
@@ -86,7 +88,7 @@ const finish = (
 /**
  * A language model that follows the script in its system prompt (`ScriptedModel/Script.ts`). It has no state: the same
  * request gets the same answer. A rule may call tools that were not offered, as real models sometimes do. Without a
- * script it answers `You said: …`. A token counts as 4 characters. When the request demands a tool call and the script has
+ * script it runs tools by the words `use <tool> with <json>`, and answers other words by `You said: …`. A token counts as 4 characters. When the request demands a tool call and the script has
  * none, it calls the first tool without arguments.
  */
 export const ScriptedModel: Layer.Layer<LanguageModel> = Layer.succeed(LanguageModel, {

@@ -53,6 +53,29 @@ describe("without a script", () => {
     })
   )
 
+  it.effect("the words `use <tool> with <json>` call that tool, or are answered with what is wrong", () =>
+    Effect.gen(function* () {
+      const parameters = { type: "object", properties: {} }
+      const tools = ["book", "end_call"].map((name) => ({ name, description: name, parameters }))
+      const answer = (words: string, system = "Be kind.") =>
+        generate(request([{ role: "system", content: system }, user(words)], { tools }))
+      const argumentsOf = (words: string) =>
+        Effect.map(answer(words), (deltas) => callsOf(deltas).map((call) => [call.name, call.arguments]))
+      expect(yield* argumentsOf('use book with {"people": 2, "at": {"day": "Friday"}}')).toEqual([
+        ["book", { people: 2, at: { day: "Friday" } }]
+      ])
+      expect(yield* argumentsOf("Use BOOK with {}.")).toEqual([["book", {}]])
+      expect(textOf(yield* answer("use pay with {}"))).toBe("There is no tool pay. The agent has book, end_call.")
+      for (const words of ["use book with [1]", "use book with two people", 'use book with {"a"'])
+        expect(textOf(yield* answer(words))).toBe(
+          `What follows "with" must be a JSON object, such as {"day": "Friday"}.`
+        )
+      expect(textOf(yield* answer("I use book"))).toBe("You said: I use book")
+      const scripted = yield* answer("use book with {}", '```script\n{"otherwise": "No."}\n```')
+      expect([textOf(scripted), callsOf(scripted)]).toEqual(["No.", []])
+    })
+  )
+
   it.effect("a request with responseSchema is answered with an empty object", () =>
     Effect.gen(function* () {
       expect(textOf(yield* generate(request([user("hi")], { responseSchema: { type: "object" } })))).toBe("{}")

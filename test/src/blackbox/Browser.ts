@@ -11,6 +11,8 @@ export interface Look {
 export interface OpenPage {
   readonly page: Page
   readonly faults: ReadonlyArray<string>
+  /** The hosts that it sent requests to. */
+  readonly hosts: ReadonlySet<string>
 }
 
 /** A headless Chromium: the one of the system, or that of `SVC_TEST_CHROMIUM`. */
@@ -42,8 +44,10 @@ export const open = (browser: Browser, url: string, look: Look): Effect.Effect<O
     page.on("pageerror", (error) => faults.push(String(error)))
     page.on("console", (message) => message.type() === "error" && faults.push(message.text()))
     page.on("response", (response) => response.status() >= 400 && faults.push(`${response.status()} ${response.url()}`))
+    const hosts = new Set<string>()
+    page.on("request", (request) => /^(data|blob):/.test(request.url()) || hosts.add(new URL(request.url()).host))
     yield* Effect.promise(() => page.goto(url))
-    return { page, faults }
+    return { page, faults, hosts }
   })
 
 /** Whether the page fits without horizontal scrolling. */

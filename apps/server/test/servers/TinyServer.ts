@@ -20,6 +20,7 @@ import { ClientAddress } from "../../src/http/access/ClientAddress.ts"
 import { Credits } from "../../src/http/access/Credits.ts"
 import { Security } from "../../src/http/access/Security.ts"
 import { documentRoutes } from "../../src/http/documents/DocumentRoutes.ts"
+import { GuideRoutes } from "../../src/http/guides/GuideRoutes.ts"
 import { HealthRoutes } from "../../src/http/health/HealthRoutes.ts"
 import { Readiness } from "../../src/http/health/Readiness.ts"
 import { HttpServer, layerOf } from "../../src/http/listening/HttpServer.ts"
@@ -222,7 +223,9 @@ export const tinyLayer = (options: TinyOptions = {}) =>
       const api = options.api ?? TinyApi
       return layerOf(api).pipe(
         Layer.provide(SecurityInMemory),
-        Layer.provide(Layer.mergeAll(HealthRoutes, documentRoutes(api), PluginRoutes, options.plain ?? Layer.empty)),
+        Layer.provide(
+          Layer.mergeAll(HealthRoutes, documentRoutes(api), GuideRoutes, PluginRoutes, options.plain ?? Layer.empty)
+        ),
         Layer.provide(RouteRegistry.layer),
         Layer.provide(ClientAddress.layer),
         Layer.provide(

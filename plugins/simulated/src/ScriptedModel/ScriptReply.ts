@@ -91,6 +91,34 @@ const replyToResults = (script: Script, request: ModelRequest, user: string): Sc
   return act({ say: script.otherwise ?? "{{result}}" }, values(last?.role === "tool" ? last.content : ""))
 }
 
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/**
+ * The answer to `use <tool> with <json>`, the words with which a person tries a tool before there is a model: a call of
+ * that tool, or what is wrong with the words. Undefined for other words.
+ */
+const replyToCommand = (words: string, { tools }: ModelRequest): ScriptReply | undefined => {
+  const [, name = "", text = ""] = /^\s*use\s+(\S+)\s+with\s+(\S[\s\S]*)$/i.exec(words) ?? []
+  if (name === "") return undefined
+  const say = (answer: string): ScriptReply => ({ text: answer, calls: [] })
+  const tool = tools.find((each) => each.name.toLowerCase() === name.toLowerCase())
+  if (tool === undefined) {
+    const names = tools.map((each) => each.name)
+    return say(`There is no tool ${name}. The agent has ${names.length === 0 ? "none" : names.join(", ")}.`)
+  }
+  const value = parsed(text.trim().replace(/[.!?]+$/, ""))
+  if (isObject(value)) return { text: "", calls: [{ name: tool.name, arguments: value }] }
+  return say(`What follows "with" must be a JSON object, such as {"day": "Friday"}.`)
+}
+
+/** The answer to the conversation without a script: tools by command, otherwise the caller's words. */
+export const replyWithoutScript = (request: ModelRequest): ScriptReply => {
+  const last = request.messages.at(-1)
+  const command = isUser(last) ? replyToCommand(last?.content ?? "", request) : undefined
+  return command ?? replyTo({ rules: [] }, request)
+}
+
 /** The script's answer to the conversation. Throws `SlowPattern`. */
 export const replyTo = (script: Script, request: ModelRequest): ScriptReply => {
   const { messages, variables } = request

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto"
+import { gunzipSync } from "node:zlib"
 import { HttpApi } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { Validator } from "@seriousme/openapi-schema-validator"
@@ -8,8 +9,8 @@ import { workspaceErrors } from "@svc/api/WorkspaceError"
 import { Effect, Either, Option, SchemaAST } from "effect"
 import type { JsonSchema, Operation } from "../../../src/http/documents/Contract.ts"
 import { describe as describeContract } from "../../../src/http/documents/Description.ts"
-import { render } from "../../../src/http/documents/Page.ts"
-import { script, style } from "../../../src/http/documents/PageStyle.ts"
+import { render } from "../../../src/http/documents/ReferencePage.ts"
+import { readScript, release } from "../../../src/http/documents/Scalar.ts"
 import { voice } from "../../../src/http/documents/VoiceConventions.ts"
 import { workspace } from "../../../src/http/documents/WorkspaceConventions.ts"
 import { endpointsOf } from "../../../src/http/routing/Endpoint.ts"
@@ -276,67 +277,97 @@ describe("the workspace API's document", () => {
   )
 })
 
-describe("the reference page", () => {
-  it("has every endpoint and every error code, and loads nothing from other hosts", () => {
-    const page = render(describeContract(VoiceApi, "/", voice), [["Other", "other"]])
-    for (const { name, path } of endpoints) {
-      expect(page).toContain(`id="${name}"`)
-      expect(page).toContain(path.replace(/:(\w+)/g, "{$1}"))
-    }
-    for (const code of endpoints.flatMap((endpoint) => codesOf(operationOf(endpoint)))) expect(page).toContain(code)
-    expect(page).toContain("chat.completion.chunk")
-    const tags = page.match(/<[a-z][^>]*>/g) ?? []
-    const links = tags.flatMap((tag) => /(?:href|src|action|data)="([^"]*)"/.exec(tag)?.[1] ?? [])
-    expect(links.filter((link) => !link.startsWith("#"))).toEqual(["other"])
-    expect(`${script}${style}`).not.toMatch(/https?:|\/\/|url\(|@import|fetch|import\(/)
-  })
+describe("the reference pages", () => {
+  const pages = ["/docs", "/docs/workspace"]
 
-  it("escapes the text of the contract", () => {
-    const untrusted = `<script>alert("x")</script>`
-    const page = render({ ...contract, info: { ...contract.info, title: untrusted, description: untrusted } }, [
-      [untrusted, untrusted]
-    ])
-    expect(page).not.toContain(untrusted)
-    expect(page.match(/<script>/g)).toHaveLength(1)
-  })
-
-  it.effect("allows only its own style and script, by their hashes", () =>
+  it.scoped("load Scalar's script and the OpenAPI document from this server, and allow no other host", () =>
     Effect.gen(function* () {
-      const page = render(contract, [])
-      const hashes = ["style", "script"].map((tag) => {
-        const inside = new RegExp(`<${tag}>([^]*)</${tag}>`).exec(page)?.[1] ?? ""
-        return `'sha256-${createHash("sha256").update(inside).digest("base64")}'`
-      })
       const { port } = yield* startTiny()
-      const { headers, status, text } = yield* ask(port, { path: "/docs" })
-      expect(status).toBe(200)
-      expect(headers["content-type"]).toBe("text/html; charset=utf-8")
-      expect(headers["content-security-policy"]).toContain("default-src 'none'")
-      for (const hash of hashes) expect(headers["content-security-policy"]).toContain(hash)
-      expect(text).toContain("tiny.list")
-    }).pipe(Effect.scoped)
+      for (const path of pages) {
+        const { headers, status, text } = yield* ask(port, { path })
+        expect(status).toBe(200)
+        expect(headers["content-type"]).toBe("text/html; charset=utf-8")
+        const policy = String(headers["content-security-policy"])
+        const inline = /<script>([\s\S]*)<\/script>/.exec(text)?.[1] ?? ""
+        const hash = createHash("sha256").update(inline).digest("base64")
+        expect(policy.split("; ")).toEqual([
+          "default-src 'none'",
+          `script-src 'self' 'sha256-${hash}'`,
+          "style-src 'unsafe-inline'",
+          "img-src 'self' data:",
+          "connect-src 'self'",
+          "base-uri 'none'",
+          "form-action 'none'",
+          "frame-ancestors 'none'"
+        ])
+        const links = [...text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link ?? "")
+        expect(links.filter((link) => !link.startsWith("/"))).toEqual(["data:,"])
+        for (const link of links.filter((each) => /scalar|openapi/.test(each))) {
+          expect((yield* ask(port, { path: link })).status, link).toBe(200)
+        }
+        expect(inline).toContain('"telemetry":false')
+        expect(inline).toContain('"withDefaultFonts":false')
+        expect(inline).toContain('"persistAuth":false')
+      }
+    })
+  )
+
+  it("escape what is written into their script", () => {
+    const page = render({ title: "</title>", document: "</script><b>", base: "/", script: "/x.js" })
+    expect(page).not.toContain("</script><b>")
+    expect(page).toContain("<title>&lt;/title&gt;</title>")
+  })
+
+  it.scoped("have the script of the recorded release, which browsers keep", () =>
+    Effect.gen(function* () {
+      expect(release.version).toMatch(/^\d+\.\d+\.\d+$/)
+      expect(release.integrity).toMatch(/^sha512-/)
+      const script = gunzipSync(readScript())
+      expect(createHash("sha256").update(script).digest("hex")).toBe(release.sha256)
+      const { port } = yield* startTiny()
+      const sent = yield* ask(port, {
+        path: "/docs/scalar.js",
+        headers: { "accept-encoding": "br, gzip" },
+        method: "HEAD"
+      })
+      expect(sent.headers).toMatchObject({
+        "cache-control": "public, max-age=31536000, immutable",
+        "content-encoding": "gzip",
+        "content-length": String(readScript().length)
+      })
+      // Less than the 3 MB that a page may cost.
+      expect(readScript().length).toBeLessThan(3_000_000)
+    })
   )
 })
 
 describe("the documents", () => {
-  it.scoped("need no key, and are a 304 for a client that has them", () =>
+  it.scoped("need no key, and are a 304 for a client that has them, compressed or not", () =>
     Effect.gen(function* () {
       const { port } = yield* startTiny()
-      for (const path of ["/openapi.json", "/openapi.workspace.json", "/docs", "/docs/workspace"]) {
-        const first = yield* ask(port, { path })
-        expect(first.status).toBe(200)
-        const etag = String(first.headers.etag)
-        expect(etag).toMatch(/^"[\w-]{27}"$/)
-        for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-          const again = yield* ask(port, { path, headers: { "if-none-match": known } })
-          expect(again).toMatchObject({ status: 304, text: "" })
-          expect(again.headers.etag).toBe(etag)
+      for (const path of ["/openapi.json", "/openapi.workspace.json", "/docs", "/docs/workspace", "/docs/scalar.js"]) {
+        const etags = new Set<string>()
+        for (const encoding of ["identity", "gzip;q=0", "gzip"]) {
+          const accepts = { "accept-encoding": encoding }
+          const first = yield* ask(port, { path, headers: accepts })
+          expect(first.status).toBe(200)
+          expect(first.headers["content-encoding"]).toBe(encoding === "gzip" ? "gzip" : undefined)
+          expect(first.headers.vary).toBe("Accept-Encoding")
+          const etag = String(first.headers.etag)
+          etags.add(etag)
+          expect(etag).toMatch(/^"[\w-]{27}"$/)
+          for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+            const again = yield* ask(port, { path, headers: { ...accepts, "if-none-match": known } })
+            expect(again).toMatchObject({ status: 304, text: "" })
+            expect(again.headers.etag).toBe(etag)
+          }
+          const changed = yield* ask(port, { path, headers: { ...accepts, "if-none-match": `"other"` } })
+          expect(changed).toMatchObject({ status: 200, text: first.text })
+          const head = yield* ask(port, { path, method: "HEAD", headers: accepts })
+          expect(head).toMatchObject({ status: 200, text: "" })
+          expect(head.headers["content-length"]).toBe(first.headers["content-length"])
         }
-        const changed = yield* ask(port, { path, headers: { "if-none-match": `"other"` } })
-        expect(changed).toMatchObject({ status: 200, text: first.text })
-        const head = yield* ask(port, { path, method: "HEAD" })
-        expect(head).toMatchObject({ status: 200, text: "" })
-        expect(head.headers["content-length"]).toBe(first.headers["content-length"])
+        expect(etags.size).toBe(2)
         expect((yield* ask(port, { path, body: "{}" })).status).toBe(405)
       }
     })
