@@ -64,7 +64,7 @@ layer(BlackBox.layer, { excludeTestServices: true, timeout: "60 seconds" })("the
         Effect.map(api.post(path, { content }), ({ body }) => JSON.stringify(at(body, "messages")))
       expect(yield* said("Hello")).toContain("You said: Hello")
       expect(yield* said(`use find_free_slots with {"day": "Friday"}`)).toContain("Free on Friday: 9:00 and 10:30.")
-      yield* api.delete(path.replace("/message", ""))
+      yield* api.request("DELETE", path.replace("/message", ""))
     })
   )
 })

@@ -1,5 +1,5 @@
 import { describe, expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import type { Page } from "playwright-core"
 import { BlackBox } from "../src/blackbox/BlackBox.ts"
 import * as Browser from "../src/blackbox/Browser.ts"
@@ -49,7 +49,7 @@ describe("The pages of a server in a browser", () => {
         const server = yield* BlackBox
         const look = { scheme: "light", width: 1280 } as const
         const { faults, hosts, page } = yield* Browser.open(yield* Browser.launch, `${server.url}/docs`, look)
-        yield* Effect.promise(() => page.getByPlaceholder("Token").first().fill(server.keys.project))
+        yield* Effect.promise(() => page.getByPlaceholder("Token").first().fill(Redacted.value(server.keys.project)))
         yield* Effect.promise(() => page.goto(`${server.url}/docs#tag/health/GET/v1/health`))
         const operation = page.locator("[id*='GET/v1/health']").last()
         yield* Effect.promise(() => operation.getByRole("button", { name: /test request/i }).click())
@@ -60,7 +60,7 @@ describe("The pages of a server in a browser", () => {
         const stored = yield* Effect.promise(() =>
           page.evaluate<string>("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])")
         )
-        expect(stored).not.toContain(server.keys.project)
+        expect(stored).not.toContain(Redacted.value(server.keys.project))
         expect(yield* Effect.promise(() => page.evaluate("indexedDB.databases().then((all) => all.length)"))).toBe(0)
       })
     )

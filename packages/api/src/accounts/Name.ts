@@ -9,4 +9,4 @@ export const Name = (empty: string) =>
     Schema.minLength(1, { message: () => empty }),
     Schema.maxLength(200, { message: () => "name must not exceed 200 characters" }),
     Schema.filter((text) => !text.includes("\u0000"), { message: () => "name must not contain NUL characters" })
-  )
+  ).annotations({ jsonSchema: { type: "string", minLength: 1, maxLength: 200 } })

@@ -35,6 +35,8 @@ const internal = <Value extends Schema.Schema.Any>(value: Value) => Field({ row:
 /** Seconds, 60 to 7200. A whole number outside these limits is clamped. */
 const Duration = Schema.transform(
   Schema.Int.annotations({
+    description: "Seconds; a number below 60 or above 7200 becomes 60 or 7200",
+    examples: [1800],
     message: () => ({ message: "max_duration must be between 60 and 7200", override: true })
   }),
   Schema.Int,

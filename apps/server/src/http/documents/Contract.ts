@@ -29,6 +29,7 @@ export interface Parameter {
   readonly required: boolean
   readonly description?: string
   readonly schema: JsonSchema
+  readonly example?: unknown
 }
 
 interface Referenced {
@@ -61,6 +62,8 @@ export interface Operation {
   readonly parameters: ReadonlyArray<Parameter>
   readonly requestBody?: { readonly required: boolean; readonly content: { readonly "application/json": Body } }
   readonly responses: { readonly [status: string]: Response }
+  /** Of Scalar and others: https://redocly.com/docs-legacy/api-reference-docs/specification-extensions/x-code-samples */
+  readonly "x-codeSamples"?: ReadonlyArray<{ readonly lang: string; readonly label: string; readonly source: string }>
 }
 
 /** The parts of an OpenAPI 3.1 document that ours use. */

@@ -5,6 +5,7 @@ import type { Body, Contract, JsonSchema, Operation, Parameter, Response } from 
 import type { Conventions, EndpointFacts, Wire } from "./Conventions.ts"
 import { variantsOf } from "./ErrorVariants.ts"
 import { exampleOf } from "./Example.ts"
+import { bodyExamples, pathExamples, typescriptExample } from "./RequestExamples.ts"
 
 /** Keywords that the generator adds and that do not help a reader. */
 const isNoise = (keyword: string, value: unknown): boolean =>
@@ -12,16 +13,20 @@ const isNoise = (keyword: string, value: unknown): boolean =>
   keyword === "$id" ||
   (keyword === "description" && typeof value === "string" && /^an? /.test(value))
 
-/** Without noise, and with `Int` spelled out. `named`: the keys are names of properties, not keywords. */
+/** Without noise, with `Int` spelled out and a schema that is alone in `allOf` merged. `named`: the keys are names of properties, not keywords. */
 const tidy = (value: unknown, named = false): unknown => {
   if (Array.isArray(value)) return value.map((each) => tidy(each))
   if (typeof value !== "object" || value === null) return value
-  if ("$ref" in value && value.$ref === "#/components/schemas/Int") return { type: "integer" }
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([keyword, of]) =>
-      !named && isNoise(keyword, of) ? [] : [[keyword, tidy(of, !named && keyword === "properties")]]
-    )
-  )
+  const entries = Object.entries(value).flatMap(([keyword, of]): ReadonlyArray<[string, unknown]> => {
+    if (!named && isNoise(keyword, of)) return []
+    if (!named && keyword === "$ref" && of === "#/components/schemas/Int") return [["type", "integer"]]
+    if (!named && keyword === "allOf" && Array.isArray(of) && of.length === 1) {
+      const only = tidy(of[0])
+      return typeof only === "object" && only !== null ? Object.entries(only) : []
+    }
+    return [[keyword, tidy(of, !named && keyword === "properties")]]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** An example of each error, by its code. */
@@ -88,6 +93,7 @@ const generated = ["HttpApiDecodeError", "Issue", "PropertyKey"]
 interface Facts extends EndpointFacts {
   /** The query when nothing is given. */
   readonly defaults: { readonly [name: string]: unknown }
+  readonly body: Option.Option<Schema.Schema.All>
   /** The data of one server-sent event, of an endpoint that may answer with them. */
   readonly event: JsonSchema | undefined
 }
@@ -98,6 +104,21 @@ const defaultsOf = (query: Option.Option<Schema.Schema.All>): Facts["defaults"] 
   // Queries need no services: they describe text.
   const decoded = Schema.decodeUnknownEither(query.value as Schema.Schema<unknown, unknown>)({})
   return Either.isRight(decoded) ? { ...(decoded.right as object) } : {}
+}
+
+/** A body's schema with the defaults of its fields: what decoding adds to a body that has only what it must have. */
+const withDefaults = (schema: JsonSchema, body: Facts["body"], example: unknown): JsonSchema => {
+  if (Option.isNone(body) || typeof example !== "object" || example === null) return schema
+  const least = Object.fromEntries(Object.entries(example).filter(([name]) => schema.required?.includes(name) === true))
+  // Bodies need no services: they describe JSON.
+  const decoded = Schema.decodeUnknownEither(body.value as Schema.Schema<unknown, unknown>)(least)
+  if (Either.isLeft(decoded)) return schema
+  const added = new Map(Object.entries({ ...(decoded.right as object) }).filter(([name]) => !(name in least)))
+  const properties = Object.entries(schema.properties ?? {}).map(([name, field]) => {
+    const value = added.get(name)
+    return [name, value === undefined ? field : { ...field, default: value }] as const
+  })
+  return { ...schema, properties: Object.fromEntries(properties) }
 }
 
 /** `schemas` gets the schemas of events. */
@@ -116,6 +137,7 @@ const factsOf = (
         annotations: mergedAnnotations,
         takesBody: Option.isSome(endpoint.payloadSchema),
         defaults: defaultsOf(endpoint.urlParamsSchema),
+        body: endpoint.payloadSchema,
         event: event && { $ref: `#/components/schemas/${addSchema(event, schemas)}` }
       })
     }
@@ -126,13 +148,28 @@ const factsOf = (
 const withDefault = (parameter: Parameter, value: unknown): Parameter =>
   value === undefined ? parameter : { ...parameter, schema: { ...parameter.schema, default: value } }
 
-const withExample = (body: Body, schemas: Contract["components"]["schemas"]): Body => ({
+const withExample = (body: Body, schemas: Contract["components"]["schemas"], example?: unknown): Body => ({
   ...body,
-  example: exampleOf(body.schema, schemas)
+  example: example ?? exampleOf(body.schema, schemas)
 })
 
+const withPathExample = (parameter: Parameter): Parameter => {
+  const example = parameter.in === "path" ? pathExamples[parameter.name] : undefined
+  return example === undefined ? parameter : { ...parameter, example }
+}
+
+/** The address of an operation with the examples of its parameters. */
+const exampleUrl = (base: string, path: string): string =>
+  `${base === "/" ? "http://127.0.0.1:8787" : base.startsWith("/") ? `http://127.0.0.1:8787${base}` : base}${path.replace(/\{(\w+)\}/g, (_, name: string) => pathExamples[name] ?? name)}`
+
 /** Completes one operation with what the server does for every endpoint. */
-const complete = (operation: Operation, facts: Facts, all: Contract, conventions: Conventions): Operation => {
+const complete = (
+  operation: Operation,
+  facts: Facts,
+  all: Contract,
+  conventions: Conventions,
+  url: string
+): Operation => {
   const { schemas } = all.components
   const prefix = conventions.variantOf(facts)?.prefix ?? ""
   const byStatus = new Map<number, Array<string>>()
@@ -160,6 +197,7 @@ const complete = (operation: Operation, facts: Facts, all: Contract, conventions
   }
   const errors = [...byStatus].sort(([a], [b]) => a - b)
   const body = operation.requestBody?.content["application/json"]
+  const request = body && withExample(body, schemas, bodyExamples[operation.operationId])
   const remark = conventions.remarkOf(facts)
   const description = [operation.description, remark].filter((text) => text !== undefined).join("\n\n")
   return {
@@ -167,10 +205,19 @@ const complete = (operation: Operation, facts: Facts, all: Contract, conventions
     ...(description !== "" && { description }),
     security: all.security,
     parameters: [
-      ...operation.parameters.map((parameter) => withDefault(parameter, facts.defaults[parameter.name])),
+      ...operation.parameters.map((parameter) =>
+        withPathExample(withDefault(parameter, facts.defaults[parameter.name]))
+      ),
       ...conventions.parametersOf(facts)
     ],
-    ...(body && { requestBody: { required: true, content: { "application/json": withExample(body, schemas) } } }),
+    ...(request && { requestBody: { required: true, content: { "application/json": request } } }),
+    "x-codeSamples": [
+      {
+        lang: "TypeScript",
+        label: "TypeScript",
+        source: typescriptExample(facts.method.toLowerCase(), url, request?.example)
+      }
+    ],
     responses: Object.fromEntries([
       ...successes,
       ...errors.map(([status, names]) => {
@@ -203,19 +250,32 @@ export const describe = (contract: HttpApi.HttpApi.Any, url: string, conventions
     for (const part of conventions.variantOf(each)?.parts ?? []) addSchema(part, added)
   }
   const spec = OpenApi.fromApi(api, { additionalPropertiesStrategy: "allow" })
-  const all = plain(spec, added)
+  const made = plain(spec, added)
+  const schemas: Record<string, JsonSchema> = { ...made.components.schemas }
+  for (const operation of Object.values(made.paths).flatMap((item) => Object.values(item))) {
+    const body = operation.requestBody?.content["application/json"].schema
+    const name = body === undefined ? "" : nameOf(body)
+    const schema = schemas[name]
+    const known = facts.get(operation.operationId)
+    if (schema === undefined || known === undefined) continue
+    const example = bodyExamples[operation.operationId] ?? exampleOf(schema, schemas)
+    schemas[name] = withDefaults(schema, known.body, example)
+  }
+  const all: Contract = { ...made, components: { ...made.components, schemas } }
   const paths: Contract["paths"] = Object.fromEntries(
     Object.entries(all.paths).map(([path, item]) => [
       path,
       Object.fromEntries(
         Object.entries(item).map(([method, operation]) => {
           const known = facts.get(operation.operationId)
-          return [method, known === undefined ? operation : complete(operation, known, all, conventions)]
+          return [
+            method,
+            known === undefined ? operation : complete(operation, known, all, conventions, exampleUrl(url, path))
+          ]
         })
       )
     ])
   )
-  const { schemas } = all.components
   const variants = new Set([...facts.values()].flatMap((each) => conventions.variantOf(each) ?? []))
   const other = variantsOf(paths, schemas, variants, conventions)
   return {

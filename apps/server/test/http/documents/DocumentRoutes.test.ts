@@ -124,6 +124,29 @@ describe("the OpenAPI document", () => {
     expect(path).toMatchObject({ name: "agentId", in: "path", required: true, schema: { type: "string" } })
   })
 
+  it("has the defaults and limits of fields in bodies", () => {
+    const field = (schema: string, name: string) => contract.components.schemas[schema]?.properties?.[name]
+    expect(field("AgentCreate", "name")).toEqual({ type: "string", minLength: 1, maxLength: 200 })
+    expect(field("AgentCreate", "voice")?.default).toBe("Sarah")
+    expect(field("AgentCreate", "max_duration")).toMatchObject({ type: "integer", default: 1800 })
+    expect(field("AgentUpdate", "voice")?.default).toBeUndefined()
+    const seconds = { type: "integer", minimum: 5, maximum: 120, default: 30 }
+    expect(field("PlaceCallRequest", "ring_timeout_seconds")).toMatchObject(seconds)
+    expect(field("AnswerMatchRequest", "threshold")).toMatchObject({ minimum: 0, maximum: 1, default: 0.8 })
+  })
+
+  it("has an example of every id in a path, and of every request in TypeScript", () => {
+    for (const endpoint of endpoints) {
+      const operation = operationOf(endpoint)
+      const inPath = (operation?.parameters ?? []).filter((parameter) => parameter.in === "path")
+      expect(inPath.filter(({ example }) => example === undefined)).toEqual([])
+      const source = operation?.["x-codeSamples"]?.[0]?.source ?? ""
+      expect(source).toContain('await fetch("https://voice.example.com/v1/')
+      expect(source).not.toMatch(/[{]\w+[}]"/)
+      expect(source.includes("body:")).toBe(endpoint.takesBody)
+    }
+  })
+
   it("declares both security schemes and the response headers", () => {
     expect(contract.components.securitySchemes).toEqual({
       bearer: { type: "http", scheme: "bearer" },
