@@ -20,6 +20,7 @@ describe("The pages of a server in a browser", () => {
         const shown: ReadonlyArray<readonly [path: string, text: string]> = [
           ["/", "State of this server"],
           ["/guides/calls", "Write the server"],
+          ["/guides/README", "Two commands"],
           ["/guides/reference/administration", "SVC_BASE_URL"],
           ["/docs", "Create an agent"],
           ["/docs/workspace", "Create a booking customer"]

@@ -13,7 +13,8 @@ export interface Reference {
 }
 
 /** Languages of the examples that Scalar makes, without curl; TypeScript comes with the document. */
-const hidden = "c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift"
+const hidden =
+  "c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift"
 const hiddenClients = {
   ...Object.fromEntries(hidden.split(" ").map((language) => [language, true])),
   shell: ["httpie", "wget"],

@@ -13,6 +13,13 @@ const headers: ResponseHeaders = {
   "Content-Security-Policy": policy
 }
 
+/** A picture has its own style and loads nothing. */
+const pictureHeaders: ResponseHeaders = {
+  ...common,
+  "Content-Type": "image/svg+xml",
+  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"
+}
+
 /** The groups of pages in lists, by their folder; the first is for people who use the server. */
 const groups: ReadonlyArray<readonly [heading: string, has: (source: string) => boolean]> = [
   ["Guides", (source) => /^docs\/(?!architecture|style|testing|glossary)[\w-]+\.md$|^README|^plugins\//.test(source)],
@@ -34,8 +41,11 @@ const lists = (guides: ReadonlyArray<Guide>, current: string): string =>
 const landing = (guides: ReadonlyArray<Guide>): string =>
   page(
     "Svc",
-    `<h1>Svc</h1><p>AI voice agents that answer phone calls. This server runs; start with <a href="/guides/README">the overview</a>
-or with <a href="/guides/calls">a call</a>.</p>
+    `<h1>Svc</h1><p>AI voice agents that answer phone calls. This server runs.${
+      guides.length === 0
+        ? ""
+        : ` Start with <a href="/guides/README">the overview</a> or with <a href="/guides/calls">a call</a>.`
+    }</p>
 <h2 id="apis">APIs</h2><ul>
 <li><a href="/docs">Voice API</a>: agents, calls, numbers, messages, webhooks. Read it and try its requests with your key.
 <a href="/openapi.json">openapi.json</a></li>
@@ -91,14 +101,7 @@ export const GuideRoutes: Layer.Layer<never, never, RouteRegistry> = plainRoutes
         (document): PlainRoute => ({
           method: "GET",
           path,
-          handle: (request) =>
-            Effect.map(document, (made) =>
-              Document.serve(
-                made,
-                { ...common, "Content-Type": "image/svg+xml", "Content-Security-Policy": policy },
-                request
-              )
-            )
+          handle: (request) => Effect.map(document, (made) => Document.serve(made, pictureHeaders, request))
         })
       )
     )
