@@ -20,7 +20,12 @@ export const bodyExamples: { readonly [operationId: string]: Body } = {
   "agents.create": { name: "Reception", server_url: "https://example.com/voice", language: "en-US", voice: "Sarah" },
   "agents.update": { language: "nl-NL", max_duration: 600, recording: true },
   "agents.clone": { name: "Reception at night" },
-  "calls.place": { agent_id: agentId, to_number: "+15550100200", ring_timeout_seconds: 30 },
+  "calls.place": {
+    agent_id: agentId,
+    to_number: "+15550100200",
+    from_number: "+15550100100",
+    ring_timeout_seconds: 30
+  },
   "testSessions.create": { agent_id: agentId },
   "testSessions.message": { content: "What are your opening hours?" },
   "webhooks.create": { url: "https://example.com/events", events: ["call.started", "call.ended"] },

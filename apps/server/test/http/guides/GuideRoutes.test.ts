@@ -50,7 +50,9 @@ layer(server)("the pages of a server", (it) => {
           return [path, text] as const
         })
       )
-      const anchors = new Map(texts.map(([path, text]) => [path, text.match(/(?<= id=")[^"]+/g) ?? []]))
+      const anchors = new Map(
+        texts.map(([path, text]) => [path, [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)])
+      )
       const others = new Set([
         "/docs",
         "/docs/workspace",
