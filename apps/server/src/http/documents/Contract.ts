@@ -62,7 +62,7 @@ export interface Operation {
   readonly parameters: ReadonlyArray<Parameter>
   readonly requestBody?: { readonly required: boolean; readonly content: { readonly "application/json": Body } }
   readonly responses: { readonly [status: string]: Response }
-  /** Of Scalar and others: https://redocly.com/docs-legacy/api-reference-docs/specification-extensions/x-code-samples */
+  /** An extension of the format, which Scalar and Redoc show. */
   readonly "x-codeSamples"?: ReadonlyArray<{ readonly lang: string; readonly label: string; readonly source: string }>
 }
 

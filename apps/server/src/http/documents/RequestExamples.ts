@@ -73,6 +73,7 @@ export const pathExamples: { readonly [parameter: string]: string } = {
   callId,
   projectId: "proj_0123456789abcdefghijklmn",
   sessionId: "ts_0123456789abcdefghijklmn",
+  knowledgeBaseId: "kb_0123456789abcdefghijklmn",
   customerId: "bcus_0123456789abcdefghijklmn",
   webhookId: "1",
   addressId: "1",
