@@ -94,7 +94,8 @@ export const run = Effect.fn("Headless.run")(function* (options: RunOptions) {
   const { call } = yield* session.state
   if (options.json) yield* Console.log(document(outcome, name, call))
   else {
-    if (call?.record) yield* Effect.forEach(["", ...recordRows(call.record), ""], print, { discard: true })
+    if (call?.record)
+      yield* Effect.forEach(["", ...recordRows(call.record, call.debug_url), ""], print, { discard: true })
     else if (call !== null) yield* Console.log("\nNo call record (no key was given, or the call has none).")
     if (outcome.exit_code === exitCodes.ok) yield* Console.log(`ok: ${name ?? "the call"} went as expected`)
   }

@@ -26,6 +26,8 @@ export const Action = Data.taggedEnum<Action>()
 export type Update = Data.TaggedEnum<{
   NumbersListed: { readonly numbers: ReadonlyArray<PhoneNumber>; readonly agents: ReadonlyArray<Agent> }
   RecordRead: { readonly call: Call }
+  /** The address of the debug page. */
+  LinkRead: { readonly call_id: string; readonly url: string }
   ApiFailed: { readonly message: string }
   Ticked: {}
 }>
@@ -73,6 +75,8 @@ export interface CallView {
   readonly digits: string
   readonly tools: ReadonlyArray<string>
   readonly record: Call | null
+  /** The address of the debug page, once the call is over. */
+  readonly debug_url: string | null
 }
 
 /** The state that the screen shows and the headless runner waits on. */
@@ -146,7 +150,8 @@ const newCall = (
   transferred_to: null,
   digits: "",
   tools: [],
-  record: null
+  record: null,
+  debug_url: null
 })
 
 /** The next state. `at` is the time of the input in milliseconds since the epoch. Pure. */
@@ -201,6 +206,8 @@ export const reduce = (before: PhoneState, input: Input, at: number): PhoneState
     }
     case "RecordRead":
       return recorded(state, input.call)
+    case "LinkRead":
+      return linked(state, input)
     case "ApiFailed":
       return note(state, "bad", input.message)
     case "Ticked":
@@ -269,10 +276,33 @@ const recorded = (state: PhoneState, record: Call): PhoneState => {
   if (call.call_id === null ? call.phase !== "ended" : call.call_id !== record.call_id) return state
   const newTools = record.tools_called.slice(call.tools.length)
   const noted = newTools.reduce((s, tool) => note(s, "tool", `tool ${tool}`), state)
-  return onCall(noted, () => ({
+  return onCall(withProblems(noted, call.record, record), () => ({
     call_id: record.call_id,
     record,
     tools: record.tools_called,
     dialogue: Dialogue.measured(call.dialogue, record.latency_data.turns)
   }))
+}
+
+/** Why a call failed and what to do, as one line. */
+export const failureLine = ({ hint, reason, stage }: NonNullable<Call["failure"]>): string =>
+  `failed, ${stage}: ${reason}. ${hint}`
+
+/** Notes what went wrong since the record was read before. */
+const withProblems = (state: PhoneState, before: Call | null, { failure, warnings }: Call): PhoneState => {
+  const warned = warnings
+    .slice(before?.warnings.length ?? 0)
+    .reduce((s, { reason, what }) => note(s, "bad", `warning, ${what}: ${reason}`), state)
+  return failure === null || (before?.failure ?? null) !== null ? warned : note(warned, "bad", failureLine(failure))
+}
+
+const linked = (
+  state: PhoneState,
+  { call_id, url }: { readonly call_id: string; readonly url: string }
+): PhoneState => {
+  if (state.call === null || state.call.call_id !== call_id || state.call.debug_url !== null) return state
+  const { record } = state.call
+  const isWrong = record !== null && (record.failure !== null || record.warnings.length > 0)
+  const after = onCall(state, () => ({ debug_url: url }))
+  return isWrong ? note(after, "info", `debug page: ${url}`) : after
 }

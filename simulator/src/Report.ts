@@ -1,6 +1,6 @@
 import type { Call } from "@svc/api/calls/Call"
 import type { Latency } from "./Dialogue.ts"
-import type { CallView, PhoneState } from "./PhoneState.ts"
+import { type CallView, failureLine, type PhoneState } from "./PhoneState.ts"
 
 /** The output of the headless runner. */
 
@@ -58,8 +58,8 @@ const table = (rows: ReadonlyArray<readonly [string, string]>): ReadonlyArray<st
 
 const ms = (n: number | null): string => (n === null ? "–" : `${n < 10 ? n.toFixed(1) : Math.round(n)} ms`)
 
-/** The call record with the measured latency of each turn. */
-export const recordRows = (call: Call): ReadonlyArray<string> => [
+/** The call record with the measured latency of each turn. `debug_url`: the address of its debug page, if it has one. */
+export const recordRows = (call: Call, debug_url: string | null): ReadonlyArray<string> => [
   "Call record",
   ...table([
     ["call_id", call.call_id],
@@ -68,8 +68,13 @@ export const recordRows = (call: Call): ReadonlyArray<string> => [
     ["from → to", `${call.from_number ?? "–"} → ${call.to_number ?? "–"}`],
     ["duration", `${call.duration_seconds} s, ${call.turn_count} turns`],
     ["tools_called", call.tools_called.join(", ") || "–"],
-    ["total_cost", `${call.total_cost} EUR`]
+    ["total_cost", `${call.total_cost} EUR`],
+    ...(debug_url === null ? [] : [["debug page", debug_url] as const])
   ]),
+  ...(call.failure === null ? [] : [failureLine(call.failure)]),
+  ...(call.warnings.length === 0 ? [] : ["Warnings"]),
+  ...call.warnings.map(({ at, reason, what }) => `  ${at.toFixed(1).padStart(6)} s  ${what}: ${reason}`),
+  ...(call.warnings_dropped === 0 ? [] : [`  and ${call.warnings_dropped} more`]),
   "Transcript",
   ...call.transcript.map((t) => `  ${t.timestamp.toFixed(1).padStart(6)} s  ${t.role.padEnd(9)}  ${t.content}`),
   "Latency per turn",
@@ -110,6 +115,9 @@ export const document = (outcome: Outcome, script: string | undefined, call: Cal
       })),
       tools_called: call?.tools ?? [],
       digits: call?.digits ?? "",
+      failure: call?.record?.failure ?? null,
+      warnings: call?.record?.warnings ?? [],
+      debug_url: call?.debug_url ?? null,
       call: call?.record ?? null
     },
     null,

@@ -71,13 +71,21 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
           return record.ended_at !== null
         })
 
+      /** Reads the address of the debug page. A call without one, as on an older server, has none. */
+      const readLink = Effect.gen(function* () {
+        const { call } = yield* SubscriptionRef.get(ref)
+        if (call === null || call.record === null || call.call_id === null) return
+        const url = yield* client.debugLink(call.call_id)
+        yield* update(Update.LinkRead({ call_id: call.call_id, url }))
+      }).pipe(Effect.ignore)
+
       /** Reads the record of an ended call until the server has settled it. */
       const settle = (call: CallView): Effect.Effect<void> =>
         readRecord(call).pipe(
           Effect.repeat({ until: (ended) => ended, schedule: Schedule.spaced(settleEvery) }),
           Effect.timeoutOption(call.call_id === null ? searchTimeout : settleTimeout),
           Effect.catchAll((error) => update(Update.ApiFailed({ message: error.message }))),
-          Effect.asVoid
+          Effect.zipRight(readLink)
         )
 
       const apply = (input: Input) =>

@@ -22,6 +22,8 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
     readonly agents: Effect.Effect<ReadonlyArray<Agent>, ApiFailure>
     /** The record of a call, also while it runs. */
     readonly call: (callId: string) => Effect.Effect<Call, ApiFailure>
+    /** The address of a call's debug page. */
+    readonly debugLink: (callId: string) => Effect.Effect<string, ApiFailure>
     /**
      * The newest call between two numbers that started at `since` (milliseconds since the epoch) or, because clocks
      * differ, a few seconds earlier. It finds a call that ended before its id was known.
@@ -66,6 +68,12 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
           (page) => page.agents
         ),
         call: Effect.fn("VoiceClient.call")(call),
+        debugLink: Effect.fn("VoiceClient.debugLink")((callId) =>
+          Effect.map(
+            ask(`get the debug page of ${callId}`, client.calls.debugLink({ path: { callId } })),
+            (link) => new URL(link.url, url).href
+          )
+        ),
         newestCall: Effect.fn("VoiceClient.newestCall")(function* (from, to, since) {
           const page = yield* ask("list the calls", client.calls.list({ urlParams: { limit: 20 } }))
           const found = page.calls.find(

@@ -32,7 +32,10 @@ export const record = (callId: string, from = "+15550000002", to = "+15550000001
   started_at: new Date().toISOString(),
   ended_at: null,
   transcript: [],
-  latency_data: { turns: [] }
+  latency_data: { turns: [] },
+  failure: null,
+  warnings: [],
+  warnings_dropped: 0
 })
 
 /** A phone number of the project. */

@@ -8,8 +8,8 @@ const inSpec: Readonly<Record<string, string>> = {
   "call.ringing": "call_id, agent_id, from, to",
   "call.started": "call_id, agent_id, from, to",
   "call.ended":
-    "call_id, agent_id, from, to, started_at, ended_at, duration_seconds, minutes_used, call_cost, recording_cost, transfer_cost, llm_discount, total_cost, rate_per_minute, disposition, ended_reason, ws_unavailable, transferred_to, metadata, language, turn_count, tool_call_count, tools_called, extracted_data, transcript",
-  "call.failed": "call_id, agent_id, from, to, ended_reason",
+    "call_id, agent_id, from, to, started_at, ended_at, duration_seconds, minutes_used, call_cost, recording_cost, transfer_cost, llm_discount, total_cost, rate_per_minute, disposition, ended_reason, ws_unavailable, transferred_to, metadata, language, turn_count, tool_call_count, tools_called, extracted_data, transcript, failure",
+  "call.failed": "call_id, agent_id, from, to, ended_reason, failure",
   "call.recording_ready": "call_id, agent_id, recording_url, recording_expires_at",
   "call.dtmf.received": "call_id, agent_id, digit, action",
   "call.gather.completed": "call_id, agent_id, status, input",
@@ -43,7 +43,7 @@ const inSpec: Readonly<Record<string, string>> = {
 
 /** Fields that may be null, and those of a call whose agent is gone. */
 const nullable: Readonly<Record<string, string>> = {
-  "call.failed": "from, to, ended_reason, agent_id",
+  "call.failed": "from, to, ended_reason, agent_id, failure",
   "call.gather.completed": "input",
   "transcript.updated": "from",
   "speech.started": "from",

@@ -1,8 +1,10 @@
 import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
+import type { CallFailure, CallWarning } from "@svc/api/calls/CallFailure"
 import { nothingExtracted } from "./answers/ExtractedValues.ts"
 import type { Outcome } from "./Command.ts"
 import { metadataOf } from "./machines/Outbound.ts"
+import { failureOf } from "./machines/Problems.ts"
 import type { Conversation } from "./State.ts"
 
 /** The record of a finished call, without its costs. */
@@ -18,6 +20,10 @@ export interface CallRecord extends Outcome {
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latency_turns: ReadonlyArray<TurnLatency>
   readonly extracted_data: ExtractedData
+  readonly failure: CallFailure | null
+  readonly warnings: ReadonlyArray<CallWarning>
+  /** How many more warnings there were. */
+  readonly warnings_dropped: number
 }
 
 /** All other fields of the record of a call without a conversation. */
@@ -31,7 +37,10 @@ export const blankRecord: Omit<CallRecord, "status" | "disposition" | "ended_rea
   metadata: {},
   transcript: [],
   latency_turns: [],
-  extracted_data: {}
+  extracted_data: {},
+  failure: null,
+  warnings: [],
+  warnings_dropped: 0
 }
 
 /**
@@ -59,6 +68,9 @@ export const recordOf = (state: Conversation): CallRecord => {
     metadata: metadataOf(state),
     extracted_data: state.extracted ?? nothingExtracted(state.config?.extraction),
     transcript: state.transcript,
-    latency_turns: state.latencies
+    latency_turns: state.latencies,
+    failure: failureOf(state),
+    warnings: state.warnings,
+    warnings_dropped: state.warnings_dropped
   }
 }

@@ -50,7 +50,7 @@ const inputEntry = (input: Facts | Input): EntryText => {
     case "ConfigAnswered":
       return line("server", "answered call.started", input.config)
     case "ConfigFailed":
-      return line("server", `call.started failed: ${input.reason}`)
+      return line("server", `call.started failed: ${input.fault?.what ?? input.reason}`)
     case "DialFailed":
       return line("call", `not answered: ${input.outcome} (${input.reason})`)
     case "BeepHeard":
@@ -76,7 +76,9 @@ const inputEntry = (input: Facts | Input): EntryText => {
     case "ToolAnswered":
       return line("tool", "result", input.result)
     case "ToolFailed":
-      return line("tool", `failed: ${input.reason}`)
+      return line("tool", `failed: ${input.fault?.what ?? input.reason}`)
+    case "TranscriptFailed":
+      return line("server", `transcript.updated failed: ${input.fault?.what ?? input.reason}`)
     case "KnowledgeFound":
       return line(
         "knowledge",

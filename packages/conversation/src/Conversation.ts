@@ -11,6 +11,7 @@ import * as Limits from "./machines/Limits.ts"
 import * as Model from "./machines/Model.ts"
 import * as Opening from "./machines/Opening.ts"
 import * as PostCall from "./machines/PostCall.ts"
+import * as Problems from "./machines/Problems.ts"
 import * as Speech from "./machines/Speech.ts"
 import * as Timers from "./machines/Timers.ts"
 import * as Tools from "./machines/Tools.ts"
@@ -74,7 +75,8 @@ export const needsPartials = (state: Conversation): boolean =>
   isAllowed(state, "use partials")
 
 const apply = (d: Draft, input: Input): void => {
-  if (input._tag === "TimerFired") Timers.onFired(d, input.timer)
+  if (input._tag === "TranscriptFailed") Problems.transcriptFailed(d, input)
+  else if (input._tag === "TimerFired") Timers.onFired(d, input.timer)
   else if (d.state.phase === "draining") Ending.onDraining(d, input)
   else if (d.state.phase === "post_call") PostCall.apply(d, input)
   else applyToCall(d, input)
@@ -95,11 +97,12 @@ type AnsweredInput = Exclude<
     | "Crashed"
     | "EndRequested"
     | "TimerFired"
+    | "TranscriptFailed"
   >
 >
 
 /** Applies an input other than a timer before the hang-up. */
-const applyToCall = (d: Draft, input: Exclude<Input, InputOf<"TimerFired">>): void => {
+const applyToCall = (d: Draft, input: Exclude<Input, InputOf<"TimerFired" | "TranscriptFailed">>): void => {
   switch (input._tag) {
     case "MenuAnswered":
       Opening.onMenu(d, input)
@@ -108,7 +111,7 @@ const applyToCall = (d: Draft, input: Exclude<Input, InputOf<"TimerFired">>): vo
       Opening.onConfig(d, input)
       return
     case "ConfigFailed":
-      Opening.onConfigFailed(d)
+      Opening.onConfigFailed(d, input)
       return
     case "Answered":
       Opening.onAnswered(d)
@@ -123,10 +126,11 @@ const applyToCall = (d: Draft, input: Exclude<Input, InputOf<"TimerFired">>): vo
       Ending.onHungUp(d)
       return
     case "LegFailed":
+      Problems.failed(d, "telephony", `the connection to the telephone network failed: ${input.reason}`)
       Ending.over(d, Ending.failed)
       return
     case "Crashed":
-      Ending.onCrash(d)
+      Ending.onCrash(d, input)
       return
     case "EndRequested":
       Ending.onRequested(d, input)
@@ -160,7 +164,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       Turn.onEndOfTurn(d)
       return
     case "RecognizerFailed":
-      Failures.onSttFailed(d)
+      Failures.onSttFailed(d, input.reason)
       return
     case "Dtmf":
       Keypad.onDigit(d, input.digit)

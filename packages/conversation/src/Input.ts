@@ -4,6 +4,7 @@ import { AgentDefaults, CallConfig } from "./answers/CallConfig.ts"
 import { warningFields } from "./answers/FieldReader.ts"
 import { GatherRules } from "./answers/GatherRules.ts"
 import { Menu } from "./answers/Menu.ts"
+import { faultField } from "./answers/ServerFault.ts"
 import { Passage } from "./Passages.ts"
 import { Timer } from "./Timer.ts"
 
@@ -66,7 +67,7 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("MenuAnswered", { ...at, menu: Menu, ...warningFields }),
   /** The agent's server answered with a usable configuration, or did not. */
   Schema.TaggedStruct("ConfigAnswered", { ...at, config: CallConfig }),
-  Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String }),
+  Schema.TaggedStruct("ConfigFailed", { ...at, reason: Schema.String, ...faultField }),
   /** The call leg is connected, or the caller had hung up. */
   Schema.TaggedStruct("Answered", at),
   Schema.TaggedStruct("AnswerFailed", { ...at, reason: Schema.String }),
@@ -111,7 +112,10 @@ export const Input = Schema.Union(
     cuts: Schema.Array(Schema.Struct({ id: Schema.String, played: Schema.String }))
   }),
   Schema.TaggedStruct("ToolAnswered", { ...at, id: Schema.String, result: Schema.Unknown }),
-  Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String }),
+  /** `reason` is what the model gets. */
+  Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String, ...faultField }),
+  /** The agent's server did not take `count` turns of the transcript. */
+  Schema.TaggedStruct("TranscriptFailed", { ...at, count: Schema.Int, reason: Schema.String, ...faultField }),
   /**
    * The outcome of `LookUp`: the passages that were found, best first, within the budget of characters, and how many
    * bases the agent has now.
@@ -145,7 +149,12 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("CallerHungUp", at),
   Schema.TaggedStruct("LegFailed", { ...at, reason: Schema.String }),
   /** The process of the call died, or the session had a defect; ends the call in any state. */
-  Schema.TaggedStruct("Crashed", { ...at, reason: Schema.String })
+  Schema.TaggedStruct("Crashed", {
+    ...at,
+    reason: Schema.String,
+    /** Another server completes the call. */
+    recovered: Schema.optionalWith(Schema.Literal(true), { exact: true })
+  })
 )
 export type Input = typeof Input.Type
 export type InputOf<Tag extends Input["_tag"]> = Extract<Input, { readonly _tag: Tag }>

@@ -1,5 +1,6 @@
 import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
+import type { CallFailure, CallWarning } from "@svc/api/calls/CallFailure"
 import type { CallConfig } from "./answers/CallConfig.ts"
 import type { GatherRules } from "./answers/GatherRules.ts"
 import type { Menu } from "./answers/Menu.ts"
@@ -193,6 +194,13 @@ export interface Conversation {
   readonly timers: ReadonlyArray<Timer>
   readonly ending: { readonly outcome: Outcome; readonly hanging_up: boolean } | null
   readonly outcome: Outcome | null
+  /** Why the call ends as failed, once that is decided; not shown if it ends otherwise. */
+  readonly failure: CallFailure | null
+  /** What was wrong and did not end the call, and how many more there were; see Problems. */
+  readonly warnings: ReadonlyArray<CallWarning>
+  readonly warnings_dropped: number
+  /** Turns of the transcript that the agent's server did not take. */
+  readonly lost_transcripts: number
   /** What the phase `post_call` waits for. */
   readonly post_call: "extracting" | "texting" | null
   /** The extracted data, once it is known. */
@@ -243,6 +251,10 @@ export const initial = (facts: Facts): Conversation => ({
   timers: [],
   ending: null,
   outcome: null,
+  failure: null,
+  warnings: [],
+  warnings_dropped: 0,
+  lost_transcripts: 0,
   post_call: null,
   extracted: null,
   stopping: false

@@ -36,6 +36,7 @@ import chatSlots from "./migrations/0033_chat_slots.ts"
 import knowledgeIndex from "./migrations/0034_knowledge_index.ts"
 import erasedAddresses from "./migrations/0035_erased_addresses.ts"
 import knowledgeRefreshes from "./migrations/0036_knowledge_refreshes.ts"
+import callFailures from "./migrations/0037_call_failures.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -80,7 +81,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0033_chat_slots": chatSlots,
   "0034_knowledge_index": knowledgeIndex,
   "0035_erased_addresses": erasedAddresses,
-  "0036_knowledge_refreshes": knowledgeRefreshes
+  "0036_knowledge_refreshes": knowledgeRefreshes,
+  "0037_call_failures": callFailures
 }
 
 /** A migration failed; the whole run was rolled back. */

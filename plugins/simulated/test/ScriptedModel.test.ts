@@ -150,6 +150,18 @@ describe("rules", () => {
     })
   )
 
+  it.effect("a tool that failed is answered with a plain sentence, unless the script has words for the error", () =>
+    Effect.gen(function* () {
+      const failed = result("book", { error: "status 500" })
+      expect(yield* says([script, user("book"), failed])).toBe("I'm sorry, that did not work.")
+      expect(yield* says([prompt({ rules: [] }), user("u"), failed])).toBe("I'm sorry, that did not work.")
+      const worded = prompt({ rules: [{ tool_result: "book", say: "It says {{result.error}}." }] })
+      expect(yield* says([worded, user("u"), failed])).toBe("It says status 500.")
+      const fixed = prompt({ rules: [{ tool_result: "book", say: "Please call again." }] })
+      expect(yield* says([fixed, user("u"), failed])).toBe("Please call again.")
+    })
+  )
+
   it.effect("substituted text is not substituted again", () =>
     Effect.gen(function* () {
       expect(yield* says([prompt({ rules: [{ user: "(.*)", say: "$1" }] }), user("{{from}} $1")])).toBe("{{from}} $1")

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { AgentId, CallId } from "../Ids.ts"
 import { define } from "../VoiceError.ts"
 import { JsonObject, Timestamp } from "../Wire.ts"
+import { CallFailure, CallWarning } from "./CallFailure.ts"
 
 /** See docs/reference/calls.md. */
 export const CallStatus = Schema.Literal(
@@ -115,11 +116,22 @@ const summaryFields = {
 export const CallSummary = Schema.Struct(summaryFields).annotations({ identifier: "CallSummary" })
 export type CallSummary = typeof CallSummary.Type
 
+/** Extensions of a single call: why it failed, and what else was wrong in it. */
+const problemFields = {
+  /** Null while the call runs, and when it did not fail. */
+  failure: Schema.NullOr(CallFailure),
+  /** The first 20, in order of time. */
+  warnings: Schema.Array(CallWarning),
+  /** How many more there were. */
+  warnings_dropped: Schema.Int
+}
+
 /** A call with its transcript and latencies. */
 export const Call = Schema.Struct({
   ...summaryFields,
   transcript: Schema.Array(TranscriptTurn),
-  latency_data: Schema.Struct({ turns: Schema.Array(TurnLatency) })
+  latency_data: Schema.Struct({ turns: Schema.Array(TurnLatency) }),
+  ...problemFields
 }).annotations({ identifier: "Call" })
 export type Call = typeof Call.Type
 

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Disposition, EndedReason, TranscriptTurn } from "../calls/Call.ts"
+import { CallFailure } from "../calls/CallFailure.ts"
 import { Json, JsonObject } from "../Wire.ts"
 import { call, from, parties, when } from "./EventFields.ts"
 
@@ -35,9 +36,17 @@ export const callEventData = {
     tool_call_count: Schema.Int,
     tools_called: Schema.Array(Schema.String),
     extracted_data: JsonObject,
-    transcript: Schema.Array(TranscriptTurn)
+    transcript: Schema.Array(TranscriptTurn),
+    /** Why the call failed; null when it did not. */
+    failure: Schema.NullOr(CallFailure)
   }),
-  "call.failed": Schema.Struct({ ...call, ...parties, ended_reason: Schema.NullOr(EndedReason) }),
+  "call.failed": Schema.Struct({
+    ...call,
+    ...parties,
+    ended_reason: Schema.NullOr(EndedReason),
+    /** Null when nothing was wrong: canceled, busy, not answered. */
+    failure: Schema.NullOr(CallFailure)
+  }),
   "call.recording_ready": Schema.Struct({
     ...call,
     /** Valid for 24 hours. */

@@ -66,9 +66,19 @@ export const eventSamples: EventData = {
     transcript: [
       { role: "assistant", content: "Good morning, how can I help?", timestamp: 1.2 },
       { role: "user", content: "A table for four, please.", timestamp: 4.8 }
-    ]
+    ],
+    failure: null
   },
-  "call.failed": { ...call, ...parties, ended_reason: "error" },
+  "call.failed": {
+    ...call,
+    ...parties,
+    ended_reason: "error",
+    failure: {
+      stage: "call.started",
+      reason: "POST https://example.com/agent answered 404 with text/html in 12 ms",
+      hint: "Set the agent's server_url to the address of your server, with its path; it must answer call.started with a JSON object that has system_prompt. See docs/reference/agent-server.md."
+    }
+  },
   "call.recording_ready": {
     ...call,
     recording_url:

@@ -5,7 +5,8 @@ import type { Facts, UntimedInput } from "@svc/conversation/Input"
 import { Effect, Either } from "effect"
 import type { ConversationServices, Feed } from "../session/ConversationServices.ts"
 import { preparedPart } from "../session/PreparedInput.ts"
-import type { ServerRequest } from "./ServerRequest.ts"
+import type { ServerRequestFailed } from "./AgentServerClient.ts"
+import { type ServerRequest, storyOf } from "./ServerRequest.ts"
 import * as TranscriptUpdates from "./TranscriptUpdates.ts"
 
 /**
@@ -30,11 +31,36 @@ export const make = (options: {
   const { agent, facts, feed } = options
   const { agentServer, background, serverRequests, speaks } = options.services
   const onDone = (request: ServerRequest): void => serverRequests.add({ ...request, call_id: options.callId })
-  const transcripts = TranscriptUpdates.make((body) => agentServer.transcriptUpdated(agent, body, onDone), background)
+  /** Like `onDone`, and remembers the request. */
+  const tracked = () => {
+    let done: ServerRequest | undefined
+    return {
+      onDone: (request: ServerRequest): void => {
+        done = request
+        onDone(request)
+      },
+      /** The request and what is wrong with its answer, in a sentence without secrets. */
+      story: (problem: string): string =>
+        done === undefined
+          ? problem
+          : [storyOf(agent.server_url, done), ...(problem === `status ${done.status}` ? [] : [problem])].join(": ")
+    }
+  }
+  const faultOf = ({ cause, detail, reason }: ServerRequestFailed, story: (problem: string) => string) => ({
+    reason,
+    fault: { cause, what: story(detail === undefined ? reason : `${reason}; ${detail}`) }
+  })
+  const last = tracked()
+  const transcripts = TranscriptUpdates.make(
+    (body) => agentServer.transcriptUpdated(agent, body, last.onDone),
+    background,
+    (failure, dropped) => feed({ _tag: "TranscriptFailed", count: 1 + dropped, ...faultOf(failure, last.story) })
+  )
 
   return {
-    fetchConfig: ({ gathered }) =>
-      Effect.flatMap(
+    fetchConfig: ({ gathered }) => {
+      const { onDone, story } = tracked()
+      return Effect.flatMap(
         Effect.either(
           agentServer.callStarted(
             agent,
@@ -53,8 +79,12 @@ export const make = (options: {
         ),
         (answer) => {
           const input = Either.match(answer, {
-            onLeft: ({ reason }) => ({ _tag: "ConfigFailed" as const, reason }),
-            onRight: (body) => StartedAnswer.read(body, facts.agent, speaks, gathered !== undefined)
+            onLeft: (failure) => ({ _tag: "ConfigFailed" as const, ...faultOf(failure, story) }),
+            onRight: (body) => {
+              const read = StartedAnswer.read(body, facts.agent, speaks, gathered !== undefined)
+              if (read._tag !== "ConfigFailed") return read
+              return { ...read, fault: { cause: "fields" as const, what: story(read.reason) } }
+            }
           })
           const problems = StartedAnswer.problemsOf(input)
           const log =
@@ -67,9 +97,11 @@ export const make = (options: {
               : Effect.succeed(input)
           return Effect.zipRight(log, Effect.map(prepared, feed))
         }
-      ),
-    invokeTool: (command) =>
-      Effect.match(
+      )
+    },
+    invokeTool: (command) => {
+      const { onDone, story } = tracked()
+      return Effect.match(
         Effect.flatMap(
           agentServer.toolCall(
             agent,
@@ -87,9 +119,10 @@ export const make = (options: {
         ),
         {
           onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),
-          onFailure: ({ reason }) => feed({ _tag: "ToolFailed", id: command.id, reason })
+          onFailure: (failure) => feed({ _tag: "ToolFailed", id: command.id, ...faultOf(failure, story) })
         }
-      ),
+      )
+    },
     sendTranscript: (command) =>
       transcripts.send({
         event: "transcript.updated",

@@ -7,13 +7,24 @@ import {
   type TranscriptUpdatedRequest
 } from "@svc/api/callbacks/CallStarted"
 import { readJson } from "@svc/api/JsonLimits"
+import { fieldNames, inWords, isRecord } from "@svc/conversation/answers/FieldReader"
+import type { FaultCause } from "@svc/conversation/answers/ServerFault"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Effect, Layer, Schema } from "effect"
 import { Agent, type Dispatcher } from "undici"
+import { connectionFault } from "./ConnectionFault.ts"
+import { jsonFault } from "./JsonFault.ts"
 import { type RequestTrace, type ServerRequest, traced } from "./ServerRequest.ts"
 
-/** The agent's server did not give a usable answer; `reason` is one plain sentence. */
-export class ServerRequestFailed extends Data.TaggedError("ServerRequestFailed")<{ readonly reason: string }> {}
+/**
+ * The agent's server did not give a usable answer; `reason` is one plain sentence, and `detail` more about it, which the
+ * model must not see.
+ */
+export class ServerRequestFailed extends Data.TaggedError("ServerRequestFailed")<{
+  readonly reason: string
+  readonly cause: FaultCause
+  readonly detail?: string
+}> {}
 
 type RequestBody = CallStartedRequest | ToolCallRequest | TranscriptUpdatedRequest
 
@@ -66,11 +77,23 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
 
       return {
         callStarted: (to, body, onDone) =>
-          traced(body.event, (trace) => within(callStartedMs, Effect.flatMap(post(to, body, trace), json)), onDone),
+          traced(
+            body.event,
+            (trace) =>
+              within(
+                callStartedMs,
+                Effect.flatMap(post(to, body, trace), (answer) => json(answer, trace))
+              ),
+            onDone
+          ),
         toolCall: (to, body, onDone) =>
           traced(
             body.event,
-            (trace) => Effect.flatMap(Effect.flatMap(post(to, body, trace), json), toolResult),
+            (trace) =>
+              Effect.flatMap(
+                Effect.flatMap(post(to, body, trace), (answer) => json(answer, trace)),
+                toolResult
+              ),
             onDone
           ),
         transcriptUpdated: (to, body, onDone) =>
@@ -83,7 +106,7 @@ export class AgentServerClient extends Context.Tag("@svc/call-engine/AgentServer
 const within = <A>(ms: number, effect: Effect.Effect<A, ServerRequestFailed>): Effect.Effect<A, ServerRequestFailed> =>
   Effect.timeoutFail(effect, {
     duration: ms,
-    onTimeout: () => new ServerRequestFailed({ reason: `no answer within ${ms / 1000} seconds` })
+    onTimeout: () => new ServerRequestFailed({ cause: "timeout", reason: `no answer within ${ms / 1000} seconds` })
   })
 
 /** The signatures of a request, with the agent's server secret. V1 covers the time, so that replays can be refused. */
@@ -104,14 +127,14 @@ const request = (
   trace: RequestTrace
 ): Effect.Effect<Uint8Array, ServerRequestFailed> =>
   Effect.async<Uint8Array, ServerRequestFailed>((resume) => {
-    const fail = (reason: string) => resume(Effect.fail(new ServerRequestFailed({ reason })))
+    const fail = (cause: FaultCause, reason: string) => resume(Effect.fail(new ServerRequestFailed({ cause, reason })))
     const raw = JSON.stringify(body)
     trace.request = raw
     let url: URL
     try {
       url = new URL(to.server_url)
     } catch {
-      fail("server_url is not a URL")
+      fail("url", "server_url is not a URL")
       return
     }
     let controller: Dispatcher.DispatchController | undefined
@@ -141,14 +164,15 @@ const request = (
           // Given up while connecting.
           if (givenUp !== undefined) c.abort(givenUp)
         },
-        onResponseStart: (_, code) => {
+        onResponseStart: (_, code, headers) => {
           status = code
           trace.status = code
+          trace.content_type = mediaType(headers["content-type"])
         },
         onResponseData: (c, chunk) => {
           size += chunk.length
           if (size > maxKb * 1024) {
-            fail(`the answer is over ${maxKb} KB`)
+            fail("too-large", `the answer is over ${maxKb} KB`)
             c.abort(new Error("answer too large"))
           } else chunks.push(chunk)
         },
@@ -156,9 +180,13 @@ const request = (
           const bytes = Buffer.concat(chunks)
           trace.response = bytes.toString("utf8")
           if (status >= 200 && status < 300) resume(Effect.succeed(bytes))
-          else fail(status >= 300 && status < 400 ? `redirects are not followed (${status})` : `status ${status}`)
+          else if (status >= 300 && status < 400) fail("redirect", `redirects are not followed (${status})`)
+          else fail(causeOfStatus(status), `status ${status}`)
         },
-        onResponseError: (_, error) => fail(`the server could not be reached: ${error.message}`)
+        onResponseError: (_, error) => {
+          const { cause, words } = connectionFault(error)
+          fail(cause, `the server could not be reached: ${words}`)
+        }
       }
     )
     return Effect.sync(() => {
@@ -167,15 +195,41 @@ const request = (
     })
   })
 
-const json = (answer: Uint8Array): Effect.Effect<unknown, ServerRequestFailed> =>
-  Effect.mapError(
-    readJson(answer, "lenient"),
-    ({ excess }) =>
-      new ServerRequestFailed({ reason: excess === undefined ? "the answer is not JSON" : `the answer ${excess}` })
-  )
+const causeOfStatus = (status: number): FaultCause => {
+  if (status >= 500) return "server-error"
+  if (status === 404 || status === 410) return "not-found"
+  if (status === 405) return "method"
+  return status === 401 || status === 403 || status === 407 ? "unauthorized" : "client-error"
+}
+
+/** The type of a body, without its parameters; null without a valid one. */
+const mediaType = (header: string | ReadonlyArray<string> | undefined): string | null => {
+  const [type] = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(typeof header === "string" ? header : "") ?? []
+  return type?.toLowerCase() ?? null
+}
+
+const json = (answer: Uint8Array, trace: RequestTrace): Effect.Effect<unknown, ServerRequestFailed> =>
+  Effect.mapError(readJson(answer, "lenient"), ({ excess }) => {
+    if (excess !== undefined) return new ServerRequestFailed({ cause: "limits", reason: `the answer ${excess}` })
+    const text = trace.response ?? ""
+    const reason = "the answer is not JSON"
+    if (text.trim() === "") return new ServerRequestFailed({ cause: "empty", reason, detail: "it is empty" })
+    const { column, line, near } = jsonFault(text)
+    const isPage = trace.content_type === "text/html" || /^\s*<(?:!doctype|html)/i.test(text)
+    return new ServerRequestFailed({
+      cause: isPage ? "html" : "json",
+      reason,
+      detail: `at line ${line}, column ${column}, near ${JSON.stringify(near)}`
+    })
+  })
 
 const toolResult = (answer: unknown): Effect.Effect<unknown, ServerRequestFailed> =>
   Effect.mapBoth(Schema.decodeUnknown(ToolCallAnswer)(answer, { exact: true }), {
-    onFailure: () => new ServerRequestFailed({ reason: "the answer to tool.call has no result" }),
+    onFailure: () =>
+      new ServerRequestFailed({
+        cause: "fields",
+        reason: "the answer to tool.call has no result",
+        detail: isRecord(answer) ? fieldNames(answer) : `it is ${inWords(answer)}`
+      }),
     onSuccess: ({ result }) => result
   })

@@ -12,6 +12,8 @@ export interface ServerRequest {
   readonly duration_ms: number
   /** The answer's status; null without an answer. */
   readonly status: number | null
+  /** The media type of the answer, without parameters; null without one. */
+  readonly content_type: string | null
   /** Why there is no usable answer, or null. */
   readonly error: string | null
   /** Bodies as sent and received, truncated to {@link maxCharacters}. */
@@ -23,6 +25,7 @@ export interface ServerRequest {
 export interface RequestTrace {
   request: string
   status: number | null
+  content_type: string | null
   response: string | null
 }
 
@@ -40,7 +43,7 @@ export const traced = <A, E extends { readonly reason: string }>(
   onDone: (request: ServerRequest) => void = () => {}
 ): Effect.Effect<A, E> =>
   Effect.flatMap(Clock.currentTimeMillis, (started_at) => {
-    const trace: RequestTrace = { request: "", status: null, response: null }
+    const trace: RequestTrace = { request: "", status: null, content_type: null, response: null }
     return carryOut(trace).pipe(
       Effect.onExit((exit) =>
         Effect.map(Clock.currentTimeMillis, (now) =>
@@ -49,6 +52,7 @@ export const traced = <A, E extends { readonly reason: string }>(
             started_at,
             duration_ms: now - started_at,
             status: trace.status,
+            content_type: trace.content_type,
             error: errorOf(exit),
             request: truncated(trace.request),
             response: trace.response === null ? null : truncated(trace.response)
@@ -63,3 +67,21 @@ const errorOf = (exit: Exit.Exit<unknown, { readonly reason: string }>): string 
     onSuccess: () => null,
     onFailure: (cause) => (cause._tag === "Fail" ? cause.error.reason : "given up")
   })
+
+/** The longest URL in {@link storyOf}, in characters. */
+const maxUrl = 200
+
+/** A URL without what may be secret: credentials, query and fragment. */
+export const publicPart = (url: string): string => {
+  if (!URL.canParse(url)) return "server_url"
+  const { host, pathname, protocol } = new URL(url)
+  const whole = `${protocol}//${host}${pathname}`
+  return whole.length <= maxUrl ? whole : `${whole.slice(0, maxUrl)}…`
+}
+
+/** What happened to a request, for people: `POST https://example.com/agent answered 404 with text/html in 12 ms`. */
+export const storyOf = (url: string, { content_type, duration_ms, status }: ServerRequest): string => {
+  const type = content_type === null ? "" : ` with ${content_type}`
+  const outcome = status === null ? `failed after ${duration_ms} ms` : `answered ${status}${type} in ${duration_ms} ms`
+  return `POST ${publicPart(url)} ${outcome}`
+}

@@ -34,9 +34,21 @@ export interface OutboundCall {
 export type Refusal = "no-agent" | "paused" | "full"
 
 const rejections = {
-  "no-agent": { cause: "unavailable", reason: "the number has no agent" },
-  paused: { cause: "unavailable", reason: "the account has no credits" },
-  full: { cause: "busy", reason: "as many calls as the account may have are live" }
+  "no-agent": {
+    cause: "unavailable",
+    reason: "the number has no agent",
+    hint: "Give the number an agent: PATCH /v1/phone-numbers/<id> with agent_id."
+  },
+  paused: {
+    cause: "unavailable",
+    reason: "the account has no credits",
+    hint: "Add credits: `svc credits add <organization> <eur>`."
+  },
+  full: {
+    cause: "busy",
+    reason: "as many calls as the account may have are live",
+    hint: "Wait until a call has ended, or change the plan: `svc org set-tier <organization> <tier>`."
+  }
 } as const
 
 /**
@@ -94,12 +106,14 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             id: yield* repo.insert({ ...row, telephony: telephony.id })
           }
           if (admission === "admitted") return { owner, rejected: undefined }
+          const rejected = rejections[admission]
           yield* settlement.settleWithoutConversation(
             owner,
             { status: "rejected", disposition: "rejected", ended_reason: null },
-            owner.started_at
+            owner.started_at,
+            { stage: "server", reason: `the call was refused: ${rejected.reason}`, hint: rejected.hint }
           )
-          return { owner, rejected: rejections[admission] }
+          return { owner, rejected }
         })
 
       const recordOutbound = ({ agent, from, metadata, node_id, org_id, telephony, to }: OutboundCall) =>

@@ -39,6 +39,9 @@ const CallRow = Schema.Struct({
   ...summaryRow,
   id: Schema.Int,
   transcript: Call.fields.transcript,
+  failure: Call.fields.failure,
+  warnings: Call.fields.warnings,
+  warnings_dropped: Call.fields.warnings_dropped,
   latency_turns: Schema.Array(TurnLatency)
 })
 export type CallRow = typeof CallRow.Type
@@ -105,7 +108,9 @@ export class CallQueriesRepo extends Context.Tag("@svc/call-engine/CallQueriesRe
             SqlSchema.findOne({
               Request: Schema.Void,
               Result: CallRow,
-              execute: () => sql`select ${summary}, transcript, latency_turns from calls where ${byId(projectId, id)}`
+              execute: () => sql`
+                select ${summary}, transcript, latency_turns, failure, warnings, warnings_dropped
+                from calls where ${byId(projectId, id)}`
             })(undefined)
           ),
         state: (projectId, id) =>

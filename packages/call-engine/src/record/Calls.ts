@@ -131,8 +131,19 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
             const rows = yield* journal.ofCall(row.id)
             const state = (yield* inSteps(() => replaying(rows)))?.state
             if (state === undefined) return {}
-            const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count } = recordOf(state)
-            return { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count }
+            const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count, ...rest } =
+              recordOf(state)
+            const { warnings, warnings_dropped } = rest
+            return {
+              latency_turns,
+              metadata,
+              tool_call_count,
+              tools_called,
+              transcript,
+              turn_count,
+              warnings,
+              warnings_dropped
+            }
           })
 
         const get = Effect.fn("Calls.get")(function* (project: Pick<PrincipalProject, "id">, callId: string) {

@@ -4,9 +4,11 @@ import {
   type CallStatus,
   CallSummary,
   type Disposition,
+  type EndedReason,
   type TranscriptTurn,
   type TurnLatency
 } from "@svc/api/calls/Call"
+import type { CallFailure, CallWarning } from "@svc/api/calls/CallFailure"
 import type { AgentId, CallId } from "@svc/api/Ids"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
@@ -40,7 +42,7 @@ export interface AnsweredCall {
 export interface FinishedCall {
   readonly status: CallStatus
   readonly disposition: Disposition
-  readonly ended_reason: string | null
+  readonly ended_reason: EndedReason | null
   readonly ended_at: Date
   readonly duration_seconds: number
   /** Time with the transfer's destination; not part of the call's duration. */
@@ -61,6 +63,9 @@ export interface FinishedCall {
   readonly extracted_data: ExtractedData
   readonly transcript: ReadonlyArray<TranscriptTurn>
   readonly latency_turns: ReadonlyArray<TurnLatency>
+  readonly failure: CallFailure | null
+  readonly warnings: ReadonlyArray<CallWarning>
+  readonly warnings_dropped: number
 }
 
 /** A call with its owners and its node. */
@@ -129,7 +134,9 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
               metadata = ${jsonbText(call.metadata)}::jsonb,
               extracted_data = ${jsonbText(call.extracted_data)}::jsonb,
               transcript = ${jsonbText(call.transcript)}::jsonb,
-              latency_turns = ${jsonbText(call.latency_turns)}::jsonb
+              latency_turns = ${jsonbText(call.latency_turns)}::jsonb,
+              failure = ${call.failure === null ? null : jsonbText(call.failure)}::jsonb,
+              warnings = ${jsonbText(call.warnings)}::jsonb, warnings_dropped = ${call.warnings_dropped}
             where id = ${id} and ended_at is null
             returning id`,
           (rows) => rows.length === 1

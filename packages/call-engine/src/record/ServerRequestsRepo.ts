@@ -12,6 +12,7 @@ const Stored = Schema.Struct({
   started_at: Schema.Number,
   duration_ms: Schema.Int,
   status: Schema.NullOr(Schema.Int),
+  content_type: Schema.NullOr(Schema.String),
   error: Schema.NullOr(Schema.String),
   request: Schema.String,
   response: Schema.NullOr(Schema.String)
@@ -37,20 +38,22 @@ export class ServerRequestsRepo extends Context.Tag("@svc/call-engine/ServerRequ
           rows.length === 0
             ? Effect.void
             : sql`
-                insert into callback_exchanges (call_id, event, started_at, duration_ms, status, error, request, response)
+                insert into callback_exchanges (call_id, event, started_at, duration_ms, status, content_type, error, request,
+                  response)
                 select * from unnest(
                   ${rows.map((r) => r.call_id)}::bigint[],
                   ${rows.map((r) => r.event)}::text[],
                   ${rows.map((r) => new Date(r.started_at))}::timestamptz[],
                   ${rows.map((r) => r.duration_ms)}::int[],
                   ${rows.map((r) => r.status)}::int[],
+                  ${rows.map((r) => r.content_type)}::text[],
                   ${rows.map((r) => r.error)}::text[],
                   ${rows.map((r) => r.request)}::text[],
                   ${rows.map((r) => r.response)}::text[])`.pipe(Effect.asVoid, Effect.orDie),
         ofCall: Effect.fn("ServerRequestsRepo.ofCall")(function* (callId: number) {
           const rows = yield* sql`
-            select event, (extract(epoch from started_at) * 1000)::float8 as started_at, duration_ms, status, error,
-              request, response
+            select event, (extract(epoch from started_at) * 1000)::float8 as started_at, duration_ms, status,
+              content_type, error, request, response
             from callback_exchanges where call_id = ${callId} order by id`
           return yield* Schema.decodeUnknown(Schema.Array(Stored))(rows)
         }, Effect.orDie),

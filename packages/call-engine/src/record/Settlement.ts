@@ -1,4 +1,5 @@
 import { SqlClient } from "@effect/sql"
+import type { CallFailure } from "@svc/api/calls/CallFailure"
 import type { EventDraft } from "@svc/api/events/Event"
 import { toNumber } from "@svc/api/Money"
 import { Billing } from "@svc/billing/Billing"
@@ -33,7 +34,12 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
     /** Releases the call's slot before its record is settled, once the caller is gone. */
     readonly freeSlot: (call: CallOwner) => Effect.Effect<void>
     /** Settles a call without a conversation: a rejected call, or a call without a journal. */
-    readonly settleWithoutConversation: (call: CallOwner, outcome: Outcome, endedAt: Date) => Effect.Effect<boolean>
+    readonly settleWithoutConversation: (
+      call: CallOwner,
+      outcome: Outcome,
+      endedAt: Date,
+      failure: CallFailure
+    ) => Effect.Effect<boolean>
   }
 >() {
   static readonly layer: Layer.Layer<
@@ -87,9 +93,9 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
             (record) => [...closingEvents(call, state, closing), ...lastEvents(call, state, record)],
             recorded
           ),
-        settleWithoutConversation: (call, outcome, endedAt) =>
-          finish(call, { ...blankRecord, ...outcome, ended_at: endedAt }, () => [
-            failedEvent(call, outcome, endedAt.toISOString())
+        settleWithoutConversation: (call, outcome, endedAt, failure) =>
+          finish(call, { ...blankRecord, ...outcome, ended_at: endedAt, failure }, (record) => [
+            failedEvent(call, record, endedAt.toISOString())
           ])
       }
     })
@@ -146,7 +152,11 @@ const closingEvents = (
       : []
   )
 
-const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, timestamp: string): EventDraft => ({
+const failedEvent = (
+  call: CallOwner,
+  { ended_reason, failure }: Pick<CallRecord, "ended_reason" | "failure">,
+  timestamp: string
+): EventDraft => ({
   event: "call.failed",
   ...eventHeader(call, timestamp),
   data: {
@@ -154,7 +164,8 @@ const failedEvent = (call: CallOwner, outcome: Pick<Outcome, "ended_reason">, ti
     agent_id: call.agent_public_id,
     from: call.from_number,
     to: call.to_number,
-    ended_reason: outcome.ended_reason
+    ended_reason,
+    failure
   }
 })
 
@@ -165,7 +176,7 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
   const outcome = state.outcome
   const ended_reason = outcome === null ? "error" : outcome.ended_reason
   const timestamp = isoTime(state, state.ended_at ?? 0)
-  const failed = failedEvent(call, { ended_reason }, timestamp)
+  const failed = failedEvent(call, { ended_reason, failure: record.failure }, timestamp)
   if (state.answered_at === null) return [failed]
   const ended: EventDraft = {
     event: "call.ended",
@@ -195,7 +206,8 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       tool_call_count: record.tool_call_count,
       tools_called: record.tools_called,
       extracted_data: record.extracted_data,
-      transcript: record.transcript
+      transcript: record.transcript,
+      failure: record.failure
     }
   }
   return outcome?.status === "completed" ? [ended] : [ended, failed]

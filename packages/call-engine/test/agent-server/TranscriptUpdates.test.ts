@@ -48,7 +48,7 @@ it.scoped("a server that fails still gets the next transcript.updated", () =>
     const received: Array<string> = []
     const { done, updates } = yield* make((body) => {
       received.push(body.content)
-      return Effect.fail(new ServerRequestFailed({ reason: "status 500" }))
+      return Effect.fail(new ServerRequestFailed({ cause: "closed", reason: "status 500" }))
     })
     for (let n = 0; n < 3; n++) updates.send(turn(n))
     yield* done

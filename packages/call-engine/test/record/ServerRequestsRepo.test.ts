@@ -30,6 +30,7 @@ const request = (change: Partial<ServerRequest> = {}): ServerRequest => ({
   started_at: 1_767_225_600_123,
   duration_ms: 45,
   status: 200,
+  content_type: "application/json",
   error: null,
   request: "{}",
   response: `{"result":1}`,

@@ -2,7 +2,16 @@ import { languages } from "@svc/api/agents/Language"
 import { callStartedFields, defaultToolSeconds, TimeoutSeconds, ToolDefinition } from "@svc/api/callbacks/CallStarted"
 import { Either, Schema } from "effect"
 import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
-import { decodeValue, fieldReader, isRecord, Warnings, warningFields, withoutUnusableKeys } from "./FieldReader.ts"
+import {
+  decodeValue,
+  fieldNames,
+  fieldReader,
+  inWords,
+  isRecord,
+  Warnings,
+  warningFields,
+  withoutUnusableKeys
+} from "./FieldReader.ts"
 import { toolGatherOf } from "./GatherAnswer.ts"
 import { GatherRules } from "./GatherRules.ts"
 import { answeredMetadataProblem } from "./MetadataLimits.ts"
@@ -98,11 +107,20 @@ export const resolve = (
   warnings = new Warnings()
 ): Either.Either<CallConfig, Unusable> => {
   const answer = withoutUnusableKeys(warnings, body)
-  if (!isRecord(answer)) return Either.left({ reason: "the answer to call.started is not a JSON object" })
+  if (!isRecord(answer))
+    return Either.left({ reason: `the answer to call.started must be a JSON object (it is ${inWords(answer)})` })
   const read = fieldReader(warnings, answer)
 
   const prompt = read("system_prompt", callStartedFields.system_prompt)
-  if (prompt === null) return Either.left({ reason: "the answer to call.started has no system_prompt" })
+  if (prompt === null) {
+    const wrong = warnings.fields.warnings.find(({ field }) => field === "system_prompt")
+    return Either.left({
+      reason:
+        wrong === undefined
+          ? `the answer to call.started has no system_prompt (${fieldNames(answer)})`
+          : `system_prompt in the answer to call.started ${wrong.reason}`
+    })
+  }
   const append = read("system_prompt_append", callStartedFields.system_prompt_append)
 
   const wantedLanguage = read("language", callStartedFields.language)

@@ -42,12 +42,53 @@ export const warningFields = {
   warnings_dropped: Schema.optionalWith(Schema.Number, { exact: true })
 } as const
 
-/** The first problem of a value. A message that begins with a verb gets the place within the value as its subject. */
-const oneLine = (error: ParseResult.ParseError): string => {
+/** The longest text that is shown as it is, and the most names of fields, in a reason. */
+const maxShown = 40
+const maxShownFields = 6
+
+/** The names of an object's fields, for a reason: what is there in place of a field that is missing. */
+export const fieldNames = (value: Readonly<Record<string, unknown>>): string => {
+  const names = Object.keys(value)
+  if (names.length === 0) return "there are no fields"
+  const shown = names.slice(0, maxShownFields).map((name) => clipped(name, maxShown))
+  const rest = names.length > shown.length ? ` and ${names.length - shown.length} more` : ""
+  return `there is ${shown.join(", ")}${rest}`
+}
+
+/** A value in a few words. Of a long text only its length: it may be confidential. */
+export const inWords = (value: unknown): string => {
+  if (typeof value === "string") {
+    return value.length <= maxShown ? `the text ${JSON.stringify(value)}` : `a text of ${value.length} characters`
+  }
+  if (Array.isArray(value)) return value.length === 1 ? "a list of 1 entry" : `a list of ${value.length} entries`
+  if (isRecord(value)) return "an object"
+  return typeof value === "number" ? `the number ${value}` : String(value)
+}
+
+/** What is in the place of a value that was expected. */
+const found = (value: unknown, path: ReadonlyArray<PropertyKey>): string => {
+  let parent: unknown = value
+  let part: unknown = value
+  for (const key of path) {
+    parent = part
+    part = isRecord(part) || Array.isArray(part) ? Reflect.get(part, key) : undefined
+  }
+  if (part !== undefined) return ` (it is ${inWords(part)})`
+  return isRecord(parent) ? ` (${fieldNames(parent)})` : ""
+}
+
+/**
+ * The first problem of a value, with what is there. A message that begins with a verb gets the place within the value as
+ * its subject.
+ */
+const oneLine = (error: ParseResult.ParseError, value: unknown): string => {
   const [issue] = ParseResult.ArrayFormatter.formatErrorSync(error)
-  const message = issue?.message.split("\n")[0] ?? "not valid"
-  const place = issue === undefined ? "" : issue.path.map(String).join(".")
-  return place !== "" && /^(must|is) /.test(message) ? `${place} ${message}` : message
+  if (issue === undefined) return "not valid"
+  const message = issue.message.split("\n")[0] ?? "not valid"
+  const place = issue.path.map(String).join(".")
+  const said = place !== "" && /^(must|is) /.test(message) ? `${place} ${message}` : message
+  // A message about the size says enough.
+  return /\.$| exceed /.test(said) ? said : `${said}${found(value, issue.path)}`
 }
 
 /** The allowed values of an enumeration; the parser's own message names only the first. */
@@ -66,7 +107,10 @@ export const decodeValue = <A, I>(
 ): A | null => {
   const decoded = Schema.decodeUnknownEither(schema)(value)
   if (Either.isRight(decoded)) return decoded.right
-  return warnings.add(field, () => choiceOf(schema) ?? oneLine(decoded.left))
+  return warnings.add(field, () => {
+    const choice = choiceOf(schema)
+    return choice === undefined ? oneLine(decoded.left, value) : `${choice}${found(value, [])}`
+  })
 }
 
 /** Whether a value is a JSON object. */

@@ -6,6 +6,7 @@ import { isSpeaking, openEntries } from "../State.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
 import * as PostCall from "./PostCall.ts"
+import * as Problems from "./Problems.ts"
 import * as Speech from "./Speech.ts"
 import * as Tools from "./Tools.ts"
 import * as Transfer from "./Transfer.ts"
@@ -106,7 +107,14 @@ export const onHungUp = (d: Draft): void => {
 }
 
 /** The process of the call died, or the session had a defect. */
-export const onCrash = (d: Draft): void => {
+export const onCrash = (d: Draft, { recovered }: InputOf<"Crashed">): void => {
+  Problems.failed(
+    d,
+    "server",
+    recovered === true
+      ? "the process of Svc that held the call stopped working; another one completed the record"
+      : "an error in Svc ended the call"
+  )
   // Unfinished words do not enter the transcript, and speech-to-text cannot complete them.
   patch(d, { caller: { ...d.state.caller, words: [], partial: "" }, listening: false })
   finish(d, d.state.ending?.outcome ?? failed, hangupReason(failed), PostCall.skip)
@@ -123,8 +131,10 @@ export const onRequested = (d: Draft, { by }: InputOf<"EndRequested">): void => 
     return
   }
   patch(d, { stopping: true })
-  if (d.state.answered_at === null) over(d, failed)
-  else begin(d, "agent-hangup", { limitMs: shutdownFarewellMs })
+  if (d.state.answered_at === null) {
+    Problems.failed(d, "server", "Svc was stopped before the call was answered")
+    over(d, failed)
+  } else begin(d, "agent-hangup", { limitMs: shutdownFarewellMs })
 }
 
 /** Hangs up, then waits briefly for the rest of the transcript. */

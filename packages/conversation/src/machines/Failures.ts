@@ -6,6 +6,7 @@ import { languageOf, openEntries } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
 import * as Model from "./Model.ts"
+import * as Problems from "./Problems.ts"
 import * as Speech from "./Speech.ts"
 import * as Turn from "./Turn.ts"
 
@@ -30,6 +31,8 @@ export const noticeableMs = 3_000
 
 type Capability = "model" | "tts" | "stt"
 
+const stages = { model: "language-model", tts: "text-to-speech", stt: "speech-to-text" } as const
+
 const countOf = (d: Draft, capability: Capability): number => {
   const { providers } = d.state.facts
   if (providers === undefined) return 1
@@ -48,17 +51,21 @@ const fallBack = (d: Draft, capability: Capability): boolean => {
   return true
 }
 
-/** Counts a failure. Returns whether it is the second in a row. */
-const isSecondFailure = (d: Draft, capability: Capability): boolean => {
+/** Counts a failure. Returns whether it is the second in a row, with which the call fails. */
+const isSecondFailure = (d: Draft, capability: Capability, reason: string): boolean => {
   const failures = { ...d.state.failures, [capability]: d.state.failures[capability] + 1 }
   patch(d, { failures })
-  return failures[capability] > 1
+  const isSecond = failures[capability] > 1
+  if (isSecond) Problems.failed(d, stages[capability], `failed twice in a row; the last time: ${reason}`)
+  else Problems.warn(d, stages[capability], reason)
+  return isSecond
 }
 
 export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
   if (failure === null || d.state.phase !== "live") return
   const { failed_without_output } = failure
   if (failed_without_output > 0 && fallBack(d, "model")) {
+    Problems.warn(d, stages.model, `${failure.reason}; the next model was asked`)
     if (!Speech.isAnswering(d.state)) apologizeForDelay(d)
     Model.askNext(d, failed_without_output)
     return
@@ -68,7 +75,7 @@ export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
     patch(d, {
       provider_index: { ...d.state.provider_index, model: d.state.provider_index.model - failed_without_output + 1 }
     })
-  if (isSecondFailure(d, "model")) {
+  if (isSecondFailure(d, "model", failure.reason)) {
     Ending.begin(d, "error")
     return
   }
@@ -93,10 +100,10 @@ const apologizeForDelay = (d: Draft): void => {
   if (d.at - since >= noticeableMs) Filler.apologize(d)
 }
 
-export const onSpeechFailed = (d: Draft, { id }: InputOf<"SpeechFailed">): void => {
+export const onSpeechFailed = (d: Draft, { id, reason }: InputOf<"SpeechFailed">): void => {
   const since = Speech.awaitedSince(d.state, id)
   if (since === undefined) return
-  if (isSecondFailure(d, "tts")) {
+  if (isSecondFailure(d, "tts", reason)) {
     Speech.skip(d, id)
     // Text-to-speech that failed twice would not speak the farewell either.
     Ending.begin(d, "error", { farewell: false })
@@ -119,9 +126,9 @@ export const onCleared = (d: Draft): boolean => {
   return true
 }
 
-export const onSttFailed = (d: Draft, wordsLost = d.state.caller.speaking): void => {
+export const onSttFailed = (d: Draft, reason: string, wordsLost = d.state.caller.speaking): void => {
   patch(d, { unrecognized_ms: 0 })
-  if (isSecondFailure(d, "stt")) {
+  if (isSecondFailure(d, "stt", reason)) {
     patch(d, { listening: false })
     Ending.begin(d, "error")
     return
@@ -141,7 +148,8 @@ export const onEndpointTimer = (d: Draft): void => {
 
 const onUnrecognizedSpeech = (d: Draft, ms: number): void => {
   patch(d, { unrecognized_ms: d.state.unrecognized_ms + ms })
-  if (d.state.listening && d.state.phase === "live" && d.state.unrecognized_ms >= unrecognizedMs) onSttFailed(d, true)
+  if (!d.state.listening || d.state.phase !== "live" || d.state.unrecognized_ms < unrecognizedMs) return
+  onSttFailed(d, `no words were recognized in ${unrecognizedMs / 1000} s of speech`, true)
 }
 
 /** Opens speech-to-text with the call's configuration. */

@@ -5,6 +5,7 @@ import * as Failures from "./Failures.ts"
 import * as Gather from "./Gather.ts"
 import * as Limits from "./Limits.ts"
 import * as Outbound from "./Outbound.ts"
+import * as Problems from "./Problems.ts"
 import * as Speech from "./Speech.ts"
 import * as Voicemail from "./Voicemail.ts"
 
@@ -30,7 +31,8 @@ import * as Voicemail from "./Voicemail.ts"
 const awaitsConfig = (d: Draft): boolean =>
   d.state.phase === "connected" || (d.state.phase === "menu" && !Gather.isActive(d.state))
 
-export const onMenu = (d: Draft, { menu }: InputOf<"MenuAnswered">): void => {
+export const onMenu = (d: Draft, { menu, warnings, warnings_dropped }: InputOf<"MenuAnswered">): void => {
+  Problems.leftOut(d, warnings, warnings_dropped)
   if (d.state.phase === "connected") {
     patch(d, { phase: "menu", menu })
     Gather.enqueue(d, { kind: "menu" }, menu.rules, menu.max_retries)
@@ -41,6 +43,7 @@ export const onMenu = (d: Draft, { menu }: InputOf<"MenuAnswered">): void => {
 }
 
 export const onConfig = (d: Draft, { config }: InputOf<"ConfigAnswered">): void => {
+  Problems.leftOut(d, config.warnings, config.warnings_dropped)
   if (awaitsConfig(d)) {
     patch(d, { phase: "live", config })
     startConversation(d)
@@ -50,8 +53,10 @@ export const onConfig = (d: Draft, { config }: InputOf<"ConfigAnswered">): void 
   }
 }
 
-export const onConfigFailed = (d: Draft): void => {
-  if (d.state.phase === "starting" || awaitsConfig(d)) Ending.over(d, Ending.failed)
+export const onConfigFailed = (d: Draft, input: InputOf<"ConfigFailed">): void => {
+  if (d.state.phase !== "starting" && !awaitsConfig(d)) return
+  Problems.notConfigured(d, input)
+  Ending.over(d, Ending.failed)
 }
 
 export const onAnswered = (d: Draft): void => {
@@ -77,9 +82,11 @@ export const onAnswerFailed = (d: Draft): void => {
   if (d.state.phase === "answering") Ending.over(d, Ending.canceled)
 }
 
-export const onDialFailed = (d: Draft, { outcome }: InputOf<"DialFailed">): void => {
-  const isDialing = d.state.phase === "answering" && d.state.facts.outbound !== undefined
-  if (isDialing) Ending.over(d, Outbound.outcomeOf(outcome))
+export const onDialFailed = (d: Draft, { outcome, reason }: InputOf<"DialFailed">): void => {
+  if (d.state.phase !== "answering" || d.state.facts.outbound === undefined) return
+  const what = outcome === "rejected" ? "the call was declined" : "the call could not be placed"
+  Problems.failed(d, "telephony", `${what}: ${reason}`)
+  Ending.over(d, Outbound.outcomeOf(outcome))
 }
 
 /** Starts speech-to-text and the conversation. */

@@ -7,6 +7,7 @@ import { command, type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import type { Input } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
 import type { Conversation } from "../State.ts"
+import * as Problems from "./Problems.ts"
 
 /**
  * The work after the hang-up: the extraction, then `post_call_sms`. It cannot change the outcome of the call, and
@@ -61,6 +62,8 @@ export const finish = (d: Draft): void => {
   if (d.state.outcome !== null) command(d, { _tag: "Finish", ...d.state.outcome })
 }
 
+const notSent = (d: Draft, why: string): void => Problems.warn(d, "post_call.sms", `the message was not sent: ${why}`)
+
 const sendSms = (d: Draft): void => {
   stopTimer(d, "extraction")
   patch(d, { post_call: "texting" })
@@ -76,6 +79,7 @@ const sendSms = (d: Draft): void => {
   if (!isE164(to) || tooLong(message)) {
     const why = isE164(to) ? "it is too long with its variables filled in" : "the caller's number is not known"
     command(d, { _tag: "Note", text: `the message after the call was not sent: ${why}` })
+    notSent(d, why)
     finish(d)
     return
   }
@@ -93,10 +97,14 @@ export const apply = (d: Draft, input: Input): void => {
       sendSms(d)
       return
     case "ExtractionFailed":
-      if (post_call === "extracting") sendSms(d)
+      if (post_call !== "extracting") return
+      Problems.warn(d, "language-model", `no data was extracted: ${input.reason}`)
+      sendSms(d)
       return
     case "PostCallSmsDone":
-      if (post_call === "texting") finish(d)
+      if (post_call !== "texting") return
+      if (input.failed !== null) notSent(d, input.failed)
+      finish(d)
       return
     case "EndRequested":
       if (input.by === "shutdown") finish(d)
@@ -109,10 +117,12 @@ export const apply = (d: Draft, input: Input): void => {
 
 export const onExtractionTimer = (d: Draft): void => {
   command(d, { _tag: "Note", text: "the values of the call did not come in time" })
+  Problems.warn(d, "language-model", "no data was extracted: the model did not answer in time")
   sendSms(d)
 }
 
 export const onSmsTimer = (d: Draft): void => {
   command(d, { _tag: "Note", text: "the message after the call was not taken in time" })
+  notSent(d, "the network did not accept it in time")
   finish(d)
 }

@@ -9,6 +9,7 @@ import { toolTimer } from "../Timer.ts"
 import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
 import * as Model from "./Model.ts"
+import * as Problems from "./Problems.ts"
 
 /**
  * The tools of a turn run in parallel, each with its own time limit:
@@ -206,13 +207,20 @@ export const onAnswered = (d: Draft, input: InputOf<"ToolAnswered">): void => an
 export const onFound = (d: Draft, { id, passages }: InputOf<"KnowledgeFound">): void =>
   answer(d, id, searchResult(passages))
 
-export const onFailed = (d: Draft, input: InputOf<"ToolFailed" | "KnowledgeFailed">): void =>
+export const onFailed = (d: Draft, input: InputOf<"ToolFailed" | "KnowledgeFailed">): void => {
+  const entry = pendingEntry(d, input.id)
+  const use = entry === undefined ? undefined : useOf(entry, input.id)
+  if (use === undefined) return
+  if (input._tag === "ToolFailed") Problems.toolFailed(d, use.name, input)
+  else Problems.warn(d, "knowledge", `not looked up: ${input.reason}`)
   answer(d, input.id, { error: input.reason })
+}
 
 export const onTimeout = (d: Draft, id: string): void => {
   const entry = pendingEntry(d, id)
   const use = entry === undefined ? undefined : useOf(entry, id)
   if (entry === undefined || use === undefined) return
+  Problems.toolTimedOut(d, use.name, use.timeout_seconds)
   command(d, { _tag: "CancelTool", id })
   setResult(d, entry, id, { error: "The tool did not answer in time." })
   emit(d, { event: "tool.timeout", data: { ...names(d, use), timeout_seconds: use.timeout_seconds } })

@@ -370,30 +370,30 @@ describe("a key __proto__", () => {
 
 describe("the warning of an invalid field", () => {
   it.each([
-    ["system_prompt_append", 5, "must be a string"],
-    ["max_duration", "long", "must be a whole number of seconds"],
-    ["recording_enabled", "yes", "must be true or false"],
-    ["inactivity_timeout", 0, "must be a whole number of seconds above 0"],
-    ["stt_keyterms", "a", "must be an array of strings"],
-    ["stt_keyterms", ["a", 5], "1 must be a string"],
-    ["tools", {}, "must be an array"],
-    ["dtmf_actions", [], "must be an object"],
-    ["dtmf_actions", { 1: 5 }, "1 must be a string"],
-    ["metadata", "a", "must be an object"],
-    ["extraction_schema", 5, "must be an object"]
+    ["system_prompt_append", 5, "must be a string (it is the number 5)"],
+    ["max_duration", "long", 'must be a whole number of seconds (it is the text "long")'],
+    ["recording_enabled", "yes", 'must be true or false (it is the text "yes")'],
+    ["inactivity_timeout", 0, "must be a whole number of seconds above 0 (it is the number 0)"],
+    ["stt_keyterms", "a", 'must be an array of strings (it is the text "a")'],
+    ["stt_keyterms", ["a", 5], "1 must be a string (it is the number 5)"],
+    ["tools", {}, "must be an array (it is an object)"],
+    ["dtmf_actions", [], "must be an object (it is a list of 0 entries)"],
+    ["dtmf_actions", { 1: 5 }, "1 must be a string (it is the number 5)"],
+    ["metadata", "a", 'must be an object (it is the text "a")'],
+    ["extraction_schema", 5, "must be an object (it is the number 5)"]
   ])("%s: %j says what it must be", (field, value, reason) => {
     expect(config({ [field]: value }).warnings).toEqual([{ field, reason }])
   })
 
   it.each([
     [5, "a tool must be an object"],
-    [{}, "name is missing"],
-    [{ name: "bad name!" }, "name must be 1 to 64 letters, digits, _ or -"],
-    [{ name: 5 }, "name must be 1 to 64 letters, digits, _ or -"],
-    [{ name: "a", description: 5 }, "description must be a string"],
-    [{ name: "a", parameters: "none" }, "parameters must be an object"],
-    [{ name: "a", timeout_seconds: 121 }, "timeout_seconds must be a number from 0.1 to 120"],
-    [{ name: "a", usage_instructions: 5 }, "usage_instructions must be a string"]
+    [{}, "name is missing (there are no fields)"],
+    [{ name: "bad name!" }, 'name must be 1 to 64 letters, digits, _ or - (it is the text "bad name!")'],
+    [{ name: 5 }, "name must be 1 to 64 letters, digits, _ or - (it is the number 5)"],
+    [{ name: "a", description: 5 }, "description must be a string (it is the number 5)"],
+    [{ name: "a", parameters: "none" }, 'parameters must be an object (it is the text "none")'],
+    [{ name: "a", timeout_seconds: 121 }, "timeout_seconds must be a number from 0.1 to 120 (it is the number 121)"],
+    [{ name: "a", usage_instructions: 5 }, "usage_instructions must be a string (it is the number 5)"]
   ])("of the tool %j names the part of the tool and what it must be", (tool, reason) => {
     expect(config({ tools: [tool] }).warnings).toEqual([{ field: "tools.0", reason }])
   })
@@ -464,7 +464,7 @@ describe("transfer_destinations", () => {
     })
     expect(c.transfer_destinations).toEqual({ sales: "+31201234567" })
     expect(fields(c)).toEqual(["bad", "none", " ", "n"].map((label) => `transfer_destinations.${label}`))
-    expect(c.warnings[0]?.reason).toBe("must be a valid E.164 phone number")
+    expect(c.warnings[0]?.reason).toBe('must be a valid E.164 phone number (it is the text "020 1234567")')
   })
 
   it("that are not an object are left out", () => {
@@ -476,6 +476,8 @@ describe("transfer_destinations", () => {
 
   it("with an unknown value of an enumeration gets a warning with the allowed values", () => {
     const { warnings } = config({ system_prompt: "Hi", stt_format: "loud" })
-    expect(warnings).toEqual([{ field: "stt_format", reason: "must be one of smart, numerals, raw" }])
+    expect(warnings).toEqual([
+      { field: "stt_format", reason: 'must be one of smart, numerals, raw (it is the text "loud")' }
+    ])
   })
 })

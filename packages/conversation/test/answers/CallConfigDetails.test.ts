@@ -92,7 +92,7 @@ describe("the second answer to call.started", () => {
   it.each([[null], [undefined], ["Hi"]])("that is %j fails the configuration", (body) => {
     expect(second(body)).toEqual({
       _tag: "ConfigFailed",
-      reason: "the answer to call.started is not a JSON object"
+      reason: expect.stringMatching(/^the answer to call\.started must be a JSON object \(it is .*\)$/)
     })
   })
 })
@@ -101,18 +101,18 @@ describe("what is wrong with an answer to call.started", () => {
   const problems = (body: unknown) => problemsOf(read(body, agent, speaks, false))
 
   it("is the reason why it cannot be used", () => {
-    expect(problems({})).toBe("the answer to call.started has no system_prompt")
+    expect(problems({})).toBe("the answer to call.started has no system_prompt (there are no fields)")
   })
 
   it("is every field that is left out of pre_gather", () => {
     expect(problems({ pre_gather: { prompt: "Press 1.", voice: "loud" } })).toBe(
-      "pre_gather.voice is left out: must be one of female, male"
+      'pre_gather.voice is left out: must be one of female, male (it is the text "loud")'
     )
   })
 
   it("is every field that is left out of the configuration", () => {
     expect(problems({ system_prompt: "Hi", stt_format: "loud" })).toBe(
-      "stt_format is left out: must be one of smart, numerals, raw"
+      'stt_format is left out: must be one of smart, numerals, raw (it is the text "loud")'
     )
   })
 })

@@ -148,6 +148,10 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
   MenuAnswered: { weight: 1, fields: fixed(fc.record({ menu, warnings: fc.constant([]) })) },
   ConfigAnswered: { weight: 4, fields: fixed(fc.record({ config: anyConfig })) },
   ConfigFailed: { weight: 1, fields: reason },
+  TranscriptFailed: {
+    weight: 1,
+    fields: fixed(fc.record({ count: fc.integer({ min: 1, max: 3 }), reason: fc.constant("gone") }))
+  },
   Answered: { weight: 4, fields: none },
   AnswerFailed: { weight: 1, fields: reason },
   DialFailed: {

@@ -73,6 +73,14 @@ const parsed = (content: string): unknown => {
   }
 }
 
+/** What the model says when a tool has failed and its script has no words for that: nobody wants to hear JSON. */
+const failedTool = "I'm sorry, that did not work."
+
+const isFailed = (result: unknown): boolean => isRecord(result) && typeof result.error === "string"
+
+/** Whether a text speaks of the result, but not of its error. */
+const needsResult = (text: string): boolean => /\{\{\s*result\b/.test(text) && !/\{\{\s*result\.error\b/.test(text)
+
 /** Answers the results of tools with the rule of the last result that has one. */
 const replyToResults = (script: Script, request: ModelRequest, user: string): ScriptReply => {
   const values = (content: string): Values => ({
@@ -82,13 +90,17 @@ const replyToResults = (script: Script, request: ModelRequest, user: string): Sc
     result: parsed(content)
   })
   const last = request.messages.at(-1)
+  const reply = (rule: Parameters<typeof act>[0], content: string): ScriptReply => {
+    const given = values(content)
+    return isFailed(given.result) && needsResult(rule.say ?? "") ? { text: failedTool, calls: [] } : act(rule, given)
+  }
   for (const message of request.messages.toReversed()) {
     if (message.role !== "tool") break
     for (const rule of script.rules) {
-      if (!isUserRule(rule) && rule.tool_result === message.name) return act(rule, values(message.content))
+      if (!isUserRule(rule) && rule.tool_result === message.name) return reply(rule, message.content)
     }
   }
-  return act({ say: script.otherwise ?? "{{result}}" }, values(last?.role === "tool" ? last.content : ""))
+  return reply({ say: script.otherwise ?? "{{result}}" }, last?.role === "tool" ? last.content : "")
 }
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>

@@ -59,6 +59,11 @@ const factsOf = (call: Call): string =>
     fact("tools", call.tools_called.join(", "))
   ].join("")}</dl>`
 
+const failureOf = ({ failure }: Call): string =>
+  failure === null
+    ? ""
+    : `<p class="bad"><strong>${html(failure.stage)}: ${html(failure.reason)}</strong></p><p>${html(failure.hint)}</p>`
+
 function* warningsOf({ isFromOtherVersion, warnings, warnings_dropped }: CallTimeline): Generator<void, string> {
   const version = "This call was held by another version of Svc; the timeline is how this one reads it."
   const line = (text: string) => `<p class="bad">${shortText(text)}</p>`
@@ -210,7 +215,7 @@ export function* rendering(view: ShownCall): Generator<void, RenderedCall> {
   const { call, scope, timeline } = view
   const room = { left: limits.bodies }
   const top = [
-    `<h1>${html(call.call_id)}</h1>${factsOf(call)}`,
+    `<h1>${html(call.call_id)}</h1>${failureOf(call)}${factsOf(call)}`,
     scope === "full" ? "" : scopeNote,
     timeline === undefined ? "" : yield* warningsOf(timeline)
   ].join("")

@@ -37,6 +37,9 @@ const call: Call = {
   started_at: "2026-11-01T09:30:00.000Z",
   ended_at: null,
   transcript: many.map((timestamp) => ({ role: "user", content: text, timestamp })),
+  failure: null,
+  warnings: [],
+  warnings_dropped: 0,
   latency_data: {
     turns: many.map((turn) => ({
       turn,
@@ -71,6 +74,7 @@ const large = (scope: ShownCall["scope"]): ShownCall => ({
     started_at: 0,
     duration_ms: 45,
     status: 502,
+    content_type: null,
     error: text,
     request: text.slice(0, 16_384),
     response: JSON.stringify([text.slice(0, 8000)])

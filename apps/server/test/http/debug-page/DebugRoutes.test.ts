@@ -44,6 +44,9 @@ const call = (change: Partial<Call> = {}): Call => ({
   started_at: "2026-11-01T09:30:00.000Z",
   ended_at: null,
   transcript: [{ role: "user", content: untrusted, timestamp: 1.5 }],
+  failure: null,
+  warnings: [],
+  warnings_dropped: 0,
   latency_data: {
     turns: [
       {
@@ -76,6 +79,7 @@ const serverRequests: ReadonlyArray<ServerRequest> = [
     started_at: Date.parse("2026-11-01T09:30:07.250Z"),
     duration_ms: 45,
     status: 502,
+    content_type: null,
     error: "status 502",
     request: `{"name":"look_up"}`,
     response: untrusted

@@ -35,6 +35,9 @@ const call: Call = {
   started_at: "2026-11-01T09:30:00.000Z",
   ended_at: null,
   transcript: [],
+  failure: null,
+  warnings: [],
+  warnings_dropped: 0,
   latency_data: { turns: [] }
 }
 
