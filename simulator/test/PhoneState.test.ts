@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import { agentSpeaks } from "../src/Dialogue.ts"
 import { PhoneEvent } from "../src/PhoneEvent.ts"
 import { Action, type Input, inCall, initial, type PhoneState, reduce, Update } from "../src/PhoneState.ts"
+import { document, recordRows } from "../src/Report.ts"
 import { answered, brief, callOf, clear, dialled, heard, play, received, said, texts } from "./PhoneInputs.ts"
 import { record } from "./Records.ts"
 
@@ -92,6 +93,37 @@ describe("the connection", () => {
     const state = play([0, PhoneEvent.Unreadable({ raw: "?", reason: "not a message of the network" })])
     expect(state.unreadable).toBe(1)
     expect(texts(state)).toEqual(["unreadable message, not a message of the network"])
+  })
+})
+
+describe("a call in which something was wrong", () => {
+  const failure = {
+    stage: "call.started",
+    reason: "POST http://127.0.0.1:9/agent answered 404 with text/html in 12 ms",
+    hint: "Set the agent's server_url."
+  } as const
+  const warnings = [{ at: 1.5, what: "tool.call: book", reason: "no answer" }]
+  const read = Update.RecordRead({ call: { ...record("call_1"), failure, warnings } })
+  const link = Update.LinkRead({ call_id: "call_1", url: "http://127.0.0.1:1/debug/calls/x" })
+
+  it("is noted once, in one line with cause and hint, with the debug page", () => {
+    const state = play([0, dialled], [0, answered], [1, read], [2, read], [3, link], [4, link])
+    expect(state.log.map(({ text }) => text).slice(-3)).toEqual([
+      "warning, tool.call: book: no answer",
+      "failed, call.started: POST http://127.0.0.1:9/agent answered 404 with text/html in 12 ms. Set the agent's server_url.",
+      "debug page: http://127.0.0.1:1/debug/calls/x"
+    ])
+  })
+
+  it("is in the report and in the document of --json", () => {
+    const { call } = play([0, dialled], [0, answered], [1, read], [3, link])
+    if (call === null || call.record === null) throw new Error("there is a call with its record")
+    const report = recordRows(call.record, call.debug_url).join("\n")
+    expect(report).toContain("404 with text/html in 12 ms. Set the agent's server_url.")
+    expect(report).toContain("1.5 s  tool.call: book: no answer")
+    expect(report).toContain("http://127.0.0.1:1/debug/calls/x")
+    const json: unknown = JSON.parse(document({ exit_code: 1, error: "x", step: 1 }, undefined, call))
+    expect(json).toMatchObject({ failure, warnings, debug_url: "http://127.0.0.1:1/debug/calls/x" })
   })
 })
 

@@ -32,7 +32,12 @@ const expectNeverAnswered = (
     const events = yield* CallRecords.eventsOf(callId)
     expect(CallRecords.misfitsOf(events)).toEqual([])
     expect(CallRecords.namesOf(events)).toEqual(["call.ringing", "call.failed"])
-    expect(CallRecords.dataOf(events, "call.failed")).toMatchObject([{ ended_reason: outcome.ended_reason }])
+    const failure = at(call, "failure")
+    expect(CallRecords.dataOf(events, "call.failed")).toMatchObject([{ ended_reason: outcome.ended_reason, failure }])
+    if (outcome.status === "failed") {
+      const reason = expect.stringMatching(/^POST http:.* (answered|failed after) /)
+      expect(failure).toEqual({ stage: "call.started", reason, hint: expect.stringMatching(/agent-server\.md\.$/) })
+    } else expect(failure).toBeNull()
     expect((yield* CallRecords.replayOf(callId)).differing).toEqual([])
   })
 

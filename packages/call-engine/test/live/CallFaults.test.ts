@@ -41,7 +41,9 @@ describe.concurrent("on one engine", () => {
           expect(call.call_events).toEqual(["call.ringing", "call.failed"])
           expect(call.answered_at).toBeNull()
           expect(call.transcript).toEqual([])
-          expect(Record.dataOf(call, "call.failed")).toMatchObject([{ ended_reason: "error", to: number }])
+          expect(Record.dataOf(call, "call.failed")).toMatchObject([
+            { ended_reason: "error", to: number, failure: { stage: "call.started" } }
+          ])
           expect(server.received.map((r) => r.event)).toEqual(["call.started"])
           expect(caller.messages.map((m) => m.event)).toEqual(["ringing", "hangup"])
         })
