@@ -34,7 +34,14 @@ export const callSummary: Shape = {
 }
 
 /** A turn of a transcript. */
-export const call: Shape = { ...callSummary, transcript: "list", latency_data: "object" }
+export const call: Shape = {
+  ...callSummary,
+  transcript: "list",
+  latency_data: "object",
+  failure: "object?",
+  warnings: "list",
+  warnings_dropped: "integer"
+}
 
 export const transcriptTurn: Shape = { role: "text", content: "text", timestamp: "number" }
 
@@ -186,9 +193,10 @@ export const eventData: { readonly [event: string]: Shape } = {
     tool_call_count: "integer",
     tools_called: "texts",
     extracted_data: "object",
-    transcript: "list"
+    transcript: "list",
+    failure: "object?"
   },
-  "call.failed": { ...call_, ...parties, ended_reason: "text?" },
+  "call.failed": { ...call_, ...parties, ended_reason: "text?", failure: "object?" },
   "call.recording_ready": { ...call_, recording_url: "text", recording_expires_at: "time" },
   "call.dtmf.received": { ...call_, digit: "text", action: "text" },
   "call.gather.completed": { ...call_, status: "text", input: "text?" },
