@@ -1,6 +1,7 @@
 import { HttpApiClient, HttpClient, HttpClientRequest } from "@effect/platform"
 import type { Agent } from "@svc/api/agents/Agent"
 import type { Call } from "@svc/api/calls/Call"
+import type { CallTimeline } from "@svc/api/calls/CallTimeline"
 import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { Context, Data, Duration, Effect, Layer, Predicate, Redacted } from "effect"
@@ -20,7 +21,7 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
     /** The first hundred numbers of the project. */
     readonly numbers: Effect.Effect<ReadonlyArray<PhoneNumber>, ApiFailure>
     readonly agents: Effect.Effect<ReadonlyArray<Agent>, ApiFailure>
-    /** The record of a call, also while it runs. */
+    /** The record of a call, from its timeline; also while it runs. */
     readonly call: (callId: string) => Effect.Effect<Call, ApiFailure>
     /** The address of a call's debug page. */
     readonly debugLink: (callId: string) => Effect.Effect<string, ApiFailure>
@@ -56,7 +57,8 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
           Effect.mapError((error) => failure(what, error))
         )
 
-      const call = (callId: string) => ask(`read call ${callId}`, client.calls.get({ path: { callId } }))
+      const call = (callId: string) =>
+        Effect.map(ask(`read call ${callId}`, client.callTimeline.get({ path: { callId } })), recordOf)
 
       return {
         numbers: Effect.map(
@@ -142,3 +144,13 @@ const failure = (what: string, error: unknown): ApiFailure => {
   }
   return say("failed", "unexpected answer")
 }
+
+/** What the phone and the reports show of a timeline. */
+const recordOf = ({ call, failure, left_out, turns, warnings }: CallTimeline): Call => ({
+  ...call,
+  transcript: turns.map(({ role, started_at, text }) => ({ role, content: text, timestamp: started_at / 1000 })),
+  latency_data: { turns: turns.flatMap(({ stages }) => (stages === null ? [] : [stages])) },
+  failure,
+  warnings: warnings.map((warning) => ({ ...warning, at: warning.at / 1000 })),
+  warnings_dropped: left_out.warnings
+})

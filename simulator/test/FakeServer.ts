@@ -4,7 +4,7 @@ import type { Call } from "@svc/api/calls/Call"
 import { ClientMessage, type ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Effect, Schema, type Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
-import { phoneNumber, record } from "./Records.ts"
+import { phoneNumber, record, timelineOf } from "./Records.ts"
 
 /** The behaviour of the fake server's agent, by the dialled number. */
 export const numbers = {
@@ -105,8 +105,8 @@ export class FakeServer {
     }
     if (path === "/v1/agents") return void send(200, { agents: [agent], next_cursor: null })
     if (path === "/v1/calls") return void send(200, { calls: [...this.calls.values()].reverse(), next_cursor: null })
-    const call = this.calls.get(path.replace("/v1/calls/", ""))
-    if (call !== undefined) return void send(200, call)
+    const call = this.calls.get(path.replace("/v1/calls/", "").replace("/timeline", ""))
+    if (call !== undefined && path.endsWith("/timeline")) return void send(200, timelineOf(call))
     send(404, { code: "CALL_NOT_FOUND", message: "call not found", error: "call not found" })
   }
 

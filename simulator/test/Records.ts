@@ -1,4 +1,5 @@
 import type { Call } from "@svc/api/calls/Call"
+import type { CallTimeline } from "@svc/api/calls/CallTimeline"
 import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 
 /** The record of a call in progress. */
@@ -51,3 +52,48 @@ export const phoneNumber = (number: string, id = 1): PhoneNumber => ({
   status: "active",
   purchased_at: "2026-11-01T09:30:00.000Z"
 })
+
+/** The timeline with this record: the measured latencies belong to the answers to the caller, in order. */
+export const timelineOf = ({
+  failure,
+  latency_data,
+  transcript,
+  warnings,
+  warnings_dropped,
+  ...call
+}: Call): CallTimeline => {
+  const measured = [...latency_data.turns]
+  const { call_cost, llm_discount, minutes_used, rate_per_minute, recording_cost, total_cost, transfer_cost } = call
+  return {
+    version: 1,
+    call,
+    turns: transcript.map(({ content, role, timestamp }, index) => ({
+      index,
+      role,
+      text: content,
+      started_at: timestamp * 1000,
+      ended_at: null,
+      interrupted: false,
+      stages: role === "assistant" && index > 0 ? (measured.shift() ?? null) : null
+    })),
+    tools: [],
+    server_requests: [],
+    provider_requests: [],
+    webhooks: [],
+    events: [],
+    warnings: warnings.map((warning) => ({ ...warning, at: warning.at * 1000 })),
+    failure,
+    line: null,
+    usage: null,
+    cost: { call_cost, llm_discount, minutes_used, rate_per_minute, recording_cost, total_cost, transfer_cost },
+    left_out: {
+      turns: 0,
+      tools: 0,
+      server_requests: 0,
+      provider_requests: 0,
+      webhooks: 0,
+      events: 0,
+      warnings: warnings_dropped
+    }
+  }
+}

@@ -35,6 +35,28 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Lin
         false
       ])
 
+      const timeline = (api: ApiClient.ApiClient) => api.get(`/v1/calls/${callId}/timeline`)
+      const whole = yield* timeline(full)
+      const started = { event: "call.started", status: 200, content_type: "application/json", error: null }
+      expect(whole).toMatchObject({
+        status: 200,
+        body: {
+          version: 1,
+          call: { call_id: callId },
+          server_requests: expect.arrayContaining([expect.objectContaining(started)]),
+          failure: null,
+          line: null,
+          usage: null
+        }
+      })
+      expect(JSON.stringify(whole.body)).toContain("You answer the phone.")
+      const narrowed = yield* timeline(read)
+      expect(narrowed).toMatchObject({
+        status: 200,
+        body: { server_requests: expect.arrayContaining([expect.objectContaining({ ...started, response: null })]) }
+      })
+      expect(JSON.stringify(narrowed.body)).not.toContain("You answer the phone.")
+
       expect((yield* read.request("DELETE", path)).body["code"]).toBe("READ_ONLY_KEY")
       const revoked = yield* full.request("DELETE", path)
       expect([revoked.status, revoked.body]).toEqual([200, { revoked: 2 }])

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { textAt } from "../src/blackbox/ApiClient.ts"
@@ -32,10 +33,10 @@ const running = Effect.gen(function* () {
 })
 
 const looks: ReadonlyArray<Browser.Look> = [
-  { scheme: "light", width: 1200 },
-  { scheme: "dark", width: 1200 },
-  { scheme: "light", width: 360 },
-  { scheme: "dark", width: 360 }
+  { scheme: "light", width: 1280 },
+  { scheme: "dark", width: 1280 },
+  { scheme: "light", width: 390 },
+  { scheme: "dark", width: 390 }
 ]
 
 describe("The debug page in a browser", () => {
@@ -46,7 +47,7 @@ describe("The debug page in a browser", () => {
         const { faults, page } = yield* Browser.open(yield* Browser.launch, url, { scheme: "light", width: 1200 })
         const shows = (text: string | RegExp) => Effect.promise(() => page.getByText(text).first().waitFor())
         yield* shows(callId)
-        yield* shows(/language was left out/)
+        yield* shows(/left out: language must be a supported/)
         yield* phone.hears("Hello.")
         yield* Effect.promise(() =>
           page.locator("details", { hasText: "call.started" }).first().locator("summary").click()
@@ -63,6 +64,48 @@ describe("The debug page in a browser", () => {
         yield* shows("completed")
         expect(yield* Browser.soundSeconds(page)).toBeGreaterThan(3)
         expect(yield* Effect.promise(() => request.getAttribute("open"))).not.toBe(null)
+        yield* Effect.promise(() => page.getByRole("button", { name: "Copy id" }).click())
+        yield* shows("Copied.")
+        const saved = yield* Effect.promise(async () => {
+          const download = page.waitForEvent("download")
+          await page.getByRole("button", { name: "Save as script" }).press("Enter")
+          return (await download).path()
+        })
+        const script = readFileSync(saved, "utf8")
+        for (const line of [`  - say: "Where is my order"`, "  - hangup: true", `"tools_called":["find_order"]`]) {
+          expect(script).toContain(line)
+        }
+        expect(faults).toEqual([])
+      })
+    )
+
+    it.scoped("begins with the cause when the agent's server answers badly", () =>
+      Effect.gen(function* () {
+        const server = yield* BlackBox
+        const line = yield* Line.open(server, () => ({
+          write: (response) => void response.writeHead(404, { "content-type": "text/html" }).end("<html>Nothing</html>")
+        }))
+        const phone = yield* line.phone
+        phone.send({ event: "dial", to: line.number, from: Line.caller })
+        yield* phone.until("hangup")
+        const calls = yield* server.api.get(`/v1/calls?agent_id=${line.agentId}`)
+        const callId = textAt(calls.body, "calls.0.call_id")
+        yield* CallRecords.settled(server.api, callId)
+        const link = yield* server.api.get(`/v1/calls/${callId}/debug-link`)
+        const { faults, page } = yield* Browser.open(yield* Browser.launch, server.url + textAt(link.body, "url"), {
+          scheme: "light",
+          width: 390
+        })
+        const texts = yield* Effect.promise(() => page.getByRole("heading").allTextContents())
+        expect(texts.slice(0, 3)).toEqual([
+          expect.stringContaining("failed"),
+          "Why it failed: call.started",
+          "Transcript"
+        ])
+        const cause = yield* Effect.promise(() => page.locator(".cause").textContent())
+        expect(cause).toMatch(/POST http:.* answered 404 with text\/html in \d+ ms/)
+        expect(cause).toContain("Set the agent's server_url")
+        expect(yield* Browser.fits(page)).toBe(true)
         expect(faults).toEqual([])
       })
     )
@@ -81,7 +124,22 @@ describe("The debug page in a browser", () => {
             const { faults, page } = yield* Browser.open(browser, url, look)
             yield* Effect.promise(() => page.getByText("Timeline").waitFor())
             expect([look, yield* Browser.fits(page)]).toEqual([look, true])
-            for (const part of ["h1", "dt", "dd", "time", ".what", ".assistant", ".user", ".tool", ".model", ".bad"]) {
+            for (const part of [
+              "h1",
+              "dt",
+              "dd",
+              "time",
+              ".what",
+              ".agent",
+              ".caller",
+              ".tool",
+              ".model",
+              ".bad",
+              ".good",
+              "button",
+              ".warnings h2",
+              ".faint"
+            ]) {
               expect([look, part, (yield* Browser.contrast(page, part)) >= 4.5]).toEqual([look, part, true])
             }
             expect(faults).toEqual([])

@@ -24,6 +24,7 @@ import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { Effect, Layer } from "effect"
 import { CallDeliveriesHttp } from "./CallDeliveriesHttp.ts"
+import { CallTimelineHttp } from "./CallTimelineHttp.ts"
 import { FirstStart } from "./FirstStart.ts"
 import { HealthHttp } from "./HealthHttp.ts"
 import { ClientAddress } from "./http/access/ClientAddress.ts"
@@ -69,6 +70,7 @@ const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
 /** The HTTP parts that belong to no slice. */
 const Http = Layer.mergeAll(
   CallDeliveriesHttp,
+  CallTimelineHttp,
   HealthHttp,
   HealthRoutes.pipe(Layer.provide(ClientAddress.layer)),
   VerifyHttp,

@@ -7,6 +7,7 @@ import { AgentsApi } from "./agents/AgentsApi.ts"
 import { CreditsApi } from "./billing/CreditsApi.ts"
 import { UsageApi } from "./billing/UsageApi.ts"
 import { CallsApi } from "./calls/CallsApi.ts"
+import { CallTimelineApi } from "./calls/CallTimeline.ts"
 import { ChatApi } from "./chat/ChatApi.ts"
 import { HealthApi } from "./health/HealthApi.ts"
 import { KnowledgeBasesApi } from "./knowledge/KnowledgeBasesApi.ts"
@@ -40,6 +41,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(KnowledgeBasesApi)
   .add(CallsApi)
   .add(CallDeliveriesApi)
+  .add(CallTimelineApi)
   .add(TestSessionsApi)
   .add(WebhooksApi)
   .add(ProjectWebhookApi)

@@ -38,6 +38,7 @@ import { JournalRepo } from "./record/JournalRepo.ts"
 import { LiveCallWriter } from "./record/LiveCallWriter.ts"
 import { ServerRequestsRepo } from "./record/ServerRequestsRepo.ts"
 import { Settlement } from "./record/Settlement.ts"
+import { Timelines } from "./record/Timelines.ts"
 import * as LocalStore from "./recording/LocalStore.ts"
 import { Mp3Encoder } from "./recording/Mp3Encoder.ts"
 import { Recorder } from "./recording/Recorder.ts"
@@ -89,7 +90,7 @@ export const IdleTestSessions: Layer.Layer<never, never, TestSessions> = Layer.s
   )
 )
 
-type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | Recordings | TestSessions
+type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | Recordings | TestSessions | Timelines
 
 /** Services of other packages that the slice requires. */
 type Needs =
@@ -131,6 +132,7 @@ export const services: Layer.Layer<
   Needs | ObjectStore | PublicUrl | Ticker
 > = Layer.mergeAll(
   DebugLinks.layer,
+  Timelines.layer,
   OutboundCalls.layer,
   AgentsInCalls,
   InboundCalls,

@@ -1,187 +1,268 @@
-import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
-import { atOnce } from "@svc/api/Thread"
+import type { TimelineEvent, TimelineProviderRequest, TimelineTool, TimelineTurn } from "@svc/api/calls/CallTimeline"
 import type { Command } from "./Command.ts"
+import { start, step } from "./Conversation.ts"
 import type { Facts, Input } from "./Input.ts"
-import { isLate, lateReason } from "./machines/Knowledge.ts"
-import { type RecordedInput, type Replayed, replaying } from "./Replay.ts"
+import { digest, type RecordedInput } from "./Replay.ts"
+import type { AgentEntry, Conversation } from "./State.ts"
+import { entriesOf } from "./TimelineEntries.ts"
 
-/** The actor of a timeline entry. */
-export type Actor = "call" | "caller" | "agent" | "model" | "tool" | "knowledge" | "server" | "event"
+/** The most entries that a timeline keeps of each kind: the newest. */
+export const timelineLimits = { turns: 400, tools: 100, provider_requests: 120, events: 250 } as const
 
-/** One event of a call, for people. */
-export interface TimelineEntry {
-  /** Milliseconds since the call's start. */
-  readonly at: number
-  readonly actor: Actor
-  readonly what: string
-  /** Details, as JSON. */
-  readonly detail?: unknown
+/** The newest entries of a list, and how many there were. */
+export class Newest<A> {
+  readonly #limit: number
+  #kept: Array<A> = []
+  #count = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(entry: A): void {
+    this.#count++
+    this.#kept.push(entry)
+    if (this.#kept.length >= 2 * this.#limit) this.#kept = this.#kept.slice(-this.#limit)
+  }
+
+  get entries(): ReadonlyArray<A> {
+    return this.#kept.slice(-this.#limit)
+  }
+
+  get leftOut(): number {
+    return Math.max(0, this.#count - this.#limit)
+  }
 }
 
-/** The timeline of a call, derived from its journal. */
-export interface CallTimeline {
-  readonly lines: ReadonlyArray<TimelineEntry>
-  readonly transcript: ReadonlyArray<TranscriptTurn>
-  readonly latencies: ReadonlyArray<TurnLatency>
-  /** Fields of the agent's configuration and look-ups in its knowledge that were left out, and why. */
-  readonly warnings: ReadonlyArray<{ readonly field: string; readonly reason: string }>
-  /** How many further fields were left out: of each answer only the first ones are kept. */
-  readonly warnings_dropped: number
+/** The part of a call's timeline that comes from its journal. */
+export interface JournalTimeline {
+  readonly state: Conversation
+  readonly turns: Newest<TimelineTurn>
+  readonly tools: Newest<TimelineTool>
+  readonly provider_requests: Newest<TimelineProviderRequest>
+  readonly events: Newest<TimelineEvent>
   /** The call ran on another version: its commands may have differed from those shown. */
   readonly isFromOtherVersion: boolean
 }
 
-type EntryText = Omit<TimelineEntry, "at"> | undefined
-
-const line = (actor: Actor, what: string, detail?: unknown): EntryText =>
-  detail === undefined ? { actor, what } : { actor, what, detail }
-
-/** The entry for an input; undefined for inputs that are not shown. */
-const inputEntry = (input: Facts | Input): EntryText => {
-  switch (input._tag) {
-    case "Facts":
-      return line(
-        "call",
-        `${input.outbound === undefined ? "" : "outbound "}call from ${input.from ?? "an unknown number"} to ${input.to ?? "an unknown number"}`,
-        input.agent
-      )
-    case "MenuAnswered":
-      return line("server", "answered call.started with a menu", input.menu)
-    case "ConfigAnswered":
-      return line("server", "answered call.started", input.config)
-    case "ConfigFailed":
-      return line("server", `call.started failed: ${input.fault?.what ?? input.reason}`)
-    case "DialFailed":
-      return line("call", `not answered: ${input.outcome} (${input.reason})`)
-    case "BeepHeard":
-      return line("caller", "a beep")
-    case "Answered":
-      return line("call", "answered")
-    case "AnswerFailed":
-    case "LegFailed":
-    case "Crashed":
-      return line("call", `failed: ${input.reason}`)
-    case "CallerFinal":
-      return line("caller", input.text)
-    case "RecognizerFailed":
-      return line("caller", `speech recognition failed: ${input.reason}`)
-    case "Dtmf":
-      return line("caller", `digit ${input.digit}`)
-    case "ModelStarted":
-      return line("model", `first token of turn ${input.turn}`)
-    case "ModelFailed":
-      return line("model", `turn ${input.turn} failed: ${input.reason}`)
-    case "SpeechFailed":
-      return line("agent", `speech failed: ${input.reason}`)
-    case "ToolAnswered":
-      return line("tool", "result", input.result)
-    case "ToolFailed":
-      return line("tool", `failed: ${input.fault?.what ?? input.reason}`)
-    case "TranscriptFailed":
-      return line("server", `transcript.updated failed: ${input.fault?.what ?? input.reason}`)
-    case "KnowledgeFound":
-      return line(
-        "knowledge",
-        `${input.passages.length === 1 ? "1 passage" : `${input.passages.length} passages`} found in ${input.took_ms} ms`,
-        input.passages.map(({ heading, knowledge_base, score }) => ({ knowledge_base, heading, score }))
-      )
-    case "KnowledgeFailed":
-      return line("knowledge", `not looked up: ${input.reason}`)
-    case "Extracted":
-      return line("model", "data extracted from the call", input.answer)
-    case "ExtractionFailed":
-      return line("model", `extraction failed: ${input.reason}`)
-    case "PostCallSmsDone":
-      return line("tool", input.failed === null ? "post_call_sms sent" : `post_call_sms failed: ${input.failed}`)
-    case "GatherRequested":
-      return line("call", "digits requested through the API", input.rules)
-    case "TransferRequested":
-      return line("call", `transfer to ${input.destination} requested through the API`)
-    case "TransferProgressed":
-      return line("call", `transfer: ${input.state}${input.reason === null ? "" : ` (${input.reason})`}`)
-    case "EndRequested":
-      return line("call", input.by === "api" ? "end requested through the API" : "the server is stopping")
-    case "CallerHungUp":
-      return line("caller", "hung up")
-    default:
-      return undefined
-  }
-}
-
-const fallbackSuffix = ({ provider }: { readonly provider?: number }): string =>
-  provider === undefined ? "" : `, fallback ${provider}`
-
-const commandEntry = (command: Command): EntryText => {
-  switch (command._tag) {
-    case "FetchConfig":
-      return command.gathered === undefined
-        ? undefined
-        : line("server", "requested the configuration after the menu", command.gathered)
-    case "AskModel":
-      return line("model", `asked for turn ${command.turn}${fallbackSuffix(command)}`, command.messages)
-    case "Listen":
-      return command.provider === undefined
-        ? undefined
-        : line("caller", `speech is recognized${fallbackSuffix(command)}`)
-    case "Transfer":
-      return line("call", `the network was asked to transfer to ${command.destination}`)
-    case "InvokeTool":
-      return line("tool", command.name, command.arguments)
-    case "LookUp":
-      // As with other tools, the arguments are details: links of read keys do not show them.
-      return command.purpose === "turn"
-        ? line("knowledge", `looked up: ${command.query}`)
-        : line("knowledge", "searched by the model", command.query)
-    case "SendSms":
-      return line("tool", `text message to ${command.to}`, command.message)
-    case "Extract":
-      return line("model", "asked to extract data", command.fields)
-    case "Note":
-      return line("call", command.text)
-    case "Emit":
-      return line("event", command.event, command.data)
-    case "Finish":
-      return line("call", `ended: ${[command.status, command.disposition, command.ended_reason].join(", ")}`)
-    default:
-      return undefined
-  }
-}
-
-/** Look-ups without which a turn went on. */
-const knowledgeWarnings = ({
-  commands,
-  input
-}: Replayed["steps"][number]): ReadonlyArray<{ readonly field: string; readonly reason: string }> => {
-  if (input._tag === "KnowledgeFailed") return [{ field: "knowledge", reason: input.reason }]
-  return commands.some(isLate) ? [{ field: "knowledge", reason: lateReason }] : []
-}
+type Open<A> = { -readonly [K in keyof A]: A[K] }
 
 const timeOf = (input: Facts | Input): number => (input._tag === "Facts" ? 0 : input.at)
 
-/** The timeline of a journal; undefined when it does not begin with the call's facts. Yields after each row. */
-export function* readingTimeline(rows: ReadonlyArray<RecordedInput>): Generator<void, CallTimeline | undefined> {
-  const replayed = yield* replaying(rows)
-  if (replayed === undefined) return undefined
-  const { differing, state, steps } = replayed
-  const lines = steps.flatMap(({ commands, input }) =>
-    [inputEntry(input), ...commands.map(commandEntry)].flatMap((entry) =>
-      entry === undefined ? [] : [{ at: timeOf(input), ...entry }]
-    )
-  )
-  const warned = [
-    ...steps.flatMap(({ input }) => (input._tag === "MenuAnswered" ? [input] : [])),
-    ...(state.config === null ? [] : [state.config])
-  ]
-  return {
-    lines,
-    transcript: state.transcript,
-    latencies: state.latencies,
-    warnings: [...warned.flatMap(({ warnings }) => warnings), ...steps.flatMap(knowledgeWarnings)],
-    warnings_dropped: warned.reduce((sum, { warnings_dropped = 0 }) => sum + warnings_dropped, 0),
-    isFromOtherVersion: differing.length > 0
+/** Commands with the whole conversation: their digests would take most of the time. */
+const isLong = ({ _tag }: Command): boolean => _tag === "AskModel" || _tag === "Extract"
+
+/** The step of a row; undefined for one before the call's facts, and for facts that are repeated. */
+const next = (before: Conversation | undefined, input: Facts | Input) => {
+  if (input._tag === "Facts") return before === undefined ? start(input) : undefined
+  return before === undefined ? undefined : step(before, input)
+}
+
+/**
+ * Makes the timeline of a call from its journal, row by row, so that a long journal can be read in steps and a live one
+ * as it grows. The same rows give the same timeline.
+ */
+export class TimelineBuilder {
+  #state: Conversation | undefined
+  readonly #turns = new Newest<TimelineTurn>(timelineLimits.turns)
+  readonly #tools = new Newest<Open<TimelineTool>>(timelineLimits.tools)
+  readonly #requests = new Newest<Open<TimelineProviderRequest>>(timelineLimits.provider_requests)
+  readonly #events = new Newest<TimelineEvent>(timelineLimits.events)
+  /** Tools and requests that have not ended. */
+  readonly #openTools = new Map<string, Open<TimelineTool>>()
+  readonly #openSpeech = new Map<string, Open<TimelineProviderRequest>>()
+  #model: Open<TimelineProviderRequest> | undefined
+  #listening: Open<TimelineProviderRequest> | undefined
+  #differs = false
+  #seq = -1
+
+  /** The `seq` of the last row; -1 without one. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** Adds the next row. Rows before the call's facts are ignored. */
+  add({ commands: recorded, input, seq }: RecordedInput): void {
+    this.#seq = seq
+    const before = this.#state
+    const result = next(before, input)
+    if (result === undefined) return
+    const [state, commands] = result
+    this.#state = state
+    if (!commands.some(isLong) && digest(commands) !== recorded) this.#differs = true
+    const at = timeOf(input)
+    this.#onInput(at, input)
+    for (const command of commands) this.#onCommand(at, command)
+    for (const entry of entriesOf(at, input, commands)) this.#events.add(entry)
+    if (before !== undefined) this.#addTurns(before, state)
+  }
+
+  /** What the rows so far say; undefined before the call's facts. */
+  timeline(): JournalTimeline | undefined {
+    if (this.#state === undefined) return undefined
+    return {
+      state: this.#state,
+      turns: this.#turns,
+      tools: this.#tools,
+      provider_requests: this.#requests,
+      events: this.#events,
+      isFromOtherVersion: this.#differs
+    }
+  }
+
+  #addTurns(before: Conversation, { entries, latencies, transcript }: Conversation): void {
+    if (transcript.length === before.transcript.length) return
+    const wasClosed = new Set(before.entries.flatMap((e) => (e.kind === "agent" && e.closed ? [e.turn] : [])))
+    const closed = entries.filter((e): e is AgentEntry => e.kind === "agent" && e.closed && !wasClosed.has(e.turn))
+    for (const [offset, { content, role, timestamp }] of transcript.slice(before.transcript.length).entries()) {
+      const started_at = timestamp * 1000
+      const entry =
+        role === "user"
+          ? undefined
+          : closed.find((e) => Math.round(e.spoken_at ?? started_at) === Math.round(started_at))
+      const ended_at = role === "user" ? Math.max(started_at, before.caller.until) : (entry?.quiet_at ?? null)
+      this.#turns.add({
+        index: before.transcript.length + offset,
+        role,
+        text: content,
+        started_at,
+        ended_at,
+        interrupted: entry?.interrupted ?? false,
+        stages: entry === undefined ? null : (latencies.findLast(({ turn }) => turn === entry.turn) ?? null)
+      })
+    }
+  }
+
+  #onInput(at: number, input: Facts | Input): void {
+    switch (input._tag) {
+      case "ModelStarted":
+        if (this.#model !== undefined) this.#model.first_at ??= at
+        return
+      case "ModelDone":
+      case "Extracted":
+        this.#endModel(at, null)
+        return
+      case "ModelFailed":
+      case "ExtractionFailed":
+        this.#endModel(at, input.reason)
+        return
+      case "CallerPartial":
+      case "CallerFinal":
+        if (this.#listening !== undefined) this.#listening.first_at ??= at
+        return
+      case "RecognizerFailed":
+      case "RecognizerFinished":
+        this.#endListening(at, input._tag === "RecognizerFailed" ? input.reason : null)
+        return
+      case "SpeechStarted": {
+        const speech = this.#openSpeech.get(input.id)
+        if (speech !== undefined) speech.first_at = input.voice?.audio_at ?? at
+        return
+      }
+      case "SpeechPlayed":
+        this.#endSpeech(input.id, at, null)
+        return
+      case "SpeechFailed":
+        this.#endSpeech(input.id, at, input.reason)
+        return
+      case "SpeechCleared":
+        for (const id of [...this.#openSpeech.keys()]) this.#endSpeech(id, at, null)
+        return
+      case "ToolFailed": {
+        const tool = this.#openTools.get(input.id)
+        if (tool !== undefined) tool.status = "failed"
+        return
+      }
+    }
+  }
+
+  #onCommand(at: number, command: Command): void {
+    switch (command._tag) {
+      case "AskModel":
+      case "Extract":
+        this.#endModel(at, null)
+        this.#model = this.#request("language-model", at, command._tag === "AskModel" ? command.provider : undefined)
+        return
+      case "CancelModel":
+        this.#endModel(at, null)
+        return
+      case "Speak":
+        this.#openSpeech.set(command.id, this.#request("text-to-speech", at, command.provider))
+        return
+      case "Listen":
+        this.#endListening(at, null)
+        this.#listening = this.#request("speech-to-text", at, command.provider)
+        return
+      case "CancelTool": {
+        // A tool that timed out says so in its event, which follows.
+        const tool = this.#openTools.get(command.id)
+        if (tool !== undefined) Object.assign(tool, { ended_at: at, status: "failed" })
+        return
+      }
+      case "Emit":
+        this.#onEvent(command)
+        return
+    }
+  }
+
+  #onEvent({ at, data, event }: Extract<Command, { readonly _tag: "Emit" }>): void {
+    switch (event) {
+      case "tool.invoked": {
+        const tool: Open<TimelineTool> = {
+          id: data.tool_call_id,
+          name: data.tool_name,
+          started_at: at,
+          ended_at: null,
+          status: "running",
+          arguments: data.arguments,
+          result: null
+        }
+        this.#openTools.set(tool.id, tool)
+        this.#tools.add(tool)
+        return
+      }
+      case "tool.completed":
+      case "tool.timeout": {
+        const tool = this.#openTools.get(data.tool_call_id)
+        if (tool === undefined) return
+        this.#openTools.delete(tool.id)
+        tool.ended_at = at
+        if (event === "tool.timeout") tool.status = "timeout"
+        else {
+          if (tool.status === "running") tool.status = "completed"
+          tool.result = data.result
+        }
+        return
+      }
+    }
+  }
+
+  #request(capability: TimelineProviderRequest["capability"], at: number, provider = 0): Open<TimelineProviderRequest> {
+    const request = { capability, provider, started_at: at, first_at: null, ended_at: null, error: null }
+    this.#requests.add(request)
+    return request
+  }
+
+  #endModel(at: number, error: string | null): void {
+    if (this.#model !== undefined) Object.assign(this.#model, { ended_at: at, error })
+    this.#model = undefined
+  }
+
+  #endListening(at: number, error: string | null): void {
+    if (this.#listening !== undefined) Object.assign(this.#listening, { ended_at: at, error })
+    this.#listening = undefined
+  }
+
+  #endSpeech(id: string, at: number, error: string | null): void {
+    const speech = this.#openSpeech.get(id)
+    if (speech !== undefined) Object.assign(speech, { ended_at: at, error })
+    this.#openSpeech.delete(id)
   }
 }
 
-/** The timeline of a journal, at once. */
-export const timelineOf = (rows: ReadonlyArray<RecordedInput>): CallTimeline | undefined =>
-  atOnce(readingTimeline(rows))
+/** The timeline of a whole journal; undefined when it does not begin with the call's facts. */
+export const timelineOf = (rows: ReadonlyArray<RecordedInput>): JournalTimeline | undefined => {
+  const builder = new TimelineBuilder()
+  for (const row of rows) builder.add(row)
+  return builder.timeline()
+}

@@ -28,7 +28,8 @@ const journalOf = (s: Script): ReadonlyArray<RecordedInput> => {
 
 describe("the timeline of a call", () => {
   const timeline = timelineOf(journal())
-  const textsOf = (actor: string) => timeline?.lines.filter((line) => line.actor === actor).map(({ what }) => what)
+  const textsOf = (actor: string) =>
+    timeline?.events.entries.filter((line) => line.actor === actor).map(({ what }) => what)
 
   it("has an actor and a text for each entry, in order of time", () => {
     expect(timeline?.isFromOtherVersion).toBe(false)
@@ -36,35 +37,28 @@ describe("the timeline of a call", () => {
     expect(textsOf("tool")).toEqual(["lookup", "result"])
     expect(textsOf("event")).toContain("tool.invoked")
     expect(textsOf("call")?.at(-1)).toBe("ended: completed, answered, caller-hangup")
-    const times = timeline?.lines.map(({ at }) => at) ?? []
+    const times = timeline?.events.entries.map(({ at }) => at) ?? []
     expect(times).toEqual([...times].sort((a, b) => a - b))
   })
 
   it("shows the arguments of tools and the messages of the model", () => {
-    expect(timeline?.lines.find(({ what }) => what === "lookup")?.detail).toEqual({ a: 1 })
-    expect(timeline?.lines.find(({ actor, what }) => actor === "tool" && what === "result")?.detail).toEqual({ n: 1 })
-    expect(JSON.stringify(timeline?.lines.find(({ what }) => what.startsWith("asked for turn"))?.detail)).toContain(
-      "Look it up"
-    )
+    expect(timeline?.events.entries.find(({ what }) => what === "lookup")?.data).toEqual({ a: 1 })
+    expect(timeline?.events.entries.find(({ actor, what }) => actor === "tool" && what === "result")?.data).toEqual({
+      n: 1
+    })
+    expect(
+      JSON.stringify(timeline?.events.entries.find(({ what }) => what.startsWith("asked for turn"))?.data)
+    ).toContain("Look it up")
   })
 
   it("shows a menu, its choice, requested digits, and the warnings about the menu", () => {
     const rules = { prompt: "1?", voice: null, language: null, max_digits: 1, terminator: "", timeout_seconds: 5 }
     const warnings = [{ field: "pre_gather.digits", reason: "not valid" }]
-    const s = new Script().input({
-      _tag: "MenuAnswered",
-      menu: { rules, max_retries: 0 },
-      warnings,
-      warnings_dropped: 2
-    })
-    s.input({ _tag: "Answered" })
-      .input({ _tag: "Dtmf", digit: "2" })
-      .input({
-        _tag: "ConfigAnswered",
-        config: { ...config, warnings_dropped: 3 }
-      })
+    const s = new Script().input({ _tag: "MenuAnswered", menu: { rules, max_retries: 0 }, warnings })
+    s.input({ _tag: "Answered" }).input({ _tag: "Dtmf", digit: "2" }).input({ _tag: "ConfigAnswered", config })
     s.input({ _tag: "GatherRequested", rules }).input({ _tag: "CallerHungUp" })
-    const { lines, warnings: left, warnings_dropped } = timelineOf(journalOf(s)) ?? { lines: [], warnings: [] }
+    const timeline = timelineOf(journalOf(s))
+    const lines = timeline?.events.entries ?? []
     const whats = lines.map(({ what }) => what)
     expect(whats).toEqual(
       expect.arrayContaining([
@@ -75,11 +69,10 @@ describe("the timeline of a call", () => {
         "digits requested through the API"
       ])
     )
-    expect(lines.find(({ what }) => what === "requested the configuration after the menu")?.detail).toMatchObject({
+    expect(lines.find(({ what }) => what === "requested the configuration after the menu")?.data).toMatchObject({
       gathered_digit: "2"
     })
-    expect(left).toEqual(warnings)
-    expect(warnings_dropped).toBe(5)
+    expect(timeline?.state.warnings).toMatchObject([{ what: "call.started: pre_gather.digits" }])
   })
 
   it("has isFromOtherVersion when the call ran on another version", () => {

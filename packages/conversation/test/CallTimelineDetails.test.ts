@@ -14,7 +14,7 @@ const timeline = (s: Script, given: Facts = facts) => {
 const whats = (...inputs: ReadonlyArray<UntimedInput>) => {
   const s = Script.greeted()
   for (const input of inputs) s.input(input)
-  return timeline(s).lines.map(({ what }) => what)
+  return timeline(s).events.entries.map(({ what }) => what)
 }
 
 describe("the timeline of a call", () => {
@@ -25,13 +25,13 @@ describe("the timeline of a call", () => {
     [{ outbound: { ring_timeout_seconds: 30, metadata: {} } }, "outbound call from +15550001111 to +15550002222"]
   ])("begins with the numbers and the direction of a call with %j", (change, what) => {
     const given: Facts = { ...facts, ...change }
-    expect(timeline(new Script(given), given).lines[0]).toMatchObject({ at: 0, actor: "call", what })
+    expect(timeline(new Script(given), given).events.entries[0]).toMatchObject({ at: 0, actor: "call", what })
   })
 
   it("has each line at the time of its input", () => {
     const s = Script.live()
     s.wait(1500).input({ _tag: "Dtmf", digit: "2" }).wait(700).input({ _tag: "CallerHungUp" })
-    const { lines } = timeline(s)
+    const lines = timeline(s).events.entries
     const at = (text: string) => lines.find(({ what }) => what === text)?.at
     expect([at("digit 2"), at("hung up")]).toEqual([1500, 2200])
   })
@@ -53,7 +53,7 @@ describe("the timeline of a call", () => {
     const s = Script.greeted({}, given)
     s.say("Hello").input({ _tag: "ModelFailed", turn: 1, reason: "gone" })
     s.input({ _tag: "RecognizerFailed", reason: "gone" })
-    const lines = timeline(s, given).lines.map(({ what }) => what)
+    const lines = timeline(s, given).events.entries.map(({ what }) => what)
     expect(lines.filter((what) => what.startsWith("asked for turn"))).toEqual([
       "asked for turn 1",
       expect.stringMatching(/^asked for turn \d+, fallback 1$/)
@@ -66,12 +66,12 @@ describe("the timeline of a call", () => {
   it("has the warnings of the configuration, and none before there is one", () => {
     const warnings = [{ field: "voice", reason: "voice not available for the selected language" }]
     const s = new Script().input({ _tag: "ConfigAnswered", config: { ...config, warnings } })
-    expect(timeline(s).warnings).toEqual(warnings)
-    expect(timeline(new Script()).warnings).toEqual([])
+    expect(timeline(s).state.warnings).toMatchObject([{ what: "call.started: voice" }])
+    expect(timeline(new Script()).state.warnings).toEqual([])
   })
 
   it("has the transcript of the conversation", () => {
     const s = Script.greeted().say("Hello")
-    expect(timeline(s).transcript.map(({ content }) => content)).toEqual(["Hello there.", "Hello"])
+    expect(timeline(s).turns.entries.map(({ text }) => text)).toEqual(["Hello there.", "Hello"])
   })
 })

@@ -43,6 +43,8 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
      * journal.
      */
     readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
+    /** As stored: of a live call without what only its journal has. */
+    readonly stored: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<CallRow, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when its record is settled. */
     readonly end: (
@@ -215,7 +217,15 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
           return yield* new TransferFailed({ message: `transfer failed: ${outcome.failure}` })
         })
 
-        return { list, get, state: (project, id) => find(project, id, repo.state), end, gather, transfer }
+        return {
+          list,
+          get,
+          stored: (project, id) => find(project, id, repo.get),
+          state: (project, id) => find(project, id, repo.state),
+          end,
+          gather,
+          transfer
+        }
       })
     )
 }

@@ -1,39 +1,13 @@
 import { createHash, createHmac } from "node:crypto"
 import type { KeyScope } from "@svc/api/accounts/ApiKey"
-import { type Call, type CallNotFound, DebugTokenNotFound } from "@svc/api/calls/Call"
+import { type CallNotFound, DebugTokenNotFound } from "@svc/api/calls/Call"
 import type { PrincipalProject } from "@svc/api/Principal"
-import { inSteps } from "@svc/api/Thread"
 import { Projects } from "@svc/auth/Projects"
-import { type CallTimeline, readingTimeline } from "@svc/conversation/CallTimeline"
 import { type ConfigError, Context, Effect, Layer, Option, PubSub, type Queue, type Scope } from "effect"
-import type { ServerRequest } from "../agent-server/ServerRequest.ts"
 import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
 import { retention } from "../recording/RetentionWorker.ts"
 import { Calls } from "./Calls.ts"
 import { type DebugCall, type DebugLink, DebugLinksRepo } from "./DebugLinksRepo.ts"
-import { JournalRepo } from "./JournalRepo.ts"
-import { ServerRequestsRepo } from "./ServerRequestsRepo.ts"
-
-/** The content of a debug page. `timeline` is undefined for a call that never reached its agent. */
-export interface DebugView {
-  readonly call: Call
-  readonly timeline: CallTimeline | undefined
-  /** Oldest first. */
-  readonly serverRequests: ReadonlyArray<ServerRequest>
-}
-
-/**
- * What a link made with a `read` key shows: no prompts, and no bodies of requests, tools, models and webhooks. These are
- * the details of the timeline and the bodies of the server requests.
- */
-export const withoutBodies = ({ call, serverRequests, timeline }: DebugView): DebugView => ({
-  call,
-  serverRequests: serverRequests.map((request) => ({ ...request, request: "", response: null })),
-  timeline:
-    timeline === undefined
-      ? undefined
-      : { ...timeline, lines: timeline.lines.map(({ actor, at, what }) => ({ actor, at, what })) }
-})
 
 /**
  * Links to the debug pages of calls, which need no key. A link works for as long as recordings are kept, until it is
@@ -60,8 +34,6 @@ export class DebugLinks extends Context.Tag("@svc/call-engine/DebugLinks")<
     readonly openLinks: (call: DebugCall) => Effect.Effect<ReadonlySet<number>>
     /** A text that changes with the view. */
     readonly version: (call: DebugCall) => Effect.Effect<string>
-    /** The page's content as of now, with all bodies. */
-    readonly view: (call: DebugCall) => Effect.Effect<DebugView, DebugTokenNotFound>
     /** The numeric ids of calls whose links are revoked on this node from now on. */
     readonly revocations: Effect.Effect<Queue.Dequeue<number>, never, Scope.Scope>
   }
@@ -69,13 +41,11 @@ export class DebugLinks extends Context.Tag("@svc/call-engine/DebugLinks")<
   static readonly layer: Layer.Layer<
     DebugLinks,
     ConfigError.ConfigError,
-    Calls | JournalRepo | ServerRequestsRepo | DebugLinksRepo | RecordingsRepo | Projects
+    Calls | DebugLinksRepo | RecordingsRepo | Projects
   > = Layer.effect(
     DebugLinks,
     Effect.gen(function* () {
       const calls = yield* Calls
-      const journal = yield* JournalRepo
-      const serverRequests = yield* ServerRequestsRepo
       const repo = yield* DebugLinksRepo
       const projects = yield* Projects
       const secret = yield* Effect.flatMap(RecordingsRepo, ({ secret }) => secret("debug-links"))
@@ -120,11 +90,6 @@ export class DebugLinks extends Context.Tag("@svc/call-engine/DebugLinks")<
             deleted ? Effect.succeed(new Set<number>()) : Effect.map(repo.openLinks(id, kept), (ids) => new Set(ids))
           ),
         version: ({ id }) => repo.version(id),
-        view: Effect.fn("DebugLinks.view")(function* ({ id, project_id, public_id }) {
-          const call = yield* Effect.mapError(calls.get({ id: project_id }, public_id), missing)
-          const [rows, requests] = yield* Effect.all([journal.ofCall(id), serverRequests.ofCall(id)])
-          return { call, timeline: yield* inSteps(() => readingTimeline(rows)), serverRequests: requests }
-        }),
         revocations: PubSub.subscribe(revocations)
       }
     })

@@ -47,6 +47,8 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
     readonly has: (row: Pick<JournalRow, "call_id" | "seq">) => Effect.Effect<boolean>
     /** The journal of a call, in order. `callId` is the numeric id. */
     readonly ofCall: (callId: number) => Effect.Effect<ReadonlyArray<StoredInput>>
+    /** The first `limit` rows of a call after this `seq`, in order. */
+    readonly page: (callId: number, after: number, limit: number) => Effect.Effect<ReadonlyArray<StoredInput>>
   }
 >() {
   static readonly layer: Layer.Layer<JournalRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -55,6 +57,12 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
       const sql = yield* SqlClient.SqlClient
       const ofCall = Effect.fn("JournalRepo.ofCall")(function* (callId: number) {
         const rows = yield* sql`select seq, input, commands from call_journal where call_id = ${callId} order by seq`
+        return yield* Effect.flatten(inSteps(() => decodeEach(rows)))
+      })
+      const page = Effect.fn("JournalRepo.page")(function* (callId: number, after: number, limit: number) {
+        const rows = yield* sql`
+          select seq, input, commands from call_journal where call_id = ${callId} and seq > ${after}
+          order by seq limit ${limit}`
         return yield* Effect.flatten(inSteps(() => decodeEach(rows)))
       })
       return {
@@ -74,7 +82,8 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
             Effect.map((found) => found.length > 0),
             Effect.orDie
           ),
-        ofCall: (callId) => Effect.orDie(ofCall(callId))
+        ofCall: (callId) => Effect.orDie(ofCall(callId)),
+        page: (call, after, limit) => Effect.orDie(page(call, after, limit))
       }
     })
   )

@@ -14,17 +14,26 @@ const Stored = Schema.Struct({
   status: Schema.NullOr(Schema.Int),
   content_type: Schema.NullOr(Schema.String),
   error: Schema.NullOr(Schema.String),
-  request: Schema.String,
+  request: Schema.NullOr(Schema.String),
   response: Schema.NullOr(Schema.String)
 })
+const StoredRow = Schema.Struct({ ...Stored.fields, total: Schema.Int })
+
+/** A request as it is read; older ones without their bodies. */
+export type StoredServerRequest = typeof Stored.Type
+
+/** The most requests that are read of a call, and of how many of these the bodies. */
+const maxRead = { requests: 100, bodies: 20 } as const
 
 /** SQL of `callback_exchanges`: the requests to agents' servers, which the debug page shows. */
 export class ServerRequestsRepo extends Context.Tag("@svc/call-engine/ServerRequestsRepo")<
   ServerRequestsRepo,
   {
     readonly insert: (rows: ReadonlyArray<ServerRequestRow>) => Effect.Effect<void>
-    /** Oldest first. `callId` is the numeric id. */
-    readonly ofCall: (callId: number) => Effect.Effect<ReadonlyArray<ServerRequest>>
+    /** The newest 100 of a call, oldest first, and how many older ones there are. `callId` is the numeric id. */
+    readonly newestOfCall: (
+      callId: number
+    ) => Effect.Effect<{ readonly requests: ReadonlyArray<StoredServerRequest>; readonly leftOut: number }>
     /** Deletes at most `limit` requests older than `days`, and returns how many. */
     readonly deleteOlder: (days: number, limit: number) => Effect.Effect<number>
   }
@@ -50,12 +59,18 @@ export class ServerRequestsRepo extends Context.Tag("@svc/call-engine/ServerRequ
                   ${rows.map((r) => r.error)}::text[],
                   ${rows.map((r) => r.request)}::text[],
                   ${rows.map((r) => r.response)}::text[])`.pipe(Effect.asVoid, Effect.orDie),
-        ofCall: Effect.fn("ServerRequestsRepo.ofCall")(function* (callId: number) {
+        newestOfCall: Effect.fn("ServerRequestsRepo.newestOfCall")(function* (callId: number) {
           const rows = yield* sql`
             select event, (extract(epoch from started_at) * 1000)::float8 as started_at, duration_ms, status,
-              content_type, error, request, response
-            from callback_exchanges where call_id = ${callId} order by id`
-          return yield* Schema.decodeUnknown(Schema.Array(Stored))(rows)
+              content_type, error, total, case when nth <= ${maxRead.bodies} then request end as request,
+              case when nth <= ${maxRead.bodies} then response end as response
+            from (
+              select *, row_number() over (order by id desc) as nth, count(*) over ()::int as total
+              from callback_exchanges where call_id = ${callId}
+            ) as all_requests where nth <= ${maxRead.requests} order by id`
+          const stored = yield* Schema.decodeUnknown(Schema.Array(StoredRow))(rows)
+          const requests = stored.map(({ total: _, ...request }) => request)
+          return { requests, leftOut: (stored[0]?.total ?? 0) - requests.length }
         }, Effect.orDie),
         deleteOlder: Effect.fn("ServerRequestsRepo.deleteOlder")(function* (days: number, limit: number) {
           const deleted = yield* sql`

@@ -9,8 +9,6 @@ import { Effect, Layer, Queue, Schema } from "effect"
 import { Calls } from "../../src/record/Calls.ts"
 import { DebugLinks } from "../../src/record/DebugLinks.ts"
 import { DebugLinksRepo } from "../../src/record/DebugLinksRepo.ts"
-import { JournalRepo } from "../../src/record/JournalRepo.ts"
-import { ServerRequestsRepo } from "../../src/record/ServerRequestsRepo.ts"
 import { RecordingsRepo } from "../../src/recording/RecordingsRepo.ts"
 
 const project = { id: 7, public_id: Schema.decodeSync(ProjectId)(`proj_${"p".repeat(24)}`) }
@@ -21,8 +19,6 @@ const Test = DebugLinks.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(DebugLinksRepo.layer, RecordingsRepo.layer)),
   Layer.provide(
     Layer.mergeAll(
-      JournalRepo.layer,
-      ServerRequestsRepo.layer,
       Layer.mock(Projects, { deletedAmong: (ids) => Effect.succeed(ids.filter((id) => deleted.has(id))) }),
       Layer.mock(Calls, {
         state: (_, id) =>

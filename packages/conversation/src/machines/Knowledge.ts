@@ -1,9 +1,10 @@
-import type { Command, CommandOf } from "../Command.ts"
+import type { CommandOf } from "../Command.ts"
 import { command, type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel } from "../phrases/Backchannels.ts"
 import { type Conversation, isRunning, languageOf } from "../State.ts"
+import * as Problems from "./Problems.ts"
 
 /**
  * The look-up in the agent's knowledge bases for the caller's last words, so that the model has the passages that it
@@ -83,12 +84,14 @@ export const onFound = (d: Draft, { bases, id, passages }: InputOf<"KnowledgeFou
 export const onFailed = (d: Draft, { id, reason }: InputOf<"KnowledgeFailed">): boolean => {
   if (!take(d, id)) return false
   command(d, note(reason))
+  Problems.warn(d, "knowledge", `a turn went on without knowledge: ${reason}`)
   return true
 }
 
 export const onTimer = (d: Draft): void => {
   patchKnowledge(d, { pending: null })
-  command(d, late)
+  command(d, note(lateReason))
+  Problems.warn(d, "knowledge", `a turn went on without knowledge: ${lateReason}`)
 }
 
 const note = (reason: string): CommandOf<"Note"> => ({
@@ -97,9 +100,4 @@ const note = (reason: string): CommandOf<"Note"> => ({
 })
 
 /** Why a turn went on without passages that came too late. */
-export const lateReason = `the look-up took longer than ${lookUpMs} ms`
-
-const late = note(lateReason)
-
-/** Whether a command reports a look-up that took too long. */
-export const isLate = (c: Command): boolean => c._tag === "Note" && c.text === late.text
+const lateReason = `the look-up took longer than ${lookUpMs} ms`

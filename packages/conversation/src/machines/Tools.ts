@@ -212,7 +212,7 @@ export const onFailed = (d: Draft, input: InputOf<"ToolFailed" | "KnowledgeFaile
   const use = entry === undefined ? undefined : useOf(entry, input.id)
   if (use === undefined) return
   if (input._tag === "ToolFailed") Problems.toolFailed(d, use.name, input)
-  else Problems.warn(d, "knowledge", `not looked up: ${input.reason}`)
+  else Problems.warn(d, "knowledge", `a search of the model failed: ${input.reason}`)
   answer(d, input.id, { error: input.reason })
 }
 

@@ -114,20 +114,22 @@ describe("knowledge", () => {
     s.input({ _tag: "ModelSentence", turn: 2, text: "Yes." }).input({ _tag: "ModelDone", turn: 2 }).play("u2")
     s.say("Cats?").fire("knowledge")
     const timeline = timelineOf(journal(s))
-    expect(timeline?.lines.filter(({ actor }) => actor === "knowledge").map(({ at: _, ...line }) => line)).toEqual([
-      { actor: "knowledge", what: "looked up: When do you open?" },
+    expect(
+      timeline?.events.entries.filter(({ actor }) => actor === "knowledge").map(({ at: _, ...line }) => line)
+    ).toEqual([
+      { actor: "knowledge", what: "looked up: When do you open?", data: null },
       {
         actor: "knowledge",
         what: "1 passage found in 7 ms",
-        detail: [{ knowledge_base: "Shop", heading: "Hours", score: 0.5 }]
+        data: [{ knowledge_base: "Shop", heading: "Hours", score: 0.5 }]
       },
-      { actor: "knowledge", what: "looked up: Dogs?" },
-      { actor: "knowledge", what: "not looked up: it broke" },
-      { actor: "knowledge", what: "looked up: Cats?" }
+      { actor: "knowledge", what: "looked up: Dogs?", data: null },
+      { actor: "knowledge", what: "not looked up: it broke", data: null },
+      { actor: "knowledge", what: "looked up: Cats?", data: null }
     ])
-    expect(timeline?.warnings).toEqual([
-      { field: "knowledge", reason: "it broke" },
-      { field: "knowledge", reason: "the look-up took longer than 150 ms" }
+    expect(timeline?.state.warnings.map(({ reason, what }) => ({ what, reason }))).toEqual([
+      { what: "knowledge", reason: "a turn went on without knowledge: it broke" },
+      { what: "knowledge", reason: "a turn went on without knowledge: the look-up took longer than 150 ms" }
     ])
   })
 })

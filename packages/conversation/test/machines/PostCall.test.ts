@@ -81,7 +81,7 @@ describe("a call that is over", () => {
     expect(s.commands.some((c) => c._tag === "SendSms")).toBe(true)
     s.input({ _tag: "PostCallSmsDone", failed: "refused" })
     expect(s.state.phase).toBe("over")
-    expect(timelineOf(rowsOf(s))?.lines.map(({ what }) => what)).toContain("post_call_sms failed: refused")
+    expect(timelineOf(rowsOf(s))?.events.entries.map(({ what }) => what)).toContain("post_call_sms failed: refused")
   })
 
   it("ignores an extraction and an outcome of post_call_sms that come too late", () => {
@@ -151,7 +151,7 @@ describe("a call that is over", () => {
   it("with an unknown caller or a too long message sends no post_call_sms, with a Note", () => {
     const unknown = ended({ post_call_sms }, { from: null })
     expect(unknown.commands.some((c) => c._tag === "SendSms")).toBe(false)
-    expect(timelineOf(rowsOf(unknown))?.lines.map(({ what }) => what)).toContain(
+    expect(timelineOf(rowsOf(unknown))?.events.entries.map(({ what }) => what)).toContain(
       "the message after the call was not sent: the caller's number is not known"
     )
     const long = ended({ post_call_sms: { ...post_call_sms, message: `{{duration_seconds}}${"x".repeat(159)}` } })

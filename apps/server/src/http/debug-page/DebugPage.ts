@@ -1,15 +1,15 @@
 import type { KeyScope } from "@svc/api/accounts/ApiKey"
-import type { Call, TurnLatency } from "@svc/api/calls/Call"
-import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import type { DebugView } from "@svc/call-engine/record/DebugLinks"
-import type { CallTimeline } from "@svc/conversation/CallTimeline"
+import type { TurnLatency } from "@svc/api/calls/Call"
+import type { CallTimeline } from "@svc/api/calls/CallTimeline"
+import { type Beginning, type BodyRoom, jsonBeginning } from "@svc/conversation/BoundedJson"
 import { html } from "../documents/Html.ts"
-import { type Beginning, type BodyRoom, bodyHtml, jsonBeginning, newest, section, shortText } from "./BoundedText.ts"
+import { bodyHtml, section, shortText } from "./BoundedText.ts"
+import { callScript } from "./CallScript.ts"
 import { script, style } from "./DebugPageStyle.ts"
 
-/** The content of a debug page: the call, its webhook deliveries, and the scope of the link. */
-export interface ShownCall extends DebugView {
-  readonly deliveries: ReadonlyArray<DeliveryRecord>
+/** The content of a debug page: the call's timeline, the scope of the link, and the address of the API. */
+export interface ShownCall {
+  readonly timeline: CallTimeline
   readonly scope: KeyScope
 }
 
@@ -26,12 +26,13 @@ export interface RenderedCall {
  * long the call.
  */
 const limits = {
-  warnings: { rows: 50, characters: 20_000 },
-  transcript: { rows: 300, characters: 60_000 },
-  turns: { rows: 50, characters: 50_000 },
+  transcript: { rows: 300, characters: 90_000 },
+  latencies: { rows: 50, characters: 50_000 },
+  tools: { rows: 50, characters: 60_000 },
   serverRequests: { rows: 100, characters: 150_000 },
-  deliveries: { rows: 100, characters: 40_000 },
-  timeline: { rows: 300, characters: 150_000 },
+  providerRequests: { rows: 60, characters: 40_000 },
+  webhooks: { rows: 100, characters: 40_000 },
+  events: { rows: 300, characters: 150_000 },
   /** Of all bodies together. */
   bodies: 100_000
 } as const
@@ -42,38 +43,99 @@ const clock = (ms: number): string => {
   return `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(3).padStart(6, "0")}`
 }
 
+/** The same to a tenth of a second, for reading. */
+const shortClock = (ms: number): string => {
+  const tenths = Math.round(Math.max(0, ms) / 100)
+  return `${Math.floor(tenths / 600)}:${((tenths % 600) / 10).toFixed(1).padStart(4, "0")}`
+}
+
+/** `1 min 5 s`. */
+const duration = (seconds: number): string =>
+  seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+
+/** `2026-11-22 21:04:05 UTC`. */
+const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`
+
+const money = (eur: number): string => `${eur.toFixed(4).replace(/0{1,2}$/, "")} EUR`
+
 const fact = (name: string, value: string | number | null): string =>
   `<div><dt>${html(name)}</dt><dd>${shortText(value === null || value === "" ? "–" : String(value))}</dd></div>`
 
-const factsOf = (call: Call): string =>
-  `<dl>${[
-    fact("status", call.status),
-    fact("disposition", call.disposition),
-    fact("ended_reason", call.ended_reason),
-    fact("from", call.from_number),
-    fact("to", call.to_number),
-    fact("agent", call.agent_id),
-    fact("started_at", call.started_at),
-    fact("duration", `${call.duration_seconds} s`),
-    fact("cost", `${call.total_cost} EUR`),
-    fact("tools", call.tools_called.join(", "))
-  ].join("")}</dl>`
+/** Good, bad or under way, said by a sign and words as well as by colour. */
+const mark = (kind: "good" | "bad" | "busy", text: string): string =>
+  `<span class="mark ${kind}"><span aria-hidden="true">${{ good: "✓", bad: "✕", busy: "●" }[kind]}</span> ${shortText(text)}</span>`
 
-const failureOf = ({ failure }: Call): string =>
+const statusOf = ({ call }: CallTimeline): string => {
+  const kind = call.ended_at === null ? "busy" : ["failed", "rejected"].includes(call.status) ? "bad" : "good"
+  return mark(kind, call.ended_at === null ? `${call.status}, live` : call.status)
+}
+
+const headerOf = (timeline: CallTimeline): string => {
+  const { call } = timeline
+  const curl = `curl -H "Authorization: Bearer $SVC_KEY" "$SVC_URL/v1/calls/${call.call_id}/timeline"`
+  return `<header><h1>${shortText(call.from_number ?? "unknown number")} <span aria-hidden="true">→</span><span class="hidden"> to </span> ${shortText(call.to_number ?? "unknown number")} ${statusOf(timeline)}</h1>
+<p class="id"><code>${html(call.call_id)}</code></p>
+<p class="actions"><button type="button" data-copy="${html(call.call_id)}">Copy id</button><button type="button" data-copy="${html(curl)}">Copy curl line</button><button type="button" data-save="${html(call.call_id)}.yaml" data-text="${html(callScript(timeline))}">Save as script</button><span class="faint" role="status" id="done"></span></p></header>`
+}
+
+const causeOf = ({ failure }: CallTimeline): string =>
   failure === null
     ? ""
-    : `<p class="bad"><strong>${html(failure.stage)}: ${html(failure.reason)}</strong></p><p>${html(failure.hint)}</p>`
+    : `<section class="cause" aria-labelledby="cause"><h2 id="cause">Why it failed: ${html(failure.stage)}</h2><p class="reason">${shortText(failure.reason)}</p><p><strong>What to do:</strong> ${shortText(failure.hint)}</p></section>`
 
-function* warningsOf({ isFromOtherVersion, warnings, warnings_dropped }: CallTimeline): Generator<void, string> {
-  const version = "This call was held by another version of Svc; the timeline is how this one reads it."
-  const line = (text: string) => `<p class="bad">${shortText(text)}</p>`
-  const rows = yield* newest(warnings, limits.warnings, ({ field, reason }) => line(`${field} was left out: ${reason}`))
-  const more = warnings.length - rows.length + warnings_dropped
-  return [
-    ...(isFromOtherVersion ? [line(version)] : []),
-    ...rows,
-    ...(more > 0 ? [line(`${more} more fields were left out`)] : [])
-  ].join("")
+const warningsOf = ({ left_out, warnings }: CallTimeline): string => {
+  if (warnings.length === 0 && left_out.warnings === 0) return ""
+  const rows = warnings.map(
+    ({ at, reason, what }) =>
+      `<li><time>${shortClock(at)}</time><div class="what"><strong>${shortText(what)}</strong> ${shortText(reason)}</div></li>`
+  )
+  const more = left_out.warnings === 0 ? "" : `<p class="faint">and ${left_out.warnings} more</p>`
+  return `<section class="warnings" aria-labelledby="warnings"><h2 id="warnings">Warnings</h2><ol>${rows.join("")}</ol>${more}</section>`
+}
+
+const factsOf = ({ call, cost, turns }: CallTimeline): string => {
+  const extras = [
+    ...(cost.recording_cost === 0 ? [] : [`with recording ${money(cost.recording_cost)}`]),
+    ...(cost.transfer_cost === 0 ? [] : [`with transfer ${money(cost.transfer_cost)}`]),
+    ...(cost.llm_discount === 0 ? [] : [`with discount ${money(cost.llm_discount)}`])
+  ]
+  return `<section aria-labelledby="facts"><h2 id="facts">Call</h2><dl>${[
+    fact("From", call.from_number),
+    fact("To", call.to_number),
+    fact("Started", utc(call.started_at)),
+    fact("Duration", duration(call.duration_seconds)),
+    fact("Ended by", call.ended_reason ?? (call.ended_at === null ? "live" : null)),
+    fact("Disposition", call.disposition),
+    ...(call.transferred_to === null ? [] : [fact("Transferred to", call.transferred_to)]),
+    fact("Turns", Math.max(call.turn_count, turns.length)),
+    fact("Tools", call.tools_called.join(", ")),
+    fact("Cost", call.ended_at === null ? "at the end" : [money(cost.total_cost), ...extras].join(", ")),
+    fact("Agent", call.agent_id)
+  ].join("")}</dl></section>`
+}
+
+function* transcriptOf({ call, left_out, turns }: CallTimeline): Generator<void, string> {
+  const rows = yield* section(
+    "Transcript",
+    turns,
+    limits.transcript,
+    ({ ended_at, interrupted, role, stages, started_at, text }) => {
+      const who = role === "user" ? "caller" : "agent"
+      const until =
+        ended_at === null ? "" : ` <span class="faint">${((ended_at - started_at) / 1000).toFixed(1)} s</span>`
+      const wait = stages?.response_ms ?? null
+      const notes = [
+        ...(wait === null ? [] : [`answered after ${Math.round(wait)} ms`]),
+        ...(interrupted ? ["interrupted"] : [])
+      ]
+      return `<li class="turn-${who}"><time>${shortClock(started_at)}</time><div class="what"><span class="who ${who}">${who}</span>${until}${notes.length === 0 ? "" : ` <span class="faint">${notes.join(", ")}</span>`}<br>${shortText(text)}</div></li>`
+    },
+    { rest: "GET /v1/calls/<id> has the whole transcript", list: true, leftOut: left_out.turns }
+  )
+  const nothing = call.ended_at === null ? "Nothing has been said yet." : "Nothing was said."
+  return rows === ""
+    ? `<section aria-labelledby="transcript"><h2 id="transcript">Transcript</h2><p class="faint">${nothing}</p></section>`
+    : rows
 }
 
 /** The successive stages of the wait for an agent's turn, in milliseconds, from the caller's last sound. */
@@ -101,107 +163,158 @@ const bar = (stages: ReadonlyArray<number>, longest: number): string => {
   return `<svg role="img" aria-label="${html(stages.map((ms, i) => `${stageNames[i] ?? ""} ${Math.round(ms)} ms`).join(", "))}">${parts.join("")}</svg>`
 }
 
-function* waterfall(latencies: ReadonlyArray<TurnLatency>): Generator<void, string> {
+const latenciesOf = ({ turns }: CallTimeline): Generator<void, string> => {
+  const latencies = turns.flatMap(({ stages }) => (stages === null ? [] : [stages]))
   const sum = (stages: ReadonlyArray<number>) => stages.reduce((total, ms) => total + ms, 0)
-  const longest = Math.max(1, ...latencies.slice(-limits.turns.rows).map((latency) => sum(stagesOf(latency))))
+  const longest = Math.max(1, ...latencies.slice(-limits.latencies.rows).map((latency) => sum(stagesOf(latency))))
   const key = stageNames
     .map(
       (name, i) =>
         `<span><svg aria-hidden="true"><rect class="s${i + 1}" width="100%" height="100%"/></svg> ${html(name)}</span>`
     )
     .join("")
-  return yield* section(
-    "Turns",
+  return section(
+    "Latency",
     latencies,
-    limits.turns,
+    limits.latencies,
     (latency) => {
       const stages = stagesOf(latency)
-      return `<div class="turn"><span class="faint">turn ${latency.turn}</span>${bar(stages, longest)}<span>${Math.round(sum(stages))} ms</span></div>`
+      return `<div class="turn"><time>${shortClock(latency.ts * 1000)}</time>${bar(stages, longest)}<span>${Math.round(sum(stages))} ms</span></div>`
     },
     { intro: `<p class="key faint">${key}</p>`, rest: "GET /v1/calls/<id> has all of them", list: false }
   )
 }
 
-const transcriptOf = ({ transcript }: Call): Generator<void, string> =>
-  section(
-    "Transcript",
-    transcript,
-    limits.transcript,
-    ({ content, role, timestamp }) =>
-      `<li><time>${clock(timestamp * 1000)}</time><span class="who ${role}">${role}</span><span class="what">${shortText(content)}</span></li>`,
-    { rest: "GET /v1/calls/<id> has the whole transcript", list: true }
-  )
-
-const timelineOf = ({ lines }: CallTimeline, room: BodyRoom): Generator<void, string> =>
-  section(
-    "Timeline",
-    lines,
-    limits.timeline,
-    ({ actor, at, detail, what }, index) => {
-      const text =
-        detail === undefined
-          ? shortText(what)
-          : `<details id="l${index}"><summary>${shortText(what)}</summary>${bodyHtml((limit) => jsonBeginning(detail, limit), room)}</details>`
-      return `<li><time>${clock(at)}</time><span class="who ${actor}">${actor}</span><div class="what">${text}</div></li>`
-    },
-    { rest: "earlier entries are not shown", list: true }
-  )
-
 /** A body as indented JSON. A text that is not JSON, or was cut when it was stored, stays as it is. */
 const bodyOf =
-  (body: string) =>
+  (body: unknown) =>
   (limit: number): Beginning => {
+    if (typeof body !== "string") return jsonBeginning(body, limit)
     try {
       return jsonBeginning(JSON.parse(body), limit)
     } catch {
-      return { text: body, size: body.length }
+      return { text: body.slice(0, limit), size: body.length }
     }
   }
 
-const serverRequestsOf = ({ call, scope, serverRequests }: ShownCall, room: BodyRoom): Generator<void, string> => {
-  const startedAt = Date.parse(call.started_at)
-  return section(
-    "Requests to the agent's server",
-    serverRequests,
+/** A row that opens to its bodies. */
+const opening = (
+  id: string,
+  summary: string,
+  bodies: ReadonlyArray<readonly [string, unknown]>,
+  room: BodyRoom
+): string => {
+  const shown = bodies.filter(([, body]) => body !== null)
+  if (shown.length === 0) return summary
+  const parts = shown.map(
+    ([name, body]) => `${name === "" ? "" : `<h3>${html(name)}</h3>`}${bodyHtml(bodyOf(body), room)}`
+  )
+  return `<details id="${id}"><summary>${summary}</summary>${parts.join("")}</details>`
+}
+
+const row = (at: number, what: string): string =>
+  `<li class="plain"><time>${clock(at)}</time><div class="what">${what}</div></li>`
+
+const actorRow = (at: number, actor: string, what: string): string =>
+  `<li><time>${clock(at)}</time><span class="who ${actor}">${actor}</span><div class="what">${what}</div></li>`
+
+const toolsOf = ({ left_out, tools }: CallTimeline, room: BodyRoom): Generator<void, string> =>
+  section(
+    "Tools",
+    tools,
+    limits.tools,
+    ({ arguments: args, ended_at, name, result, started_at, status }, index) => {
+      const kind = status === "completed" ? "good" : status === "running" ? "busy" : "bad"
+      const took = ended_at === null ? "" : ` in ${Math.round(ended_at - started_at)} ms`
+      const summary = `<code>${shortText(name)}</code> ${mark(kind, `${status}${took}`)}`
+      const bodies = [["arguments", args] as const, ["result", result] as const]
+      return row(started_at, opening(`t${index + left_out.tools}`, summary, bodies, room))
+    },
+    { rest: "earlier tools are not shown", list: true, leftOut: left_out.tools }
+  )
+
+const serverRequestsOf = ({ left_out, server_requests }: CallTimeline, room: BodyRoom): Generator<void, string> =>
+  section(
+    "Requests to your server",
+    server_requests,
     limits.serverRequests,
-    ({ duration_ms, error, event, request, response, started_at, status }, index) => {
-      const outcome = error === null ? `${status ?? ""}` : `<span class="bad">${shortText(error)}</span>`
-      const summary = `${shortText(event)} ${outcome}`
-      const bodies = () => {
-        const answer = response === null ? "" : `<h3>answer</h3>${bodyHtml(bodyOf(response), room)}`
-        return `<details id="x${index}"><summary>${summary}</summary><h3>request</h3>${bodyHtml(bodyOf(request), room)}${answer}</details>`
-      }
-      return `<li><time>${clock(started_at - startedAt)}</time><span class="who server">${duration_ms} ms</span><div class="what">${scope === "full" ? bodies() : summary}</div></li>`
+    ({ content_type, duration_ms, error, event, request, response, started_at, status }, index) => {
+      const type = content_type === null ? "" : ` ${content_type}`
+      const answer =
+        status === null ? `${error ?? "no answer"}, after ${duration_ms} ms` : `${status}${type} in ${duration_ms} ms`
+      const problem = status === null || error === null || error === `status ${status}` ? "" : `: ${shortText(error)}`
+      const summary = `<code>${shortText(event)}</code> ${mark(error === null ? "good" : "bad", answer)}${problem}`
+      const id = `x${index + left_out.server_requests}`
+      return row(
+        started_at,
+        opening(
+          id,
+          summary,
+          [
+            ["request", request],
+            ["answer", response]
+          ],
+          room
+        )
+      )
     },
-    { rest: "earlier requests are not shown", list: true }
+    { rest: "earlier requests are not shown", list: true, leftOut: left_out.server_requests }
   )
-}
 
-/** Host and path of a URL, without the parts that may be secret. */
-const hostAndPath = (url: string): string => {
-  const { host, pathname } = new URL(url)
-  return host + pathname
-}
-
-const deliveriesOf = ({ call, deliveries }: ShownCall): Generator<void, string> => {
-  const startedAt = Date.parse(call.started_at)
+const providerRequestsOf = ({ call, left_out, provider_requests }: CallTimeline): Generator<void, string> => {
+  const isOver = call.ended_at !== null
   return section(
-    "Webhooks",
-    deliveries,
-    limits.deliveries,
-    ({ attempt, created_at, error, event, status_code, success, url }) => {
-      const outcome = success
-        ? `${status_code ?? ""}`
-        : `<span class="bad">${shortText(error ?? `status ${status_code}`)}</span>`
-      const again = attempt > 1 ? `, attempt ${attempt}` : ""
-      return `<li><time>${clock(Date.parse(created_at) - startedAt)}</time><span class="who event">webhook</span><span class="what">${html(event)} to ${shortText(hostAndPath(url))}${again}: ${outcome}</span></li>`
+    "Requests to providers",
+    provider_requests,
+    limits.providerRequests,
+    ({ capability, ended_at, error, first_at, provider, started_at }) => {
+      const kind = error !== null ? "bad" : ended_at === null && !isOver ? "busy" : "good"
+      const first = first_at === null ? "" : `first output after ${Math.round(first_at - started_at)} ms, `
+      const took = ended_at !== null ? `${Math.round(ended_at - started_at)} ms` : isOver ? "until the end" : "running"
+      const fallback = provider === 0 ? "" : ` (fallback ${provider})`
+      return row(
+        started_at,
+        `${capability}${fallback} ${mark(kind, `${first}${took}`)}${error === null ? "" : `: ${shortText(error)}`}`
+      )
     },
-    { rest: "GET /v1/calls/<id>/webhooks has all of them", list: true }
+    { rest: "earlier requests are not shown", list: true, leftOut: left_out.provider_requests }
   )
 }
 
-const playerOf = ({ has_recording }: Call, path: string): string =>
-  has_recording ? `<audio controls preload="metadata" src="${html(path)}/recording.mp3"></audio>` : ""
+const webhooksOf = ({ left_out, webhooks }: CallTimeline): Generator<void, string> =>
+  section(
+    "Webhooks",
+    webhooks,
+    limits.webhooks,
+    ({ at, attempt, error, event, status_code, success, url }) => {
+      const again = attempt > 1 ? `, attempt ${attempt}` : ""
+      const outcome = status_code === null ? (error ?? "no answer") : `${status_code}`
+      const problem =
+        success || error === null || status_code === null || error === `status ${status_code}`
+          ? ""
+          : `: ${shortText(error)}`
+      return row(
+        at,
+        `<code>${html(event)}</code> to ${shortText(url.replace(/^https?:\/\//, ""))}${again} ${mark(success ? "good" : "bad", outcome)}${problem}`
+      )
+    },
+    { rest: "GET /v1/calls/<id>/webhooks has all of them", list: true, leftOut: left_out.webhooks }
+  )
+
+const eventsOf = ({ events, left_out }: CallTimeline, room: BodyRoom): Generator<void, string> =>
+  section(
+    "Timeline",
+    events,
+    limits.events,
+    ({ actor, at, data, what }, index) =>
+      actorRow(at, actor, opening(`e${index + left_out.events}`, shortText(what), [["", data]], room)),
+    { rest: "earlier entries are not shown", list: true, leftOut: left_out.events }
+  )
+
+const playerOf = ({ call }: CallTimeline, path: string): string =>
+  call.has_recording
+    ? `<section aria-labelledby="recording"><h2 id="recording">Recording</h2><audio controls preload="metadata" src="${html(path)}/recording.mp3"></audio></section>`
+    : ""
 
 const scopeNote = `<p class="faint">Prompts and bodies are not shown: a read key made this link. Get one with a full key to see them.</p>`
 
@@ -210,21 +323,30 @@ export const endedLink = `<p class="bad">This link has ended: it was revoked, th
 
 const insideString = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** Renders the content of a page. Yields after each row of it. */
-export function* rendering(view: ShownCall): Generator<void, RenderedCall> {
-  const { call, scope, timeline } = view
+/**
+ * Renders the content of a page. Yields after each row of it. The newest bodies get the room, so the sections that matter
+ * most are made first.
+ */
+export function* rendering({ scope, timeline }: ShownCall): Generator<void, RenderedCall> {
   const room = { left: limits.bodies }
+  const requests = yield* serverRequestsOf(timeline, room)
+  const tools = yield* toolsOf(timeline, room)
+  const events = yield* eventsOf(timeline, room)
   const top = [
-    `<h1>${html(call.call_id)}</h1>${failureOf(call)}${factsOf(call)}`,
+    headerOf(timeline),
     scope === "full" ? "" : scopeNote,
-    timeline === undefined ? "" : yield* warningsOf(timeline)
+    causeOf(timeline),
+    warningsOf(timeline),
+    `<div class="columns"><div>${yield* transcriptOf(timeline)}</div><div>${factsOf(timeline)}`
   ].join("")
   const sections = [
-    yield* transcriptOf(call),
-    yield* waterfall(call.latency_data.turns),
-    yield* serverRequestsOf(view, room),
-    yield* deliveriesOf(view),
-    timeline === undefined ? "" : yield* timelineOf(timeline, room)
+    "</div></div>",
+    yield* latenciesOf(timeline),
+    tools,
+    requests,
+    yield* providerRequestsOf(timeline),
+    yield* webhooksOf(timeline),
+    events
   ]
   let json = ""
   for (const one of sections) {
@@ -237,16 +359,16 @@ export function* rendering(view: ShownCall): Generator<void, RenderedCall> {
 /** The whole content of the page at this path, as HTML and as JSON. */
 export const withPlayer = (
   { json, rest, top }: RenderedCall,
-  call: Call,
+  timeline: CallTimeline,
   path: string
 ): { readonly html: string; readonly json: string } => {
-  const player = playerOf(call, path)
+  const player = playerOf(timeline, path)
   return { html: top + player + rest, json: `"${json.top}${insideString(player)}${json.rest}"` }
 }
 
 /** The whole page. */
-export const page = (content: RenderedCall, call: Call, path: string): string => `<!doctype html>
+export const page = (content: RenderedCall, timeline: CallTimeline, path: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex"><title>${html(call.call_id)}</title><style>${style}</style></head>
-<body><p id="notice" class="bad" hidden></p><main data-live="${call.ended_at === null ? "yes" : "no"}">${withPlayer(content, call, path).html}</main><script>${script}</script></body></html>
+<meta name="robots" content="noindex"><title>${html(timeline.call.call_id)}</title><style>${style}</style></head>
+<body><p id="notice" class="bad" role="alert" hidden></p><main data-live="${timeline.call.ended_at === null ? "yes" : "no"}">${withPlayer(content, timeline, path).html}</main><script>${script}</script></body></html>
 `

@@ -1,6 +1,7 @@
 import { type PlainResponse, plainRoutes, type RouteRegistry } from "@svc/api/PlainRoutes"
 import { RateLimitExceeded } from "@svc/api/VoiceError"
 import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
+import type { Timelines } from "@svc/call-engine/record/Timelines"
 import { recordingResponse } from "@svc/call-engine/recording/RecordingHttp"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
 import type { Deliveries } from "@svc/webhooks/Deliveries"
@@ -36,7 +37,7 @@ const pathOf = (token: string) => `/debug/calls/${encodeURIComponent(token)}`
  * it changes, until the call is over; and `…/recording.mp3`. The token stands for a key. The page shows deliveries
  * beside the call, so it is not part of the call engine, which does not import webhooks.
  */
-export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | Deliveries | RouteRegistry> =
+export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Timelines | Recordings | Deliveries | RouteRegistry> =
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const links = yield* DebugLinks
@@ -75,7 +76,7 @@ export const DebugRoutes: Layer.Layer<never, never, DebugLinks | Recordings | De
                 return {
                   status: 200,
                   headers: { ...headers, "Content-Type": "text/html; charset=utf-8" },
-                  body: page(yield* snapshot.content(scope), snapshot.view.call, pathOf(token))
+                  body: page(yield* snapshot.content(scope), snapshot.timeline, pathOf(token))
                 } satisfies PlainResponse
               }).pipe(Effect.scoped)
           },

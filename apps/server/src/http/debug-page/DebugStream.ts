@@ -28,13 +28,14 @@ export const stream = (watched: WatchedCall, link: DebugLink, path: string, writ
         writer.push(`data: ${JSON.stringify(endedLink)}\n\n${over}`)
         return
       }
-      const { call } = snapshot.view
+      const { timeline } = snapshot
+      const { call } = timeline
       // A slow client gets the newest content when it is ready for it; nothing is buffered until then.
       const behind = writer.isBehind()
       if (!behind) {
         const now = yield* snapshot.content(link.scope)
         unchanged = now.top === sent?.top && now.rest === sent.rest ? unchanged + 1 : 0
-        if (unchanged === 0) writer.push(`data: ${withPlayer(now, call, path).json}\n\n`)
+        if (unchanged === 0) writer.push(`data: ${withPlayer(now, timeline, path).json}\n\n`)
         else if (unchanged % commentAfter === 0) writer.push(": still here\n\n")
         sent = now
       }

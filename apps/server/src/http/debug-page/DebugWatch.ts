@@ -1,10 +1,13 @@
 import type { KeyScope } from "@svc/api/accounts/ApiKey"
-import type { DebugTokenNotFound } from "@svc/api/calls/Call"
+import { DebugTokenNotFound } from "@svc/api/calls/Call"
+import type { CallTimeline } from "@svc/api/calls/CallTimeline"
+import { yieldThread } from "@svc/api/JsonLimits"
 import { inSteps } from "@svc/api/Thread"
-import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import { DebugLinks, type DebugView, withoutBodies } from "@svc/call-engine/record/DebugLinks"
+import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
 import type { DebugCall } from "@svc/call-engine/record/DebugLinksRepo"
+import { type TimelineReader, Timelines } from "@svc/call-engine/record/Timelines"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
+import { documentOf, type TimelineSources } from "@svc/conversation/TimelineDocument"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Data, Deferred, Effect, FiberId, Queue, RcMap, type Scope } from "effect"
 import { type RenderedCall, rendering } from "./DebugPage.ts"
@@ -13,7 +16,7 @@ import { type RenderedCall, rendering } from "./DebugPage.ts"
 export interface Snapshot {
   /** Ids of the call's links that work. */
   readonly open: ReadonlySet<number>
-  readonly view: DebugView
+  readonly timeline: CallTimeline
   /** The page's content for links of this scope; rendered when it is first asked for. */
   readonly content: (scope: KeyScope) => Effect.Effect<RenderedCall>
   /** Changes with the content. */
@@ -27,7 +30,7 @@ export interface WatchedCall {
   readonly next: Effect.Effect<Snapshot>
 }
 
-const contentOf = (view: DebugView, deliveries: ReadonlyArray<DeliveryRecord>): Snapshot["content"] => {
+const contentOf = (sources: TimelineSources, full: CallTimeline): Snapshot["content"] => {
   const made = new Map<KeyScope, RenderedCall>()
   const one = Effect.unsafeMakeSemaphore(1)
   return (scope) =>
@@ -35,8 +38,8 @@ const contentOf = (view: DebugView, deliveries: ReadonlyArray<DeliveryRecord>): 
       Effect.gen(function* () {
         const known = made.get(scope)
         if (known !== undefined) return known
-        const shown = { ...(scope === "full" ? view : withoutBodies(view)), deliveries, scope }
-        const content = yield* inSteps(() => rendering(shown))
+        const timeline = scope === "full" ? full : documentOf(sources, scope)
+        const content = yield* inSteps(() => rendering({ timeline, scope }))
         made.set(scope, content)
         return content
       })
@@ -53,32 +56,42 @@ const readInterval = "1 second"
 export const debugWatch: Effect.Effect<
   (call: DebugCall) => Effect.Effect<WatchedCall, DebugTokenNotFound, Scope.Scope>,
   never,
-  DebugLinks | Deliveries | Scope.Scope
+  DebugLinks | Timelines | Deliveries | Scope.Scope
 > = Effect.gen(function* () {
   const links = yield* DebugLinks
+  const timelines = yield* Timelines
   const deliveries = yield* Deliveries
 
-  const read = Effect.fn("DebugWatch.read")(function* (call: DebugCall, before: Snapshot | undefined) {
+  const read = Effect.fn("DebugWatch.read")(function* (
+    call: DebugCall,
+    reader: TimelineReader,
+    before: Snapshot | undefined
+  ) {
     const open = yield* links.openLinks(call)
     // Before the view, which is then at least as new.
     const own = yield* links.version(call)
     const made = yield* deliveries.ofCall(call.public_id)
     const version = [own, ...made.map(({ id }) => id)].join(" ")
     if (before?.version === version) return { ...before, open }
-    const view = yield* links.view(call)
-    return { open, view, version, content: contentOf(view, made) } satisfies Snapshot
+    const recorded = yield* Effect.mapError(reader.read, () => new DebugTokenNotFound())
+    const sources = { ...recorded, deliveries: made }
+    const timeline = documentOf(sources, "full")
+    // Rendering is the next step of work on the thread.
+    yield* yieldThread
+    return { open, timeline, version, content: contentOf(sources, timeline) } satisfies Snapshot
   })
 
   const watches = yield* RcMap.make({
     lookup: (call: DebugCall) =>
       Effect.gen(function* () {
         const revocations = yield* links.revocations
+        const reader = yield* timelines.open({ id: call.project_id }, call.public_id)
         const one = yield* Effect.makeSemaphore(1)
-        let latest: Snapshot = yield* read(call, undefined)
+        let latest: Snapshot = yield* read(call, reader, undefined)
         let pulse = Deferred.unsafeMake<void>(FiberId.none)
         const look = one.withPermits(1)(
           Effect.map(
-            Effect.suspend(() => read(call, latest)),
+            Effect.suspend(() => read(call, reader, latest)),
             (snapshot) => {
               latest = snapshot
               const before = pulse

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { atOnce } from "@svc/api/Thread"
-import { bodyHtml, jsonBeginning, section } from "../../../src/http/debug-page/BoundedText.ts"
+import { jsonBeginning } from "@svc/conversation/BoundedJson"
+import { bodyHtml, section } from "../../../src/http/debug-page/BoundedText.ts"
 
 describe("The beginning of a value as JSON", () => {
   it("is the indented JSON of a small value, with its size", () => {
@@ -38,7 +39,9 @@ describe("A section", () => {
 
   it("has all rows in their order while they fit, and is left out without rows", () => {
     const limit = { rows: 3, characters: 100 }
-    expect(atOnce(section("X", ["a", "b", "c"], limit, (row, i) => row + i, options))).toBe("<h2>X</h2><ol>a0b1c2</ol>")
+    expect(atOnce(section("X", ["a", "b", "c"], limit, (row, i) => row + i, options))).toBe(
+      `<section aria-labelledby="x"><h2 id="x">X</h2><ol>a0b1c2</ol></section>`
+    )
     expect(atOnce(section("X", [], limit, () => "", options))).toBe("")
   })
 

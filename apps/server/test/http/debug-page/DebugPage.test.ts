@@ -1,121 +1,156 @@
-import { expect, it } from "@effect/vitest"
-import type { Call } from "@svc/api/calls/Call"
-import { AgentId, CallId, EventId } from "@svc/api/Ids"
+import { describe, expect, it } from "@effect/vitest"
+import type { CallTimeline } from "@svc/api/calls/CallTimeline"
+import { EventId } from "@svc/api/Ids"
 import { atOnce } from "@svc/api/Thread"
 import { Schema } from "effect"
-import { page, rendering, type ShownCall } from "../../../src/http/debug-page/DebugPage.ts"
+import { callScript } from "../../../src/http/debug-page/CallScript.ts"
+import { page, rendering } from "../../../src/http/debug-page/DebugPage.ts"
+import { timelineOf } from "./TimelineFixture.ts"
 
 const text = `"'<&>`.repeat(20_000)
 const many = Array.from({ length: 3000 }, (_, index) => index)
 
-const call: Call = {
-  call_id: Schema.decodeSync(CallId)(`call_${"c".repeat(24)}`),
-  agent_id: Schema.decodeSync(AgentId)(`agent_${"a".repeat(24)}`),
-  from_number: text,
-  to_number: text,
-  status: "in-progress",
-  disposition: null,
-  ended_reason: null,
-  duration_seconds: 0,
-  minutes_used: 0,
-  rate_per_minute: 0,
-  total_cost: 0,
-  call_cost: 0,
-  recording_cost: 0,
-  llm_discount: 0,
-  transfer_cost: 0,
-  transfer_duration_seconds: 0,
-  transferred_to: null,
-  has_recording: true,
-  recording_enabled: true,
-  turn_count: 1,
-  tool_call_count: 0,
-  tools_called: many.map(() => text),
-  metadata: {},
-  ws_unavailable: false,
-  extracted_data: {},
-  started_at: "2026-11-01T09:30:00.000Z",
-  ended_at: null,
-  transcript: many.map((timestamp) => ({ role: "user", content: text, timestamp })),
-  failure: null,
-  warnings: [],
-  warnings_dropped: 0,
-  latency_data: {
-    turns: many.map((turn) => ({
-      turn,
-      ts: turn,
-      llm_ttfb_ms: 1234.5,
-      tts_start_ms: 2345.6,
-      tts_ttfb_ms: 345.6,
-      response_ms: 4567.8,
-      endpointing_ms: 567.8,
-      platform_ms: 2
-    }))
-  }
-}
-
 /** More of everything than a page shows, and all of it of characters that HTML escapes. */
-const large = (scope: ShownCall["scope"]): ShownCall => ({
-  scope,
-  call,
-  deliveries: many.map((id) => ({
-    id,
-    event: "call.started",
-    event_id: Schema.decodeSync(EventId)(`whe_${"e".repeat(24)}`),
-    url: `https://example.com/${"x".repeat(5000)}`,
-    attempt: 2,
-    status_code: 500,
-    success: false,
-    error: text,
-    created_at: "2026-11-01T09:30:31.500Z"
-  })),
-  serverRequests: many.map(() => ({
-    event: "tool.call",
-    started_at: 0,
-    duration_ms: 45,
-    status: 502,
-    content_type: null,
-    error: text,
-    request: text.slice(0, 16_384),
-    response: JSON.stringify([text.slice(0, 8000)])
-  })),
-  timeline: {
-    lines: many.map((at) => ({ at, actor: "model", what: text, detail: [text, { text }] })),
-    transcript: [],
-    latencies: [],
-    warnings: many.map(() => ({ field: text, reason: text })),
-    warnings_dropped: 0,
-    isFromOtherVersion: true
-  }
-})
+const large = timelineOf(
+  {
+    turns: many.map((index) => ({
+      index,
+      role: "assistant",
+      text,
+      started_at: index * 1000,
+      ended_at: index * 1000 + 500,
+      interrupted: true,
+      stages: {
+        turn: index,
+        ts: index,
+        llm_ttfb_ms: 1234.5,
+        tts_start_ms: 2345.6,
+        tts_ttfb_ms: 345.6,
+        response_ms: 4567.8,
+        endpointing_ms: 567.8,
+        platform_ms: 2
+      }
+    })),
+    tools: many.map((at) => ({
+      id: text,
+      name: text,
+      started_at: at,
+      ended_at: null,
+      status: "running",
+      arguments: { text },
+      result: [text]
+    })),
+    webhooks: many.map((at) => ({
+      event: "call.started",
+      event_id: Schema.decodeSync(EventId)(`whe_${"e".repeat(24)}`),
+      url: `https://example.com/${"x".repeat(5000)}`,
+      attempt: 2,
+      at,
+      status_code: 500,
+      success: false,
+      error: text
+    })),
+    server_requests: many.map((started_at) => ({
+      event: "tool.call",
+      started_at,
+      duration_ms: 45,
+      status: 502,
+      content_type: null,
+      error: text,
+      request: text.slice(0, 16_384),
+      response: JSON.stringify([text.slice(0, 8000)])
+    })),
+    provider_requests: many.map((started_at) => ({
+      capability: "language-model",
+      provider: 1,
+      started_at,
+      first_at: null,
+      ended_at: null,
+      error: text
+    })),
+    events: many.map((at) => ({ at, actor: "model", what: text, data: [text, { text }] })),
+    warnings: many.slice(0, 20).map((at) => ({ at, what: text, reason: text })),
+    failure: { stage: "server", reason: text, hint: text }
+  },
+  { from_number: text, to_number: text, tools_called: many.map(() => text) }
+)
 
-it("a page has at most 1 MB, however much there is to show, and says what it leaves out", () => {
-  for (const scope of ["full", "read"] as const) {
-    const content = atOnce(rendering(large(scope)))
-    const whole = page(content, call, "/debug/calls/x")
-    expect(Buffer.byteLength(whole)).toBeLessThan(1_000_000)
-    expect(content.json.rest.length).toBeLessThan(1_000_000)
-    for (const hint of [/newest \d+ of 3,000; GET \/v1\/calls\/&lt;id&gt; has the/, /\d+ more fields were left out/]) {
-      expect([String(hint), hint.test(whole)]).toEqual([String(hint), true])
+describe("A debug page", () => {
+  it("has at most 1 MB, however much there is to show, and says what it leaves out", () => {
+    for (const scope of ["full", "read"] as const) {
+      const content = atOnce(rendering({ timeline: large, scope }))
+      const whole = page(content, large, "/debug/calls/x")
+      expect(Buffer.byteLength(whole)).toBeLessThan(1_000_000)
+      expect(whole).toMatch(/newest \d+ of 3,000; GET \/v1\/calls\/&lt;id&gt; has the/)
     }
-  }
+  })
+
+  it("is rendered in steps, each of one row", () => {
+    const steps = rendering({ timeline: large, scope: "full" })
+    let count = 0
+    for (let step = steps.next(); step.done !== true; step = steps.next()) count += 1
+    expect(count).toBeGreaterThan(100)
+  })
+
+  it("begins with why the call failed and what to do, before the transcript and the facts", () => {
+    const failure = { stage: "call.started", reason: "POST https://a.example answered 404", hint: "Set it." } as const
+    const warnings = [{ at: 1500, what: "tool.call: book", reason: "no answer" }]
+    const timeline = timelineOf({ failure, warnings }, { status: "failed" })
+    const whole = page(atOnce(rendering({ timeline, scope: "full" })), timeline, "/debug/calls/x")
+    const places = [
+      "Why it failed: call.started",
+      "POST https://a.example answered 404",
+      "Set it.",
+      "tool.call: book",
+      "Nothing has been said yet.",
+      "2026-11-01 09:30:00 UTC"
+    ].map((part) => whole.indexOf(part))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(places).not.toContain(-1)
+  })
 })
 
-it("a page counts the fields that were left out and whose warnings were not kept", () => {
-  const view = large("full")
-  const timeline = view.timeline && {
-    ...view.timeline,
-    warnings: [{ field: "voice", reason: "no" }],
-    warnings_dropped: 7
-  }
-  const { top } = atOnce(rendering({ ...view, timeline }))
-  expect(top).toContain("voice was left out: no")
-  expect(top).toContain("7 more fields were left out")
-})
+/** A script without its comments. */
+const lines = (timeline: CallTimeline) =>
+  callScript(timeline)
+    .split("\n")
+    .filter((line) => !line.startsWith("#"))
 
-it("a page is rendered in steps, each of one row", () => {
-  const steps = rendering(large("full"))
-  let count = 0
-  for (let step = steps.next(); step.done !== true; step = steps.next()) count += 1
-  expect(count).toBeGreaterThan(100)
+describe("A call saved as a script", () => {
+  it("says and types what the caller did, in order, and expects what the agent said", () => {
+    const turn = { interrupted: false, stages: null, ended_at: null }
+    const timeline = timelineOf(
+      {
+        turns: [
+          { ...turn, index: 0, role: "assistant", text: "Hi (1/2)?", started_at: 500 },
+          { ...turn, index: 1, role: "user", text: `Say "x": yes`, started_at: 2000 },
+          { ...turn, index: 2, role: "assistant", text: "Well, I", started_at: 4000, interrupted: true },
+          { ...turn, index: 3, role: "user", text: "Stop", started_at: 5000 }
+        ],
+        events: [{ at: 3000, actor: "caller", what: "digit 5", data: null }]
+      },
+      { status: "completed", ended_reason: "caller-hangup", ended_at: "2026-11-01T09:31:00.000Z" }
+    )
+    expect(lines(timeline)).toEqual([
+      `name: "as in ${timeline.call.call_id}"`,
+      'to: "+15550100100"',
+      'from: "+31612345678"',
+      "steps:",
+      '  - expect: "Hi \\\\(1\\\\/2\\\\)\\\\?"',
+      '  - say: "Say \\"x\\": yes"',
+      '  - dtmf: "5"',
+      '  - interrupt: "Stop"',
+      "  - hangup: true",
+      '  - expect_call: {"status":"completed","tools_called":[]}',
+      ""
+    ])
+  })
+
+  it("of an outbound call is received by the number that was called", () => {
+    const began = { at: 0, actor: "call", what: "outbound call from a to b", data: null } as const
+    expect(lines(timelineOf({ events: [began] })).slice(1, 3)).toEqual([
+      'to: "+31612345678"',
+      'receive: "+15550100100"'
+    ])
+  })
 })

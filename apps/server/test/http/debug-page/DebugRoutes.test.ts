@@ -1,85 +1,62 @@
 import * as Http from "node:http"
 import { expect, it } from "@effect/vitest"
-import { type Call, DebugTokenNotFound, RecordingNotFound } from "@svc/api/calls/Call"
-import { AgentId, CallId, EventId } from "@svc/api/Ids"
+import { type CallSummary, DebugTokenNotFound, RecordingNotFound } from "@svc/api/calls/Call"
+import type { TimelineEvent, TimelineTurn } from "@svc/api/calls/CallTimeline"
+import { EventId } from "@svc/api/Ids"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
-import type { ServerRequest } from "@svc/call-engine/agent-server/ServerRequest"
 import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
+import { type RecordedSources, Timelines } from "@svc/call-engine/record/Timelines"
 import { Recordings } from "@svc/call-engine/recording/Recordings"
-import type { CallTimeline } from "@svc/conversation/CallTimeline"
+import { Newest } from "@svc/conversation/CallTimeline"
+import { initial } from "@svc/conversation/State"
+import { facts } from "@svc/conversation/testing/Script"
 import { Deliveries } from "@svc/webhooks/Deliveries"
 import { Deferred, Effect, Fiber, Layer, PubSub, Schema, Stream } from "effect"
 import { DebugRoutes } from "../../../src/http/debug-page/DebugRoutes.ts"
 import { ask } from "../../servers/Client.ts"
 import { startTiny } from "../../servers/TinyServer.ts"
+import { timelineOf } from "./TimelineFixture.ts"
 
 const untrusted = `<script>alert("x")</script>`
 
-const call = (change: Partial<Call> = {}): Call => ({
-  call_id: Schema.decodeSync(CallId)(`call_${"c".repeat(24)}`),
-  agent_id: Schema.decodeSync(AgentId)(`agent_${"a".repeat(24)}`),
-  from_number: "+31612345678",
-  to_number: "+15550100100",
-  status: "in-progress",
-  disposition: null,
-  ended_reason: null,
-  duration_seconds: 0,
-  minutes_used: 0,
-  rate_per_minute: 0,
-  total_cost: 0,
-  call_cost: 0,
-  recording_cost: 0,
-  llm_discount: 0,
-  transfer_cost: 0,
-  transfer_duration_seconds: 0,
-  transferred_to: null,
-  has_recording: false,
-  recording_enabled: false,
-  turn_count: 1,
-  tool_call_count: 0,
-  tools_called: [untrusted],
-  metadata: {},
-  ws_unavailable: false,
-  extracted_data: {},
-  started_at: "2026-11-01T09:30:00.000Z",
-  ended_at: null,
+const call = (change: Partial<CallSummary> = {}): RecordedSources["call"] => ({
+  ...timelineOf({}, change).call,
   transcript: [{ role: "user", content: untrusted, timestamp: 1.5 }],
   failure: null,
-  warnings: [],
-  warnings_dropped: 0,
-  latency_data: {
-    turns: [
-      {
-        turn: 0,
-        ts: 1,
-        llm_ttfb_ms: 120,
-        tts_start_ms: 200,
-        tts_ttfb_ms: 80,
-        response_ms: 400,
-        endpointing_ms: 300,
-        platform_ms: 2
-      }
-    ]
-  },
-  ...change
+  warnings: [{ at: 1.5, what: untrusted, reason: "it is none" }],
+  warnings_dropped: 0
 })
 
-const timeline: CallTimeline = {
-  lines: [{ at: 62_345, actor: "tool", what: untrusted, detail: { x: untrusted } }],
-  transcript: [],
-  latencies: [],
-  warnings: [{ field: untrusted, reason: "it is none" }],
-  warnings_dropped: 0,
-  isFromOtherVersion: false
+const events = new Newest<TimelineEvent>(10)
+events.add({ at: 62_345, actor: "tool", what: untrusted, data: { x: untrusted } })
+const stages = {
+  turn: 0,
+  ts: 1,
+  llm_ttfb_ms: 120,
+  tts_start_ms: 180,
+  tts_ttfb_ms: 40,
+  response_ms: 300,
+  endpointing_ms: 500,
+  platform_ms: 2
 }
+const turns = new Newest<TimelineTurn>(10)
+turns.add({
+  index: 0,
+  role: "assistant",
+  text: untrusted,
+  started_at: 1000,
+  ended_at: 2000,
+  interrupted: false,
+  stages
+})
 
-const serverRequests: ReadonlyArray<ServerRequest> = [
+const serverRequests = [
   {
     event: "tool.call",
     started_at: Date.parse("2026-11-01T09:30:07.250Z"),
     duration_ms: 45,
     status: 502,
-    content_type: null,
+    content_type: "text/html",
     error: "status 502",
     request: `{"name":"look_up"}`,
     response: untrusted
@@ -102,14 +79,14 @@ const sound = Buffer.from("an MP3, or so")
 
 /** What a test changes and counts of the server's one call. */
 interface Fixture {
-  now: () => Call
+  now: () => RecordedSources["call"]
   reads: number
   /** Ids of the links that work: 1 is `known`, made with a full key, 2 is `narrow`, with a read key. */
   readonly open: Set<number>
   readonly revoked: PubSub.PubSub<number>
 }
 
-const fixture = (now: () => Call): Effect.Effect<Fixture> =>
+const fixture = (now: () => RecordedSources["call"]): Effect.Effect<Fixture> =>
   Effect.map(PubSub.unbounded<number>(), (revoked) => ({ now, reads: 0, open: new Set([1, 2]), revoked }))
 
 const numeric = 5
@@ -134,12 +111,28 @@ const serverFor = (state: Fixture) =>
           },
           openLinks: () => Effect.sync(() => new Set(state.open)),
           version: () => Effect.sync(() => JSON.stringify(state.now())),
-          view: () =>
-            Effect.sync(() => {
-              state.reads += 1
-              return { call: state.now(), timeline, serverRequests }
-            }),
           revocations: PubSub.subscribe(state.revoked)
+        }),
+        Layer.mock(Timelines, {
+          open: () =>
+            Effect.succeed({
+              read: Effect.sync(() => {
+                state.reads += 1
+                return {
+                  call: state.now(),
+                  journal: {
+                    state: initial(facts),
+                    turns,
+                    tools: new Newest<never>(1),
+                    provider_requests: new Newest<never>(1),
+                    events,
+                    isFromOtherVersion: false
+                  },
+                  serverRequests,
+                  serverRequestsLeftOut: 0
+                }
+              })
+            })
         }),
         Layer.mock(Recordings, {
           fileOf: (callId) =>
@@ -155,7 +148,7 @@ const serverFor = (state: Fixture) =>
   })
 
 /** A server whose one call is what `now` says. */
-const serverOf = (now: () => Call) => Effect.flatMap(fixture(now), serverFor)
+const serverOf = (now: () => RecordedSources["call"]) => Effect.flatMap(fixture(now), serverFor)
 
 /** Follows the live stream of a link until it ends. */
 const follow = (port: number, token = "known") =>
@@ -192,8 +185,8 @@ it.scopedLive("the debug page shows a call without a key, and escapes text from 
     expect(text).toContain("model&#39;s first token 120 ms")
     expect(text).not.toContain(untrusted)
     expect(text).toContain("0:07.250")
-    expect(text).toContain("status 502")
-    expect(text).toContain("call.started to example.com/events, attempt 2: ")
+    expect(text).toContain("502 text/html in 45 ms")
+    expect(text).toContain("<code>call.started</code> to example.com/events, attempt 2 ")
     expect(text).not.toContain("s3cret")
     expect(text).toContain("&quot;name&quot;: &quot;look_up&quot;")
     expect(text.match(/<script>/g)).toHaveLength(1)
@@ -255,7 +248,8 @@ it.scopedLive("a link made with a read key shows neither prompts nor bodies", ()
     expect(bodies.filter((body) => full.includes(body))).toEqual(bodies)
     expect(bodies.filter((body) => read.includes(body))).toEqual([])
     expect(read).toContain("a read key made this link")
-    for (const shown of ["+31612345678", "1:02.345", "status 502", "tool.call"]) expect(read).toContain(shown)
+    for (const shown of ["+31612345678", "1:02.345", "502 text/html in 45 ms", "tool.call"])
+      expect(read).toContain(shown)
     const stream = yield* follow(port, "narrow")
     yield* Fiber.interrupt(stream)
   })

@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest"
+import { timelineLimits, timelineOf } from "../src/CallTimeline.ts"
+import { start, step } from "../src/Conversation.ts"
+import { digest, type RecordedInput } from "../src/Replay.ts"
+import { documentOf, type TimelineSources } from "../src/TimelineDocument.ts"
+import { facts, Script } from "../src/testing/Script.ts"
+
+const journalOf = (s: Script): ReadonlyArray<RecordedInput> => {
+  let [state, commands] = start(facts)
+  const rows: Array<RecordedInput> = [{ seq: 0, input: facts, commands: digest(commands) }]
+  for (const [i, input] of s.inputs.entries()) {
+    ;[state, commands] = step(state, input)
+    rows.push({ seq: i + 1, input, commands: digest(commands) })
+  }
+  return rows
+}
+
+const started_at = new Date(facts.started_at).toISOString()
+
+const stored: TimelineSources["call"] = {
+  call_id: facts.call_id as TimelineSources["call"]["call_id"], // a call of the script is no test session
+  agent_id: facts.agent_id,
+  from_number: "+15550001111",
+  to_number: "+15550002222",
+  status: "in-progress",
+  disposition: null,
+  ended_reason: null,
+  duration_seconds: 0,
+  minutes_used: 0,
+  rate_per_minute: 0.1,
+  total_cost: 0,
+  call_cost: 0,
+  recording_cost: 0,
+  llm_discount: 0,
+  transfer_cost: 0,
+  transfer_duration_seconds: 0,
+  transferred_to: null,
+  has_recording: false,
+  recording_enabled: false,
+  turn_count: 0,
+  tool_call_count: 0,
+  tools_called: [],
+  metadata: {},
+  ws_unavailable: false,
+  extracted_data: {},
+  started_at,
+  ended_at: null,
+  transcript: [],
+  failure: null,
+  warnings: [],
+  warnings_dropped: 0
+}
+
+const sources = (s: Script | undefined, change: Partial<TimelineSources> = {}): TimelineSources => ({
+  call: stored,
+  journal: s === undefined ? undefined : timelineOf(journalOf(s)),
+  serverRequests: [],
+  serverRequestsLeftOut: 0,
+  deliveries: [],
+  ...change
+})
+
+const played = () => {
+  const s = Script.live()
+  s.play("u0").wait(500).say("Look it up")
+  s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: { a: 1 } }] })
+  s.input({ _tag: "ModelDone", turn: 1 })
+    .wait(80)
+    .input({ _tag: "ToolAnswered", id: "t", result: { n: 1 } })
+  s.input({ _tag: "ModelStarted", turn: 2 }).wait(20).input({ _tag: "ModelSentence", turn: 2, text: "It is one." })
+  return s.input({ _tag: "ModelDone", turn: 2 }).play("u1")
+}
+
+describe("the timeline document of a call", () => {
+  it("has the turns with their times, stages and tools, and counts of a live call", () => {
+    const document = documentOf(sources(played()), "full")
+    expect(document).toMatchObject({ version: 1, failure: null, line: null, usage: null })
+    expect(document.turns.map(({ index, role, text }) => [index, role, text])).toEqual([
+      [0, "assistant", "Hello there."],
+      [1, "user", "Look it up"],
+      [2, "assistant", "It is one."]
+    ])
+    expect(document.turns[2]).toMatchObject({ started_at: 600, ended_at: 600, interrupted: false })
+    expect(document.turns[2]?.stages).toMatchObject({ llm_ttfb_ms: 0, tts_start_ms: 20 })
+    expect(document.tools).toEqual([
+      {
+        id: "t",
+        name: "lookup",
+        started_at: 500,
+        ended_at: 580,
+        status: "completed",
+        arguments: { a: 1 },
+        result: { n: 1 }
+      }
+    ])
+    expect(document.call).toMatchObject({ turn_count: 3, tools_called: ["lookup"], started_at })
+    expect(document.provider_requests.map(({ capability }) => capability)).toEqual([
+      "speech-to-text",
+      "text-to-speech",
+      "language-model",
+      "language-model",
+      "text-to-speech"
+    ])
+    expect(document.provider_requests[3]).toMatchObject({ started_at: 580, first_at: 580, ended_at: 600, error: null })
+    expect(document.events.map(({ what }) => what)).toContain("tool.completed")
+  })
+
+  it("has no bodies for a read key", () => {
+    const request = {
+      event: "tool.call",
+      started_at: facts.started_at + 510,
+      duration_ms: 60,
+      status: 200,
+      content_type: "application/json",
+      error: null,
+      request: "{}",
+      response: `{"result":1}`
+    }
+    const full = documentOf(sources(played(), { serverRequests: [request] }), "full")
+    const read = documentOf(sources(played(), { serverRequests: [request] }), "read")
+    expect(full.server_requests).toEqual([{ ...request, started_at: 510 }])
+    expect(read.server_requests).toEqual([{ ...request, started_at: 510, request: null, response: null }])
+    expect(read.tools).toMatchObject([{ arguments: null, result: null }])
+    expect(read.events.filter(({ data }) => data !== null)).toEqual([])
+    expect(full.events.some(({ data }) => data !== null)).toBe(true)
+    expect(read.turns).toEqual(full.turns)
+    expect(JSON.stringify(read)).not.toContain("You answer the phone.")
+  })
+
+  it("has the failure and warnings of the record, in milliseconds, and those of the journal while the call is live", () => {
+    const failure = { stage: "server", reason: "x", hint: "y" } as const
+    const warnings = [{ at: 1.5, what: "a", reason: "b" }]
+    const call = { ...stored, ended_at: started_at, failure, warnings, warnings_dropped: 2 }
+    const ended = documentOf(sources(undefined, { call }), "full")
+    expect(ended).toMatchObject({ failure, warnings: [{ at: 1500, what: "a" }], left_out: { warnings: 2 } })
+    const s = Script.greeted().wait(1000).input({ _tag: "RecognizerFailed", reason: "gone" })
+    expect(documentOf(sources(s), "full").warnings).toMatchObject([{ at: 1000, what: "speech-to-text" }])
+  })
+
+  it("has the stored transcript of a call without a journal", () => {
+    const transcript = [{ role: "user" as const, content: "Hi", timestamp: 1.5 }]
+    const document = documentOf(sources(undefined, { call: { ...stored, transcript } }), "full")
+    expect(document.turns).toEqual([
+      { index: 0, role: "user", text: "Hi", started_at: 1500, ended_at: null, interrupted: false, stages: null }
+    ])
+    expect(document.events).toEqual([])
+  })
+
+  it("marks a tool that failed, one that timed out, and one that the end of the call cut off", () => {
+    const s = Script.greeted().say("Hi")
+    const calls = ["a", "b", "c"].map((id) => ({ id, name: "lookup", arguments: {} }))
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls }).input({ _tag: "ToolFailed", id: "a", reason: "gone" })
+    s.fire("tool:b").input({ _tag: "CallerHungUp" })
+    const { tools } = documentOf(sources(s), "full")
+    expect(tools.map(({ id, status }) => [id, status])).toEqual([
+      ["a", "failed"],
+      ["b", "timeout"],
+      ["c", "failed"]
+    ])
+  })
+
+  it("says when another version of Svc held the call", () => {
+    const [first, second, ...rest] = journalOf(played())
+    if (first === undefined || second === undefined) throw new Error("a journal has rows")
+    const journal = timelineOf([first, { ...second, commands: "other" }, ...rest])
+    expect(documentOf(sources(undefined, { journal }), "full").warnings).toMatchObject([
+      { what: "server", reason: expect.stringContaining("another version of Svc") }
+    ])
+  })
+
+  it("keeps its size in a long call: the newest entries, and the number of the others", () => {
+    const s = Script.greeted()
+    for (let n = 0; n < 260; n++) {
+      const turn = s.state.next_turn
+      const utterance = `u${s.state.next_utterance}`
+      s.wait(1000).say(`Question ${n} ${"x".repeat(500)}`)
+      s.input({ _tag: "ModelToolCalls", turn, calls: [{ id: `t${n}`, name: "lookup", arguments: {} }] })
+      s.input({ _tag: "ModelDone", turn })
+      s.input({ _tag: "ToolAnswered", id: `t${n}`, result: "y".repeat(2000) })
+      s.input({ _tag: "ModelSentence", turn: turn + 1, text: `Answer ${n}` })
+      s.input({ _tag: "ModelDone", turn: turn + 1 }).play(utterance)
+      s.commands.length = 0
+    }
+    const document = documentOf(sources(s), "full")
+    expect(JSON.stringify(document).length).toBeLessThan(1_200_000)
+    expect(document.turns.at(-1)?.text).toBe("Answer 259")
+    expect(document.turns.length + document.left_out.turns).toBe(521)
+    expect(document.tools).toHaveLength(timelineLimits.tools)
+    expect(document.left_out.tools).toBe(260 - timelineLimits.tools)
+    expect(document.tools.at(-1)?.result).toBe("y".repeat(2000))
+  })
+})
