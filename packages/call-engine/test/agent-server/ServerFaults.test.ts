@@ -37,7 +37,8 @@ const agentAt = (server_url: string): CallAgent => ({
   recording: false,
   end_call_enabled: true,
   server_url,
-  server_secret: "s3cret"
+  server_secret: "s3cret",
+  has_knowledge_bases: false
 })
 
 /** The inputs that the requests of a call to this address feed. */
