@@ -65,11 +65,18 @@ const fields =
   }
 
 const toolCall = fields("a tool call", { id: "string", name: "string", arguments: "object" })
-const usage: Check = (value) => {
-  const problem = fields("a delta", { inputTokens: "finite number", outputTokens: "finite number" })(value)
-  if (problem !== undefined || !isRecord(value) || value["cachedInputTokens"] === undefined) return problem
-  return is("cachedInputTokens of a delta", "finite number", value["cachedInputTokens"])
-}
+
+const tokens = (what: string, value: unknown): Problem =>
+  Number.isInteger(value) && Number(value) >= 0 ? undefined : `${what} of a delta must be a whole number from 0`
+
+/** Counts of tokens. Those from the cache are some of the input. */
+const usage = ({ cachedInputTokens = 0, inputTokens, outputTokens }: { readonly [field: string]: unknown }): Problem =>
+  tokens("the inputTokens", inputTokens) ??
+  tokens("the outputTokens", outputTokens) ??
+  tokens("the cachedInputTokens", cachedInputTokens) ??
+  (Number(cachedInputTokens) > Number(inputTokens)
+    ? "the cachedInputTokens of a delta must be at most its inputTokens"
+    : undefined)
 
 /** One delta of a language model. The arguments of a tool call must have JSON. */
 export const modelDelta: Check = (value) => {

@@ -38,7 +38,20 @@ describe("a language model that", () => {
     [{ _tag: "ToolCall", call: { id: "1", name: "a", arguments: "{}" } }, "a tool call.arguments must be an object"],
     [{ _tag: "ToolCall", call: { id: "1", name: "a", arguments: circular } }, "cannot be written as JSON"],
     [{ _tag: "ToolCall", call: { id: "1", name: "a", arguments: { n: 1n } } }, "cannot be written as JSON"],
-    [{ _tag: "Usage", inputTokens: Number.NaN, outputTokens: 1 }, "a delta.inputTokens must be a finite number"],
+    [{ _tag: "Usage", inputTokens: Number.NaN, outputTokens: 1 }, "the inputTokens of a delta must be a whole number"],
+    [{ _tag: "Usage", inputTokens: -1, outputTokens: 1 }, "the inputTokens of a delta must be a whole number from 0"],
+    [{ _tag: "Usage", inputTokens: 1, outputTokens: 0.5 }, "the outputTokens of a delta must be a whole number from 0"],
+    [{ _tag: "Usage", inputTokens: 1 }, "the outputTokens of a delta must be a whole number from 0"],
+    ...[-1, Number.NaN, Number.POSITIVE_INFINITY, 0.5, "1", null].map(
+      (cachedInputTokens): readonly [unknown, string] => [
+        { _tag: "Usage", inputTokens: 3, outputTokens: 1, cachedInputTokens },
+        "the cachedInputTokens of a delta must be a whole number from 0"
+      ]
+    ),
+    [
+      { _tag: "Usage", inputTokens: 3, outputTokens: 1, cachedInputTokens: 4 },
+      "the cachedInputTokens of a delta must be at most its inputTokens"
+    ],
     [{ _tag: "Done", reason: "tired" }, "the reason of Done must be one of stop"]
   ]
   it.effect("emits an invalid delta fails, and the delta is not passed on", () =>
