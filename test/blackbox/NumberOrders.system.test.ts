@@ -231,7 +231,7 @@ describe("An order of a number", () => {
         const unknown = yield* buy(server, nonsense)
         expect(codeOf(unknown)).toEqual([503, "UNAVAILABLE"])
         expect(unknown.body["message"]).toBe(
-          `The purchase of ${nonsense} is not certain yet, because the carrier did not answer; it goes on. ` +
+          `The outcome of the purchase of ${nonsense} is not known yet. Svc repeats the order until the carrier answers. ` +
             "Repeat the request later, or look at the list of phone numbers"
         )
         expect(yield* balanceOf(server)).toBe(credits - 5)

@@ -8,6 +8,7 @@ import type { WorkspacePrincipal } from "@svc/api/Workspace"
 import { InvalidState, PaygLimit, ResourceNotFound, type ValidationError } from "@svc/api/WorkspaceError"
 import { WorkspaceLimits } from "@svc/auth/WorkspaceLimits"
 import { Outbox } from "@svc/database/Outbox"
+import { atomically } from "@svc/database/Transaction"
 import { Context, DateTime, Effect, Layer, type Option } from "effect"
 import * as CustomerDetails from "./CustomerDetails.ts"
 import { CustomersRepo } from "./CustomersRepo.ts"
@@ -73,10 +74,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
       const idempotency = yield* IdempotencyRepo
       const outbox = yield* Outbox
       const { paygCustomers } = yield* WorkspaceLimits
-      const sql = yield* SqlClient.SqlClient
-
-      const atomically = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-        Effect.catchTag(sql.withTransaction(work), "SqlError", Effect.die)
+      const transaction = atomically(yield* SqlClient.SqlClient)
 
       const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
@@ -118,7 +116,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
           const customer = yield* repo.insert(org.id, details)
           yield* emit(org, "booking_customer.created", [customer])
           return customer
-        }, atomically),
+        }, transaction),
 
         get: (org, id, deleted) => Effect.flatMap(repo.find(org.id, id, deleted), found),
 
@@ -133,19 +131,19 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
           const customer = yield* repo.update(before.id, after)
           yield* emit(org, "booking_customer.updated", [customer])
           return customer
-        }, atomically),
+        }, transaction),
 
         remove: Effect.fn("Customers.remove")(function* (org, id) {
           const [removed] = yield* moveToBin(org, [id])
           return removed ?? (yield* new ResourceNotFound())
-        }, atomically),
+        }, transaction),
 
         removeMany: Effect.fn("Customers.removeMany")(function* (org, ids) {
           const requested = [...new Set(ids)]
           const deleted = (yield* moveToBin(org, requested)).map(({ id }) => id)
           const deletedIds = new Set<string>(deleted)
           return { deleted, not_found: requested.filter((id) => !deletedIds.has(id)) }
-        }, atomically),
+        }, transaction),
 
         restore: Effect.fn("Customers.restore")(function* (org, id) {
           const before = yield* found(yield* repo.lock(org.id, id, "include"))
@@ -157,7 +155,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
           const customer = yield* repo.restore(before.id)
           yield* emit(org, "booking_customer.restored", [customer])
           return customer
-        }, atomically),
+        }, transaction),
 
         anonymize: Effect.fn("Customers.anonymize")(function* (org, id) {
           const before = yield* found(yield* repo.lock(org.id, id, "include"))
@@ -167,7 +165,7 @@ export class Customers extends Context.Tag("@svc/bookings/Customers")<
           yield* idempotency.replaceCustomer(customer)
           yield* emit(org, "booking_customer.updated", [customer])
           return customer
-        }, atomically)
+        }, transaction)
       }
     })
   )

@@ -11,6 +11,7 @@ import {
 import type { SourceType } from "@svc/api/knowledge/KnowledgeBaseFields"
 import type { PrincipalProject, ProjectPrincipal } from "@svc/api/Principal"
 import { BadRequest, ValidationError } from "@svc/api/VoiceError"
+import { atomically } from "@svc/database/Transaction"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer, Option, Struct } from "effect"
 import { type Given, type KnowledgeBaseRow, KnowledgeBasesRepo } from "./KnowledgeBasesRepo.ts"
@@ -39,7 +40,7 @@ const toKnowledgeBase = (row: KnowledgeBaseRow, { content, entries }: Given): Kn
   ...(entries === null ? {} : { entries })
 })
 
-/** The fields of which a body has one at most. */
+/** The fields of which a body has at most one. */
 const sources = ["content", "source_url", "entries"] as const
 
 type SourceFields = Pick<KnowledgeBaseUpdate, (typeof sources)[number]>
@@ -54,8 +55,9 @@ const nothingGiven: Given = { content: null, entries: null }
 const withoutUrl = () => ValidationError.field("auto_refresh_hours", "auto_refresh_hours needs a source_url")
 
 /**
- * The knowledge bases of a project (docs/reference/knowledge.md). RefreshWorker reads those with a URL. What a base is made from is cut into passages, which
- * are what agents search. An unknown or malformed id, or one of another project, is the same `KnowledgeBaseNotFound`.
+ * The knowledge bases of a project (docs/reference/knowledge.md). What a base is made from is cut into passages, which
+ * agents search; RefreshWorker reads bases with a URL. An unknown or malformed id, or one of another project, is
+ * `KnowledgeBaseNotFound`.
  */
 export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
   Knowledge,
@@ -79,7 +81,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
       id: string,
       body: KnowledgeBaseUpdate
     ) => Effect.Effect<KnowledgeBase, KnowledgeBaseNotFound | ValidationError | BadRequest>
-    /** Has the source read again, by any node. A refresh that runs or waits already is that one. */
+    /** Requests a refresh, by any node. Does nothing while one waits or runs. */
     readonly refresh: (
       project: PrincipalProject,
       id: string
@@ -185,7 +187,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
         source: NewSource | undefined
       ) {
         const row = yield* Effect.flatMap(repo.lock(project.id, id), orNotFound)
-        // The URL that it has already is read by a refresh, not by a change.
+        // An unchanged URL is not a new source: only a refresh reads it again.
         const isNew = source !== undefined && !(source.type === "url" && source.url === row.source_url)
         const based = isNew ? yield* replaceSource(row, source) : row
         const hours = body.auto_refresh_hours
@@ -193,7 +195,7 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
         const given = isNew ? (source.type === "url" ? nothingGiven : source.given) : undefined
         const to = {
           ...withChanges(based, Struct.pick(body, "name", "description", "auto_refresh_hours")),
-          // A new schedule begins without the failures of the last.
+          // A new schedule does not count earlier failures.
           ...(hours === undefined ? {} : { consecutive_failures: 0 })
         }
         yield* repo.change(row.id, to, given)
@@ -256,9 +258,3 @@ export class Knowledge extends Context.Tag("@svc/knowledge/Knowledge")<
     })
   )
 }
-
-/** In one transaction. */
-const atomically =
-  (sql: SqlClient.SqlClient) =>
-  <A, E, R>(work: Effect.Effect<A, E, R>) =>
-    Effect.catchTag(sql.withTransaction(work), "SqlError", Effect.die)

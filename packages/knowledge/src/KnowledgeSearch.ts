@@ -31,7 +31,7 @@ const minSimilar = 4
 const smallBases = 500
 
 /**
- * Finds passages of knowledge bases for what somebody says. Two rankings are fused: by the words of the query, stemmed
+ * Finds passages of knowledge bases for a text, such as what a caller says. Two rankings are fused: by the words of the query, stemmed
  * by the language of each base, and by similar words, which forgives spelling and finds the parts of compounds.
  */
 export class KnowledgeSearch extends Context.Tag("@svc/knowledge/KnowledgeSearch")<
@@ -43,7 +43,7 @@ export class KnowledgeSearch extends Context.Tag("@svc/knowledge/KnowledgeSearch
     Effect.gen(function* () {
       const repo = yield* SearchRepo
       const search = Effect.fn("KnowledgeSearch.search")(function* (scope: Scope, text: string, limit: number) {
-        // A zero character is not text to the database.
+        // Texts of PostgreSQL cannot contain NUL.
         const query = text.replaceAll("\0", " ").slice(-maxQuery).toWellFormed()
         const { bases, rows, terms } = yield* repo.query(scope, query)
         const names = new Map(bases.map(({ id, name }) => [id, name]))

@@ -37,7 +37,7 @@ const PassageRow = Schema.Struct({
 })
 export type PassageRow = typeof PassageRow.Type
 
-/** What a query is to the index. */
+/** A query as the index has it. */
 export interface IndexedQuery {
   readonly bases: ReadonlyArray<SearchedBase>
   /** The terms of the query, in each language of the bases, without stop words. */
@@ -57,7 +57,7 @@ const maxPostings = 100_000
 /** Similar terms for each wanted one. */
 const maxSimilar = 6
 
-/** The index of passages, read. See the migration knowledge_index. */
+/** Reads the index of passages. See the migration knowledge_index. */
 export class SearchRepo extends Context.Tag("@svc/knowledge/SearchRepo")<
   SearchRepo,
   {

@@ -19,6 +19,7 @@ export interface TimelineReader {
 
 /** Rows of a journal that are read at once. */
 const pageRows = 64
+
 /** Adds rows. Returns false at a row that is not stored yet: it is read the next time, and those after it. */
 function* addAll(builder: TimelineBuilder, rows: ReadonlyArray<StoredInput>): Generator<void, boolean> {
   for (const row of rows) {

@@ -26,7 +26,7 @@ export const FaultCause = Schema.Literal(
 )
 export type FaultCause = typeof FaultCause.Type
 
-/** `what`: the whole story in one sentence, for people: which request, to where, what came back, after how long. */
+/** `what`: one sentence for people: which request, to which address, what came back, after how long. */
 export const ServerFault = Schema.Struct({ cause: FaultCause, what: Schema.String })
 export type ServerFault = typeof ServerFault.Type
 

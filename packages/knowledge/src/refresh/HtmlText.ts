@@ -54,7 +54,7 @@ const invisible =
 const around = "nav, footer, aside, [role=navigation], [role=banner], [role=contentinfo], [role=search]"
 
 const turndown = new TurndownService({ headingStyle: "atx", bulletListMarker: "-", codeBlockStyle: "fenced" })
-// What a voice says has no addresses, pictures and emphasis.
+// Agents speak the text: addresses, pictures and emphasis are dropped.
 turndown.addRule("plain", { filter: ["a", "b", "strong", "i", "em", "code"], replacement: (content) => content })
 turndown.addRule("picture", { filter: "img", replacement: () => "" })
 turndown.addRule("cell", {

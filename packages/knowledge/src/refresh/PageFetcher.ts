@@ -1,3 +1,4 @@
+import { connectionReason } from "@svc/urls/ConnectionError"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
 import { Agent, type Dispatcher } from "undici"
@@ -20,6 +21,8 @@ const connectTimeoutMs = 5_000
 const requestTimeout = "30 seconds"
 /** Milliseconds between two requests to one host, unless its robots.txt asks for more. */
 const defaultDelayMs = 200
+/** Most characters of the reason of a failed connection. */
+const maxReason = 200
 /** Hosts whose last request is remembered. */
 const maxHosts = 1000
 
@@ -30,7 +33,7 @@ const maxHosts = 1000
 export class PageFetcher extends Context.Tag("@svc/knowledge/PageFetcher")<
   PageFetcher,
   {
-    /** `delayMs`: the pause that the host asks for. */
+    /** `delayMs`: the pause that the host asks for; at least 200 ms pass between two requests. */
     readonly get: (url: URL, delayMs: number) => Effect.Effect<Fetched, FetchFailed>
   }
 >() {
@@ -42,7 +45,7 @@ export class PageFetcher extends Context.Tag("@svc/knowledge/PageFetcher")<
         Effect.sync(() => new Agent({ connect: safety.connector({ timeout: connectTimeoutMs }), pipelining: 1 })),
         (agent) => Effect.promise(() => agent.destroy())
       )
-      /** By host the time of the next request. */
+      /** The time of the next request to each host, in Unix milliseconds. */
       const next = new Map<string, number>()
 
       const pace = (host: string, delayMs: number) =>
@@ -105,7 +108,7 @@ const exchange = (agent: Agent, url: URL): Effect.Effect<Fetched, FetchFailed> =
             contentType: header(received["content-type"]),
             contentEncoding: header(received["content-encoding"])
           }
-          // The bodies of others are of no use.
+          // Only the body of a successful response is read.
           if (status >= 300) {
             resume(Effect.succeed({ ...head, bytes: new Uint8Array(0) }))
             abort()
@@ -122,15 +125,8 @@ const exchange = (agent: Agent, url: URL): Effect.Effect<Fetched, FetchFailed> =
         onResponseEnd: () => {
           if (head !== undefined) resume(Effect.succeed({ ...head, bytes: Buffer.concat(chunks) }))
         },
-        onResponseError: (_, error) => fail(`cannot be read: ${reasonOf(error)}`)
+        onResponseError: (_, error) => fail(`cannot be read: ${connectionReason(error, maxReason)}`)
       }
     )
     return Effect.sync(abort)
   })
-
-/** The reason in one line. Node reports a failure of all addresses of a host as one error with an empty message. */
-const reasonOf = (error: Error): string => {
-  const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  const text = first.message === "" ? first.name : first.message
-  return text.replace(/[\p{Cc}\p{Surrogate}]+/gu, " ").slice(0, 200)
-}

@@ -13,7 +13,7 @@ const interval = "200 millis"
 const maxAtOnce = 4
 /** Failures in a row after which a base is not refreshed by itself any more. */
 const maxFailures = 5
-/** Processes that may end in the middle of a refresh until it counts as failed: its source may be the reason. */
+/** Attempts that may end with their process; then the refresh has failed, because its source may be the cause. */
 const maxAttempts = 3
 /** Most characters of `last_error`. */
 const maxError = 1000
@@ -103,7 +103,7 @@ export const RefreshWorker: Layer.Layer<
       claimed.attempts > maxAttempts
         ? onFailure(
             claimed,
-            `The server stopped ${maxAttempts} times while it read ${claimed.source_url}. Its log says why; refresh again when that is repaired`
+            `The server stopped ${maxAttempts} times while it read ${claimed.source_url}. Look in its log, fix the cause, and refresh again`
           )
         : source.read(claimed.source_url, repo.isCurrent(claimed)).pipe(
             Effect.matchEffect({

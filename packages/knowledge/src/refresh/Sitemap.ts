@@ -27,7 +27,10 @@ export const readSitemap = (text: string, base: string): Answer => {
   })
   parser.on("opentag", ({ local }) => {
     if (path.length === 0 && local !== "urlset" && local !== "sitemapindex") {
-      refused = { _tag: "Refused", reason: `is XML, but no sitemap: its outermost element is <${local.slice(0, 50)}>` }
+      refused = {
+        _tag: "Refused",
+        reason: `is XML, but not a sitemap: its outermost element is <${local.slice(0, 50)}>`
+      }
     }
     path.push(local)
     if (path.length > maxDepth) refused = { _tag: "Refused", reason: "is XML that is nested too deeply for a sitemap" }

@@ -18,16 +18,16 @@ export class Unreadable extends Data.TaggedError("Unreadable")<{
   readonly reason: string
   /** Whether the page is gone, or we may not read it: what it said before is not kept. */
   readonly isGone: boolean
-  /** Whether it broke the reader. */
+  /** Whether it ended the reader thread: by its time or memory, or by an error. */
   readonly isHarmful: boolean
 }> {}
 
 const maxRedirects = 5
-/** Pages are read until then. */
+/** Milliseconds after which no more pages of a source are read. */
 const maxMillis = 10 * 60_000
 /** The longest pause between two requests that a host gets. */
 const maxDelayMs = 10_000
-/** Pages that break the reader until the others are not read. */
+/** Pages that may end the reader thread; after that no more pages are read. */
 const maxHarmful = 3
 /** Most characters of a URL that are shown in a reason. */
 const shownUrl = 300
@@ -177,7 +177,7 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
           }
           const content = yield* load(sitemap)
           if (content._tag !== "Sitemap" || content.sitemaps.length > 0) {
-            return yield* unreadable(sitemap, "is listed as a sitemap, but is none with pages")
+            return yield* unreadable(sitemap, "is listed as a sitemap, but is not a sitemap of pages")
           }
           for (const page of content.pages) all.add(page)
           if (all.size > maxPages) break
@@ -206,7 +206,9 @@ export class SourceReader extends Context.Tag("@svc/knowledge/SourceReader")<
               ? isLate || harmful >= maxHarmful
                 ? unreadable(
                     page,
-                    isLate ? "was not read within 10 minutes" : "was not read after pages that broke the reader"
+                    isLate
+                      ? "was not read within 10 minutes"
+                      : `was not read, because ${maxHarmful} pages before it could not be read within the limits of time and memory`
                   )
                 : load(page)
               : unreadable(page, "is on another host than the sitemap and is not read", { isGone: true })

@@ -33,7 +33,7 @@ describe("readSitemap", () => {
   const deep = `<urlset>${"<a>".repeat(100_000)}`
   const bomb = `<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>`
   it.each([
-    ["a feed", "<rss><channel/></rss>", "is XML, but no sitemap: its outermost element is <rss>"],
+    ["a feed", "<rss><channel/></rss>", "is XML, but not a sitemap: its outermost element is <rss>"],
     ["no XML", "hello", "is not well-formed XML"],
     ["half of one", `<urlset ${namespace}><url>`, "is not well-formed XML"],
     ["entities", bomb, "is not well-formed XML"],

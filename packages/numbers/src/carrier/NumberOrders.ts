@@ -13,6 +13,7 @@ import { Tiers } from "@svc/auth/Tiers"
 import { Holds } from "@svc/billing/Holds"
 import { Rates } from "@svc/billing/Rates"
 import { NodeLease } from "@svc/cluster/NodeLease"
+import { atomically } from "@svc/database/Transaction"
 import { BigDecimal, Context, Effect, Fiber, Layer, Option } from "effect"
 import { Addresses } from "../addresses/Addresses.ts"
 import type { AddressRow } from "../addresses/AddressesRepo.ts"
@@ -77,11 +78,8 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
       const numbers = yield* PhoneNumbersRepo
       const rates = yield* Rates
       const tiers = yield* Tiers
-      const sql = yield* SqlClient.SqlClient
+      const transaction = atomically(yield* SqlClient.SqlClient)
       const fulfilment = yield* OrderFulfilment
-
-      const atomically = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-        Effect.catchTag(sql.withTransaction(work), "SqlError", Effect.die)
 
       const node = Effect.map(lease.current, ({ id }) => id)
 
@@ -115,7 +113,7 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
               order.address_id === address_id
             const claimed = isSame ? yield* orders.claimOne(order.id, node) : Option.none()
             if (Option.isSome(claimed)) return claimed.value
-            // Others are not told who has it.
+            // Other projects must not learn who has it.
             return yield* order.project_id === project_id ? inProgress(order) : new PhoneNumberInUse()
           }
           if ((yield* numbers.taken([number])).length > 0) return yield* new PhoneNumberInUse()
@@ -130,7 +128,7 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
           if (agent_id !== null && !(yield* agents.pin(agent_id))) return yield* unknownAgent
           yield* holds.hold(purposeOf(order), cost)
           return order
-        }).pipe(atomically)
+        }).pipe(transaction)
 
       return {
         purchase: Effect.fn("NumberOrders.purchase")(function* ({ org, project }, body) {
@@ -170,7 +168,7 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
             default:
               return yield* new Unavailable({
                 message:
-                  `The purchase of ${number} is not certain yet, because the carrier did not answer; it goes on. ` +
+                  `The outcome of the purchase of ${number} is not known yet. Svc repeats the order until the carrier answers. ` +
                   "Repeat the request later, or look at the list of phone numbers"
               })
           }
@@ -184,7 +182,7 @@ export class NumberOrders extends Context.Tag("@svc/numbers/NumberOrders")<
             if (row.value.carrier_id === null) return null
             const { number, org_id, project_id, telephony } = row.value
             return yield* orders.beginRelease({ org_id, project_id, number, telephony, node: yield* node })
-          }).pipe(atomically)
+          }).pipe(transaction)
           if (released === undefined) return yield* new PhoneNumberNotFound()
           if (released !== null) yield* fulfilment.start(released)
         })

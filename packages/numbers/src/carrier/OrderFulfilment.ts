@@ -2,6 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { Agents } from "@svc/agents/Agents"
 import { Projects } from "@svc/auth/Projects"
 import { Holds, type Purpose } from "@svc/billing/Holds"
+import { atomically } from "@svc/database/Transaction"
 import { CarrierUnavailable, type OwnedNumber } from "@svc/providers/Carrier"
 import { Providers } from "@svc/providers/Providers"
 import { BigDecimal, Cause, Context, Effect, type Fiber, FiberSet, Layer, Option } from "effect"
@@ -53,21 +54,18 @@ export class OrderFulfilment extends Context.Tag("@svc/numbers/OrderFulfilment")
       const orders = yield* NumberOrdersRepo
       const numbers = yield* PhoneNumbersRepo
       const projects = yield* Projects
-      const sql = yield* SqlClient.SqlClient
+      const transaction = atomically(yield* SqlClient.SqlClient)
       const sellers = new Map(sellersOf(yield* Providers).map((seller) => [seller.id, seller.numbers]))
       const running = yield* FiberSet.make<OrderOutcome>()
       yield* Effect.addFinalizer(() =>
         FiberSet.awaitEmpty(running).pipe(Effect.timeoutOption(shutdownTimeoutMs), Effect.interruptible)
       )
 
-      const atomically = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-        Effect.catchTag(sql.withTransaction(work), "SqlError", Effect.die)
-
       const postpone = (order: OrderRow, reason: string) =>
         Effect.gen(function* () {
           const seconds = delayAfter(order.attempts)
           const log = order.attempts <= 1 ? Effect.logWarning : Effect.logDebug
-          yield* log(`${described(order)} is not certain yet; trying again in ${seconds} s: ${reason}`)
+          yield* log(`${described(order)} has no known outcome yet; trying again in ${seconds} s: ${reason}`)
           yield* orders.postpone(order.id, reason, seconds)
           return pending(reason)
         })
@@ -102,13 +100,13 @@ export class OrderFulfilment extends Context.Tag("@svc/numbers/OrderFulfilment")
           }
           yield* holds.settle(purposeOf(order))
           return { _tag: "Bought", number: yield* numbers.beginRent(id) } as const
-        }).pipe(atomically)
+        }).pipe(transaction)
 
       const refuse = (order: OrderRow, reason: string) =>
         Effect.gen(function* () {
           if (yield* orders.finish(order.id, "refused", reason)) yield* holds.release(purposeOf(order))
           return { _tag: "Refused", reason } as const
-        }).pipe(atomically)
+        }).pipe(transaction)
 
       const buy = (order: OrderRow): Effect.Effect<OrderOutcome> => {
         const seller = sellers.get(order.telephony)

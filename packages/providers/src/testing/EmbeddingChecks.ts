@@ -73,7 +73,7 @@ export const embeddingChecks = (options: EmbeddingCheckOptions): ReadonlyArray<C
         const { dimensions, limits } = service
         yield* must(
           Number.isInteger(dimensions) && dimensions >= 1 && dimensions <= 4096,
-          `its dimensions are ${dimensions}, which is no whole number from 1 to 4096`
+          `its dimensions are ${dimensions}, which is not a whole number from 1 to 4096`
         )
         for (const [name, limit] of Object.entries(limits)) {
           yield* must(Number.isInteger(limit) && limit >= 1, `its limit of ${name} is ${limit}`)

@@ -1,3 +1,4 @@
+import { connectionReason } from "@svc/urls/ConnectionError"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Context, Effect, Layer } from "effect"
 import { Agent, type Dispatcher } from "undici"
@@ -122,18 +123,11 @@ const exchange = (
       },
       // If there is a status, the connection broke in the body, which is not needed.
       onResponseError: (_, error) =>
-        finish(status === undefined ? { status_code: null, error: reasonOf(error) } : resultOf(status))
+        finish(status === undefined ? { status_code: null, error: connectionReason(error, 500) } : resultOf(status))
     }
   )
   return () => {
     finish(status === undefined ? timedOut : resultOf(status))
     abort("cancelled")
   }
-}
-
-/** The reason in one line. Node reports a failure of all addresses of a host as one error with an empty message. */
-const reasonOf = (error: Error): string => {
-  const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  const text = first.message === "" ? first.name : first.message
-  return text.replace(/[\p{Cc}\p{Surrogate}]+/gu, " ").slice(0, 500)
 }

@@ -49,7 +49,7 @@ export const callScript = ({ call, events, left_out, turns }: CallTimeline): str
     value === null ? [] : [`${name}: ${quoted(value)}`]
   return [
     `# From call ${call.call_id}. Play it: npx svc-simulator simulate <this file> --key <a project key>`,
-    ...(isWhole ? [] : ["# The call was longer: its beginning is not here."]),
+    ...(isWhole ? [] : ["# The call was longer: its beginning was left out."]),
     `name: ${quoted(`as in ${call.call_id}`)}`,
     ...(isOutbound
       ? [...number("to", call.from_number), ...number("receive", call.to_number)]

@@ -38,10 +38,10 @@ const lists = (guides: ReadonlyArray<Guide>, current: string): string =>
     })
     .join("")
 
-const landing = (guides: ReadonlyArray<Guide>): string =>
+const startPage = (guides: ReadonlyArray<Guide>): string =>
   page(
     "Svc",
-    `<h1>Svc</h1><p>AI voice agents that answer phone calls. This server runs.${
+    `<h1>Svc</h1><p>AI voice agents that answer phone calls. This server is running.${
       guides.length === 0
         ? ""
         : ` Start with <a href="/guides/README">the overview</a> or with <a href="/guides/calls">a call</a>.`
@@ -83,13 +83,13 @@ const guideRoute = (guide: Guide, all: ReadonlyArray<Guide>): Effect.Effect<Plai
 export const GuideRoutes: Layer.Layer<never, never, RouteRegistry> = plainRoutes(
   Effect.gen(function* () {
     const { guides, pictures } = yield* Effect.sync(readDocumentation)
-    const first = yield* Effect.cached(Effect.suspend(() => Document.finish(landing(guides))))
+    const startDocument = yield* Effect.cached(Effect.suspend(() => Document.finish(startPage(guides))))
     const start: PlainRoute = {
       method: "GET",
       path: "/",
       handle: (request) =>
         isBrowser(request.headers["accept"])
-          ? Effect.map(first, (made) => {
+          ? Effect.map(startDocument, (made) => {
               const response = Document.serve(made, headers, request)
               return { ...response, headers: { ...response.headers, Vary: "Accept, Accept-Encoding" } }
             })
