@@ -1,7 +1,6 @@
 import * as Handlers from "@svc/api/Handlers"
 import { CurrentPrincipal, CurrentProject } from "@svc/api/Principal"
 import { VoiceApi } from "@svc/api/VoiceApi"
-import { BadRequest } from "@svc/api/VoiceError"
 import { Effect, type Layer } from "effect"
 import { NumberOrders } from "./carrier/NumberOrders.ts"
 import { NumberSearch } from "./carrier/NumberSearch.ts"
@@ -42,11 +41,9 @@ export const PhoneNumbersHttp: Layer.Layer<
           return { phone_number: yield* numbers.import({ ...principal, project }, payload) }
         }),
       assign: ({ path, payload }) =>
-        Effect.gen(function* () {
-          const { agent_id } = payload
-          if (agent_id === undefined) return yield* new BadRequest({ message: "No valid fields to update" })
-          return { phone_number: yield* numbers.assign(yield* CurrentProject, path.numberId, agent_id) }
-        })
+        Effect.flatMap(CurrentProject, (project) =>
+          Effect.map(numbers.assign(project, path.numberId, payload.agent_id), (phone_number) => ({ phone_number }))
+        )
     }
   })
 )

@@ -23,7 +23,7 @@ export const PhoneNumberFields = Fields({
   type: Field(fixed(NumberType)),
   agent_id: Field({
     wire: Schema.NullOr(AgentId),
-    update: Schema.optional(Schema.NullOr(Schema.Union(Schema.String, Schema.Int))),
+    update: Schema.NullOr(Schema.Union(Schema.String, Schema.Int)),
     row: Schema.NullOr(Schema.Int),
     change: Schema.NullOr(Schema.Int)
   }),

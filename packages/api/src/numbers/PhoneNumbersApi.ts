@@ -1,7 +1,7 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AnyId } from "../Ids.ts"
-import { BadRequest, InsufficientCredits, Unavailable, ValidationError } from "../VoiceError.ts"
+import { InsufficientCredits, Unavailable, ValidationError } from "../VoiceError.ts"
 import { Limit } from "../Wire.ts"
 import { NumberForSale, NumberSearchQuery } from "./NumberSearch.ts"
 import {
@@ -99,7 +99,6 @@ export const PhoneNumbersApi = HttpApiGroup.make("phoneNumbers")
       .setPath(Schema.Struct({ numberId: AnyId }))
       .setPayload(PhoneNumberAssign)
       .addSuccess(One)
-      .addError(BadRequest.wire)
       .addError(ValidationError.wire)
       .addError(PhoneNumberNotFound.wire)
   )
