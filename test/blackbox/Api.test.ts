@@ -174,6 +174,32 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("The
     })
   )
 
+  it.effect("names the fields of a body that it ignores in X-Svc-Ignored-Fields, at most ten", () =>
+    Effect.gen(function* () {
+      const { api } = yield* BlackBox
+      const body = { name: "Typo", server_url: "http://127.0.0.1:9/" }
+      const ignored = (more: object) =>
+        Effect.map(api.post("/v1/agents", { ...body, ...more }), ({ headers, status }) => [
+          status,
+          headers.get("x-svc-ignored-fields")
+        ])
+      expect(yield* ignored({})).toEqual([201, null])
+      expect(yield* ignored({ lanugage: "de-DE", "a,b\r\n": 1, "\ud800é": 2 })).toEqual([
+        201,
+        "lanugage,a%2Cb%0D%0A,%EF%BF%BD%C3%A9"
+      ])
+      expect(yield* ignored({ name: 1, oops: 1 })).toEqual([400, "oops"])
+      const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`extra_${n}`, n]))
+      expect(String((yield* ignored(many))[1]).split(",")).toHaveLength(10)
+      const entries = [{ question: "When?", answer: "Now.", source: "web" }]
+      const base = yield* api.post("/v1/knowledge-bases", { name: "Nested", entries })
+      expect([base.status, base.headers.get("x-svc-ignored-fields")]).toEqual([201, "entries.0.source"])
+      // Free-form fields take everything.
+      const call = yield* api.post("/v1/calls", { metadata: { any: { thing: 1 } } })
+      expect(call.headers.get("x-svc-ignored-fields")).toBe(null)
+    })
+  )
+
   it.effect("answers 404, 405, 400 and 413 to unknown paths, wrong methods, malformed JSON and large bodies", () =>
     Effect.gen(function* () {
       const { api, url } = yield* BlackBox

@@ -367,11 +367,13 @@ layer(Server.layer, { timeout: 90_000, excludeTestServices: true })("chat comple
           (controller) => {
             const { signal } = controller
             const body = { model, messages: [script(content), user("hello")], stream }
-            const request = client.chat.completions.create(body, { signal })
-            request.then(
-              () => {},
-              () => {}
-            )
+            // A request of another may hold the place for a moment.
+            const attempt = (): void =>
+              void client.chat.completions.create(body, { signal }).then(
+                () => {},
+                (error) => (error instanceof OpenAI.RateLimitError ? attempt() : undefined)
+              )
+            attempt()
             return controller
           }
         )

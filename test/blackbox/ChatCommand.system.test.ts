@@ -95,7 +95,11 @@ layer(BlackBox.layer, { timeout: "120 seconds", excludeTestServices: true })("sv
         ["no server answers at http://127.0.0.1:9: start one", ["x", "--url", "http://127.0.0.1:9"], env],
         ["must be an http or https URL, not ftp://x", ["x", "--url", "ftp://x"], env],
         ["no agent Nobody in this project: there are ", ["Nobody"], env],
-        ["has no system_prompt (TEST_SESSION_FAILED). The agent's server is http://", [line.agentId], env]
+        [
+          "has no system_prompt (there is first_message) (TEST_SESSION_FAILED). The agent's server is http://",
+          [line.agentId],
+          env
+        ]
       ]
       const outcomes = yield* Effect.forEach(cases, ([, args, variables]) =>
         SvcProcess.run(["chat", ...args], variables, "Hi\n")

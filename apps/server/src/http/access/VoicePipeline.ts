@@ -46,8 +46,10 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
         return outcome
       })
       return Effect.flatMap(authorized, (principal) =>
-        Effect.flatMap(readBody(endpoint, incoming), (payload) =>
-          Effect.map(
+        Effect.flatMap(readBody(endpoint, incoming), (payload) => {
+          const ignored = endpoint.ignoredFields(payload)
+          if (ignored.length > 0) applyHeaders(incoming.exchange, { "X-Svc-Ignored-Fields": ignored.join(",") })
+          return Effect.map(
             handle(payload, (known) => {
               const base = Context.add(known, CurrentPrincipal, principal)
               const services = stream === undefined ? base : Context.add(base, EventStream, stream)
@@ -58,7 +60,7 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
             }),
             (body) => ({ status: endpoint.status, body })
           )
-        )
+        })
       )
     }
   }

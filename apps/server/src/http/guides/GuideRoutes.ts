@@ -95,6 +95,10 @@ export const GuideRoutes: Layer.Layer<never, never, RouteRegistry> = plainRoutes
             })
           : Effect.fail(new RouteNotFound())
     }
+    // Only the page is there: other methods are answered as before it existed, with 404 and not 405.
+    const noOther = (["POST", "PUT", "PATCH", "DELETE"] as const).map(
+      (method): PlainRoute => ({ method, path: "/", handle: () => Effect.fail(new RouteNotFound()) })
+    )
     const images = yield* Effect.forEach(pictures, ({ path, read }) =>
       Effect.map(
         Effect.cached(Effect.suspend(() => Document.finish(read()))),
@@ -105,6 +109,6 @@ export const GuideRoutes: Layer.Layer<never, never, RouteRegistry> = plainRoutes
         })
       )
     )
-    return [start, ...(yield* Effect.forEach(guides, (guide) => guideRoute(guide, guides))), ...images]
+    return [start, ...noOther, ...(yield* Effect.forEach(guides, (guide) => guideRoute(guide, guides))), ...images]
   })
 )

@@ -4,6 +4,7 @@ import type { ApiError } from "@svc/api/ApiError"
 import type { AnyHandler } from "@svc/api/Handlers"
 import { ValidationError } from "@svc/api/VoiceError"
 import { type Context, type Effect, Either, Option, Schema, SchemaAST } from "effect"
+import { ignoredFields } from "./IgnoredFields.ts"
 import type { PathParams } from "./RouteTable.ts"
 import { orInvalid } from "./ValidationIssues.ts"
 
@@ -40,6 +41,8 @@ export interface Endpoint {
   /** Decodes all but the body. */
   readonly decode: (parts: RequestParts) => Either.Either<DecodedRequest, ValidationError>
   readonly decodeBody: (body: unknown) => Either.Either<unknown, ValidationError>
+  /** Names the fields of a body that the contract does not declare: at most 10 paths, fit for a header. */
+  readonly ignoredFields: (body: unknown) => ReadonlyArray<string>
   /** Checks a response body, after a round trip through JSON, against the contract, without excess fields. */
   readonly checkSuccess: (body: unknown) => Either.Either<unknown, unknown>
 }
@@ -180,6 +183,7 @@ export const endpointsOf = (
             return Either.right(request)
           },
           decodeBody: decodeBody ?? Either.right,
+          ignoredFields: Option.match(endpoint.payloadSchema, { onNone: () => () => [], onSome: ignoredFields }),
           checkSuccess: Schema.decodeUnknownEither(success, { onExcessProperty: "error" })
         })
       }

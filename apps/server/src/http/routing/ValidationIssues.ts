@@ -90,6 +90,9 @@ const collect = (issue: ParseResult.ParseIssue, path: string): ReadonlyArray<Iss
       const inner = tried.flatMap((part) => collect(part, path))
       // An optional field has one type besides undefined: only its issues are reported.
       if (issue.ast._tag !== "Union" || tried.length === 1) return inner
+      // A text that is too long is no problem of the null that may stand in its place.
+      const [only, ...others] = tried.filter((part) => !(part._tag === "Type" && part.ast === AST.null))
+      if (only !== undefined && others.length === 0 && isRefused(only)) return collect(only, path)
       // No member of the union fits: that is one problem, unless the value partly matched one of them.
       const deeper = inner.filter((one) => one.path !== path)
       return deeper.length > 0 ? deeper : [{ path, message: mustBe(path, issue.ast) }]
@@ -100,6 +103,10 @@ const collect = (issue: ParseResult.ParseIssue, path: string): ReadonlyArray<Iss
       return issue.kind === "Transformation" ? [{ path, message: mustBe(path, issue.ast) }] : collect(issue.issue, path)
   }
 }
+
+/** Whether a value has the right type, and one of its filters refused it. */
+const isRefused = (issue: ParseResult.ParseIssue): boolean =>
+  issue._tag === "Refinement" && (issue.kind === "Predicate" || isRefused(issue.issue))
 
 /** The issues of a value that a filter refused: the filter may have given a message or a path. */
 const refused = (issue: ParseResult.Refinement, path: string): ReadonlyArray<Issue> => {
