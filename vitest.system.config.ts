@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     ...base.test,
     include: ["**/test/**/*.system.test.ts"],
-    exclude: configDefaults.exclude
+    exclude: configDefaults.exclude,
+    testTimeout: 90_000
   }
 })
