@@ -1,5 +1,5 @@
-import { execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -13,10 +13,17 @@ const built = ["simulator/dist/demo/main.js"]
 
 /** The process id of the server that this demo started. */
 const serverOf = (demo: number | undefined): number => {
-  const children = execFileSync("ps", ["-o", "pid=,args=", "--ppid", String(demo)], { encoding: "utf8" })
-  const line = children.split("\n").find((text) => text.includes(" serve "))
-  if (line === undefined) throw new Error(`no server among the processes of the demo:\n${children}`)
-  return Number.parseInt(line, 10)
+  const server = readdirSync("/proc").find((entry) => {
+    try {
+      const parent = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${entry}/status`, "utf8"))?.[1]
+      return parent === String(demo) && readFileSync(`/proc/${entry}/cmdline`, "utf8").includes("\0serve\0")
+    } catch {
+      // It is no process, or has just ended.
+      return false
+    }
+  })
+  if (server === undefined) throw new Error("the demo has no server")
+  return Number(server)
 }
 
 /** Runs the demo without a terminal and with its own folder for temporary files. */
