@@ -29,7 +29,7 @@ const program = (folder: string) =>
     const { wheel } = yield* Ticker
     const { port } = yield* HttpServer
     const meter = new ProcessMeter()
-    const stalls = new StallMeter()
+    let stalls: StallMeter | undefined
     let skippedBefore = 0
     yield* yieldToMainThread
 
@@ -56,7 +56,12 @@ const program = (folder: string) =>
           return { rss, held: heapUsed + external }
         }),
       live: () => calls.count,
-      stall: () => Effect.sync(() => stalls.take())
+      // From the first request on: the meter costs about a tenth of a core, which other figures must not have.
+      stall: () =>
+        Effect.sync(() => {
+          stalls ??= new StallMeter()
+          return stalls.take()
+        })
     })
   })
 

@@ -4,9 +4,8 @@ const intervalMs = 1
 
 /**
  * The longest stall of this process: the CPU time that its main thread used between two successive runs of a timer of
- * 1 ms. The
- * timer that paces the calls waits as long, and time in which other programs or helper threads use the cores is not
- * counted. Where the system does not report CPU time, the lateness of the timer.
+ * 1 ms. The timer that paces the calls waits as long, and time in which other programs or helper threads use the cores
+ * is not counted. Where the system does not report CPU time, the lateness of the timer.
  */
 export class StallMeter {
   private longest = 0
