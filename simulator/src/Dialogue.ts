@@ -22,6 +22,10 @@ export interface Utterance {
   readonly latency: Latency | null
 }
 
+/** What is shown with an utterance that was cut, in a call that ended at `ended_at`: its end is no barge-in. */
+export const cutMark = ({ final_at }: Utterance, ended_at: number | null): string =>
+  ended_at !== null && final_at === ended_at ? "✂ cut off" : "✂ barge-in"
+
 /** The utterances of a call, in order. */
 export interface Dialogue {
   readonly utterances: ReadonlyArray<Utterance>

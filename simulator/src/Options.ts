@@ -11,49 +11,58 @@ export interface Options {
   /** The caller's number, E.164. */
   readonly from: string | undefined
   readonly to: string | undefined
-  /** The path of the script. Without it the terminal simulator opens. */
-  readonly script: string | undefined
+  /** Paths of scripts, folders and patterns. Without any the terminal simulator opens. */
+  readonly scripts: ReadonlyArray<string>
+  /** The file for a report in the form of JUnit. */
+  readonly junit: string | undefined
+  /** How many scripts are played at once. */
+  readonly parallel: number
   readonly json: boolean
-  /** The time limit of the whole run in seconds. */
+  /** The time limit of each script in seconds. */
   readonly timeout: number
   readonly help: boolean
 }
 
-export const usage = `Usage: npm run simulate -- [options]
+export const usage = `Usage: npm run simulate -- [scripts] [options]
 
-Without --script: opens the simulator, a telephone in the terminal.
-With --script: plays a scripted call and exits.
+Without scripts: opens the simulator, a telephone in the terminal.
+With scripts: plays scripted calls, prints a report and exits. A script is a YAML file, a folder of them, or a pattern
+such as "calls/**/*.yaml"; docs/simulator.md describes them.
 
   --to <number>     number to dial, E.164 (or "to" in the script)
-  --script <file>   YAML script of a call
+  --script <file>   a script, folder or pattern; may be repeated
   --json            print one JSON document on stdout and nothing else there
+  --junit <file>    write a report in the form of JUnit as well
+  --parallel <n>    play so many scripts at once, 1 to 32, default 1
   --url <url>       server, default http://127.0.0.1:8787 (or SVC_URL)
-  --key <key>       project key (or SVC_API_KEY)
+  --key <key>       project key (or SVC_KEY)
   --from <number>   number of the caller, default +15550100200 (or "from" in the script)
-  --timeout <s>     time limit of the whole run in seconds, default 300
+  --timeout <s>     time limit of each script in seconds, default 300
   --help
 
 Exit codes: 0 as expected, 1 an expectation was not met, 2 invalid arguments or script, 3 the server cannot be reached
-or refuses, 130 interrupted.`
+or refuses, 130 interrupted. Of several scripts the most serious one counts.`
 
 /** The caller's number by default. */
 export const defaultFrom = "+15550100200"
 
 const isNumber = Schema.is(E164)
 
-/** Parses the arguments. `SVC_URL` and `SVC_API_KEY` replace missing ones. */
+/** Parses the arguments. `SVC_URL` and `SVC_KEY` replace missing ones. */
 export const parse = (args: ReadonlyArray<string>): Effect.Effect<Options, InvalidUsage> =>
   Effect.gen(function* () {
-    const { values } = yield* Effect.try({
+    const { positionals, values } = yield* Effect.try({
       try: () =>
         parseArgs({
           args: [...args],
           strict: true,
-          allowPositionals: false,
+          allowPositionals: true,
           options: {
             to: { type: "string" },
             from: { type: "string" },
-            script: { type: "string" },
+            script: { type: "string", multiple: true },
+            junit: { type: "string" },
+            parallel: { type: "string" },
             json: { type: "boolean", default: false },
             url: { type: "string" },
             key: { type: "string" },
@@ -65,7 +74,7 @@ export const parse = (args: ReadonlyArray<string>): Effect.Effect<Options, Inval
     })
     const environment = yield* Config.all({
       url: Config.option(Config.string("SVC_URL")),
-      key: Config.option(Config.string("SVC_API_KEY"))
+      key: Config.option(Config.string("SVC_KEY"))
     }).pipe(Effect.mapError((error) => new InvalidUsage({ message: String(error) })))
 
     const url = values.url ?? Option.getOrElse(environment.url, () => "http://127.0.0.1:8787")
@@ -81,8 +90,16 @@ export const parse = (args: ReadonlyArray<string>): Effect.Effect<Options, Inval
     const timeout = yield* Schema.decodeUnknownEither(Schema.NumberFromString.pipe(Schema.between(0.1, 86_400)))(
       values.timeout ?? "300"
     ).pipe(Either.mapLeft(() => new InvalidUsage({ message: "--timeout must be a number of seconds" })))
-    if (values.json && values.script === undefined) {
-      return yield* new InvalidUsage({ message: "--json needs a --script" })
+    const parallel = yield* Schema.decodeUnknownEither(
+      Schema.NumberFromString.pipe(Schema.int(), Schema.between(1, 32))
+    )(values.parallel ?? "1").pipe(
+      Either.mapLeft(() => new InvalidUsage({ message: "--parallel must be a whole number from 1 to 32" }))
+    )
+    const scripts = [...(values.script ?? []), ...positionals]
+    if (scripts.includes("")) return yield* new InvalidUsage({ message: "the name of a script is empty" })
+    for (const name of ["json", "junit", "parallel"] as const) {
+      const isGiven = values[name] !== undefined && values[name] !== false
+      if (isGiven && scripts.length === 0) return yield* new InvalidUsage({ message: `--${name} needs a script` })
     }
     const key = values.key ?? Option.getOrUndefined(environment.key)
     return {
@@ -90,7 +107,9 @@ export const parse = (args: ReadonlyArray<string>): Effect.Effect<Options, Inval
       key: key === undefined || key === "" ? null : Redacted.make(key),
       from: values.from,
       to: values.to,
-      script: values.script,
+      scripts,
+      junit: values.junit,
+      parallel,
       json: values.json,
       timeout,
       help: values.help

@@ -81,7 +81,7 @@ export const openSocket = (
     Effect.tap((socket) =>
       Effect.async<void, string>((resume) => {
         socket.once("open", () => resume(Effect.void))
-        socket.once("error", (error: NodeJS.ErrnoException) => resume(Effect.fail(connectionError(error))))
+        socket.once("error", (error: NodeJS.ErrnoException) => resume(Effect.fail(connectionError(error, url))))
         socket.once("close", () => resume(Effect.fail("the connection was closed")))
       })
     )
@@ -124,9 +124,13 @@ const closeReasons: Readonly<Record<number, string>> = {
 }
 
 /** A readable connection error. `ECONNREFUSED` and the like come in an AggregateError without a message. */
-const connectionError = (error: NodeJS.ErrnoException): string => {
-  if (error.code === "ECONNREFUSED") return "nothing answers at its address"
-  if (error.code === "ENOTFOUND") return "its host name is unknown"
+const connectionError = (error: NodeJS.ErrnoException, url: string): string => {
+  const { host, hostname } = new URL(url)
+  if (error.code === "ECONNREFUSED") return `nothing answers at ${host}: start it, or set SVC_URL`
+  if (error.code === "ENOTFOUND") return `the host ${hostname} is unknown: set SVC_URL`
   if (error.code === "ECONNRESET") return "the connection was reset"
+  if (error.message.startsWith("Unexpected server response")) {
+    return `what answers at ${host} is not Svc with the simulated network (${error.message.toLowerCase()}): set SVC_URL`
+  }
   return error.message === "" ? (error.code ?? "unknown error") : error.message
 }

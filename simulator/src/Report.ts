@@ -1,6 +1,9 @@
 import type { Call } from "@svc/api/calls/Call"
-import type { Latency } from "./Dialogue.ts"
-import { type CallView, failureLine, type PhoneState } from "./PhoneState.ts"
+import { ms } from "./CallSummary.ts"
+import { type CallView, failureLine } from "./CallView.ts"
+import { cutMark, type Latency } from "./Dialogue.ts"
+import { exitCodes } from "./ExitCode.ts"
+import type { PhoneState } from "./PhoneState.ts"
 
 /** The output of the headless runner. */
 
@@ -41,10 +44,11 @@ export class LiveReport {
       if (call?.phase !== "ended" && (!utterance.final || utterance.id === call?.dialogue.cut_utterance)) break
       this.#utterances = utterance.id + 1
       const who = utterance.who === "agent" ? "agent " : "caller"
+      const mark = utterance.cut ? `  ${cutMark(utterance, call?.ended_at ?? null)}` : ""
       const latency = utterance.latency === null ? "" : `  [${latencyText(utterance.latency)}]`
       rows.push({
         at: utterance.at,
-        text: `${since(start, utterance.at)}  ${who}  ${utterance.text}${utterance.cut ? "  ✂ cut off" : ""}${latency}`
+        text: `${since(start, utterance.at)}  ${who}  ${utterance.text}${mark}${latency}`
       })
     }
     return rows.toSorted((a, b) => a.at - b.at).map((row) => row.text)
@@ -55,8 +59,6 @@ const table = (rows: ReadonlyArray<readonly [string, string]>): ReadonlyArray<st
   const width = Math.max(...rows.map(([name]) => name.length))
   return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)
 }
-
-const ms = (n: number | null): string => (n === null ? "–" : `${n < 10 ? n.toFixed(1) : Math.round(n)} ms`)
 
 /** The call record with the measured latency of each turn. `debug_url`: the address of its debug page, if it has one. */
 export const recordRows = (call: Call, debug_url: string | null): ReadonlyArray<string> => [
@@ -94,32 +96,80 @@ export interface Outcome {
   readonly step: number | null
 }
 
-/** The document of `--json`. */
-export const document = (outcome: Outcome, script: string | undefined, call: CallView | null): string =>
-  JSON.stringify(
-    {
-      ok: outcome.exit_code === 0,
-      ...outcome,
-      script: script ?? null,
-      from: call?.from ?? null,
-      to: call?.to ?? null,
-      ended_by: call?.ended_by ?? null,
-      cause: call?.cause ?? null,
-      transcript: (call?.dialogue.utterances ?? []).map((utterance) => ({
-        role: utterance.who,
-        text: utterance.text,
-        at_ms: utterance.at - (call?.dialled_at ?? utterance.at),
-        cut: utterance.cut,
-        latency_ms: utterance.latency?.ms ?? null,
-        latency_estimated: utterance.latency?.estimated ?? null
-      })),
-      tools_called: call?.tools ?? [],
-      digits: call?.digits ?? "",
-      failure: call?.record?.failure ?? null,
-      warnings: call?.record?.warnings ?? [],
-      debug_url: call?.debug_url ?? null,
-      call: call?.record ?? null
-    },
-    null,
-    2
-  )
+/** What became of a script. */
+export interface Ran {
+  /** The path of the file; null for a script that is part of a program. */
+  readonly file: string | null
+  /** The script's own name. */
+  readonly name: string | undefined
+  readonly result: "ok" | "failed" | "invalid" | "unavailable" | "interrupted" | "not-run"
+  readonly outcome: Outcome
+  /** How many steps the script has; null when it could not be read. */
+  readonly steps: number | null
+  readonly call: CallView | null
+  readonly duration_ms: number
+  /** The rows that were printed, or would have been. */
+  readonly output: ReadonlyArray<string>
+}
+
+const documentOf = ({ call, duration_ms, file, name, outcome, result, steps }: Ran) => ({
+  ok: outcome.exit_code === 0,
+  ...outcome,
+  script: name ?? null,
+  file,
+  result,
+  steps,
+  duration_ms,
+  from: call?.from ?? null,
+  to: call?.to ?? null,
+  ended_by: call?.ended_by ?? null,
+  cause: call?.cause ?? null,
+  transcript: (call?.dialogue.utterances ?? []).map((utterance) => ({
+    role: utterance.who,
+    text: utterance.text,
+    at_ms: utterance.at - (call?.dialled_at ?? utterance.at),
+    cut: utterance.cut,
+    latency_ms: utterance.latency?.ms ?? null,
+    latency_estimated: utterance.latency?.estimated ?? null
+  })),
+  tools_called: call?.tools ?? [],
+  digits: call?.digits ?? "",
+  failure: call?.record?.failure ?? null,
+  warnings: call?.record?.warnings ?? [],
+  debug_url: call?.debug_url ?? null,
+  call: call?.record ?? null
+})
+
+/** The document of `--json` for one script. */
+export const document = (ran: Ran): string => JSON.stringify(documentOf(ran), null, 2)
+
+/** The most serious of the exit codes: interrupted, the server, a script, an expectation. */
+export const worst = (all: ReadonlyArray<Ran>): number => {
+  const codes = all.map(({ outcome }) => outcome.exit_code)
+  const bySeverity = [exitCodes.interrupted, exitCodes.server, exitCodes.usage, exitCodes.failed]
+  return bySeverity.find((code) => codes.includes(code)) ?? exitCodes.ok
+}
+
+const results = ["ok", "failed", "invalid", "unavailable", "interrupted", "not-run"] as const
+
+const countsOf = (all: ReadonlyArray<Ran>) =>
+  results.map((result) => [result, all.filter((ran) => ran.result === result).length] as const)
+
+/** The document of `--json` for several scripts. */
+export const documentOfAll = (all: ReadonlyArray<Ran>, duration_ms: number): string => {
+  const exit_code = worst(all)
+  const counts = Object.fromEntries(countsOf(all).map(([result, count]) => [result.replace("-", "_"), count]))
+  return JSON.stringify({ ok: exit_code === 0, exit_code, duration_ms, counts, scripts: all.map(documentOf) }, null, 2)
+}
+
+/** All scripts with what became of them, and their numbers. */
+export const summaryRows = (all: ReadonlyArray<Ran>): ReadonlyArray<string> => {
+  const width = Math.max(...all.map(({ file }) => (file ?? "").length))
+  const rows = all.map(({ duration_ms, file, outcome, result }) => {
+    const why = outcome.error === null ? "" : `  ${outcome.error.split("\n")[0]}`
+    const time = result === "not-run" ? "     –" : `${(duration_ms / 1000).toFixed(1).padStart(5)} s`
+    return `  ${result.padEnd(11)}  ${(file ?? "").padEnd(width)}  ${time}${why}`
+  })
+  const counts = countsOf(all).flatMap(([result, count]) => (count === 0 ? [] : [`${count} ${result}`]))
+  return ["Scripts", ...rows, counts.join(", ")]
+}

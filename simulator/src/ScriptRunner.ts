@@ -1,8 +1,10 @@
-import type { Call } from "@svc/api/calls/Call"
 import { Clock, Data, Duration, Effect, Either, Option } from "effect"
+import type { CallView } from "./CallView.ts"
 import { agentSpeaks, type Utterance } from "./Dialogue.ts"
-import { type CallView, inCall, type PhoneState } from "./PhoneState.ts"
-import { describe, type Script, type Step } from "./Script.ts"
+import * as Expectations from "./Expectations.ts"
+import { inCall, type PhoneState } from "./PhoneState.ts"
+import type { Script } from "./Script.ts"
+import { describe, type Step } from "./ScriptSteps.ts"
 import { Session } from "./Session.ts"
 
 /** The expectation of a step was not met. */
@@ -40,6 +42,8 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
    * words.
    */
   let cursor = 0
+  /** The ids of the tools' calls that steps have matched. */
+  const usedTools = new Set<string>()
 
   const wait = <A>(
     seconds: number,
@@ -176,12 +180,36 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
           },
           () => `the other side did not hang up within ${seconds} s`
         )
+      } else if ("expect_tool" in step) {
+        const wanted = typeof step.expect_tool === "string" ? { name: step.expect_tool } : step.expect_tool
+        usedTools.add(
+          yield* wait(
+            seconds,
+            (call) => Expectations.toolVerdict(call, wanted, usedTools),
+            (call) => `not within ${seconds} s: ${Expectations.toolLate(call, wanted, usedTools)}`
+          )
+        )
+      } else if ("expect_event" in step) {
+        const wanted = typeof step.expect_event === "string" ? { event: step.expect_event } : step.expect_event
+        yield* wait(
+          seconds,
+          (call) => Expectations.eventVerdict(call, wanted),
+          (call) => `not within ${seconds} s: ${Expectations.eventLate(call, wanted)}`
+        )
+      } else if ("expect_latency" in step) {
+        const { call: now } = yield* session.state
+        const stale = now?.timeline ?? null
+        yield* wait(
+          seconds,
+          (call) => Expectations.latencyVerdict(call, step.expect_latency, stale),
+          (call) => (call.timeline === null ? Expectations.unknown(call) : `no turn was measured within ${seconds} s`)
+        )
       } else {
         yield* wait(
           seconds,
           (call) =>
             call.phase === "ended" && call.record !== null && call.record.ended_at !== null
-              ? Option.some(compare(step.expect_call, call.record))
+              ? Option.some(Expectations.compare(step.expect_call, call.record))
               : Option.none(),
           (call) =>
             call.phase !== "ended"
@@ -214,39 +242,4 @@ export const play = Effect.fn("ScriptRunner.play")(function* (script: Script, to
 const heardInstead = (call: CallView, cursor: number): string => {
   const utterances = agentUtterances(call, cursor)
   return utterances.length === 0 ? "nothing was said" : `heard instead: "${textOf(utterances)}"`
-}
-
-type Expected = Extract<Step, { readonly expect_call: unknown }>["expect_call"]
-
-/** All differences between the record and the expectations. */
-const compare = (expected: Expected, call: Call): Either.Either<void, string> => {
-  const wrong: Array<string> = []
-  const differs = (name: string, is: unknown, should: unknown) =>
-    wrong.push(`${name} is ${JSON.stringify(is)} instead of ${JSON.stringify(should)}`)
-  if (expected.status !== undefined && expected.status !== call.status) differs("status", call.status, expected.status)
-  if (expected.disposition !== undefined && expected.disposition !== call.disposition) {
-    differs("disposition", call.disposition, expected.disposition)
-  }
-  if (expected.transferred_to !== undefined && expected.transferred_to !== call.transferred_to) {
-    differs("transferred_to", call.transferred_to, expected.transferred_to)
-  }
-  if (expected.ended_reason !== undefined && expected.ended_reason !== call.ended_reason) {
-    differs("ended_reason", call.ended_reason, expected.ended_reason)
-  }
-  if (expected.tools_called !== undefined && expected.tools_called.join() !== call.tools_called.join()) {
-    differs("tools_called", call.tools_called, expected.tools_called)
-  }
-  let at = 0
-  for (const [n, turn] of (expected.transcript ?? []).entries()) {
-    const found = call.transcript.findIndex((t, i) => i >= at && t.role === turn.role && turn.content.test(t.content))
-    if (found < 0) {
-      const rest = call.transcript.slice(at).map((t) => `${t.role}: ${t.content}`)
-      wrong.push(
-        `transcript[${n}] ${turn.role} /${turn.content.source}/ is missing in: ${rest.join(" | ") || "nothing"}`
-      )
-      break
-    }
-    at = found + 1
-  }
-  return wrong.length === 0 ? Either.void : Either.left(wrong.join("; "))
 }

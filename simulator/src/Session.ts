@@ -1,25 +1,10 @@
-import {
-  Clock,
-  Context,
-  Duration,
-  Effect,
-  Fiber,
-  Layer,
-  Option,
-  Queue,
-  Schedule,
-  Stream,
-  SubscriptionRef
-} from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Option, Queue, Stream, SubscriptionRef } from "effect"
+import { followDeliveries, type Reading, readTimeline, settle } from "./CallReader.ts"
 import { type NotConnected, Phone } from "./Phone.ts"
-import { Action, type CallView, type Input, inCall, initial, type PhoneState, reduce, Update } from "./PhoneState.ts"
+import { Action, type Input, Update } from "./PhoneInput.ts"
+import { reduce } from "./PhoneReducer.ts"
+import { inCall, initial, type PhoneState } from "./PhoneState.ts"
 import { type ApiFailure, VoiceClient } from "./VoiceClient.ts"
-
-/** How long the record of an ended call is read until the server has settled it. */
-const settleTimeout = Duration.seconds(10)
-/** How long the record of a call without an id is searched. There may be none. */
-const searchTimeout = Duration.seconds(2)
-const settleEvery = Duration.millis(200)
 
 /** A phone with its state, the base of the screen and the script runner. */
 export class Session extends Context.Tag("@svc/simulator/Session")<
@@ -39,7 +24,7 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
     readonly say: (text: string) => Effect.Effect<void, NotConnected>
     readonly dtmf: (digits: string) => Effect.Effect<void, NotConnected>
     readonly hangup: Effect.Effect<void>
-    /** Reads the numbers and their agents. */
+    /** Reads the numbers and their agents. A failure is also in the state. */
     readonly refreshNumbers: Effect.Effect<void, ApiFailure>
     /** Completes when the record of the ended call was settled or its search has timed out; at once without a call. */
     readonly settled: Effect.Effect<void>
@@ -51,7 +36,7 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
       const phone = yield* Phone
       const client = yield* VoiceClient
       const ref = yield* SubscriptionRef.make(initial(yield* Clock.currentTimeMillis))
-      // At most one request waits while a record is being read.
+      // At most one request waits while a timeline is being read.
       const recordRequests = yield* Queue.sliding<void>(1)
       let settling: Fiber.RuntimeFiber<void> | null = null
       const scope = yield* Effect.scope
@@ -59,64 +44,46 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
       const update = (input: Input): Effect.Effect<PhoneState> =>
         Effect.flatMap(Clock.currentTimeMillis, (at) => SubscriptionRef.updateAndGet(ref, (s) => reduce(s, input, at)))
 
-      /** Reads the record of a call. Returns whether the server has settled it. */
-      const readRecord = (call: CallView): Effect.Effect<boolean, ApiFailure> =>
-        Effect.gen(function* () {
-          const record =
-            call.call_id === null
-              ? yield* client.newestCall(call.from, call.to, call.dialled_at)
-              : yield* client.call(call.call_id)
-          if (record === null) return false
-          yield* update(Update.RecordRead({ call: record }))
-          return record.ended_at !== null
-        })
+      const reading: Reading = { client, state: SubscriptionRef.get(ref), update }
 
-      /** Reads the address of the debug page. A call without one, as on an older server, has none. */
-      const readLink = Effect.gen(function* () {
+      /** Reads all about the call that has ended, in the background. */
+      const settleEnded = Effect.gen(function* () {
         const { call } = yield* SubscriptionRef.get(ref)
-        if (call === null || call.record === null || call.call_id === null) return
-        const url = yield* client.debugLink(call.call_id)
-        yield* update(Update.LinkRead({ call_id: call.call_id, url }))
-      }).pipe(Effect.ignore)
-
-      /** Reads the record of an ended call until the server has settled it. */
-      const settle = (call: CallView): Effect.Effect<void> =>
-        readRecord(call).pipe(
-          Effect.repeat({ until: (ended) => ended, schedule: Schedule.spaced(settleEvery) }),
-          Effect.timeoutOption(call.call_id === null ? searchTimeout : settleTimeout),
-          Effect.catchAll((error) => update(Update.ApiFailed({ message: error.message }))),
-          Effect.zipRight(readLink)
+        if (call === null || call.phase !== "ended") return
+        // Interruptible, because a hangup in a finalizer is not, and its child fibers would inherit that.
+        settling = yield* Effect.forkIn(Effect.interruptible(settle(reading, call)), scope)
+        yield* Fiber.await(settling).pipe(
+          Effect.zipRight(followDeliveries(reading, call.id)),
+          Effect.interruptible,
+          Effect.forkIn(scope)
         )
+      })
 
       const apply = (input: Input) =>
         Effect.gen(function* () {
           const before = yield* SubscriptionRef.get(ref)
           const after = yield* update(input)
-          if (inCall(before) && after.call?.phase === "ended" && after.call.ended_by !== "lost") {
-            // Interruptible, because a hangup in a finalizer is not, and its child fibers would inherit that.
-            settling = yield* Effect.forkIn(Effect.interruptible(settle(after.call)), scope)
-          } else if (input._tag === "Received" && input.message.event === "heard")
-            yield* recordRequests.offer(undefined)
+          const isLost = after.call?.ended_by === "lost"
+          if (inCall(before) && after.call?.phase === "ended" && !isLost) yield* settleEnded
+          else if (input._tag === "Received" && input.message.event === "heard") yield* recordRequests.offer(undefined)
           if (input._tag === "Connected") {
-            yield* refreshNumbers.pipe(
-              Effect.catchAll((error) => update(Update.ApiFailed({ message: error.message }))),
-              Effect.interruptible,
-              Effect.forkIn(scope)
-            )
+            // Only now it can be read how a lost call ended.
+            if (isLost && after.call?.record?.ended_at == null) yield* settleEnded
+            yield* Effect.forkIn(Effect.interruptible(Effect.ignore(refreshNumbers)), scope)
           }
         })
 
       const refreshNumbers = Effect.gen(function* () {
         const [numbers, agents] = yield* Effect.all([client.numbers, client.agents], { concurrency: 2 })
         yield* update(Update.NumbersListed({ numbers, agents }))
-      })
+      }).pipe(Effect.tapError(({ kind, message }) => update(Update.ApiFailed({ kind, message }))))
 
       yield* Stream.runForEach(phone.events, apply).pipe(Effect.forkScoped)
 
-      // Failures during a call are ignored; a failure after its end is logged.
+      // A failure during a call is shown, but not logged each time; a failure after its end is logged.
       yield* recordRequests.take.pipe(
         Effect.zipRight(SubscriptionRef.get(ref)),
-        Effect.flatMap((s) => (s.call?.phase === "live" ? Effect.ignore(readRecord(s.call)) : Effect.void)),
+        Effect.flatMap((s) => (s.call?.phase === "live" ? Effect.ignore(readTimeline(reading, s.call)) : Effect.void)),
         Effect.forever,
         Effect.forkScoped
       )
@@ -145,14 +112,12 @@ export class Session extends Context.Tag("@svc/simulator/Session")<
           ),
         dial: Effect.fn("Session.dial")(function* (to, from) {
           yield* hangup
-          if (settling !== null) yield* Fiber.interrupt(settling)
           settling = null
           yield* phone.dial({ to, from })
           yield* apply(Action.Dialled({ to, from }))
         }),
         receive: Effect.fn("Session.receive")(function* (at, from) {
           yield* hangup
-          if (settling !== null) yield* Fiber.interrupt(settling)
           settling = null
           yield* phone.receive(at)
           yield* apply(Action.Awaited({ from }))

@@ -4,32 +4,50 @@ import type { Call } from "@svc/api/calls/Call"
 import type { CallTimeline } from "@svc/api/calls/CallTimeline"
 import type { PhoneNumber } from "@svc/api/numbers/PhoneNumber"
 import { VoiceApi } from "@svc/api/VoiceApi"
+import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import { Context, Data, Duration, Effect, Layer, Predicate, Redacted } from "effect"
 import { ServerAddress } from "./ServerAddress.ts"
 
 /** A request to the voice API failed. */
 export class ApiFailure extends Data.TaggedError("ApiFailure")<{
-  /** `unreachable`: no answer. `refused`: the key was not accepted. `failed`: any other error. */
+  /** `unreachable`: no answer. `refused`: there is no key, or it was not accepted. `failed`: any other error. */
   readonly kind: "unreachable" | "refused" | "failed"
   readonly message: string
 }> {}
+
+/** What to do without a key. */
+export const keyAdvice =
+  "set SVC_KEY to a project key, or use --key; the first start of the server prints one, and svc keys create project --org <id> makes one"
+
+/** What is wrong with a key, as far as it shows before it is used. */
+const keyProblem = (key: Redacted.Redacted | null): string | undefined => {
+  if (key === null) return `no key is given: ${keyAdvice}`
+  const kinds = { svc_org_: "an organization key", svc_wsp_: "a workspace key" }
+  const found = Object.entries(kinds).find(([prefix]) => Redacted.value(key).startsWith(prefix))
+  return found === undefined ? undefined : `the key is ${found[1]}: ${keyAdvice}`
+}
+
+/** How many numbers are listed at most. */
+export const listLimit = 100
 
 /** The part of the voice API that the simulator uses. */
 export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
   VoiceClient,
   {
-    /** The first hundred numbers of the project. */
+    /** The newest numbers of the project, at most {@link listLimit}. */
     readonly numbers: Effect.Effect<ReadonlyArray<PhoneNumber>, ApiFailure>
     readonly agents: Effect.Effect<ReadonlyArray<Agent>, ApiFailure>
-    /** The record of a call, from its timeline; also while it runs. */
-    readonly call: (callId: string) => Effect.Effect<Call, ApiFailure>
+    /** All about a call, also while it runs. */
+    readonly timeline: (callId: string) => Effect.Effect<CallTimeline, ApiFailure>
+    /** Every attempt to deliver an event of the call, oldest first. */
+    readonly deliveries: (callId: string) => Effect.Effect<ReadonlyArray<DeliveryRecord>, ApiFailure>
     /** The address of a call's debug page. */
     readonly debugLink: (callId: string) => Effect.Effect<string, ApiFailure>
     /**
-     * The newest call between two numbers that started at `since` (milliseconds since the epoch) or, because clocks
+     * The timeline of the newest call between two numbers that started at `since` (milliseconds since the epoch) or, because clocks
      * differ, a few seconds earlier. It finds a call that ended before its id was known.
      */
-    readonly newestCall: (from: string, to: string, since: number) => Effect.Effect<Call | null, ApiFailure>
+    readonly newestCall: (from: string, to: string, since: number) => Effect.Effect<CallTimeline | null, ApiFailure>
     /** Places a call from the number `from`, with its agent, to the number `to`. */
     readonly placeCall: (from: string, to: string) => Effect.Effect<Call, ApiFailure>
     readonly createAgent: (agent: {
@@ -51,25 +69,33 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
         )
       })
 
-      const ask = <A, E>(what: string, request: Effect.Effect<A, E>) =>
-        request.pipe(
-          Effect.timeout(Duration.seconds(10)),
-          Effect.mapError((error) => failure(what, error))
-        )
+      const wrongKey = keyProblem(key)
+      const ask = <A, E>(what: string, request: Effect.Effect<A, E>): Effect.Effect<A, ApiFailure> =>
+        wrongKey !== undefined
+          ? Effect.fail(new ApiFailure({ kind: "refused", message: wrongKey }))
+          : request.pipe(
+              Effect.timeout(Duration.seconds(10)),
+              Effect.mapError((error) => failure(what, error))
+            )
 
-      const call = (callId: string) =>
-        Effect.map(ask(`read call ${callId}`, client.callTimeline.get({ path: { callId } })), recordOf)
+      const timeline = (callId: string) => ask(`read call ${callId}`, client.callTimeline.get({ path: { callId } }))
 
       return {
         numbers: Effect.map(
-          ask("list the phone numbers", client.phoneNumbers.list({ urlParams: { limit: 100 } })),
+          ask("list the phone numbers", client.phoneNumbers.list({ urlParams: { limit: listLimit } })),
           (page) => page.phone_numbers
         ),
         agents: Effect.map(
-          ask("list the agents", client.agents.list({ urlParams: { limit: 100 } })),
+          ask("list the agents", client.agents.list({ urlParams: { limit: listLimit } })),
           (page) => page.agents
         ),
-        call: Effect.fn("VoiceClient.call")(call),
+        timeline: Effect.fn("VoiceClient.timeline")(timeline),
+        deliveries: Effect.fn("VoiceClient.deliveries")((callId) =>
+          Effect.map(
+            ask(`read the deliveries of ${callId}`, client.callDeliveries.list({ path: { callId } })),
+            (page) => page.deliveries
+          )
+        ),
         debugLink: Effect.fn("VoiceClient.debugLink")((callId) =>
           Effect.map(
             ask(`get the debug page of ${callId}`, client.calls.debugLink({ path: { callId } })),
@@ -81,10 +107,13 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
           const found = page.calls.find(
             (c) => c.from_number === from && c.to_number === to && Date.parse(c.started_at) > since - 5_000
           )
-          return found === undefined ? null : yield* call(found.call_id)
+          return found === undefined ? null : yield* timeline(found.call_id)
         }),
         placeCall: Effect.fn("VoiceClient.placeCall")(function* (from, to) {
-          const page = yield* ask("list the phone numbers", client.phoneNumbers.list({ urlParams: { limit: 100 } }))
+          const page = yield* ask(
+            "list the phone numbers",
+            client.phoneNumbers.list({ urlParams: { limit: listLimit } })
+          )
           const agent_id = page.phone_numbers.find(({ number }) => number === from)?.agent_id ?? null
           if (agent_id === null) {
             return yield* new ApiFailure({ kind: "failed", message: `cannot place a call: ${from} has no agent` })
@@ -140,17 +169,8 @@ const failure = (what: string, error: unknown): ApiFailure => {
   if (Predicate.hasProperty(error, "code") && Predicate.hasProperty(error, "message")) {
     const code = String(error.code)
     const refused = ["MISSING_API_KEY", "INVALID_API_KEY", "AUTH_RATE_LIMITED", "PROJECT_ID_REQUIRED"].includes(code)
-    return say(refused ? "refused" : "failed", `${String(error.message)} (${code})`)
+    const advice = code === "INVALID_API_KEY" ? `: ${keyAdvice}` : ""
+    return say(refused ? "refused" : "failed", `${String(error.message)} (${code})${advice}`)
   }
   return say("failed", "unexpected answer")
 }
-
-/** What the phone and the reports show of a timeline. */
-const recordOf = ({ call, failure, left_out, turns, warnings }: CallTimeline): Call => ({
-  ...call,
-  transcript: turns.map(({ role, started_at, text }) => ({ role, content: text, timestamp: started_at / 1000 })),
-  latency_data: { turns: turns.flatMap(({ stages }) => (stages === null ? [] : [stages])) },
-  failure,
-  warnings: warnings.map((warning) => ({ ...warning, at: warning.at / 1000 })),
-  warnings_dropped: left_out.warnings
-})

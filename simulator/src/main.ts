@@ -3,9 +3,9 @@ import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Layer, Logger } from "effect"
 import { endWithSurroundings, exitCodes, teardown } from "./ExitCode.ts"
-import { run } from "./Headless.ts"
 import { defaultFrom, parse, usage } from "./Options.ts"
 import { Phone } from "./Phone.ts"
+import { runAll } from "./ScriptRuns.ts"
 import { ServerAddress } from "./ServerAddress.ts"
 import { Session } from "./Session.ts"
 import { VoiceClient } from "./VoiceClient.ts"
@@ -17,9 +17,9 @@ const program = Effect.gen(function* () {
     yield* Console.log(usage)
     return exitCodes.ok
   }
-  const { script } = options
-  if (script === undefined && !process.stdout.isTTY) {
-    yield* Console.error(`Without a terminal there must be a --script.\n\n${usage}`)
+  const { scripts } = options
+  if (scripts.length === 0 && !process.stdout.isTTY) {
+    yield* Console.error(`Without a terminal there must be a script.\n\n${usage}`)
     return exitCodes.usage
   }
   const session = Session.layer.pipe(
@@ -27,11 +27,11 @@ const program = Effect.gen(function* () {
     Layer.provideMerge(Layer.succeed(ServerAddress, { url: options.url, key: options.key })),
     Layer.provide(NodeHttpClient.layer)
   )
+  if (scripts.length > 0) return yield* runAll(options, session)
   const main = Effect.gen(function* () {
-    if (script !== undefined) return yield* run({ ...options, script })
     // A scripted call starts faster without the screen.
     const { show } = yield* Effect.promise(() => import("./ui/Terminal.tsx"))
-    yield* show({ from: options.from ?? defaultFrom })
+    yield* show({ from: options.from ?? defaultFrom, to: options.to })
     return exitCodes.ok
   })
   return yield* Effect.provide(main, session)

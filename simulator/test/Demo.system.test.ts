@@ -70,6 +70,19 @@ const answers = (url: string): Promise<boolean> =>
     () => false
   )
 
+describe("the demo with arguments", () => {
+  it.each([
+    [["--help"], 0],
+    [["--to", "+15550100100"], 2]
+  ] as const)("%j says what it is, and starts nothing", async (args, code) => {
+    const run = demo([...fromSources, ...args])
+    expect(await run.ended).toBe(code)
+    expect(run.output()).toContain("It takes no arguments")
+    expect(run.output()).not.toContain("Starting a server")
+    expect(run.leftovers()).toEqual([])
+  })
+})
+
 describe("the demo without a terminal", () => {
   it("plays all example calls, exits with 0 and leaves no files behind", { timeout: 120_000 }, async () => {
     const run = demo(fromSources)

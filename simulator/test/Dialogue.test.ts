@@ -1,9 +1,10 @@
-import type { Call } from "@svc/api/calls/Call"
+import { turnLatency } from "@svc/api/testing/CallFixtures"
 import { describe, expect, it } from "vitest"
 import { speechMs } from "../src/Dialogue.ts"
-import { Action, type Input, reduce, Update } from "../src/PhoneState.ts"
+import { Action, type Input, Update } from "../src/PhoneInput.ts"
+import { reduce } from "../src/PhoneReducer.ts"
 import { answered, brief, clear, dialled, heard, play, said, utterances } from "./PhoneInputs.ts"
-import { record } from "./Records.ts"
+import { timelineOf } from "./Records.ts"
 
 describe("an utterance of the agent", () => {
   const cases: ReadonlyArray<readonly [string, ReadonlyArray<readonly [number, Input]>, ReadonlyArray<string>]> = [
@@ -169,18 +170,17 @@ describe("the latency of an answer", () => {
     expect(utterances(state)[2]?.latency?.ms).toBe(200)
   })
   it("is replaced by the response_ms of the call record, turn by turn", () => {
-    const turn = (response_ms: number | null) => ({
-      turn: 1,
-      ts: 1,
-      llm_ttfb_ms: 1,
-      tts_start_ms: 1,
-      tts_ttfb_ms: 1,
-      response_ms,
-      endpointing_ms: 1,
-      platform_ms: 1
+    const turn = (index: number, response_ms: number | null) => ({
+      index,
+      role: "assistant" as const,
+      text: "",
+      started_at: 0,
+      ended_at: null,
+      interrupted: false,
+      stages: turnLatency({ response_ms })
     })
-    const call: Call = { ...record("call_1"), latency_data: { turns: [turn(null), turn(12)] } }
-    const state = reduce(answer(300), Update.RecordRead({ call }), 5000)
+    const timeline = timelineOf("call_1", { turns: [turn(0, null), turn(1, 12)] })
+    const state = reduce(answer(300), Update.TimelineRead({ call: 1, timeline }), 5000)
     expect(utterances(state)[1]?.latency).toEqual({ ms: 12, estimated: false })
   })
 })

@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { Call } from "@svc/api/calls/Call"
+import type { CallTimeline } from "@svc/api/calls/CallTimeline"
+import { gatherBegins } from "@svc/api/calls/CallTimeline"
+import { turnLatency } from "@svc/api/testing/CallFixtures"
 import { ClientMessage, type ServerMessage } from "@svc/providers/SimulatedNetwork"
 import { Effect, Schema, type Scope } from "effect"
 import { type WebSocket, WebSocketServer } from "ws"
-import { phoneNumber, record, timelineOf } from "./Records.ts"
+import { phoneNumber, timelineOf } from "./Records.ts"
 
 /** The behaviour of the fake server's agent, by the dialled number. */
 export const numbers = {
@@ -22,7 +24,9 @@ export const numbers = {
   /** Speaks until it is interrupted. */
   endless: "+15550000007",
   /** Never answers. */
-  ringing: "+15550000008"
+  ringing: "+15550000008",
+  /** Waits for a digit before it greets. */
+  menu: "+15550000009"
 } as const
 
 export const key = "svc_live_0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -33,7 +37,7 @@ export const greeting = "Good morning, this is the test agent."
 
 const decode = Schema.decodeUnknownSync(Schema.parseJson(ClientMessage))
 
-const agent = {
+export const agent = {
   id: 1,
   public_id: agentId,
   name: "Test agent",
@@ -56,7 +60,9 @@ const listed = (number: string, id: number) => ({ ...phoneNumber(number, id), ag
 
 /** A server with the protocol of the phone network, a part of the API and a simple agent. */
 export class FakeServer {
-  readonly calls = new Map<string, Call>()
+  readonly calls = new Map<string, CallTimeline>()
+  /** How timelines are answered: normally, with an error, or never. */
+  timelines: "normal" | 404 | 500 | "never" = "normal"
   /** All messages of the phones. */
   readonly received: Array<ClientMessage> = []
   #port = 0
@@ -104,9 +110,21 @@ export class FakeServer {
       return void send(200, { phone_numbers: Object.values(numbers).map(listed), next_cursor: null })
     }
     if (path === "/v1/agents") return void send(200, { agents: [agent], next_cursor: null })
-    if (path === "/v1/calls") return void send(200, { calls: [...this.calls.values()].reverse(), next_cursor: null })
-    const call = this.calls.get(path.replace("/v1/calls/", "").replace("/timeline", ""))
-    if (call !== undefined && path.endsWith("/timeline")) return void send(200, timelineOf(call))
+    if (path === "/v1/calls")
+      return void send(200, { calls: [...this.calls.values()].reverse().map(({ call }) => call), next_cursor: null })
+    const [, , , id = "", what] = path.split("/")
+    const timeline = this.calls.get(id)
+    if (timeline !== undefined && what === "timeline") {
+      if (this.timelines === "never") return
+      if (this.timelines === "normal") return void send(200, timeline)
+      const message = "something is wrong"
+      const code = this.timelines === 404 ? "CALL_NOT_FOUND" : "INTERNAL_ERROR"
+      return void send(this.timelines, { code, message, error: message })
+    }
+    if (timeline !== undefined && what === "webhooks") return void send(200, { deliveries: [] })
+    if (timeline !== undefined && what === "debug-link") {
+      return void send(200, { url: `/debug/calls/${id}`, debug_token: id })
+    }
     send(404, { code: "CALL_NOT_FOUND", message: "call not found", error: "call not found" })
   }
 
@@ -116,45 +134,55 @@ export class FakeServer {
     let to = ""
     let open: string | undefined
 
-    const change = (edit: (call: Call) => Partial<Call>) => {
-      const call = callId === undefined ? undefined : this.calls.get(callId)
-      if (call !== undefined && callId !== undefined) this.calls.set(callId, { ...call, ...edit(call) })
+    const change = (
+      edit: (timeline: CallTimeline) => Partial<CallTimeline>,
+      call: Partial<CallTimeline["call"]> = {}
+    ) => {
+      const timeline = callId === undefined ? undefined : this.calls.get(callId)
+      if (timeline === undefined || callId === undefined) return
+      this.calls.set(callId, { ...timeline, ...edit(timeline), call: { ...timeline.call, ...call } })
     }
-    const turn = (role: "assistant" | "user", content: string) =>
-      change((call) => ({
-        transcript: [...call.transcript, { role, content, timestamp: call.transcript.length }],
-        turn_count: call.turn_count + 1
-      }))
-    const speak = (text: string) => {
+    const turn = (role: "assistant" | "user", text: string, stages: ReturnType<typeof turnLatency> | null = null) =>
+      change(({ turns }) => {
+        const index = turns.length
+        const started_at = 1000 * index
+        return { turns: [...turns, { index, role, text, started_at, ended_at: null, interrupted: false, stages }] }
+      })
+    const began = (what: string, actor: CallTimeline["events"][number]["actor"]) =>
+      change(({ events }) => ({ events: [...events, { at: 0, actor, what, data: null }] }))
+    const speak = (text: string, stages: ReturnType<typeof turnLatency> | null = null) => {
       const words = text.split(" ")
       for (let n = 1; n < words.length; n++) send({ event: "heard", text: words.slice(0, n).join(" "), final: false })
+      // What was played is in the timeline when it has been heard.
+      turn("assistant", text, stages)
       send({ event: "heard", text, final: true })
-      turn("assistant", text)
     }
     const answerTo = (text: string, answer: string, tool?: string) => {
       turn("user", text)
-      change((call) => ({
-        ...(tool === undefined ? {} : { tools_called: [...call.tools_called, tool] }),
-        latency_data: {
-          turns: [
-            ...call.latency_data.turns,
-            {
-              turn: call.turn_count,
-              ts: 1,
-              llm_ttfb_ms: 1,
-              tts_start_ms: 2,
-              tts_ttfb_ms: 3,
-              response_ms: 42,
-              endpointing_ms: 1,
-              platform_ms: 1
-            }
-          ]
-        }
-      }))
-      speak(answer)
+      if (tool !== undefined) {
+        change(
+          ({ tools }) => ({
+            tools: [
+              ...tools,
+              {
+                id: `t${tools.length}`,
+                name: tool,
+                started_at: 1,
+                ended_at: 13,
+                status: "completed",
+                arguments: { day: "Friday" },
+                result: { booked: true }
+              }
+            ]
+          }),
+          { tools_called: [tool] }
+        )
+      }
+      speak(answer, turnLatency())
     }
-    const endCall = (ended_reason: Call["ended_reason"]) => {
-      change(() => ({ status: "completed", disposition: "answered", ended_reason, ended_at: new Date().toISOString() }))
+    const endCall = (ended_reason: CallTimeline["call"]["ended_reason"]) => {
+      const ended_at = new Date().toISOString()
+      change(() => ({}), { status: "completed", disposition: "answered", ended_reason, ended_at })
       callId = undefined
     }
     const dial = (from: string) => {
@@ -162,7 +190,8 @@ export class FakeServer {
       send({ event: "ringing" })
       if (to === numbers.ringing) return
       callId = `call_${String(this.#nextCall++).padStart(24, "0")}`
-      this.calls.set(callId, record(callId, from, to))
+      const started_at = new Date().toISOString()
+      this.calls.set(callId, timelineOf(callId, {}, { from_number: from, to_number: to, started_at }))
       send({ event: "answered", call_id: callId })
       if (to === numbers.silent) return
       if (to === numbers.malformed) {
@@ -174,6 +203,10 @@ export class FakeServer {
       if (to === numbers.endless) {
         open = "One moment please while"
         return send({ event: "heard", text: open, final: false })
+      }
+      if (to === numbers.menu) {
+        began(gatherBegins.menu, "server")
+        return send({ event: "heard", text: "Press 1 for appointments.", final: true })
       }
       speak(greeting)
       if (to === numbers.brief) {
@@ -202,6 +235,7 @@ export class FakeServer {
           send({ event: "hangup", cause: "agent-hangup" })
         }
       } else if (message.event === "dtmf") {
+        if (to === numbers.menu) began("call.gather.completed", "event")
         speak(`You pressed ${message.digits}`)
       } else if (message.event === "hangup") {
         endCall("caller-hangup")

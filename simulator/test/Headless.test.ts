@@ -1,41 +1,15 @@
-import * as NodeContext from "@effect/platform-node/NodeContext"
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { describe, expect, it } from "@effect/vitest"
-import { type Console, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { type Console, Deferred, Effect, Fiber, Redacted } from "effect"
 import { run } from "../src/Headless.ts"
-import { Phone } from "../src/Phone.ts"
 import { parse } from "../src/Script.ts"
-import { ServerAddress } from "../src/ServerAddress.ts"
-import { Session } from "../src/Session.ts"
-import { VoiceClient } from "../src/VoiceClient.ts"
 import { type FakeServer, fakeServer, greeting, key, numbers } from "./FakeServer.ts"
-
-const phoneAt = (url: string, apiKey: string) =>
-  Session.layer.pipe(
-    Layer.provideMerge(Layer.merge(Phone.layer, VoiceClient.layer)),
-    Layer.provideMerge(Layer.succeed(ServerAddress, { url, key: Redacted.make(apiKey) })),
-    Layer.provide(NodeHttpClient.layer),
-    Layer.merge(NodeContext.layer)
-  )
+import { phoneAt, recorder } from "./HeadlessPhone.ts"
 
 interface Ran {
   readonly code: number
   readonly out: string
   readonly err: string
 }
-
-/** A console that records its output. */
-const recorder = Effect.gen(function* () {
-  const out: Array<string> = []
-  const err: Array<string> = []
-  const standard = yield* Effect.console
-  const console: Console.Console = {
-    ...standard,
-    log: (...args) => Effect.sync(() => void out.push(args.join(" "))),
-    error: (...args) => Effect.sync(() => void err.push(args.join(" ")))
-  }
-  return { console, out, err }
-})
 
 const play = (
   server: Pick<FakeServer, "url">,
@@ -121,8 +95,18 @@ describe("a scripted call", () => {
         "timeout: 5\nsteps:\n  - interrupt: Stop it\n    after: one moment\n  - expect: you said. stop it\n  - hangup:\n"
       const { code, err, out } = yield* play(yield* fakeServer, numbers.endless, yaml)
       expect({ code, err }).toEqual({ code: 0, err: "" })
-      expect(out).toContain("agent   One moment please while I  ✂ cut off")
+      expect(out).toContain("agent   One moment please while I  ✂ barge-in")
       expect(out).toContain("ended_reason  caller-hangup")
+    })
+  )
+
+  it.scopedLive("prints what was said without control characters, which could control the terminal", () =>
+    Effect.gen(function* () {
+      const yaml = 'timeout: 5\nsteps:\n  - expect: good\n  - say: "one\\e[2Jtwo"\n  - expect: you said\n  - hangup:\n'
+      const { code, out } = yield* play(yield* fakeServer, numbers.friendly, yaml)
+      expect(code).toBe(0)
+      expect(out).toContain("agent   You said: one [2Jtwo")
+      expect(out).not.toContain("\u001b")
     })
   )
 
@@ -224,7 +208,8 @@ describe("a scripted call", () => {
       const server = yield* fakeServer
       server.die()
       const { code, err } = yield* play(server, numbers.friendly, booking)
-      expect({ code, err }).toEqual({ code: 3, err: "failed: the server is away: nothing answers at its address" })
+      expect(code).toBe(3)
+      expect(err).toMatch(/^failed: the server is away: nothing answers at 127\.0\.0\.1:\d+: start it, or set SVC_URL$/)
     })
   )
 

@@ -1,6 +1,9 @@
 import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
+import type { CallView } from "../src/CallView.ts"
 import { PhoneEvent } from "../src/PhoneEvent.ts"
-import { Action, type CallView, type Input, initial, type PhoneState, reduce } from "../src/PhoneState.ts"
+import { Action, type Input } from "../src/PhoneInput.ts"
+import { reduce } from "../src/PhoneReducer.ts"
+import { initial, type PhoneState } from "../src/PhoneState.ts"
 
 export const received = (message: ServerMessage): Input => PhoneEvent.Received({ message })
 export const heard = (text: string, final = false): Input => received({ event: "heard", text, final })

@@ -1,89 +1,8 @@
-import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
-import { type IPty, spawn } from "@lydell/node-pty"
 import { Effect } from "effect"
 import { fakeServer, key, numbers } from "./FakeServer.ts"
+import { started as start, startWith } from "./PseudoTerminal.ts"
 
-const root = fileURLToPath(new URL("../..", import.meta.url))
-
-/** A program in a pseudo-terminal. */
-class Terminal {
-  #output = ""
-  #waiting: (() => void) | undefined
-  readonly #pty: IPty
-  readonly exited: Promise<number>
-
-  constructor(args: ReadonlyArray<string>) {
-    const { CI: _, ...env } = process.env
-    this.#pty = spawn(process.execPath, [...args], {
-      name: "xterm-256color",
-      cols: 80,
-      rows: 24,
-      cwd: root,
-      env: { ...env, CONTINUOUS_INTEGRATION: "false" }
-    })
-    this.#pty.onData((data) => {
-      this.#output += data
-      this.#waiting?.()
-    })
-    this.exited = new Promise((resolve) => this.#pty.onExit(({ exitCode }) => resolve(exitCode)))
-  }
-
-  get output(): string {
-    return this.#output
-  }
-
-  /** The rows of the last frame. Ink brackets each frame with a synchronized update. */
-  get screen(): ReadonlyArray<string> {
-    const frame = this.#output.slice(Math.max(0, this.#output.lastIndexOf("\u001b[?2026h")))
-    return frame.replace(/\u001b\[[0-9;?]*[a-zA-Z]/g, "").split("\r\n")
-  }
-
-  /** Waits for a frame. The timeout of the test limits the wait. */
-  async until(wanted: (rows: ReadonlyArray<string>) => boolean): Promise<void> {
-    while (!wanted(this.screen)) {
-      const changed = new Promise<void>((resolve) => {
-        this.#waiting = resolve
-      })
-      const early = this.exited.then((code) =>
-        Promise.reject(new Error(`ended with ${code}:\n${this.screen.join("\n")}`))
-      )
-      await Promise.race([changed, early])
-    }
-  }
-
-  shows(text: string): Promise<void> {
-    return this.until((rows) => rows.some((row) => row.includes(text)))
-  }
-
-  type(keys: string): void {
-    this.#pty.write(keys)
-  }
-
-  resize(columns: number, rows: number): void {
-    this.#pty.resize(columns, rows)
-  }
-
-  kill(signal: string): void {
-    this.#pty.kill(signal)
-  }
-
-  /** Whether the cursor was shown and the alternate screen was left last. */
-  get restored(): boolean {
-    const after = (code: string) => this.#output.lastIndexOf(code)
-    return (
-      after("\u001b[?1049l") > after("\u001b[?1049h") &&
-      after("\u001b[?25h") > after("\u001b[?25l") &&
-      after("\u001b[?1049h") >= 0
-    )
-  }
-}
-
-const start = (...args: ReadonlyArray<string>) =>
-  Effect.acquireRelease(
-    Effect.sync(() => new Terminal(args)),
-    (terminal) => Effect.sync(() => terminal.kill("SIGKILL"))
-  )
 const open = (url: string) => start("simulator/dist/main.js", "--url", url, "--key", key)
 
 describe("the simulator in a terminal", () => {
@@ -93,7 +12,8 @@ describe("the simulator in a terminal", () => {
       const terminal = yield* open(server.url)
       yield* Effect.promise(async () => {
         await terminal.shows(numbers.friendly)
-        terminal.type("\r")
+        // The second Enter does not dial again.
+        terminal.type("\r\r")
         await terminal.shows("Good morning, this is the test")
         terminal.type("Is anybody there?\r")
         await terminal.shows("You said: Is anybody there?")
@@ -110,6 +30,73 @@ describe("the simulator in a terminal", () => {
       // The scrollback is not cleared.
       expect(terminal.output).not.toContain("\u001b[3J")
       expect(server.received.map((m) => m.event)).toEqual(["dial", "say", "dtmf", "hangup"])
+    })
+  )
+
+  it.scopedLive("prints a summary of each call, with its debug page, that stays in the terminal when it quits", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeServer
+      const terminal = yield* start("simulator/dist/main.js", "--url", server.url, "--key", key, "--to", numbers.brief)
+      yield* Effect.promise(async () => {
+        await terminal.shows(`▸ ${numbers.brief}`)
+        terminal.type("\r")
+        await terminal.shows("Debug page:")
+        terminal.resize(20, 5)
+        await terminal.until((rows) => rows.length <= 5 && rows.every((row) => row.length <= 20))
+        terminal.type("q")
+        expect(await terminal.exited).toBe(0)
+      })
+      const printed = terminal.output.slice(terminal.output.lastIndexOf("\u001b[?1049l"))
+      expect(printed).toContain(`Call to ${numbers.brief} ended after 0:00: agent-hangup`)
+      expect(printed).toContain(`Debug page: ${server.url}/debug/calls/call_000000000000000000000001`)
+    })
+  )
+
+  it.scopedLive("has no colours with NO_COLOR", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeServer
+      const terminal = yield* startWith({ NO_COLOR: "1" }, "simulator/dist/main.js", "--url", server.url, "--key", key)
+      yield* Effect.promise(async () => {
+        await terminal.shows("● connected")
+        terminal.type("q")
+        expect(await terminal.exited).toBe(0)
+      })
+      expect(terminal.output).not.toMatch(/\u001b\[[0-9;]*\b(?:3[0-9]|4[0-9]|9[0-7])\b[0-9;]*m/)
+    })
+  )
+
+  it.scopedLive("is made of plain lines where the terminal has no screen (TERM=dumb)", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeServer
+      const terminal = yield* startWith({ TERM: "dumb" }, "simulator/dist/main.js", "--url", server.url, "--key", key)
+      yield* Effect.promise(async () => {
+        await terminal.shows(`* ${numbers.friendly}`)
+        terminal.type("\r")
+        await terminal.shows("Good morning, this is the test agent.")
+        terminal.type("please book me in\r")
+        await terminal.shows('tool book_appointment {"day":"Friday"} → {"booked":true}  [12 ms]')
+        terminal.type("/quit\r")
+        expect(await terminal.exited).toBe(0)
+      })
+      expect(terminal.output).toContain(`Debug page: ${server.url}/debug/calls/call_000000000000000000000001`)
+      expect(terminal.output).not.toContain("\u001b")
+      expect(server.received.map((m) => m.event)).toEqual(["dial", "say", "hangup"])
+    })
+  )
+
+  it.scopedLive("prints the summaries at Ctrl-C where the terminal has no screen", () =>
+    Effect.gen(function* () {
+      const server = yield* fakeServer
+      const terminal = yield* startWith({ TERM: "dumb" }, "simulator/dist/main.js", "--url", server.url, "--key", key)
+      yield* Effect.promise(async () => {
+        await terminal.shows(`* ${numbers.friendly}`)
+        terminal.type("\r")
+        await terminal.shows("Good morning, this is the test agent.")
+        terminal.type("\u0003")
+        expect(await terminal.exited).toBe(130)
+      })
+      expect(terminal.output).toContain(`Call to ${numbers.friendly} ended after 0:00: you hung up`)
+      expect(server.received.map((m) => m.event)).toEqual(["dial", "hangup"])
     })
   )
 

@@ -7,50 +7,53 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as EmbeddedPostgres from "@svc/database/EmbeddedPostgres"
 import { Console, Effect, Logger, LogLevel } from "effect"
 import type { ApiServerRequests } from "./ApiRequests.ts"
-import type { ChatLoadRequests, UpstreamRequests } from "./ChatRequests.ts"
+import type { ChatBurst, ChatLoadRequests, UpstreamRequests } from "./ChatRequests.ts"
 import * as Child from "./Child.ts"
 import { serverSettings } from "./Run.ts"
 import { table } from "./Table.ts"
 import { type Line, quantile, verdictOf } from "./Verdict.ts"
 
 /**
- * `npm run bench:chat`: the time to the first token of a streamed completion beyond that of the model's server, through
- * Svc and without it. The exit code is 1 when the budget is missed, or the bench could not run.
+ * `npm run bench:chat`: the time to the first token of a streamed completion through Svc and of its model's server alone,
+ * both asked in turn in one run. The exit code is 1 when the budget is missed, or the bench could not run.
  */
 
 const usage = `npm run bench:chat -- [options]
-  --rounds N       rounds of which all figures count (3)
-  --seconds N      length of one burst (8)
-  --connections N  completions at once (20)
+  --seconds N      length of the measurement (20)
+  --rate N         completions a second, of each (100: 20 run at once)
+  --saturation N   completions at once that saturate the server (200); 0 skips this part
   --profile DIR    writes a CPU profile of the server there`
 
 const options = Effect.try({
   try: () => {
     const { values } = parseArgs({
       options: {
-        rounds: { type: "string", default: "3" },
-        seconds: { type: "string", default: "8" },
-        connections: { type: "string", default: "20" },
+        seconds: { type: "string", default: "20" },
+        rate: { type: "string", default: "100" },
+        saturation: { type: "string", default: "200" },
         profile: { type: "string" }
       }
     })
-    const count = (name: "rounds" | "seconds" | "connections") => {
+    const count = (name: "seconds" | "rate" | "saturation", least = 1) => {
       const value = Number(values[name])
-      if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is not a whole number above 0`)
+      if (!Number.isInteger(value) || value < least) throw new Error(`--${name} is not a whole number from ${least} up`)
       return value
     }
     return {
-      rounds: count("rounds"),
       seconds: count("seconds"),
-      connections: count("connections"),
+      rate: count("rate"),
+      saturation: count("saturation", 0),
       profile: values.profile
     }
   },
   catch: (error) => new Child.BenchFailed({ message: `${error instanceof Error ? error.message : error}\n\n${usage}` })
 })
 
+/** Slots for completions that run at once, far above what a run needs. */
+const slots = 2000
+
 const program = Effect.gen(function* () {
-  const { connections, profile, rounds, seconds } = yield* options
+  const { profile, rate, saturation, seconds } = yield* options
   const key = `svc_live_${randomBytes(24).toString("hex")}`
   yield* Console.error("starting a database, a model's server, Svc and the load …")
   const database = yield* Effect.mapError(
@@ -74,48 +77,61 @@ const program = Effect.gen(function* () {
       SVC_BENCH_URL: bare.url,
       SVC_BOOTSTRAP_TIER: "enterprise",
       SVC_BOOTSTRAP_CREDITS: "100",
-      SVC_LIMIT_CHAT_CONCURRENT_ENTERPRISE: String(2 * connections)
+      SVC_LIMIT_CHAT_CONCURRENT_ENTERPRISE: String(slots)
     }
   })
   const { url } = yield* svc.request("address")
-  const burst = (origin: string, ms: number) =>
+  const burst = (urls: ReadonlyArray<string>, amount: ChatBurst["load"], ms: number) =>
     Effect.gen(function* () {
-      const { added, completions, failures } = yield* load.request("send", { url: origin, key, connections, ms })
-      if (failures[0] !== undefined) {
-        return yield* new Child.BenchFailed({ message: `${origin} did not complete: ${failures[0]}` })
+      const figures = yield* load.request("send", { urls, key, load: amount, ms })
+      for (const [index, { failures }] of figures.entries()) {
+        if (failures[0] === undefined) continue
+        return yield* new Child.BenchFailed({ message: `${urls[index]} did not complete: ${failures[0]}` })
       }
-      return { added, completions }
+      return figures
     })
   yield* Console.error("warming up …")
-  yield* burst(bare.url, 2000)
-  yield* burst(url, 4000)
+  yield* burst([bare.url, url], { rate }, 5000)
+  yield* Console.error("measuring …")
   yield* svc.request("measure")
-  const [through, without]: [Array<number>, Array<number>] = [[], []]
-  let completions = 0
-  for (let round = 1; round <= rounds; round++) {
-    yield* Console.error(`round ${round} of ${rounds} …`)
-    without.push(...(yield* burst(bare.url, seconds * 1000)).added)
-    const measured = yield* burst(url, seconds * 1000)
-    through.push(...measured.added)
-    completions += measured.completions
-  }
-  const { waitedMs, wallMs } = yield* svc.request("figures")
-  const lines: ReadonlyArray<Line> = [
-    { what: "upstream alone p50", figure: quantile(without, 0.5), unit: "ms" },
-    { what: "upstream alone p99", figure: quantile(without, 0.99), unit: "ms" },
-    { what: "through Svc p50", figure: quantile(through, 0.5), unit: "ms" },
-    { what: "through Svc p99", figure: quantile(through, 0.99), unit: "ms", budget: { must: 5, goal: 2 } },
-    { what: "through Svc max", figure: Math.max(...through), unit: "ms" },
-    { what: "completions through Svc", figure: completions, unit: "" },
+  const [alone, through] = yield* burst([bare.url, url], { rate }, seconds * 1000)
+  const paced = yield* svc.request("figures")
+  if (alone === undefined || through === undefined) return yield* new Child.BenchFailed({ message: "no figures" })
+  const added = (share: number) => quantile(through.added, share) - quantile(alone.added, share)
+  const lines: Array<Line> = [
+    { what: "upstream alone p50", figure: quantile(alone.added, 0.5), unit: "ms" },
+    { what: "upstream alone p99", figure: quantile(alone.added, 0.99), unit: "ms" },
+    { what: "through Svc p50", figure: quantile(through.added, 0.5), unit: "ms" },
+    { what: "through Svc p99", figure: quantile(through.added, 0.99), unit: "ms" },
+    { what: "through Svc max", figure: Math.max(...through.added), unit: "ms" },
+    { what: "added by Svc p50", figure: added(0.5), unit: "ms" },
+    { what: "added by Svc p99", figure: added(0.99), unit: "ms", budget: { must: 5, goal: 2 } },
+    { what: "completions through Svc", figure: through.completions, unit: "" },
+    { what: "CPU of the server per completion", figure: paced.cpuMs / through.completions, unit: "ms" },
     {
       what: "server waiting for a core used by other programs",
-      figure: (waitedMs / wallMs) * 100,
+      figure: (paced.waitedMs / paced.wallMs) * 100,
       unit: "%"
     }
   ]
+  if (saturation > 0) {
+    yield* Console.error("saturating …")
+    const most = { connections: saturation }
+    yield* burst([url], most, 2000)
+    yield* svc.request("measure")
+    const [full] = yield* burst([url], most, 5000)
+    const { cpuMs, wallMs } = yield* svc.request("figures")
+    const reached = full ?? { completions: 0, added: [] }
+    lines.push(
+      { what: `${saturation} at once: completions a second`, figure: reached.completions / (wallMs / 1000), unit: "" },
+      { what: `${saturation} at once: through Svc p50`, figure: quantile(reached.added, 0.5), unit: "ms" },
+      { what: `${saturation} at once: through Svc p99`, figure: quantile(reached.added, 0.99), unit: "ms" },
+      { what: `${saturation} at once: CPU of the server`, figure: (cpuMs / wallMs) * 100, unit: "%" }
+    )
+  }
   yield* Console.log(
     table(
-      `Time to the first token of a streamed completion, less the time for which the upstream held it; ${connections} at once`,
+      `Time to the first token of a streamed completion, less the time for which the upstream held it; ${rate} a second`,
       lines
     )
   )

@@ -7,7 +7,7 @@ import { Pool } from "undici"
 /** The language model of the chat bench: hands on the first token of `ChatUpstreamProcess.ts` at `SVC_BENCH_URL`. */
 export default Plugin.make({
   name: "bench",
-  apiVersion: "^1.0.0",
+  apiVersion: "^2.0.0",
   config: Schema.Struct({ url: Schema.String }),
   provides: ({ url }) => ({
     languageModel: Layer.scoped(

@@ -6,15 +6,24 @@ export interface UpstreamRequests {
   readonly address: Request<undefined, { readonly url: string }>
 }
 
+/** Completions of one place for a time. */
 export interface ChatBurst {
-  /** The origin of Svc, or of the upstream itself. */
-  readonly url: string
+  /** The origins, of Svc or of the upstream itself, that are asked in turn. */
+  readonly urls: ReadonlyArray<string>
   readonly key: string
-  /** Completions at once, each on a connection of its own. */
-  readonly connections: number
   readonly ms: number
+  readonly load:
+    | {
+        /** Completions a second at each origin, at random times, however many are running. */
+        readonly rate: number
+      }
+    | {
+        /** Completions at once, each on a connection of its own: the next one is sent when one has ended. */
+        readonly connections: number
+      }
 }
 
+/** The completions of one origin. */
 export interface ChatBurstFigures {
   readonly completions: number
   /** Why completions had no first token, if any had none; some of them. */
@@ -24,7 +33,8 @@ export interface ChatBurstFigures {
 }
 
 export interface ChatLoadRequests {
-  readonly send: Request<ChatBurst, ChatBurstFigures>
+  /** The figures of each origin, in their order. */
+  readonly send: Request<ChatBurst, ReadonlyArray<ChatBurstFigures>>
 }
 
 /** The upstream's only token: for how long it was held, from the request's arrival on. */

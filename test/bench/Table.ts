@@ -7,7 +7,7 @@ const number = (figure: number, unit: Line["unit"]): string => {
 
 const budgetOf = ({ budget, unit }: Line): string => {
   if (budget === undefined) return ""
-  const sign = budget.atLeast === true ? "≥" : "<"
+  const sign = budget.atLeast === true ? "≥" : budget.atMost === true ? "≤" : "<"
   return `${sign} ${number(budget.must, unit)} (${sign} ${number(budget.goal, unit)})`
 }
 

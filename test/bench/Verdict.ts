@@ -7,8 +7,13 @@ export interface Line {
   /** Figures beside it that are not judged, see `table`. */
   readonly others?: ReadonlyArray<number>
   readonly unit: "" | "ms" | "%" | "KB"
-  /** At most (lateness, memory) or at least (calls) this much; absent where there is no budget. */
-  readonly budget?: { readonly must: number; readonly goal: number; readonly atLeast?: boolean }
+  /** Less than, at most or at least this much; absent where there is no budget. */
+  readonly budget?: {
+    readonly must: number
+    readonly goal: number
+    readonly atLeast?: boolean
+    readonly atMost?: boolean
+  }
 }
 
 export const quantile = (values: ReadonlyArray<number>, share: number): number =>
@@ -84,7 +89,8 @@ export type Verdict = "met goal" | "met must" | "missed"
 
 export const verdictOf = ({ budget, figure }: Line): Verdict | undefined => {
   if (budget === undefined) return undefined
-  const keeps = (limit: number) => (budget.atLeast === true ? figure >= limit : figure < limit)
+  const keeps = (limit: number) =>
+    budget.atLeast === true ? figure >= limit : budget.atMost === true ? figure <= limit : figure < limit
   return keeps(budget.goal) ? "met goal" : keeps(budget.must) ? "met must" : "missed"
 }
 

@@ -19,7 +19,7 @@ import { WebhooksRepo } from "@svc/webhooks/WebhooksRepo"
 import { Clock, type ConfigProvider, Effect, Layer } from "effect"
 import { Agent, request } from "undici"
 import { BenchFailed, type Child } from "./Child.ts"
-import type { ReceiverFigures, ReceiverRequests } from "./WebhookRequests.ts"
+import type { GraphileRequests, ReceiverFigures, ReceiverRequests } from "./WebhookRequests.ts"
 
 /** Delivery on an embedded database. */
 export const services = (config: ConfigProvider.ConfigProvider) =>
@@ -81,12 +81,28 @@ const received = (receiver: Receiver, count: number): Effect.Effect<ReceiverFigu
     return yield* new BenchFailed({ message: "not every event was delivered" })
   })
 
+/** An event of typical size as it is sent. */
+const envelope = Effect.gen(function* () {
+  const { data, ...event } = draft(1, process.hrtime.bigint(), yield* newCallId)
+  return { ...event, event_id: yield* newEventId, api_version: apiVersion, data: JSON.stringify(data) }
+})
+
+/** The comparison: the same deliveries as jobs of graphile-worker, which adds one history row for each. */
+export const graphile = (receiver: Receiver, worker: Child<GraphileRequests>, url: string, seconds: number) =>
+  Effect.gen(function* () {
+    yield* receiver.request("begin")
+    const { added } = yield* worker.request("saturate", { url, parts: yield* envelope, seconds })
+    return yield* received(receiver, added)
+  })
+
 /** The baseline: the same request repeatedly with undici only, with the concurrency of one webhook. */
 export const bare = (receiver: Receiver, url: string, seconds: number): Effect.Effect<ReceiverFigures, BenchFailed> =>
   Effect.gen(function* () {
-    const { data, ...event } = draft(1, process.hrtime.bigint(), yield* newCallId)
-    const parts = { ...event, event_id: yield* newEventId, api_version: apiVersion, data: JSON.stringify(data) }
-    const { body, headers } = deliveryRequest({ url, secret: "0".repeat(64) }, parts, yield* Clock.currentTimeMillis)
+    const { body, headers } = deliveryRequest(
+      { url, secret: "0".repeat(64) },
+      yield* envelope,
+      yield* Clock.currentTimeMillis
+    )
     const agent = new Agent({ pipelining: 1 })
     yield* receiver.request("begin")
     const until = performance.now() + seconds * 1000

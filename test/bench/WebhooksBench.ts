@@ -1,19 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises"
+import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as EmbeddedPostgres from "@svc/database/EmbeddedPostgres"
 import { ConfigProvider, Console, Effect, Logger, LogLevel } from "effect"
 import { BenchFailed, start } from "./Child.ts"
 import { table } from "./Table.ts"
 import { type Line, quantile } from "./Verdict.ts"
 import { seed } from "./WebhookHistory.ts"
-import type { ReceiverFigures, ReceiverRequests } from "./WebhookRequests.ts"
-import { bare, besideHangingReceiver, paced, saturated, services, subscribe } from "./WebhookRun.ts"
+import type { GraphileRequests, ReceiverFigures, ReceiverRequests } from "./WebhookRequests.ts"
+import { bare, besideHangingReceiver, graphile, paced, saturated, services, subscribe } from "./WebhookRun.ts"
 
 /**
- * `npm run bench:webhooks`: events from append to 2xx at a receiver on this machine, beside a bare loop of POSTs in the
- * same run. The exit code is 0 unless the bench could not run.
+ * `npm run bench:webhooks`: events from append to 2xx at a receiver on this machine, beside a bare loop of POSTs and
+ * the same deliveries by graphile-worker in the same run. The exit code is 0 unless the bench could not run.
  */
 
 const usage = `npm run bench:webhooks -- [options]
@@ -49,6 +50,7 @@ const options = Effect.try({
 
 interface Round {
   readonly bare: ReceiverFigures
+  readonly graphile: ReceiverFigures
   readonly saturated: ReceiverFigures
   readonly paced: ReceiverFigures
 }
@@ -64,6 +66,17 @@ const linesOf = (rounds: ReadonlyArray<Round>): ReadonlyArray<Line> => {
       unit: "%",
       // PostgreSQL alone takes 60 of the 145 µs that half of the bare loop would allow on two shared cores.
       budget: { must: 25, goal: 40, atLeast: true }
+    },
+    {
+      what: "the same by graphile-worker per second",
+      figure: Math.round(median((r) => r.graphile.perSecond)),
+      unit: ""
+    },
+    {
+      what: "  events delivered relative to it",
+      figure: median((r) => (r.saturated.perSecond / r.graphile.perSecond) * 100),
+      unit: "%",
+      budget: { must: 100, goal: 150, atLeast: true }
     },
     { what: "append → delivered at saturation p50", figure: median((r) => r.saturated.p50), unit: "ms" },
     { what: "append → delivered at saturation p99", figure: median((r) => r.saturated.p99), unit: "ms" },
@@ -98,33 +111,37 @@ const hangingLinesOf = (rounds: ReadonlyArray<HangingRound>): ReadonlyArray<Line
   ]
 }
 
-const temporary = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "svc-bench-"))),
-  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
-)
-
 const program = Effect.gen(function* () {
   const { deliveries, hanging, rounds, seconds } = yield* options
-  const directory = yield* temporary
   const receiver = yield* start<ReceiverRequests>("./ReceiverProcess.ts")
   const url = yield* receiver.request("address")
+  const database = yield* Effect.mapError(
+    EmbeddedPostgres.start({
+      dir: join(tmpdir(), `svc-bench-webhooks-${randomBytes(6).toString("hex")}`),
+      removeAtEnd: true
+    }),
+    ({ message }) => new BenchFailed({ message })
+  )
   const config = ConfigProvider.fromMap(
     new Map([
-      ["SVC_DATA_DIR", directory],
+      ["SVC_DATABASE_URL", database.url],
       ["SVC_ALLOW_PRIVATE_URLS", "true"]
     ])
   )
   const measured = Effect.gen(function* () {
     const { org_id, webhook_id } = yield* subscribe(url)
     const history = deliveries === 0 ? [] : yield* seed(org_id, webhook_id, deliveries)
+    const worker = yield* start<GraphileRequests>("./GraphileProcess.ts", { env: { SVC_DATABASE_URL: database.url } })
     // Warm-up of code and database pages.
     yield* bare(receiver, url, 1)
     yield* saturated(receiver, org_id, 2)
+    if (!hanging) yield* graphile(receiver, worker, url, 2)
     if (hanging)
       return hangingLinesOf(yield* Effect.replicateEffect(besideHangingReceiver(receiver, url, 20, seconds), rounds))
     const round = Effect.gen(function* () {
       return {
         bare: yield* bare(receiver, url, seconds),
+        graphile: yield* graphile(receiver, worker, url, seconds),
         saturated: yield* saturated(receiver, org_id, seconds),
         paced: yield* paced(receiver, org_id, 100, seconds)
       }

@@ -29,6 +29,21 @@ const databasePid = (dir: string) =>
     (text) => Number(text.split("\n")[0])
   )
 
+/** The events of the call that the killed server held, and that no key is stored in the clear. */
+const checkStored = (callId: string, keys: ServerProcess.ServerKeys) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const events = yield* CallRecords.eventsOf(callId)
+    expect(CallRecords.misfitsOf(events)).toEqual([])
+    expect(CallRecords.namesOf(events).slice(-2)).toEqual(["call.ended", "call.failed"])
+    expect(CallRecords.namesOf(events, "call.ended")).toHaveLength(1)
+    expect(CallRecords.namesOf(events, "call.failed")).toHaveLength(1)
+    const stored = yield* sql<{ readonly row: string }>`select row_to_json(k)::text as row from api_keys k`
+    for (const key of Object.values(keys)) {
+      expect(stored.some(({ row }) => row.includes(Redacted.value(key)))).toBe(false)
+    }
+  })
+
 it.scopedLive(
   "a server with the embedded database creates its keys once, keeps its data when killed, and leaves no PostgreSQL running",
   () =>
@@ -70,19 +85,10 @@ it.scopedLive(
       const call = yield* CallRecords.settled(next.api, callId)
       expect(call).toMatchObject({ status: "failed", disposition: "failed", ended_reason: "error" })
       expect(CallRecords.spoken(call)).toEqual(["assistant: Hello.", "user: Hi", "assistant: Ok Hi."])
-      const { url } = yield* EmbeddedPostgres.start({ dir: path.join(dir, "postgres") })
       yield* Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const events = yield* CallRecords.eventsOf(callId)
-        expect(CallRecords.misfitsOf(events)).toEqual([])
-        expect(CallRecords.namesOf(events).slice(-2)).toEqual(["call.ended", "call.failed"])
-        expect(CallRecords.namesOf(events, "call.ended")).toHaveLength(1)
-        expect(CallRecords.namesOf(events, "call.failed")).toHaveLength(1)
-        const stored = yield* sql<{ readonly row: string }>`select row_to_json(k)::text as row from api_keys k`
-        for (const key of Object.values(next.keys)) {
-          expect(stored.some(({ row }) => row.includes(Redacted.value(key)))).toBe(false)
-        }
-      }).pipe(Effect.provide(pool(url, 1)))
+        const { url } = yield* EmbeddedPostgres.start({ dir: path.join(dir, "postgres") })
+        yield* checkStored(callId, next.keys).pipe(Effect.provide(pool(url, 1)))
+      }).pipe(Effect.scoped)
 
       const second = yield* databasePid(dir)
       yield* next.signal("SIGTERM")

@@ -27,7 +27,10 @@ it.scopedLive(
       const active = Effect.map(api.get("/v1/phone-numbers"), ({ body }) => body["phone_numbers"])
 
       const wrong = yield* svc("search", "Holland")
-      expect([wrong.code, wrong.output.trim()]).toEqual([1, "<country> must be a two-letter country code, such as NL"])
+      expect([wrong.code, wrong.output.trim()]).toEqual([
+        1,
+        "svc: <country> must be a two-letter country code, such as NL"
+      ])
       const found = yield* svc("search", "US", "--area", "212", "--limit", "1", "--json")
       expect(found.code).toBe(0)
       const number = textAt(JSON.parse(found.output), "phone_numbers.0.number")

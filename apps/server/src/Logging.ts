@@ -1,5 +1,16 @@
 import { errorSummary } from "@svc/plugin-host/ErrorSummary"
-import { Array as Arr, Cause, Config, type ConfigError, Effect, HashMap, Layer, Logger, LogLevel } from "effect"
+import {
+  Array as Arr,
+  Cause,
+  Config,
+  type ConfigError,
+  Effect,
+  HashMap,
+  Inspectable,
+  Layer,
+  Logger,
+  LogLevel
+} from "effect"
 
 const levels = {
   trace: LogLevel.Trace,
@@ -85,10 +96,18 @@ export const withReasons = <Output>(logger: Logger.Logger<unknown, Output>): Log
     }
   })
 
+/** An entry as a JSON object in one line. Annotations such as `call_id` are fields of their own, beside those that all have. */
+const flatJsonLogger: Logger.Logger<unknown, string> = Logger.map(
+  Logger.structuredLogger,
+  ({ annotations, message, ...entry }) => Inspectable.stringifyCircular({ message, ...annotations, ...entry })
+)
+
 const formats = {
-  pretty: withReasons(Logger.prettyLogger({ stderr: true, colors: process.stderr.isTTY === true })),
+  pretty: withReasons(
+    Logger.prettyLogger({ stderr: true, colors: process.stderr.isTTY === true && process.stderr.hasColors(16) })
+  ),
   logfmt: Logger.withConsoleError(withReasons(Logger.logfmtLogger)),
-  json: Logger.withConsoleError(withReasons(Logger.jsonLogger))
+  json: Logger.withConsoleError(withReasons(flatJsonLogger))
 } as const
 
 const isFormat = (text: string): text is keyof typeof formats => Object.hasOwn(formats, text)
@@ -100,7 +119,8 @@ export const logLevel: Config.Config<LogLevel.LogLevel> = Config.string("SVC_LOG
   Config.map((level) => levels[level])
 )
 
-const logFormat = Config.string("SVC_LOG_FORMAT").pipe(
+/** `SVC_LOG_FORMAT`: pretty (the default on a terminal), logfmt (the default elsewhere) or json. */
+export const logFormat: Config.Config<keyof typeof formats> = Config.string("SVC_LOG_FORMAT").pipe(
   Config.validate({ message: "must be pretty, logfmt or json", validation: isFormat }),
   Config.withDefault(process.stderr.isTTY ? ("pretty" as const) : ("logfmt" as const))
 )

@@ -16,7 +16,6 @@ import { StoredSecrets } from "@svc/database/StoredSecrets"
 import * as KnowledgeSlice from "@svc/knowledge/KnowledgeSlice"
 import { VerifyHttp } from "@svc/matching/VerifyHttp"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
-import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import * as SmsSlice from "@svc/sms/SmsSlice"
 import { PublicUrl } from "@svc/urls/PublicUrl"
 import { UrlSafety } from "@svc/urls/UrlSafety"
@@ -41,6 +40,7 @@ import { publicAddress } from "./http/listening/PublicAddress.ts"
 import { PluginRoutes } from "./http/plugins/PluginRoutes.ts"
 import { PluginSockets } from "./http/plugins/PluginSockets.ts"
 import { WorkspacePipeline } from "./http/workspace/WorkspacePipeline.ts"
+import { serverPlugins } from "./PluginHosting.ts"
 
 const publicUrl = Layer.effect(
   PublicUrl,
@@ -53,11 +53,11 @@ const secretKeys = Layer.effectDiscard(checkKeys)
 /** The services below all slices. They end last: database and media sockets stay open until calls are settled. */
 const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
   Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox, secretKeys)),
+  Layer.provideMerge(serverPlugins),
   Layer.provideMerge(
     Layer.mergeAll(
       Database.layer,
       StoredSecrets.layer,
-      PluginLoader.layer(),
       PluginSockets.layer,
       HandlerRegistry.layer,
       RouteRegistry.layer,

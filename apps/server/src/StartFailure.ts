@@ -11,9 +11,27 @@ const lineOf = (error: unknown): string => {
 /** Why a command ended, in one line for the operator. */
 export const describeCause = (cause: Cause.Cause<unknown>): string => lineOf(Cause.squash(cause))
 
-/** A command that failed and has printed why; the process ends with exit code 1. */
+/** The exit codes of commands that failed. */
+export const exitCodes = {
+  failed: 1,
+  /** Wrong arguments of a command whose result is its exit code, such as `svc agent check`. */
+  usage: 2
+} as const
+
+/** A command that failed and has printed why; the process ends with this exit code. */
 export class Reported extends Error {
   override readonly name = "Reported"
+  readonly exitCode: number
+  constructor(exitCode: number = exitCodes.failed) {
+    super()
+    this.exitCode = exitCode
+  }
+}
+
+/** The exit code for the cause with which a command failed. */
+export const exitCodeOf = (cause: Cause.Cause<unknown>): number => {
+  const error = Cause.squash(cause)
+  return error instanceof Reported ? error.exitCode : exitCodes.failed
 }
 
 /**
@@ -23,7 +41,7 @@ export class Reported extends Error {
 export const report = (cause: Cause.Cause<unknown>): Effect.Effect<never, Reported> =>
   Effect.gen(function* () {
     if (Cause.isInterruptedOnly(cause)) return yield* Effect.interrupt
-    if (Cause.squash(cause) instanceof Reported) return yield* Effect.fail(new Reported())
+    if (Cause.squash(cause) instanceof Reported) return yield* Effect.fail(new Reported(exitCodeOf(cause)))
     yield* Console.error(`svc: ${describeCause(cause)}`)
     const level = yield* Effect.orElseSucceed(logLevel, () => LogLevel.Info)
     if (LogLevel.lessThanEqual(level, LogLevel.Debug)) {

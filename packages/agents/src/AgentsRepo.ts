@@ -39,6 +39,8 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
     readonly change: (agent: Pick<AgentRow, "id" | "public_id">, to: AgentChange) => Effect.Effect<AgentRow>
     readonly find: (projectId: number, id: string) => Effect.Effect<Option.Option<AgentRow>>
     readonly findById: (id: number) => Effect.Effect<Option.Option<AgentRow>>
+    /** By public or numeric id, of any project: for the commands of an operator. */
+    readonly findOfAnyProject: (id: string) => Effect.Effect<Option.Option<AgentRow>>
     /**
      * Inside a transaction: as `find`, and until it ends no other transaction changes or deletes the agent. Calls may
      * start.
@@ -120,15 +122,17 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
         return "numeric" in parsed ? sql`id = ${parsed.numeric}` : sql`public_id = ${parsed.public}`
       }
 
+      const first = Effect.fnUntraced(function* (id: string, owner: Statement.Fragment, suffix: Statement.Fragment) {
+        const condition = idCondition(id)
+        if (condition === undefined) return Option.none()
+        const found = yield* sql`
+          select ${columns} from agents where ${owner} and deleted_at is null and ${condition} ${suffix}`
+        return Option.map(Option.fromNullable((yield* rows(found))[0]), opened)
+      }, Effect.orDie)
       const select = (suffix: Statement.Fragment) =>
-        Effect.fn("AgentsRepo.find")(function* (projectId: number, id: string) {
-          const condition = idCondition(id)
-          if (condition === undefined) return Option.none()
-          const found = yield* sql`
-            select ${columns} from agents
-            where project_id = ${projectId} and deleted_at is null and ${condition} ${suffix}`
-          return Option.map(Option.fromNullable((yield* rows(found))[0]), opened)
-        }, Effect.orDie)
+        Effect.fn("AgentsRepo.find")((projectId: number, id: string) =>
+          first(id, sql`project_id = ${projectId}`, suffix)
+        )
 
       const links = SqlSchema.findAll({
         Request: Schema.Array(Schema.Number),
@@ -147,6 +151,7 @@ export class AgentsRepo extends Context.Tag("@svc/agents/AgentsRepo")<
         change: ({ id, public_id }, to) => Effect.map(Effect.orDie(change({ id, to: sealed(public_id, to) })), opened),
         findById: (id) => Effect.map(Effect.orDie(findById(id)), Option.map(opened)),
         find: select(sql.literal("")),
+        findOfAnyProject: (id) => first(id, sql.literal("true"), sql.literal("")),
         lock: select(sql.literal("for no key update")),
         lockForDeletion: select(sql.literal("for update")),
         pin: (id) =>

@@ -35,11 +35,12 @@ const Plugins = Layer.succeed(Providers, {
       ],
       sampleRates: [8000],
       health: Effect.die("not asked"),
-      synthesize: () => Effect.void
+      open: () => Effect.die("not asked")
     }
   ],
   languageModel: [],
   voiceActivity: undefined,
+  objectStore: undefined,
   embedding: undefined
 })
 

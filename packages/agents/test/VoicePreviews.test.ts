@@ -1,12 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { languages } from "@svc/api/agents/Language"
 import { Providers } from "@svc/providers/Providers"
-import { type SynthesisRequest, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
+import { byText, type TextRequest } from "@svc/providers/SpeechTurn"
+import { TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
 import { Deferred, Duration, Effect, Exit, Fiber, Layer, Logger, Scope, TestClock } from "effect"
 import { VoicePreviews } from "../src/VoicePreviews.ts"
 import { Voices } from "../src/Voices.ts"
 
-type Synthesize = (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>
+type Synthesize = (request: TextRequest) => Effect.Effect<void, TextToSpeechError>
 
 const plugin = (
   id: string,
@@ -18,7 +19,7 @@ const plugin = (
   voices,
   sampleRates,
   health: Effect.die("not asked"),
-  synthesize
+  open: byText(synthesize)
 })
 
 const previewsOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
@@ -32,6 +33,7 @@ const previewsOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
         textToSpeech: plugins,
         languageModel: [],
         voiceActivity: undefined,
+        objectStore: undefined,
         embedding: undefined
       })
     ),
@@ -42,7 +44,7 @@ const everywhere = (...names: ReadonlyArray<string>) =>
   names.map((name): Voice => ({ name, languages: "*", gender: "neutral" }))
 
 /** Samples of a sound of this length in seconds. */
-const sound = (request: SynthesisRequest, seconds = 0.5) => {
+const sound = (request: TextRequest, seconds = 0.5) => {
   const samples = new Int16Array(request.sampleRate * seconds)
   samples.fill(1000)
   request.sink.write(samples)
@@ -50,7 +52,7 @@ const sound = (request: SynthesisRequest, seconds = 0.5) => {
 
 /** A plugin that records its requests. Each synthesis waits for `go`, which by default does not wait. */
 const counting = (go: Effect.Effect<void> = Effect.void) => {
-  const asked: Array<SynthesisRequest> = []
+  const asked: Array<TextRequest> = []
   const seen = { now: 0, most: 0 }
   const synthesize: Synthesize = (request) =>
     Effect.gen(function* () {

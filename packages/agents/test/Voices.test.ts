@@ -10,7 +10,7 @@ const plugin = (id: string, voices: ReadonlyArray<Voice>) => ({
   voices,
   sampleRates: [8000],
   health: Effect.die("not asked"),
-  synthesize: () => Effect.void
+  open: () => Effect.die("not asked")
 })
 
 const voicesOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
@@ -23,6 +23,7 @@ const voicesOf = (...plugins: ReadonlyArray<ReturnType<typeof plugin>>) =>
       textToSpeech: plugins,
       languageModel: [],
       voiceActivity: undefined,
+      objectStore: undefined,
       embedding: undefined
     })
   )

@@ -64,6 +64,10 @@ export const Country = Schema.transform(Schema.String, Schema.String, {
   decode: (text) => text.trim().toUpperCase(),
   encode: (text) => text
 }).pipe(
-  Schema.filter((text) => countries.has(text) || "country must be a two-letter country code (ISO 3166-1 alpha-2)"),
+  Schema.filter((text) => {
+    if (countries.has(text)) return true
+    const isCode = /^[A-Z]{2}$/.test(text)
+    return `country must be a two-letter country code (ISO 3166-1 alpha-2)${isCode ? `: ${text} is not one of them` : ""}`
+  }),
   Schema.annotations({ jsonSchema: { type: "string", minLength: 2, maxLength: 2, examples: ["NL"] } })
 )

@@ -71,6 +71,12 @@ export class ValidationError extends define("ValidationError", "VALIDATION_ERROR
   static field(field: string, message: string): ValidationError {
     return new ValidationError({ message, details: { [field]: message } })
   }
+  /** The error of several fields: `details` has the message of each. */
+  static fields(details: Readonly<Record<string, string>>): ValidationError {
+    const [first, ...others] = Object.values(details)
+    const message = first !== undefined && others.length === 0 ? first : "Several fields are not valid"
+    return new ValidationError({ message, details })
+  }
 }
 export class BadRequest extends define("BadRequest", "BAD_REQUEST", 400, "The request is not valid") {}
 export class InvalidJson extends define("InvalidJson", "INVALID_JSON", 400, "The body is not valid JSON") {}

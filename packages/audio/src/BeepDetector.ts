@@ -1,3 +1,5 @@
+import { goertzelCoefficient, goertzelPower } from "./Goertzel.ts"
+
 /** Frequencies of voicemail beeps, in Hz. A tone between two of them has power at both. */
 const lowest = 350
 const highest = 2050
@@ -27,9 +29,8 @@ export class BeepDetector {
 
   /** `sampleRate` in Hz. */
   constructor(sampleRate: number) {
-    this.#cosines = Float64Array.from(
-      { length: (highest - lowest) / step + 1 },
-      (_, n) => 2 * Math.cos((2 * Math.PI * (lowest + n * step)) / sampleRate)
+    this.#cosines = Float64Array.from({ length: (highest - lowest) / step + 1 }, (_, n) =>
+      goertzelCoefficient(lowest + n * step, sampleRate)
     )
   }
 
@@ -57,13 +58,12 @@ export class BeepDetector {
     let energy = 0
     for (let i = 0; i < frame.length; i++) energy += (frame[i] ?? 0) ** 2
     if (energy < minimum * frame.length) return -1
-    // The Goertzel power of a pure tone is its energy times half the number of samples.
     const enough = share * energy * (frame.length / 2)
     let before = 0
     let best = -1
     let most = 0
     for (let n = 0; n < this.#cosines.length; n++) {
-      const power = this.#power(frame, this.#cosines[n] ?? 0)
+      const power = goertzelPower(frame, 0, frame.length, this.#cosines[n] ?? 0)
       if (power + before >= enough && power + before > most) {
         most = power + before
         best = power > before ? n : n - 1
@@ -71,16 +71,5 @@ export class BeepDetector {
       before = power
     }
     return best
-  }
-
-  #power(frame: Int16Array, cosine: number): number {
-    let s1 = 0
-    let s2 = 0
-    for (let i = 0; i < frame.length; i++) {
-      const s = (frame[i] ?? 0) + cosine * s1 - s2
-      s2 = s1
-      s1 = s
-    }
-    return s1 * s1 + s2 * s2 - cosine * s1 * s2
   }
 }

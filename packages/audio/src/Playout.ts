@@ -1,6 +1,7 @@
 /**
  * Encoded audio on its way to the leg: a ring of bytes, and the utterance that each byte belongs to. Positions count
- * bytes since the start of the call. Written by text-to-speech, read once per 20 ms.
+ * bytes since the start of the call. Written by text-to-speech, read once per 20 ms. An utterance is kept until it was
+ * played, which is later than it was sent.
  */
 
 interface Segment {
@@ -54,6 +55,23 @@ export class Playout {
     return this.used > 0
   }
 
+  /** Position after the last byte that was sent. */
+  get position(): number {
+    return this.sent
+  }
+
+  /** Whether an utterance has been sent completely and was not reported as played. */
+  get unconfirmed(): boolean {
+    const first = this.segments[0]
+    return first !== undefined && first.end !== -1 && first.end <= this.sent
+  }
+
+  /** Whether the end of an utterance was sent after `position`. */
+  sentEndSince(position: number): boolean {
+    for (const { end } of this.segments) if (end > position && end <= this.sent) return true
+    return false
+  }
+
   /** Whether a writer should wait: more than a second is buffered. */
   get full(): boolean {
     return this.used > this.ring.length / 2
@@ -72,11 +90,12 @@ export class Playout {
   }
 
   /**
-   * The audio written so far and `ahead` bytes that are still to be written speak the first `characters` of the current
-   * text.
+   * The first `bytes` of an utterance speak the first `characters` of its text. Neither may decrease. May come before or
+   * after the audio; does nothing when the utterance has been played.
    */
-  align(characters: number, ahead: number): void {
-    this.segments.at(-1)?.aligned.push(this.written + ahead, characters)
+  align(id: string, characters: number, bytes: number): void {
+    const segment = this.segments.findLast((one) => one.id === id)
+    segment?.aligned.push(segment.start + bytes, characters)
   }
 
   /** Ends the current utterance. Returns whether it had any audio. */
@@ -129,25 +148,35 @@ export class Playout {
     for (const wake of waiting) wake()
   }
 
-  /** Reports utterances that the sent frames started or completed. Called after a frame was sent. */
-  progress(): void {
+  /**
+   * Reports the utterances that were begun by what was sent, and those that end before `played`, the position until
+   * which audio was played. The listener may call any method, this one too.
+   */
+  progress(played: number): void {
     for (;;) {
-      const segment = this.segments[0]
-      if (segment === undefined || this.sent <= segment.start) return
-      if (!segment.started) {
-        segment.started = true
-        this.listener.onStarted(segment.id)
+      const first = this.segments[0]
+      if (first?.started === true && first.end !== -1 && first.end <= Math.min(played, this.sent)) {
+        this.segments.shift()
+        this.listener.onPlayed(first.id)
+        continue
       }
-      // The listener may have called `clear`.
-      if (this.segments[0] !== segment || segment.end === -1 || this.sent < segment.end) return
-      this.segments.shift()
-      this.listener.onPlayed(segment.id)
+      const next = this.firstUnreported()
+      if (next === undefined) return
+      next.started = true
+      this.listener.onStarted(next.id)
     }
   }
 
-  /** Drops all audio that was not sent. Returns what had been played of each unfinished utterance. */
-  clear(): ReadonlyArray<{ readonly id: string; readonly played: string }> {
-    const cuts = this.segments.map((segment) => ({ id: segment.id, played: this.playedText(segment) }))
+  /** The first utterance that was begun and not reported as started. */
+  private firstUnreported(): Segment | undefined {
+    for (const segment of this.segments) if (!segment.started) return segment.start < this.sent ? segment : undefined
+    return undefined
+  }
+
+  /** Drops all audio that was not sent. Returns how much of each unfinished utterance lies before `played`. */
+  clear(played: number): ReadonlyArray<{ readonly id: string; readonly played: string }> {
+    const heard = Math.min(played, this.sent)
+    const cuts = this.segments.map((segment) => ({ id: segment.id, played: this.playedText(segment, heard) }))
     this.head = 0
     this.used = 0
     this.segments = []
@@ -155,15 +184,16 @@ export class Playout {
     return cuts
   }
 
-  private playedText(segment: Segment): string {
-    if (this.sent <= segment.start) return ""
+  private playedText(segment: Segment, heard: number): string {
+    if (heard <= segment.start) return ""
     const { aligned, end, start, text } = segment
+    if (end !== -1 && heard >= end) return text
     if (aligned.length > 0) {
       let characters = 0
-      for (let i = 0; i < aligned.length && (aligned[i] ?? 0) <= this.sent; i += 2) characters = aligned[i + 1] ?? 0
+      for (let i = 0; i < aligned.length && (aligned[i] ?? 0) <= heard; i += 2) characters = aligned[i + 1] ?? 0
       return text.slice(0, characters)
     }
-    const played = this.sent - start
+    const played = heard - start
     const share =
       end === -1 ? (played / this.bytesPerSecond) * charactersPerSecond : (played / (end - start)) * text.length
     // An estimate is only accurate to the word.

@@ -1,11 +1,11 @@
 import { SqlClient } from "@effect/sql"
-import { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { Tier } from "@svc/api/Principal"
 import { BigDecimal, Config, ConfigError, Context, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
 import { Accounts } from "./Accounts.ts"
 import { AccountsRepo } from "./AccountsRepo.ts"
 import { generateKey, isKey, type KeyKind, prefixes } from "./KeyFormat.ts"
 import { Keys } from "./Keys.ts"
+import { newAccount } from "./NewAccount.ts"
 
 /** A setting that counts as absent when it is empty, as in `SVC_X=` of an env file. */
 const setting = <A>(name: string, read: (value: string) => Either.Either<A, string>): Config.Config<Option.Option<A>> =>
@@ -90,23 +90,13 @@ export class Bootstrap extends Context.Tag("@svc/auth/Bootstrap")<
         })
 
       const create = Effect.gen(function* () {
-        const org = yield* accounts.createOrganization({
+        const created = { org: keyOf("org"), project: keyOf("project"), workspace: keyOf("workspace") }
+        const { org, project } = yield* newAccount({ accounts, keys, sql })({
           name: "My organization",
           tier: Option.getOrElse(config.tier, () => "enterprise" as const),
-          balance_eur: Option.getOrElse(config.credits, () => BigDecimal.fromBigInt(0n))
+          credits: Option.getOrElse(config.credits, () => BigDecimal.fromBigInt(0n)),
+          keys: { org: created.org.key, project: created.project.key, workspace: created.workspace.key }
         })
-        const project = yield* accounts.createProject(org.id, { name: "Default", description: null })
-        const created = { org: keyOf("org"), project: keyOf("project"), workspace: keyOf("workspace") }
-        const owner = { org_id: org.id }
-        yield* keys.issue({ kind: "org", ...owner }, { name: "Default", key: created.org.key })
-        yield* keys.issue(
-          { kind: "project", ...owner, project_id: project.id, scope: "full" },
-          { name: "Default", key: created.project.key }
-        )
-        yield* keys.issue(
-          { kind: "workspace", ...owner, scopes: WorkspaceScope.literals },
-          { name: "Default", key: created.workspace.key }
-        )
         return {
           created: true as const,
           org: { id: org.id, public_id: org.public_id },

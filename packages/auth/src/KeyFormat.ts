@@ -22,6 +22,3 @@ export const generateKey = (kind: KeyKind): string => prefixes[kind] + randomByt
 
 /** SHA-256 of the raw key, hexadecimal: the stored form, by which keys are found. */
 export const hashKey = (raw: string): string => createHash("sha256").update(raw).digest("hex")
-
-/** The part of a key that is shown after its creation. */
-export const hintOf = (raw: string): string => `...${raw.slice(-8)}`

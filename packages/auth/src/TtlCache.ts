@@ -1,9 +1,17 @@
+import { Effect } from "effect"
+
 /**
  * An in-memory cache for look-ups on the path of every request. It never serves what was read before the last `clear`:
  * a look-up that was in progress at that time does not store its answer.
  */
 export interface TtlCache<A> {
   readonly get: (key: string, now: number) => A | undefined
+  /**
+   * Whether an entry should be read again now, so that the next ones who want it need not wait: true once for an entry,
+   * from half of its TTL on.
+   */
+  readonly isDue: (key: string, now: number) => boolean
+  readonly remove: (key: string) => void
   /** Read it before the look-up starts, and pass it to `set` with the answer. */
   readonly epoch: () => number
   readonly set: (key: string, value: A, now: number, epoch: number) => void
@@ -12,7 +20,7 @@ export interface TtlCache<A> {
 
 /** `ttl` in ms. Above `capacity` entries the oldest is evicted. */
 export const make = <A>(options: { readonly ttl: number; readonly capacity: number }): TtlCache<A> => {
-  const entries = new Map<string, { readonly value: A; readonly until: number }>()
+  const entries = new Map<string, { readonly value: A; readonly until: number; isDue: boolean }>()
   let epoch = 0
   return {
     get: (key, now) => {
@@ -22,11 +30,18 @@ export const make = <A>(options: { readonly ttl: number; readonly capacity: numb
       entries.delete(key)
       return undefined
     },
+    isDue: (key, now) => {
+      const entry = entries.get(key)
+      if (entry === undefined || !entry.isDue || now < entry.until - options.ttl / 2) return false
+      entry.isDue = false
+      return true
+    },
+    remove: (key) => void entries.delete(key),
     epoch: () => epoch,
     set: (key, value, now, startedIn) => {
       if (startedIn !== epoch) return
       entries.delete(key)
-      entries.set(key, { value, until: now + options.ttl })
+      entries.set(key, { value, until: now + options.ttl, isDue: true })
       if (entries.size > options.capacity) {
         const oldest = entries.keys().next()
         if (oldest.done !== true) entries.delete(oldest.value)
@@ -37,4 +52,27 @@ export const make = <A>(options: { readonly ttl: number; readonly capacity: numb
       entries.clear()
     }
   }
+}
+
+/**
+ * The cached entry, or the answer of `lookUp`, which is then cached. From half of its TTL on an entry is looked up again
+ * by `background` beside the requests that get it, so that none of them waits; one that is not found any more is removed.
+ */
+export const readThrough = <A, E>(
+  cache: TtlCache<A>,
+  key: string,
+  now: number,
+  lookUp: Effect.Effect<A, E>,
+  background: (effect: Effect.Effect<unknown>) => unknown
+): Effect.Effect<A, E> => {
+  const epoch = cache.epoch()
+  const read = Effect.map(lookUp, (found) => {
+    cache.set(key, found, now, epoch)
+    return found
+  })
+  const hit = cache.get(key, now)
+  if (hit === undefined) return read
+  // Without the database, which is a defect, the entry stays until its end.
+  if (cache.isDue(key, now)) background(Effect.catchAll(read, () => Effect.sync(() => cache.remove(key))))
+  return Effect.succeed(hit)
 }

@@ -1,4 +1,5 @@
 import { expect, layer } from "@effect/vitest"
+import { WorkspaceScope } from "@svc/api/accounts/ApiKey"
 import { BigDecimal, Duration, Effect, Layer, Redacted, TestClock } from "effect"
 import { Administration, type KeyRequest } from "../src/Administration.ts"
 import { Keys } from "../src/Keys.ts"
@@ -12,7 +13,7 @@ layer(Test)("Administration", (it) => {
     Effect.gen(function* () {
       const administration = yield* Administration
       const organizations = yield* Organizations
-      const org = yield* administration.createOrganization({
+      const { organization: org } = yield* administration.createOrganization({
         name: "  Acme ",
         tier: "scale",
         credits: BigDecimal.unsafeFromString("12.34567")
@@ -38,6 +39,43 @@ layer(Test)("Administration", (it) => {
     })
   )
 
+  it.effect("a new organization has a project and a key of each kind that works", () =>
+    Effect.gen(function* () {
+      const administration = yield* Administration
+      const keys = yield* Keys
+      const credits = BigDecimal.fromBigInt(1n)
+      const {
+        keys: made,
+        organization,
+        project
+      } = yield* administration.createOrganization({ name: "x", tier: "payg", credits })
+      expect(yield* administration.projects(organization.public_id)).toEqual([project])
+      const raw = { org: Redacted.value(made.org), project: Redacted.value(made.project) }
+      expect(yield* keys.authenticate(raw.org)).toMatchObject({ kind: "org", org: { id: organization.id } })
+      expect(yield* keys.authenticate(raw.project)).toMatchObject({ scope: "full", project: { id: project.id } })
+      const workspace = yield* keys.authenticateWorkspace(Redacted.value(made.workspace))
+      expect(workspace).toMatchObject({ scopes: WorkspaceScope.literals })
+    })
+  )
+
+  it.effect("a new project has a key that works; an invalid name or organization makes none", () =>
+    Effect.gen(function* () {
+      const administration = yield* Administration
+      const keys = yield* Keys
+      const { org } = yield* account
+      const before = yield* administration.projects(org.public_id)
+      const { key, project } = yield* administration.createProject(String(org.id), " Support ")
+      expect(project.name).toBe("Support")
+      expect(yield* keys.authenticate(Redacted.value(key))).toMatchObject({
+        kind: "project",
+        project: { id: project.id }
+      })
+      expect((yield* Effect.flip(administration.createProject(org.public_id, "")))._tag).toBe("ValidationError")
+      expect((yield* Effect.flip(administration.createProject("org_nope", "x")))._tag).toBe("OrganizationNotFound")
+      expect(yield* administration.projects(org.public_id)).toEqual([project, ...before])
+    })
+  )
+
   it.effect.each([
     ["payg", 0n, true],
     ["payg", -1n, true],
@@ -48,7 +86,11 @@ layer(Test)("Administration", (it) => {
     Effect.gen(function* () {
       const administration = yield* Administration
       const organizations = yield* Organizations
-      const org = yield* administration.createOrganization({ name: "x", tier, credits: BigDecimal.fromBigInt(credits) })
+      const { organization: org } = yield* administration.createOrganization({
+        name: "x",
+        tier,
+        credits: BigDecimal.fromBigInt(credits)
+      })
       expect((yield* organizations.info(org.id)).is_paused).toBe(paused)
     })
   )

@@ -1,7 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
-import { BigDecimal, Duration, Effect, Layer, Redacted, TestClock } from "effect"
+import { BigDecimal, Deferred, Duration, Effect, Either, Layer, Redacted, TestClock } from "effect"
 import { Accounts } from "../src/Accounts.ts"
 import { AccountsRepo } from "../src/AccountsRepo.ts"
 import { Keys } from "../src/Keys.ts"
@@ -134,6 +134,36 @@ layer(Test)("Keys", (it) => {
       yield* keys.authenticate(raw)
       yield* TestClock.adjust(Duration.seconds(2))
       expect(yield* rejected(raw)).toBe("INVALID_API_KEY")
+    })
+  )
+  it.effect("a key in use is read again beside a request after 1 s, so that none waits for the database", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const repo = yield* KeysRepo
+      const { id, raw } = yield* projectKey
+      let reads = 0
+      const slow = yield* Deferred.make<void>()
+      const counted = {
+        ...repo,
+        findActive: (hash: string) =>
+          Effect.suspend(() =>
+            Effect.zipRight(reads++ === 0 ? Effect.void : Deferred.await(slow), repo.findActive(hash))
+          )
+      }
+      yield* Effect.gen(function* () {
+        const keys = yield* Keys
+        yield* keys.authenticate(raw)
+        yield* TestClock.adjust("999 millis")
+        yield* keys.authenticate(raw)
+        expect(reads).toBe(1)
+        yield* TestClock.adjust("1 millis")
+        yield* sql`update api_keys set revoked_at = now() where id = ${id}`
+        yield* Effect.forEach([1, 2, 3], () => keys.authenticate(raw))
+        expect(reads).toBe(2)
+        yield* Deferred.succeed(slow, undefined)
+        const refused = yield* Effect.repeat(Effect.either(keys.authenticate(raw)), { until: Either.isLeft })
+        expect(refused).toMatchObject({ left: { code: "INVALID_API_KEY" } })
+      }).pipe(Effect.provide(Layer.fresh(Keys.layer)), Effect.provideService(KeysRepo, counted))
     })
   )
   it.effect("the keys of a deleted project and expired keys are refused", () =>

@@ -7,7 +7,7 @@ import { Balance, isPaused } from "@svc/auth/Balance"
 import { TierLimits } from "@svc/auth/TierLimits"
 import { Tiers } from "@svc/auth/Tiers"
 import * as TtlCache from "@svc/auth/TtlCache"
-import { BigDecimal, Clock, Context, Effect, Layer, Option } from "effect"
+import { BigDecimal, Clock, Context, Effect, FiberSet, Layer, Option } from "effect"
 import { type CallCharge, type CallFigures, chargeOf, freeRates } from "./CallCharge.ts"
 import { CallSlotsRepo } from "./CallSlotsRepo.ts"
 import { type Cost, debitOf, Holds, inTransaction, type Purpose } from "./Holds.ts"
@@ -74,7 +74,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
     Billing,
     never,
     CallSlotsRepo | Holds | LedgerRepo | Rates | TierLimits | Tiers | SqlClient.SqlClient
-  > = Layer.effect(
+  > = Layer.scoped(
     Billing,
     Effect.gen(function* () {
       const holds = yield* Holds
@@ -84,6 +84,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
       const limits = yield* TierLimits
       const tiers = yield* Tiers
       const transaction = inTransaction(yield* SqlClient.SqlClient)
+      const background = yield* FiberSet.runtime(yield* FiberSet.make<unknown, unknown>())<never>()
       const writable = TtlCache.make<boolean>({ ttl: writableTtl, capacity: 10_000 })
 
       const toCredits = (tier: Tier, balance: BigDecimal.BigDecimal): Credits => ({
@@ -100,14 +101,9 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
       const account = (orgId: number) => Effect.flatMap(tiers.of(orgId), (tier) => creditsOf({ id: orgId, tier }))
 
       const mayWrite = Effect.fn("Billing.mayWrite")(function* (orgId: number) {
-        const key = String(orgId)
         const now = yield* Clock.currentTimeMillis
-        const known = writable.get(key, now)
-        if (known !== undefined) return known
-        const epoch = writable.epoch()
-        const may = !(yield* account(orgId)).is_paused
-        writable.set(key, may, now, epoch)
-        return may
+        const may = Effect.map(account(orgId), ({ is_paused }) => !is_paused)
+        return yield* TtlCache.readThrough(writable, String(orgId), now, may, background)
       })
 
       const book = (orgId: number, movements: ReadonlyArray<Movement>) =>

@@ -39,11 +39,11 @@ import { LiveCallWriter } from "./record/LiveCallWriter.ts"
 import { ServerRequestsRepo } from "./record/ServerRequestsRepo.ts"
 import { Settlement } from "./record/Settlement.ts"
 import { Timelines } from "./record/Timelines.ts"
-import * as LocalStore from "./recording/LocalStore.ts"
 import { Mp3Encoder } from "./recording/Mp3Encoder.ts"
 import { Recorder } from "./recording/Recorder.ts"
 import { RecordingHttp } from "./recording/RecordingHttp.ts"
 import { RecordingLinks } from "./recording/RecordingLinks.ts"
+import * as RecordingStore from "./recording/RecordingStore.ts"
 import { Recordings } from "./recording/Recordings.ts"
 import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 import { RetentionWorker } from "./recording/RetentionWorker.ts"
@@ -168,7 +168,7 @@ export const services: Layer.Layer<
 )
 
 /**
- * The slice in a server: {@link services} with recordings in a folder, handlers and workers. Provide it above webhooks,
+ * The slice in a server: {@link services} with recordings in the store of a plugin or in a folder, handlers and workers. Provide it above webhooks,
  * which deliver the last events of calls.
  */
 export const layer: Layer.Layer<
@@ -182,4 +182,4 @@ export const layer: Layer.Layer<
   CallsOfDeletedProjects,
   IdleTestSessions,
   RetentionWorker
-).pipe(Layer.provideMerge(services), Layer.provide(LocalStore.layer))
+).pipe(Layer.provideMerge(services), Layer.provide(RecordingStore.layer))

@@ -1,7 +1,7 @@
 import type { FinishReason } from "@svc/api/chat/ChatCompletion"
 import { Unavailable } from "@svc/api/VoiceError"
 import type { LanguageModel, ModelDelta, ModelToolCall } from "@svc/providers/LanguageModel"
-import { Cause, type Context, Deferred, Effect, FiberId } from "effect"
+import { Cause, type Context, Effect } from "effect"
 import type { PreparedRequest } from "./PreparedRequest.ts"
 import { StopTexts } from "./StopTexts.ts"
 
@@ -22,64 +22,65 @@ export interface AnswerEnd {
 /** The longest answer in characters; a longer one is cut, with the reason `length`. */
 export const longestAnswer = 1_000_000
 
-/** The longest time of one answer, however steadily it grows. */
-const longestTime = "10 minutes"
-
 /** The last failure's reason, for the client. A defect's is not shown. */
-const reasonOf = (cause: Cause.Cause<{ readonly reason: string }>): string => {
+const reasonForClient = (cause: Cause.Cause<{ readonly reason: string }>): string => {
   const failure = Cause.failureOption(cause)
   return failure._tag === "Some" ? failure.value.reason : "it crashed"
 }
 
-/**
- * Runs one model. `onPart` is called at once for each part. Calls of tools that were not offered, as models sometimes
- * make, are left out.
- */
-const answerOf = (
-  model: Model,
-  { parallelToolCalls, request, stop }: PreparedRequest,
-  onPart: (part: AnswerPart) => void
-) =>
+/** What is told about an answer while it is made. */
+export interface AnswerListener {
+  readonly onPart: (model: Model, part: AnswerPart) => void
+  /** The answer is complete although its model goes on, which is to be interrupted. Called at most once. */
+  readonly onCut: (answer: ModelAnswer) => void
+}
+
+/** How an answer ended, and the model that gave it. */
+export interface ModelAnswer extends AnswerEnd {
+  readonly model: Model
+}
+
+/** Runs one model. Calls of tools that were not offered, as models sometimes make, are left out. */
+const answerOf = (model: Model, { parallelToolCalls, request, stop }: PreparedRequest, listener: AnswerListener) =>
   Effect.suspend(() => {
     const texts = new StopTexts(stop)
-    const enough = Deferred.unsafeMake<void>(FiberId.none)
-    let cut: FinishReason | undefined
+    let isCut = false
     let length = 0
     let calls = 0
     let done: FinishReason | undefined
     let usage: AnswerEnd["usage"]
 
-    const end = (reason: FinishReason): void => {
-      cut = reason
-      Deferred.unsafeDone(enough, Effect.void)
+    const ended = (reason: FinishReason): ModelAnswer => ({ model, reason, ...(usage !== undefined && { usage }) })
+    const cut = (reason: FinishReason): void => {
+      isCut = true
+      listener.onCut(ended(reason))
     }
     const say = (text: string): void => {
       const said = text.slice(0, longestAnswer - length)
       length += said.length
-      if (said !== "") onPart({ _tag: "Text", text: said })
-      if (said.length < text.length) end("length")
+      if (said !== "") listener.onPart(model, { _tag: "Text", text: said })
+      if (said.length < text.length) cut("length")
     }
     const onDelta = (delta: ModelDelta): void => {
-      if (cut !== undefined) return
+      if (isCut) return
       if (delta._tag === "Text") {
         const { stopped, text } = texts.push(delta.text)
         say(text)
-        if (stopped && cut === undefined) end("stop")
+        if (stopped && !isCut) cut("stop")
       } else if (delta._tag === "ToolCall") {
         say(texts.rest())
         const isOffered = request.tools.some(({ name }) => name === delta.call.name)
-        if (!isOffered || (calls > 0 && !parallelToolCalls)) return
+        if (isCut || !isOffered || (calls > 0 && !parallelToolCalls)) return
         calls += 1
-        onPart({ _tag: "ToolCall", call: delta.call })
+        listener.onPart(model, { _tag: "ToolCall", call: delta.call })
       } else if (delta._tag === "Usage") usage = delta
       else done = delta.reason
     }
-    return Effect.map(Effect.raceFirst(model.generate(request, onDelta), Deferred.await(enough)), (): AnswerEnd => {
-      if (cut === undefined) say(texts.rest())
+    return Effect.map(model.generate(request, onDelta), (): ModelAnswer => {
+      if (!isCut) say(texts.rest())
       // Whether tools are called is seen by the calls that are left.
       const own = done === "length" || done === "content_filter" ? done : undefined
-      const reason = cut ?? own ?? (calls > 0 ? "tool_calls" : "stop")
-      return { reason, ...(usage !== undefined && { usage }) }
+      return ended(own ?? (calls > 0 ? "tool_calls" : "stop"))
     })
   })
 
@@ -90,33 +91,30 @@ const answerOf = (
 export const generate = (
   models: ReadonlyArray<Model>,
   prepared: PreparedRequest,
-  listener: { readonly onPart: (model: Model, part: AnswerPart) => void }
-): Effect.Effect<AnswerEnd & { readonly model: Model }, Unavailable> => {
-  const ask = (index: number): Effect.Effect<AnswerEnd & { readonly model: Model }, Unavailable> => {
+  listener: AnswerListener
+): Effect.Effect<ModelAnswer, Unavailable> => {
+  const ask = (index: number): Effect.Effect<ModelAnswer, Unavailable> => {
     const model = models[index]
     if (model === undefined) {
       return new Unavailable({ message: "No language model is loaded: name a plugin that has one in SVC_PLUGINS" })
     }
     let begun = false
-    const answer = answerOf(model, prepared, (part) => {
-      begun = true
-      listener.onPart(model, part)
+    const answer = answerOf(model, prepared, {
+      onPart: (one, part) => {
+        begun = true
+        listener.onPart(one, part)
+      },
+      onCut: listener.onCut
     })
-    return Effect.matchCauseEffect(answer, {
-      onSuccess: (end) => Effect.succeed({ ...end, model }),
-      onFailure: (cause) => {
-        if (Cause.isInterrupted(cause)) return Effect.interrupt
-        const reason = reasonOf(cause)
-        const failed = new Unavailable({ message: `The language model failed: ${reason}` })
-        return Effect.zipRight(
-          Effect.logWarning(`Language model ${model.id} failed a chat completion: ${reason}`),
-          begun || index + 1 === models.length ? failed : ask(index + 1)
-        )
-      }
+    return Effect.catchAllCause(answer, (cause) => {
+      if (Cause.isInterrupted(cause)) return Effect.interrupt
+      const reason = reasonForClient(cause)
+      const failed = new Unavailable({ message: `The language model failed: ${reason}` })
+      return Effect.zipRight(
+        Effect.logWarning(`Language model ${model.id} failed a chat completion: ${reason}`),
+        begun || index + 1 === models.length ? failed : ask(index + 1)
+      )
     })
   }
-  return Effect.timeoutFail(ask(0), {
-    duration: longestTime,
-    onTimeout: () => new Unavailable({ message: `The answer took longer than ${longestTime}` })
-  })
+  return ask(0)
 }

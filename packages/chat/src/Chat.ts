@@ -12,8 +12,9 @@ import type { BodyWriter } from "@svc/api/PlainRoutes"
 import type { Principal } from "@svc/api/Principal"
 import { Unavailable, type ValidationError } from "@svc/api/VoiceError"
 import { Providers } from "@svc/providers/Providers"
-import { Cause, Clock, Context, Data, Effect, Exit, Layer, Option } from "effect"
-import { type AnswerEnd, type AnswerPart, generate } from "./Answers.ts"
+import * as SharedTimeout from "@svc/providers/SharedTimeout"
+import { Cause, Clock, Context, Data, Duration, Effect, Exit, Layer, Option } from "effect"
+import { type AnswerEnd, type AnswerPart, generate, type ModelAnswer } from "./Answers.ts"
 import { ChatLimits } from "./ChatLimits.ts"
 import { CompletionEvents, completionOf, headOf } from "./Completions.ts"
 import { type PreparedRequest, prepare } from "./PreparedRequest.ts"
@@ -24,8 +25,19 @@ type ChatError = ChatConcurrentLimitExceeded | ChatRateLimitExceeded | Unavailab
 /** How long a client may take to read what was sent last, before its connection is cut. */
 const slowestRead = "30 seconds"
 
+/** Characters of a piece that are sent without waiting until the client has them. */
+const unwaited = 16_384
+
+/** The longest time of one answer, however steadily it grows. */
+const longestTime = "10 minutes"
+
+const tookTooLong = () => new Unavailable({ message: `The answer took longer than ${longestTime}` })
+
 /** The client did not read for that long. */
 class ClientStalled extends Data.TaggedError("ClientStalled")<{}> {}
+
+/** Starts a fiber that is stopped by hand. */
+const fork = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkDaemon(Effect.interruptible(effect))
 
 /** An answer that is being made. */
 interface RunningAnswer {
@@ -37,6 +49,8 @@ interface RunningAnswer {
   readonly end: () => Exit.Exit<AnswerEnd, Unavailable> | undefined
   /** The id of the model that answers; known when it has begun. */
   readonly modelId: () => string
+  /** Interrupts the model, without waiting for it. */
+  readonly stop: Effect.Effect<void>
 }
 
 /** Chat completions by the server's language models. See docs/reference/chat.md. */
@@ -61,33 +75,43 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
     Effect.gen(function* () {
       const limits = yield* ChatLimits
       const { languageModel: models } = yield* Providers
+      const timeLimit = yield* SharedTimeout.make(Duration.toMillis(longestTime))
 
-      const start = (prepared: PreparedRequest) =>
+      /** Begins to answer, until `stop`. Its fiber is started by hand: scopes and races take longer than it. */
+      const start = (prepared: PreparedRequest): Effect.Effect<RunningAnswer> =>
         Effect.gen(function* () {
+          const self = yield* Effect.fiberId
+          const started = yield* Clock.currentTimeMillis
           const wake = Effect.unsafeMakeLatch()
           let parts: Array<AnswerPart> = []
           let end: Exit.Exit<AnswerEnd, Unavailable> | undefined
           let modelId = ""
-          const answer = generate(models, prepared, {
-            onPart: (model, part) => {
-              modelId = model.id
-              const last = parts.at(-1)
-              if (part._tag === "Text" && last?._tag === "Text") {
-                parts[parts.length - 1] = { _tag: "Text", text: last.text + part.text }
-              } else parts.push(part)
-              wake.unsafeOpen()
-            }
-          })
-          yield* Effect.forkScoped(
-            Effect.onExit(answer, (exit) =>
-              Effect.sync(() => {
-                if (Exit.isSuccess(exit)) modelId = exit.value.model.id
-                end = exit
+          const endWith = (exit: Exit.Exit<ModelAnswer, Unavailable>): void => {
+            if (end !== undefined) return
+            if (Exit.isSuccess(exit)) modelId = exit.value.model.id
+            end = exit
+            wake.unsafeOpen()
+          }
+          const answer = yield* fork(
+            generate(models, prepared, {
+              onPart: (model, part) => {
+                if (end !== undefined) return
+                modelId = model.id
+                const last = parts.at(-1)
+                if (part._tag === "Text" && last?._tag === "Text") {
+                  parts[parts.length - 1] = { _tag: "Text", text: last.text + part.text }
+                } else parts.push(part)
                 wake.unsafeOpen()
-              })
-            )
+              },
+              onCut: (cut) => endWith(Exit.succeed(cut))
+            })
           )
-          const running: RunningAnswer = {
+          answer.addObserver(endWith)
+          const stopWatching = timeLimit.watch(
+            () => started,
+            () => endWith(Exit.fail(tookTooLong()))
+          )
+          return {
             ready: wake.await,
             take: () => {
               const taken = parts
@@ -96,9 +120,12 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
               return taken
             },
             end: () => end,
-            modelId: () => modelId
+            modelId: () => modelId,
+            stop: Effect.sync(() => {
+              stopWatching()
+              answer.unsafeInterruptAsFork(self)
+            })
           }
-          return running
         })
 
       /** Sends parts as they come. A slow client gets longer texts: what waits for it is one answer at the most. */
@@ -123,37 +150,45 @@ export class Chat extends Context.Tag("@svc/chat/Chat")<
                   events.failure(toChatErrorBody(Option.getOrElse(Cause.failureOption(cause), () => new Unavailable())))
               })
             }
-            yield* Effect.timeoutFail(writer.write(text), {
-              duration: slowestRead,
-              onTimeout: () => new ClientStalled()
-            })
+            // Waiting takes longer than most writes. What is not waited for is little, as much as node sends at once.
+            if (text.length <= unwaited && !writer.isBehind()) writer.push(text)
+            else {
+              yield* Effect.timeoutFail(writer.write(text), {
+                duration: slowestRead,
+                onTimeout: () => new ClientStalled()
+              })
+            }
             if (end !== undefined) return
             text = ""
           }
         })
 
       const answerTo = (id: string, prepared: PreparedRequest, stream: Stream, finish: Effect.Effect<void>) =>
-        Effect.gen(function* () {
-          const created = yield* Clock.currentTimeMillis
-          const answer = yield* start(prepared)
-          yield* answer.ready
-          // Nothing was sent yet: a failure is answered with its status.
-          const early = answer.end()
-          if (early !== undefined && Exit.isFailure(early)) yield* Effect.zipRight(finish, early)
-          if (prepared.stream) {
-            const events = new CompletionEvents(headOf(id, created, answer.modelId()), prepared.includeUsage)
-            return yield* stream.send((writer) => sendAll(answer, events, writer, finish))
-          }
-          const parts: Array<AnswerPart> = []
-          while (true) {
-            yield* answer.ready
-            const end = answer.end()
-            parts.push(...answer.take())
-            if (end === undefined) continue
-            yield* finish
-            return completionOf(headOf(id, created, answer.modelId()), parts, yield* end)
-          }
-        }).pipe(Effect.scoped)
+        Effect.acquireUseRelease(
+          start(prepared),
+          (answer) =>
+            Effect.gen(function* () {
+              const created = yield* Clock.currentTimeMillis
+              yield* answer.ready
+              // Nothing was sent yet: a failure is answered with its status.
+              const early = answer.end()
+              if (early !== undefined && Exit.isFailure(early)) yield* Effect.zipRight(finish, early)
+              if (prepared.stream) {
+                const events = new CompletionEvents(headOf(id, created, answer.modelId()), prepared.includeUsage)
+                return yield* stream.send((writer) => sendAll(answer, events, writer, finish))
+              }
+              const parts: Array<AnswerPart> = []
+              while (true) {
+                yield* answer.ready
+                const end = answer.end()
+                parts.push(...answer.take())
+                if (end === undefined) continue
+                yield* finish
+                return completionOf(headOf(id, created, answer.modelId()), parts, yield* end)
+              }
+            }),
+          ({ stop }) => stop
+        )
 
       return {
         isAvailable: models.length > 0,

@@ -2,14 +2,11 @@ import { ChatConcurrentLimitExceeded, ChatRateLimitExceeded } from "@svc/api/cha
 import type { Principal } from "@svc/api/Principal"
 import { RateLimits } from "@svc/auth/RateLimits"
 import { TierLimits } from "@svc/auth/TierLimits"
-import { NodeLease } from "@svc/cluster/NodeLease"
-import { Clock, Context, Effect, Fiber, FiberSet, Layer, Schedule } from "effect"
-import { ChatSlotsRepo } from "./ChatSlotsRepo.ts"
+import { Clock, Context, Effect, Layer } from "effect"
+import { ChatSlots } from "./ChatSlots.ts"
 
 /** Seconds after which a client may try again when too many completions run: one may have ended by then. */
 const retryAfter = 1
-/** How long a completion waits for the database. */
-const patience = "1 second"
 
 type Org = Principal["org"]
 
@@ -41,107 +38,67 @@ export class ChatLimits extends Context.Tag("@svc/chat/ChatLimits")<
     readonly running: (orgId: number) => number
   }
 >() {
-  static readonly layer: Layer.Layer<ChatLimits, never, ChatSlotsRepo | NodeLease | RateLimits | TierLimits> =
-    Layer.scoped(
-      ChatLimits,
-      Effect.gen(function* () {
-        const rates = yield* RateLimits
-        const tiers = yield* TierLimits
-        const slots = yield* ChatSlotsRepo
-        const lease = yield* NodeLease
-        const background = yield* FiberSet.runtime(yield* FiberSet.make<unknown, unknown>())<never>()
-        const running = new Map<number, number>()
-        let isShared = true
-        yield* lease.onDeath("chat.slots", slots.releaseAllOf)
+  static readonly layer: Layer.Layer<ChatLimits, never, ChatSlots | RateLimits | TierLimits> = Layer.effect(
+    ChatLimits,
+    Effect.gen(function* () {
+      const rates = yield* RateLimits
+      const tiers = yield* TierLimits
+      const slots = yield* ChatSlots
+      const running = new Map<number, number>()
 
-        const tooMany = (tier: Org["tier"]) =>
-          new ChatConcurrentLimitExceeded({
-            message: `Too many chat completions at once: the tier ${tier} has ${tiers.of(tier).chatConcurrent}`,
-            retryAfter
-          })
-        const tooOften = (tier: Org["tier"], resetIn: number) =>
-          new ChatRateLimitExceeded({
-            message: `Too many chat completions in this minute: the tier ${tier} has ${tiers.of(tier).chatPerMinute}`,
-            retryAfter: resetIn
-          })
+      const tooMany = (tier: Org["tier"]) =>
+        new ChatConcurrentLimitExceeded({
+          message: `Too many chat completions at once: the tier ${tier} has ${tiers.of(tier).chatConcurrent}`,
+          retryAfter
+        })
+      const tooOften = (tier: Org["tier"], resetIn: number) =>
+        new ChatRateLimitExceeded({
+          message: `Too many chat completions in this minute: the tier ${tier} has ${tiers.of(tier).chatPerMinute}`,
+          retryAfter: resetIn
+        })
 
-        /** Takes a slot in the database; a failure of it does not refuse the completion. */
-        const takeShared = (org: Org, id: string) => {
-          const taking = background(
-            Effect.flatMap(lease.current, (current) =>
-              slots.take({ org_id: org.id, completion_id: id, node_id: current.id }, tiers.of(org.tier).chatConcurrent)
-            )
+      const takeOwn = ({ id, tier }: Org) =>
+        Effect.suspend((): Effect.Effect<void, ChatConcurrentLimitExceeded> => {
+          const count = running.get(id) ?? 0
+          if (count >= tiers.of(tier).chatConcurrent) return tooMany(tier)
+          running.set(id, count + 1)
+          return Effect.void
+        })
+      const freeOwn = ({ id }: Org): void => {
+        const left = (running.get(id) ?? 0) - 1
+        if (left > 0) running.set(id, left)
+        else running.delete(id)
+      }
+
+      const within =
+        (org: Org, id: string) =>
+        <A, E, R>(completion: (counted: Counted) => Effect.Effect<A, E, R>) => {
+          const bucket = `chat:${org.id}`
+          const { chatConcurrent, chatPerMinute } = tiers.of(org.tier)
+          const slot = slots.of(org.id, chatConcurrent, id)
+          let given: Effect.Effect<void> | undefined
+          const free = Effect.suspend(() => {
+            if (given !== undefined) return Effect.succeed(given)
+            given = Effect.void
+            freeOwn(org)
+            return Effect.tap(slot.giveBack, (known) => Effect.sync(() => (given = known)))
+          })
+          const finish = Effect.flatten(Effect.uninterruptible(free))
+          const admitted = Effect.gen(function* () {
+            const allowance = rates.peek(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
+            if (!allowance.admitted) return yield* tooOften(org.tier, allowance.resetIn)
+            if (!(yield* slot.take)) return yield* tooMany(org.tier)
+            const { admitted, resetIn } = rates.consume(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
+            if (!admitted) return yield* tooOften(org.tier, resetIn)
+          })
+          return Effect.acquireUseRelease(
+            takeOwn(org),
+            () => Effect.zipRight(admitted, completion({ finish })),
+            () => free
           )
-          const taken = Fiber.join(taking).pipe(
-            Effect.timeout(patience),
-            Effect.tap(() => Effect.sync(() => (isShared = true))),
-            Effect.catchAll((error) => {
-              const wasShared = isShared
-              isShared = false
-              return Effect.as(
-                wasShared
-                  ? Effect.logWarning(
-                      `Chat completions are not counted over all servers: the database does not answer (${error.message})`
-                    )
-                  : Effect.void,
-                true
-              )
-            })
-          )
-          // A slot that was asked for may still be taken: it is released after that.
-          const release = Effect.zipRight(
-            Fiber.await(taking),
-            Effect.retry(slots.release({ org_id: org.id, completion_id: id }), Schedule.spaced("1 second"))
-          )
-          return { taken, release }
         }
 
-        const takeOwn = ({ id, tier }: Org) =>
-          Effect.suspend((): Effect.Effect<void, ChatConcurrentLimitExceeded> => {
-            const count = running.get(id) ?? 0
-            if (count >= tiers.of(tier).chatConcurrent) return tooMany(tier)
-            running.set(id, count + 1)
-            return Effect.void
-          })
-        const freeOwn = ({ id }: Org): void => {
-          const left = (running.get(id) ?? 0) - 1
-          if (left > 0) running.set(id, left)
-          else running.delete(id)
-        }
-
-        const within =
-          (org: Org, id: string) =>
-          <A, E, R>(completion: (counted: Counted) => Effect.Effect<A, E, R>) => {
-            const bucket = `chat:${org.id}`
-            const { chatPerMinute } = tiers.of(org.tier)
-            let release: Effect.Effect<unknown, unknown> = Effect.void
-            let releasing: Fiber.RuntimeFiber<unknown, unknown> | undefined
-            const free = Effect.sync(() => {
-              if (releasing !== undefined) return releasing
-              freeOwn(org)
-              releasing = background(release)
-              return releasing
-            })
-            const finish = Effect.flatMap(free, (fiber) =>
-              Effect.asVoid(Effect.timeoutOption(Fiber.await(fiber), patience))
-            )
-            const admitted = Effect.gen(function* () {
-              const allowance = rates.peek(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
-              if (!allowance.admitted) return yield* tooOften(org.tier, allowance.resetIn)
-              const shared = takeShared(org, id)
-              release = shared.release
-              if (!(yield* shared.taken)) return yield* tooMany(org.tier)
-              const { admitted, resetIn } = rates.consume(bucket, chatPerMinute, yield* Clock.currentTimeMillis)
-              if (!admitted) return yield* tooOften(org.tier, resetIn)
-            })
-            return Effect.acquireUseRelease(
-              takeOwn(org),
-              () => Effect.zipRight(admitted, completion({ finish })),
-              () => free
-            )
-          }
-
-        return { within, running: (orgId) => running.get(orgId) ?? 0 }
-      })
-    )
+      return { within, running: (orgId) => running.get(orgId) ?? 0 }
+    })
+  )
 }

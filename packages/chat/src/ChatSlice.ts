@@ -8,6 +8,7 @@ import { Layer } from "effect"
 import { Chat } from "./Chat.ts"
 import { ChatHttp } from "./ChatHttp.ts"
 import { ChatLimits } from "./ChatLimits.ts"
+import { ChatSlots } from "./ChatSlots.ts"
 import { ChatSlotsRepo } from "./ChatSlotsRepo.ts"
 
 /** Chat completions with their handlers. */
@@ -15,4 +16,9 @@ export const layer: Layer.Layer<
   Chat,
   never,
   HandlerRegistry | NodeLease | Providers | RateLimits | SqlClient.SqlClient | TierLimits
-> = ChatHttp.pipe(Layer.provideMerge(Chat.layer), Layer.provide(ChatLimits.layer), Layer.provide(ChatSlotsRepo.layer))
+> = ChatHttp.pipe(
+  Layer.provideMerge(Chat.layer),
+  Layer.provide(ChatLimits.layer),
+  Layer.provide(ChatSlots.layer),
+  Layer.provide(ChatSlotsRepo.layer)
+)

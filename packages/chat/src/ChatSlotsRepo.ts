@@ -1,11 +1,12 @@
 import { SqlClient, type SqlError } from "@effect/sql"
 import { Context, Effect, Layer, Schema } from "effect"
 
-/** A chat completion that takes a slot. */
+/** A slot of an organization. */
 export interface ChatSlot {
   readonly org_id: number
+  /** The completion for which it was taken. When the slot is kept, others use it after that. */
   readonly completion_id: string
-  /** The lease of the node that runs it. */
+  /** The lease of the node that has it. */
   readonly node_id: string
 }
 
@@ -15,7 +16,7 @@ const Attempt = Schema.Tuple(Schema.Struct({ free: Schema.Int, taken: Schema.Int
 const choices = 16
 
 /**
- * Table `chat_slots`: the completions that run now, on all nodes. Completions go on while the database is unreachable,
+ * Table `chat_slots`: the slots that nodes have, for completions that run or for the next ones. Completions go on while the database is unreachable,
  * so unlike in other repositories SQL errors are returned to the caller.
  */
 export class ChatSlotsRepo extends Context.Tag("@svc/chat/ChatSlotsRepo")<
@@ -23,7 +24,7 @@ export class ChatSlotsRepo extends Context.Tag("@svc/chat/ChatSlotsRepo")<
   {
     /** Takes one of the slots 1 to `limit` of the organization; false when all are taken. */
     readonly take: (slot: ChatSlot, limit: number) => Effect.Effect<boolean, SqlError.SqlError>
-    readonly release: (slot: Pick<ChatSlot, "org_id" | "completion_id">) => Effect.Effect<void, SqlError.SqlError>
+    readonly release: (slots: ReadonlyArray<ChatSlot>) => Effect.Effect<void, SqlError.SqlError>
     readonly releaseAllOf: (nodes: ReadonlyArray<string>) => Effect.Effect<void>
   }
 >() {
@@ -56,8 +57,12 @@ export class ChatSlotsRepo extends Context.Tag("@svc/chat/ChatSlotsRepo")<
 
       return {
         take,
-        release: ({ completion_id, org_id }) =>
-          Effect.asVoid(sql`delete from chat_slots where org_id = ${org_id} and completion_id = ${completion_id}`),
+        release: (slots) =>
+          Effect.asVoid(sql`
+            delete from chat_slots using unnest(
+              ${slots.map(({ org_id }) => org_id)}::bigint[], ${slots.map(({ completion_id }) => completion_id)}::text[]
+            ) as released(org_id, completion_id)
+            where chat_slots.org_id = released.org_id and chat_slots.completion_id = released.completion_id`),
         releaseAllOf: (nodes) =>
           Effect.asVoid(Effect.orDie(sql`delete from chat_slots where node_id = any(${nodes}::text[])`))
       }

@@ -39,6 +39,8 @@ const withoutEffect: { readonly [name in keyof ChatRequest]?: (value: unknown) =
   store: (value) => value === false
 }
 
+const parametersWithoutEffect = Object.entries(withoutEffect)
+
 const hints: { readonly [name in keyof ChatRequest]?: string } = {
   n: "send one request for each answer",
   functions: "use tools",
@@ -46,8 +48,8 @@ const hints: { readonly [name in keyof ChatRequest]?: string } = {
 }
 
 const checkSupported = (body: ChatRequest): Read<void> => {
-  for (const [name, isHarmless] of Object.entries(withoutEffect)) {
-    const value: unknown = Object.entries(body).find(([key]) => key === name)?.[1]
+  for (const [name, isHarmless] of parametersWithoutEffect) {
+    const value: unknown = Reflect.get(body, name)
     if (value === undefined || value === null || isHarmless(value)) continue
     const hint = Object.entries(hints).find(([key]) => key === name)?.[1]
     return invalid(name, `${name} is not supported${hint === undefined ? "; leave it out" : `: ${hint}`}`)

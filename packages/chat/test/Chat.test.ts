@@ -19,6 +19,7 @@ import { Providers } from "@svc/providers/Providers"
 import { type Context, Deferred, Effect, Exit, Fiber, Layer, TestClock } from "effect"
 import { Chat } from "../src/Chat.ts"
 import { ChatLimits } from "../src/ChatLimits.ts"
+import { ChatSlots } from "../src/ChatSlots.ts"
 import { ChatSlotsRepo } from "../src/ChatSlotsRepo.ts"
 
 type Model = Context.Tag.Service<LanguageModel>
@@ -50,6 +51,7 @@ const withModels = (...languageModel: ReadonlyArray<Model>) =>
   Effect.provide(
     Chat.layer.pipe(
       Layer.provideMerge(ChatLimits.layer),
+      Layer.provide(ChatSlots.layer),
       Layer.provide(
         Layer.mergeAll(
           Layer.succeed(Providers, {
@@ -59,6 +61,7 @@ const withModels = (...languageModel: ReadonlyArray<Model>) =>
             textToSpeech: [],
             languageModel,
             voiceActivity: undefined,
+            objectStore: undefined,
             embedding: undefined
           }),
           TierLimits.layer,
@@ -69,6 +72,7 @@ const withModels = (...languageModel: ReadonlyArray<Model>) =>
           }),
           Layer.mock(NodeLease, {
             current: Effect.succeed({ id: "node_1", lost: Effect.never }),
+            others: Effect.succeed(0),
             onDeath: () => Effect.void
           }),
           Layer.succeed(RateLimits, {
@@ -86,16 +90,16 @@ const orgOf = (tier: Tier) => Effect.map(newOrgId, (public_id) => ({ id: 1, publ
 const body: ChatRequest = { model: chatModel, messages: [{ role: "user", content: "hello" }] }
 const tools: ChatRequest["tools"] = [{ type: "function", function: { name: "f" } }]
 
-/** A client whose connection takes each piece when `take` allows it. */
-const client = (take: (piece: string) => Effect.Effect<void> = () => Effect.void) => {
+/** A client that reads everything at once, or with `take` one that is behind, and reads each piece when that allows it. */
+const client = (take?: (piece: string) => Effect.Effect<void>) => {
   const pieces: Array<string> = []
   const writer: BodyWriter = {
     write: (piece) => {
       pieces.push(String(piece))
-      return take(String(piece))
+      return take === undefined ? Effect.void : take(String(piece))
     },
-    push: () => {},
-    isBehind: () => false,
+    push: (piece) => void pieces.push(String(piece)),
+    isBehind: () => take !== undefined,
     isStopping: () => false
   }
   const outcomes: Array<Exit.Exit<void, unknown>> = []

@@ -1,6 +1,6 @@
 import { SqlError } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Logger, TestClock } from "effect"
+import { type Context, Deferred, Effect, Fiber, Logger, TestClock } from "effect"
 import { ChatSlotsRepo } from "../src/ChatSlotsRepo.ts"
 import { begin, orgOf, quick, server } from "./LimitsOfServer.ts"
 
@@ -74,6 +74,77 @@ describe("while the database does not answer", () => {
       yield* Fiber.join(running)
       yield* TestClock.adjust("10 seconds")
       expect(attempts).toBe(3)
+    })
+  )
+})
+
+describe("a server that is alone", () => {
+  /** A database that says what was asked of it. */
+  const recorded = () => {
+    const steps: Array<string> = []
+    const service: Context.Tag.Service<ChatSlotsRepo> = {
+      take: ({ node_id }) =>
+        Effect.as(
+          Effect.sync(() => steps.push(`take for ${node_id}`)),
+          true
+        ),
+      release: (slots) => Effect.sync(() => void steps.push(`release ${slots.length}`)),
+      releaseAllOf: (nodes) => Effect.sync(() => void steps.push(`release all of ${nodes.join(", ")}`))
+    }
+    return { steps, repo: Effect.provideService(ChatSlotsRepo, service) }
+  }
+
+  it.scoped("takes the slot of the completion before, without the database, until it was not used for 30 seconds", () =>
+    Effect.gen(function* () {
+      const { repo, steps } = recorded()
+      const org = yield* orgOf
+      const { limits } = yield* repo(server({ id: "node_a", others: 0 }))
+      for (let round = 0; round < 3; round++) yield* quick(limits, org)
+      yield* TestClock.adjust("29 seconds")
+      yield* quick(limits, org)
+      yield* TestClock.adjust("29 seconds")
+      expect(steps).toEqual(["take for node_a"])
+      yield* TestClock.adjust("1 second")
+      yield* quick(limits, org)
+      expect(steps).toEqual(["take for node_a", "release 1", "take for node_a"])
+    })
+  )
+
+  it.scoped("gives kept slots back within a second after it has seen another server, and keeps none from then on", () =>
+    Effect.gen(function* () {
+      const { repo, steps } = recorded()
+      const org = yield* orgOf
+      const nodes = { id: "node_a", others: 0 }
+      const { limits } = yield* repo(server(nodes))
+      yield* quick(limits, org)
+      nodes.others = 1
+      yield* TestClock.adjust("1 second")
+      yield* quick(limits, org)
+      expect(steps).toEqual(["take for node_a", "release 1", "take for node_a", "release 1"])
+    })
+  )
+
+  it.scoped("does not use a slot that it took under a lease that it has lost: other servers may have settled it", () =>
+    Effect.gen(function* () {
+      const { repo, steps } = recorded()
+      const org = yield* orgOf
+      const nodes = { id: "node_a", others: 0 }
+      const { limits } = yield* repo(server(nodes))
+      yield* quick(limits, org)
+      nodes.id = "node_b"
+      yield* quick(limits, org)
+      expect(steps).toEqual(["take for node_a", "take for node_b"])
+    })
+  )
+
+  it.effect("releases all its slots when it stops", () =>
+    Effect.gen(function* () {
+      const { repo, steps } = recorded()
+      const org = yield* orgOf
+      yield* Effect.scoped(
+        Effect.flatMap(repo(server({ id: "node_a", others: 0 })), ({ limits }) => quick(limits, org))
+      )
+      expect(steps).toEqual(["take for node_a", "release all of node_a"])
     })
   )
 })

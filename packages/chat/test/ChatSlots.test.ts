@@ -73,4 +73,21 @@ layer(Layer.provideMerge(ChatSlotsRepo.layer, TestDatabase.layer), {
       }
     })
   )
+
+  it.scoped("are as many as the tier has when a second server starts beside one that was alone and keeps slots", () =>
+    Effect.gen(function* () {
+      const org = yield* orgOf
+      const nodes = { id: "node_first", others: 0 }
+      const first = (yield* server(nodes)).limits
+      yield* Fiber.interruptAll(yield* Effect.forEach([1, 2, 3, 4, 5], () => begin(first, org)))
+      // Half of the 5, which a killed server leaves behind.
+      yield* Effect.repeat(slotsOf(org), { until: (slots) => slots === 2 })
+      yield* Effect.forEach([1, 2, 3], () => begin(first, org))
+      const second = (yield* server("node_second")).limits
+      yield* Effect.forEach([1, 2], () => begin(second, org))
+      expect((yield* Effect.flip(quick(second, org))).code).toBe("AI_CONCURRENT_LIMIT_EXCEEDED")
+      expect((yield* Effect.flip(quick(first, org))).code).toBe("AI_CONCURRENT_LIMIT_EXCEEDED")
+      expect(yield* slotsOf(org)).toBe(5)
+    })
+  )
 })

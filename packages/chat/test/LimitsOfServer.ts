@@ -5,6 +5,7 @@ import { TierLimits } from "@svc/auth/TierLimits"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { ChatLimits } from "../src/ChatLimits.ts"
+import { ChatSlots } from "../src/ChatSlots.ts"
 import type { ChatSlotsRepo } from "../src/ChatSlotsRepo.ts"
 
 type Limits = Context.Tag.Service<ChatLimits>
@@ -15,10 +16,17 @@ const allowance = { admitted: true, limit: null, remaining: null, resetAt: 60, r
 /** The limit per minute is reached. */
 export const refusal = { admitted: false, limit: 60, remaining: 0, resetAt: 60, resetIn: 7 }
 
-/** A server with its own counts, and what it does with the slots of dead ones. */
-export const server = (id: string, rates: Partial<Rates> = {}) => {
+/** What a server knows of nodes: the id of its lease, and how many others there are. A test changes them. */
+export interface Nodes {
+  id: string
+  others: number
+}
+
+/** A server with its own counts, and what it does with the slots of dead ones. By its id alone it has another beside it. */
+export const server = (node: string | Nodes, rates: Partial<Rates> = {}) => {
+  const nodes = typeof node === "string" ? { id: node, others: 1 } : node
   let settle: Repo["releaseAllOf"] = () => Effect.void
-  return Layer.build(Layer.fresh(ChatLimits.layer)).pipe(
+  return Layer.build(Layer.fresh(Layer.provide(ChatLimits.layer, ChatSlots.layer))).pipe(
     Effect.map((context) => ({
       limits: Context.get(context, ChatLimits),
       settle: (nodes: ReadonlyArray<string>) => settle(nodes)
@@ -28,7 +36,8 @@ export const server = (id: string, rates: Partial<Rates> = {}) => {
         TierLimits.layer,
         Layer.succeed(RateLimits, { consume: () => allowance, peek: () => allowance, size: () => 0, ...rates }),
         Layer.mock(NodeLease, {
-          current: Effect.succeed({ id, lost: Effect.never }),
+          current: Effect.sync(() => ({ id: nodes.id, lost: Effect.never })),
+          others: Effect.sync(() => nodes.others),
           onDeath: (_, settleDead) =>
             Effect.sync(() => {
               settle = settleDead

@@ -31,6 +31,12 @@ export interface Lease {
   readonly lost: Effect.Effect<void>
 }
 
+/** A registration under `name` that waits for a dead node; `due` completes when there is one. */
+interface Waiting {
+  readonly name: string
+  readonly due: Deferred.Deferred<void>
+}
+
 /**
  * Detects dead nodes. Each node extends its lease, a row in the database, every second. A node whose lease ended 5
  * seconds after its last heartbeat is dead, and the first node that notices settles what it left behind.
@@ -116,26 +122,63 @@ export class NodeLease extends Context.Tag("@svc/cluster/NodeLease")<
         Effect.forkScoped
       )
 
-      const onDeath = Effect.fn("NodeLease.onDeath")(function* (
-        name: string,
-        settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>
-      ) {
-        const settleDead = Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          const { last, unbrokenSince } = yield* Ref.get(beats)
-          if (now - last > gapMillis || now - unbrokenSince < settleDelayMillis) return
+      /** The registrations that wait for a dead node. One that settles at the moment is not among them. */
+      const waiting = yield* Ref.make<ReadonlyArray<Waiting>>([])
+
+      /** Whether this node's leases have gone on long enough to declare others dead. */
+      const maySettle = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const { last, unbrokenSince } = yield* Ref.get(beats)
+        return now - last <= gapMillis && now - unbrokenSince >= settleDelayMillis
+      })
+
+      // In turn: the transaction of one locks the rows of dead nodes, and the others would have to look again.
+      const turn = yield* Effect.makeSemaphore(1)
+      const settleDead = (name: string, settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>) =>
+        Effect.gen(function* () {
+          if (!(yield* maySettle)) return
           const { id } = yield* Ref.get(currentLease)
           const settled = yield* repo.settleDead(id, name, settle)
           if (settled.length > 0) yield* Effect.logDebug(`Settled ${name} of ended nodes: ${settled.join(", ")}`)
-        })
-        yield* settleDead.pipe(
+        }).pipe(
           Effect.timeout(settleTimeout),
           Effect.catchAllCause((cause) =>
             Effect.logWarning(`Settling ${name} of dead nodes failed; trying again`, cause)
           ),
-          Effect.repeat(Schedule.spaced(beatInterval)),
-          Effect.forkScoped
+          turn.withPermits(1)
         )
+
+      // One look-up for all registrations: hardly ever is a node dead.
+      const findDead = Effect.gen(function* () {
+        const all = yield* Ref.get(waiting)
+        if (all.length === 0 || !(yield* maySettle)) return
+        const { id } = yield* Ref.get(currentLease)
+        const names = yield* repo.unsettled(
+          id,
+          all.map(({ name }) => name)
+        )
+        yield* Effect.forEach(
+          all.filter(({ name }) => names.includes(name)),
+          ({ due }) => Deferred.succeed(due, undefined),
+          { discard: true }
+        )
+      }).pipe(
+        Effect.timeout(settleTimeout),
+        Effect.catchAllCause((cause) => Effect.logWarning("Looking for dead nodes failed; trying again", cause))
+      )
+      yield* findDead.pipe(Effect.repeat(Schedule.spaced(beatInterval)), Effect.forkScoped)
+
+      const onDeath = Effect.fn("NodeLease.onDeath")(function* (
+        name: string,
+        settle: (ids: ReadonlyArray<string>) => Effect.Effect<void>
+      ) {
+        // Settles in this fiber, so that the look-up goes on for others.
+        const awaitDeath = Effect.acquireUseRelease(
+          Effect.tap(Deferred.make<void>(), (due) => Ref.update(waiting, (all) => [...all, { name, due }])),
+          Deferred.await,
+          (due) => Ref.update(waiting, (all) => all.filter((other) => other.due !== due))
+        )
+        yield* settleDead(name, settle).pipe(Effect.zipRight(awaitDeath), Effect.forever, Effect.forkScoped)
       })
 
       const current = Effect.map(Ref.get(currentLease), ({ id, lost }): Lease => ({ id, lost }))

@@ -19,6 +19,11 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
     readonly expire: (id: string) => Effect.Effect<void, SqlError.SqlError>
     /** Ends the leases of all other nodes now. */
     readonly expireOthers: (id: string) => Effect.Effect<void, SqlError.SqlError>
+    /** Those of the names under which a dead node is not settled yet. */
+    readonly unsettled: (
+      self: string,
+      names: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyArray<string>, SqlError.SqlError>
     /**
      * Passes the dead nodes that are not settled under this name yet to `settle`, and marks them as settled in the same
      * transaction: each is settled once, on one node, or again if it fails.
@@ -60,6 +65,13 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
         yield* sql`update nodes set expires_at = now() where id <> ${id} and dead_at is null and expires_at > now()`
       })
 
+      const unsettled = Effect.fnUntraced(function* (self: string, names: ReadonlyArray<string>) {
+        const found = yield* sql`
+          select distinct name as id from nodes, unnest(${names}::text[]) as name
+          where expires_at <= now() and nodes.id <> ${self} and not name = any(settled)`
+        return (yield* rows(found)).map(({ id }) => id)
+      })
+
       const settleDead = <E>(
         self: string,
         name: string,
@@ -79,7 +91,7 @@ export class NodesRepo extends Context.Tag("@svc/cluster/NodesRepo")<
           return ids
         }).pipe(sql.withTransaction)
 
-      return { begin, extend, expire, expireOthers, settleDead }
+      return { begin, extend, expire, expireOthers, unsettled, settleDead }
     })
   )
 }

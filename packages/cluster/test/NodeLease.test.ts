@@ -1,4 +1,4 @@
-import { SqlClient } from "@effect/sql"
+import { SqlClient, Statement } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
 import { Database } from "@svc/database/Database"
 import { TestDatabase } from "@svc/database/TestDatabase"
@@ -75,6 +75,37 @@ describe("NodeLease", () => {
       yield* addDeadNode("node_a")
       expect(yield* whenAny(yield* settlements(lease, "calls"))).toEqual(["node_a"])
       expect(yield* whenAny(yield* settlements(lease, "exports"))).toEqual(["node_a"])
+    }))
+
+  test("onDeath needs one statement a second for all registrations, and a dead node is still settled within one", () =>
+    Effect.gen(function* () {
+      const looks = yield* Ref.make(0)
+      const counting = Statement.withTransformer((statement) =>
+        statement.compile(true)[0].includes("settled")
+          ? Effect.as(
+              Ref.update(looks, (n) => n + 1),
+              statement
+            )
+          : Effect.succeed(statement)
+      )
+      yield* Effect.gen(function* () {
+        const lease = yield* node(true)
+        const all = yield* Effect.forEach(["calls", "exports", "orders", "chats"], (name) => settlements(lease, name))
+        yield* second
+        yield* Ref.set(looks, 0)
+        yield* seconds(5)
+        expect(yield* Ref.get(looks)).toBe(5)
+        yield* addDeadNode("node_a")
+        yield* TestClock.adjust("1 second")
+        const sql = yield* SqlClient.SqlClient
+        const handed = Effect.zipRight(
+          sql`select pg_sleep(0.002)`,
+          Effect.forEach(all, ({ handed }) => handed)
+        )
+        // Without further seconds.
+        const got = yield* Effect.repeat(handed, { until: (ids) => ids.every(({ length }) => length > 0) })
+        expect(got).toEqual(all.map(() => ["node_a"]))
+      }).pipe(counting)
     }))
 
   test("a settlement that fails is rolled back and retried", () =>

@@ -59,6 +59,8 @@ export type Command =
       readonly text: string
       readonly voice: string
       readonly language: string
+      /** From 0.5 to 2; absent: 1. */
+      readonly speed?: number
       readonly provider?: ProviderIndex
     }
   /** Stop speaking at once and drop queued texts → SpeechCleared. */
@@ -72,6 +74,10 @@ export type Command =
       readonly turn: number
       readonly messages: ReadonlyArray<ModelMessage>
       readonly tools: ReadonlyArray<ModelTool>
+      /** One of the models that the loaded plugins offer; absent: the preferred one. */
+      readonly model?: string
+      readonly temperature?: number
+      readonly max_tokens?: number
       readonly provider?: ProviderIndex
     }
   | { readonly _tag: "CancelModel" }
@@ -118,6 +124,8 @@ export type Command =
       readonly content: string
       readonly timestamp: number
     }
+  /** Press keys (`0-9*#`) of a tool call → ToolAnswered if the network cannot send them. */
+  | { readonly _tag: "PressKeys"; readonly id: string; readonly digits: string }
   /** Transfer the caller to another number (E.164) → TransferProgressed. */
   | { readonly _tag: "Transfer"; readonly destination: string }
   /**

@@ -12,6 +12,7 @@ import * as Model from "./machines/Model.ts"
 import * as Opening from "./machines/Opening.ts"
 import * as PostCall from "./machines/PostCall.ts"
 import * as Problems from "./machines/Problems.ts"
+import * as Silence from "./machines/Silence.ts"
 import * as Speech from "./machines/Speech.ts"
 import * as Timers from "./machines/Timers.ts"
 import * as Tools from "./machines/Tools.ts"
@@ -56,6 +57,8 @@ export const endOfStepActions: ReadonlyArray<{ readonly name: string; readonly r
   { name: "close finished agent turns", run: Speech.closeFinished },
   // After the question is closed: an answer that the caller gave during it is the next turn.
   { name: "take an early answer", run: Turn.takeEarlyAnswer },
+  // After the caller's turn, which drops what waited during it.
+  { name: "speak what waited for the caller", run: Turn.speakWaiting },
   // After the caller's turn, which asks the model: a gather starts only when the model has nothing more to say.
   { name: "open the next gather", run: Gather.openNext },
   // After gathers: a transfer waits for all digits, because the caller leaves with it.
@@ -63,7 +66,8 @@ export const endOfStepActions: ReadonlyArray<{ readonly name: string; readonly r
   // After everything that may speak: the call is hung up when nothing is left to say.
   { name: "hang up after the farewell", run: Ending.hangUpWhenSilent },
   // Last: inactivity depends on the state at the end of the step.
-  { name: "watch inactivity", run: Limits.watchInactivity }
+  { name: "watch inactivity", run: Limits.watchInactivity },
+  { name: "watch silence", run: Silence.watch }
 ]
 
 /** Whether a partial transcript can change anything now. The shell drops the others, and does not journal them. */
@@ -161,7 +165,10 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       return
     case "CallerEndOfTurn":
       patch(d, { unrecognized_ms: 0 })
-      Turn.onEndOfTurn(d)
+      Turn.onRecognizedEnd(d)
+      return
+    case "RecognizerOpened":
+      patch(d, { session_endpointing: input.endpointing })
       return
     case "RecognizerFailed":
       Failures.onSttFailed(d, input.reason)

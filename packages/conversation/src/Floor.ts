@@ -1,4 +1,4 @@
-import { type Conversation, isSpeaking, isTransferring } from "./State.ts"
+import { type Conversation, isActive, isSpeaking, isTransferring, openEntries } from "./State.ts"
 
 /** Who has the floor, and so who may speak. See {@link floorOf}. */
 export type Floor =
@@ -16,6 +16,8 @@ export type Floor =
   | "prompting"
   /** Digits are awaited. */
   | "collecting"
+  /** The agent says its first message, which cannot be interrupted. */
+  | "greeting"
   /** Sound of the caller stopped the agent's speech. If no words follow, the agent speaks the rest. */
   | "possibly interrupted"
   /** Words of the caller stopped the agent's speech, and the shell has not yet reported how much was played. */
@@ -45,8 +47,11 @@ export const floorOf = (state: Conversation): Floor => {
   if (state.transfer?.stage === "in progress") return "transferring"
   const gather = state.gathers[0]
   if (gather !== undefined && gather.stage !== "waiting") return isSpeaking(state) ? "prompting" : "collecting"
-  if (interruption?.user_text === null) return "possibly interrupted"
-  if (isSpeaking(state)) return isCallerGreeting(state) ? "both greeting" : "agent"
+  if (interruption?.certain === false) return "possibly interrupted"
+  if (isSpeaking(state)) {
+    if (isGreeting(state)) return "greeting"
+    return isCallerGreeting(state) ? "both greeting" : "agent"
+  }
   if (interruption !== null) return "interrupted"
   if (model !== null) return caller.speaking ? "caller while generating" : "generating"
   if (state.must_ask_model) return caller.speaking ? "caller while tools run" : "running tools"
@@ -66,6 +71,23 @@ const isCallerGreeting = ({ caller, config, entries, facts, opened_at }: Convers
   caller.speaking &&
   caller.since <= opened_at &&
   !entries.some((e) => e.kind === "caller")
+
+/** Whether the agent says a first message that the caller must hear. */
+const isGreeting = (state: Conversation): boolean =>
+  state.config?.first_message_interruptible === false &&
+  openEntries(state).some((e) => e.turn === state.greeting && e.utterances.some(isActive))
+
+/**
+ * Whether the agent does not begin to speak, because the caller does: sound for `interrupt_after_ms`, or words. What it
+ * would say is held until the caller has finished.
+ */
+export const callerHoldsFloor = (state: Conversation): boolean => {
+  const { caller, gathers, phase, transfer, voicemail } = state
+  if (phase !== "live" || voicemail === "machine" || transfer?.stage === "in progress") return false
+  if ((gathers[0] !== undefined && gathers[0].stage !== "waiting") || isCallerGreeting(state)) return false
+  const hasWords = caller.words.length > 0 || caller.partial !== ""
+  return (caller.voice_active && caller.long_sound) || (caller.speaking && hasWords && !caller.early_answer)
+}
 
 /** An action that depends on the floor. */
 type FloorAction =
@@ -97,6 +119,7 @@ const allowed: { readonly [F in Floor]: ReadonlyArray<FloorAction> } = {
   collecting: ["take early answer"],
   "possibly interrupted": [...agentSpeaks, "apologize"],
   interrupted: agentIsSilent,
+  greeting: agentSpeaks,
   "both greeting": agentSpeaks,
   agent: agentSpeaks,
   "caller while generating": agentIsSilent,
@@ -109,7 +132,8 @@ const allowed: { readonly [F in Floor]: ReadonlyArray<FloorAction> } = {
 }
 
 /** Whether the current floor allows an action. */
-export const isAllowed = (state: Conversation, action: FloorAction): boolean => allowed[floorOf(state)].includes(action)
+export const isAllowed = (state: Conversation, action: FloorAction): boolean =>
+  allowed[floorOf(state)].includes(action) && (action !== "start gather or transfer" || !callerHoldsFloor(state))
 
 /**
  * Whether nothing happens until the caller speaks or presses a digit: the agent has said everything, and neither the model

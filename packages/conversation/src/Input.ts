@@ -86,6 +86,8 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
+  /** A session of speech-to-text is open whose endpointing differs from that of its provider. */
+  Schema.TaggedStruct("RecognizerOpened", { ...at, endpointing: Endpointing }),
   Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),
   /** The outcome of `StopListening`: no further transcript follows. */
   Schema.TaggedStruct("RecognizerFinished", at),

@@ -1,6 +1,6 @@
 import { type Draft, patch, seconds } from "./Draft.ts"
 import type { InputOf } from "./Input.ts"
-import type { Conversation } from "./State.ts"
+import { agentEntry, type Conversation } from "./State.ts"
 
 /**
  * How long a caller waits for an answer (`latency_data`), measured when the first frame of a turn is sent:
@@ -27,6 +27,9 @@ const since = (from: number | null | undefined, to: number | null | undefined): 
 const spokeAfter = (state: Conversation, turn: number, at: number): boolean =>
   state.entries.some((e) => e.kind === "agent" && e.turn !== turn && e.quiet_at !== null && e.quiet_at > at)
 
+/** When the first text of a turn was given to text-to-speech: it may have waited for the caller. */
+const saidAt = (state: Conversation, turn: number): number => agentEntry(state, turn)?.utterances[0]?.said_at ?? 0
+
 /**
  * Records the latency of a turn when its first audio is sent. Fixed texts, such as the farewell, have no model times.
  */
@@ -38,7 +41,7 @@ export const recordLatency = (d: Draft, turn: number, { voice }: InputOf<"Speech
   const platform_ms =
     voice === undefined || sentence_at === null || spokeAfter(d.state, turn, sentence_at)
       ? null
-      : since(sentence_at + voice.audio_at - voice.asked_at, d.at)
+      : since(Math.max(sentence_at, saidAt(d.state, turn)) + voice.audio_at - voice.asked_at, d.at)
   patch(d, {
     unanswered: null,
     unplayed: d.state.unplayed.filter((w) => w.turn > turn),

@@ -10,12 +10,28 @@ const maxResults = 256 * 1024
 /** What the model gets in place of an older result. */
 const droppedResult = "This result is too old and is not shown any more."
 
+/** What the model is told beside the history. */
+export interface Situation {
+  /** The caller has been silent for so long, and the model is asked to go on. */
+  readonly silent_seconds?: number
+}
+
+const situationMessage = ({ silent_seconds }: Situation): ReadonlyArray<ModelMessage> =>
+  silent_seconds === undefined
+    ? []
+    : [
+        {
+          role: "system",
+          content: `The caller has said nothing for ${silent_seconds} seconds. Go on with the conversation in one short sentence.`
+        }
+      ]
+
 /**
  * The messages for the language model. Speech that the caller interrupted is included only as far as it was played, and
  * tool results only up to {@link maxResults}, the newest first; the newest always. Passages of knowledge bases come
  * before the caller's last words. The system prompt is never changed: providers cache by its bytes.
  */
-export const history = (state: Conversation): ReadonlyArray<ModelMessage> => {
+export const history = (state: Conversation, situation: Situation = {}): ReadonlyArray<ModelMessage> => {
   let results = 0
   const content = ({ result }: ToolUse): string => {
     if (results >= maxResults) return droppedResult
@@ -29,7 +45,8 @@ export const history = (state: Conversation): ReadonlyArray<ModelMessage> => {
     if (entry.kind === "caller") return [...(entry === last ? reference(state, entry) : []), caller(entry)]
     return entry.hidden_from_model ? [] : agent(entry, content)
   })
-  return [{ role: "system", content: state.config?.system_prompt ?? "" }, ...backwards.reverse().flat()]
+  const prompt: ModelMessage = { role: "system", content: state.config?.system_prompt ?? "" }
+  return [prompt, ...backwards.reverse().flat(), ...situationMessage(situation)]
 }
 
 const caller = ({ content }: CallerEntry): ModelMessage => ({ role: "user", content })

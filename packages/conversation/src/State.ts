@@ -2,6 +2,7 @@ import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
 import type { CallFailure, CallWarning } from "@svc/api/calls/CallFailure"
 import type { CallConfig } from "./answers/CallConfig.ts"
+import { defaultTurnTaking } from "./answers/CallSettings.ts"
 import type { GatherRules } from "./answers/GatherRules.ts"
 import type { Menu } from "./answers/Menu.ts"
 import type { Outcome } from "./Command.ts"
@@ -9,13 +10,16 @@ import type { Facts } from "./Input.ts"
 import type { Passage } from "./Passages.ts"
 import type { Timer } from "./Timer.ts"
 
-/** One text for text-to-speech. `held`: stopped by a possible interruption; the rest may be resumed. */
+/**
+ * One text for text-to-speech. `waiting`: said while the caller has the floor, and spoken when the caller leaves it.
+ * `held`: stopped by a possible interruption; the rest may be resumed.
+ */
 export interface Utterance {
   readonly id: string
   readonly text: string
   readonly voice: string
   readonly language: string
-  readonly state: "queued" | "playing" | "played" | "cut" | "held"
+  readonly state: "waiting" | "queued" | "playing" | "played" | "cut" | "held"
   /** When the command to speak it was given. */
   readonly said_at: number
   /** The part that the caller heard. */
@@ -136,10 +140,12 @@ export interface Conversation {
   /**
    * The caller's speech. `voice_active`: there is voice activity now; `speaking`: the caller has a turn since `since`,
    * pauses included; `until`: when voice activity last ended or, without any (not `voice_detected`), the last words.
+   * `long_sound`: the voice activity has lasted for `interrupt_after_ms`.
    */
   readonly caller: {
     readonly voice_active: boolean
     readonly voice_detected: boolean
+    readonly long_sound: boolean
     readonly speaking: boolean
     readonly since: number
     readonly until: number
@@ -148,8 +154,16 @@ export interface Conversation {
     /** The words answer a question that the agent has not finished yet; they become a turn once it has. */
     readonly early_answer: boolean
   }
-  /** The agent's speech was stopped at `at`. `user_text` is null while it may be a false interruption. */
-  readonly interruption: { readonly at: number; readonly user_text: string | null; readonly clearing: boolean } | null
+  /**
+   * The agent's speech was stopped at `at`. Not `certain`: it may be a false interruption. `user_text`: the words that made
+   * it certain; null if sound alone did. `clearing`: the shell has not yet reported how much was played.
+   */
+  readonly interruption: {
+    readonly at: number
+    readonly certain: boolean
+    readonly user_text: string | null
+    readonly clearing: boolean
+  } | null
   readonly model: ModelTurn | null
   /** Generations whose first audio has not been sent yet, for their latency. */
   readonly unplayed: ReadonlyArray<ModelTurn>
@@ -180,6 +194,16 @@ export interface Conversation {
   /** Generations since the caller last spoke, which limits tool rounds. */
   readonly rounds: number
   readonly next_turn: number
+  /** The endpointing of the speech-to-text session, where it differs from that of its provider. */
+  readonly session_endpointing: "provider" | "none" | null
+  /** Words of the last turn for which no final transcript had come; a late one adds nothing. */
+  readonly unconfirmed: string | null
+  /** The `press_keys` that runs: its tool call, and the keys still to be pressed. */
+  readonly keys: { readonly tool: string; readonly rest: string } | null
+  /** How many `silence_prompts` were said since the caller's last sound or key. */
+  readonly prompts_said: number
+  /** The turn of the first message; null: it has not been said. */
+  readonly greeting: number | null
   readonly next_utterance: number
   /** The index of the provider in use for each capability: 0 is the preferred one, others are fallbacks. */
   readonly provider_index: { readonly model: number; readonly tts: number; readonly stt: number }
@@ -224,6 +248,7 @@ export const initial = (facts: Facts): Conversation => ({
   caller: {
     voice_active: false,
     voice_detected: false,
+    long_sound: false,
     speaking: false,
     since: 0,
     until: 0,
@@ -243,6 +268,11 @@ export const initial = (facts: Facts): Conversation => ({
   must_ask_model: false,
   rounds: 0,
   next_turn: 0,
+  session_endpointing: null,
+  unconfirmed: null,
+  keys: null,
+  prompts_said: 0,
+  greeting: null,
   next_utterance: 0,
   provider_index: { model: 0, tts: 0, stt: 0 },
   unrecognized_ms: 0,
@@ -284,6 +314,10 @@ export const isRunning = (state: Conversation, timer: Timer): boolean => state.t
 
 /** A time of a call, in milliseconds since its start, as an ISO 8601 timestamp. */
 export const isoTime = (state: Conversation, at: number): string => new Date(state.facts.started_at + at).toISOString()
+
+/** How the call takes turns. */
+export const turnTakingOf = ({ config }: Conversation): CallConfig["turn_taking"] =>
+  config?.turn_taking ?? defaultTurnTaking
 
 /** BCP-47. */
 export const languageOf = ({ config, facts }: Conversation): string => config?.language ?? facts.agent.language

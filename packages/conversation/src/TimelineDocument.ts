@@ -5,6 +5,7 @@ import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import { type BodyRoom, boundedBody } from "./BoundedJson.ts"
 import { recordOf } from "./CallRecord.ts"
 import type { JournalTimeline } from "./CallTimeline.ts"
+import { shortened } from "./Shortened.ts"
 
 /** What a timeline is made of. */
 export interface TimelineSources {
@@ -28,8 +29,6 @@ export interface TimelineSources {
 /** The most deliveries of a timeline, and the most characters: of one text, of all texts, and of all bodies. */
 const limits = { webhooks: 100, text: 10_000, texts: 300_000, bodies: 150_000 } as const
 
-const cut = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length)}…`)
-
 /** The newest entries whose texts fit, oldest first. */
 const fitting = <A>(entries: ReadonlyArray<A>, room: BodyRoom, sizeOf: (entry: A) => number): ReadonlyArray<A> => {
   let from = entries.length
@@ -48,7 +47,7 @@ const newestFirst = <A, B>(entries: ReadonlyArray<A>, make: (entry: A) => B): Re
 /** Host and path of a URL, without what may be secret. */
 const withoutQuery = (url: string): string => {
   const { host, pathname, protocol } = new URL(url)
-  return cut(`${protocol}//${host}${pathname}`, 300)
+  return shortened(`${protocol}//${host}${pathname}`, 300)
 }
 
 const storedTurn = ({ content, role, timestamp }: TranscriptTurn, index: number): TimelineTurn => ({
@@ -82,7 +81,7 @@ export const documentOf = (
   const allTurns = journal?.turns.entries ?? transcript.map(storedTurn)
   const turns = fitting(allTurns, texts, ({ text }) => Math.min(text.length, limits.text)).map((turn) => ({
     ...turn,
-    text: cut(turn.text, limits.text)
+    text: shortened(turn.text, limits.text)
   }))
   const webhooks = fitting(
     deliveries.slice(-limits.webhooks),
@@ -97,7 +96,7 @@ export const documentOf = (
   const requests = newestFirst(serverRequests, ({ request, response, ...rest }) => ({
     ...rest,
     started_at: rest.started_at - startedAt,
-    error: rest.error === null ? null : cut(rest.error, 600),
+    error: rest.error === null ? null : shortened(rest.error, 600),
     response: text(response),
     request: text(request)
   }))
@@ -112,7 +111,7 @@ export const documentOf = (
   })
   const events = newestFirst(
     fitting(journal?.events.entries ?? [], texts, ({ what }) => Math.min(what.length, 1000)),
-    (event) => ({ ...event, what: cut(event.what, 1000), data: body(event.data) })
+    (event) => ({ ...event, what: shortened(event.what, 1000), data: body(event.data) })
   )
   const known = [...(journal?.isFromOtherVersion === true ? [otherVersion] : []), ...(live?.warnings ?? warnings)]
   return {
@@ -132,7 +131,7 @@ export const documentOf = (
     server_requests: requests,
     provider_requests: (journal?.provider_requests.entries ?? []).map((request) => ({
       ...request,
-      error: request.error === null ? null : cut(request.error, 600)
+      error: request.error === null ? null : shortened(request.error, 600)
     })),
     webhooks: webhooks.map(
       ({ attempt, created_at, error, event, event_id, status_code, success, url }): TimelineWebhook => ({

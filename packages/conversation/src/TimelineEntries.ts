@@ -1,4 +1,4 @@
-import type { TimelineEvent } from "@svc/api/calls/CallTimeline"
+import { gatherBegins, type TimelineEvent } from "@svc/api/calls/CallTimeline"
 import type { Command } from "./Command.ts"
 import type { Facts, Input } from "./Input.ts"
 
@@ -22,7 +22,7 @@ const inputEntry = (input: Facts | Input): EntryText => {
         input.agent
       )
     case "MenuAnswered":
-      return line("server", "answered call.started with a menu", input.menu)
+      return line("server", gatherBegins.menu, input.menu)
     case "ConfigAnswered":
       return line("server", "answered call.started", input.config)
     case "ConfigFailed":
@@ -70,7 +70,7 @@ const inputEntry = (input: Facts | Input): EntryText => {
     case "PostCallSmsDone":
       return line("tool", input.failed === null ? "post_call_sms sent" : `post_call_sms failed: ${input.failed}`)
     case "GatherRequested":
-      return line("call", "digits requested through the API", input.rules)
+      return line("call", gatherBegins.request, input.rules)
     case "TransferRequested":
       return line("call", `transfer to ${input.destination} requested through the API`)
     case "TransferProgressed":

@@ -121,7 +121,13 @@ describe("a turn", () => {
   it("of noise without words leads only to speech.ended with a null transcript", () => {
     const s = Script.greeted()
     s.input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerSpeechStopped" }).fire("endpoint")
-    expect(s.take()).toEqual(["Emit speech.started", "StartTimer endpoint 2000", "Emit speech.ended"])
+    expect(s.take()).toEqual([
+      "Emit speech.started",
+      "StartTimer barge_in 500",
+      "StopTimer barge_in",
+      "StartTimer endpoint 2000",
+      "Emit speech.ended"
+    ])
   })
 })
 
@@ -146,7 +152,7 @@ describe("barge-in", () => {
     expect(s.take()).toEqual(["StopSpeaking"])
     s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hello " }] })
     expect(s.take()).toEqual(["StartTimer resume 2000"])
-    s.input({ _tag: "CallerSpeechStopped" }).fire("resume")
+    s.input({ _tag: "CallerSpeechStopped" }).wait(2000).fire("resume")
     expect(s.take()).toContain("Speak u1 there.")
     s.play("u1").fire("endpoint")
     expect(s.transcript).toEqual(["assistant: Hello there."])
@@ -156,7 +162,8 @@ describe("barge-in", () => {
   it("repeats a word that a false interruption had cut", () => {
     const s = Script.live()
     s.input({ _tag: "SpeechStarted", id: "u0" }).input({ _tag: "CallerSpeechStarted" }).fire("barge_in")
-    s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hello th" }] }).fire("resume")
+    s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played: "Hello th" }] })
+    s.input({ _tag: "CallerSpeechStopped" }).wait(2000).fire("resume")
     expect(s.take()).toContain("Speak u1 there.")
     s.play("u1")
     expect(s.transcript).toEqual(["assistant: Hello there."])

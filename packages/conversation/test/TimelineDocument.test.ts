@@ -1,3 +1,4 @@
+import { callSummary } from "@svc/api/testing/CallFixtures"
 import { describe, expect, it } from "vitest"
 import { timelineLimits, timelineOf } from "../src/CallTimeline.ts"
 import { start, step } from "../src/Conversation.ts"
@@ -18,33 +19,7 @@ const journalOf = (s: Script): ReadonlyArray<RecordedInput> => {
 const started_at = new Date(facts.started_at).toISOString()
 
 const stored: TimelineSources["call"] = {
-  call_id: facts.call_id as TimelineSources["call"]["call_id"], // a call of the script is no test session
-  agent_id: facts.agent_id,
-  from_number: "+15550001111",
-  to_number: "+15550002222",
-  status: "in-progress",
-  disposition: null,
-  ended_reason: null,
-  duration_seconds: 0,
-  minutes_used: 0,
-  rate_per_minute: 0.1,
-  total_cost: 0,
-  call_cost: 0,
-  recording_cost: 0,
-  llm_discount: 0,
-  transfer_cost: 0,
-  transfer_duration_seconds: 0,
-  transferred_to: null,
-  has_recording: false,
-  recording_enabled: false,
-  turn_count: 0,
-  tool_call_count: 0,
-  tools_called: [],
-  metadata: {},
-  ws_unavailable: false,
-  extracted_data: {},
-  started_at,
-  ended_at: null,
+  ...callSummary({ rate_per_minute: 0.1, started_at }),
   transcript: [],
   failure: null,
   warnings: [],

@@ -15,6 +15,9 @@ export class DatabaseUnavailable extends Data.TaggedError("DatabaseUnavailable")
   readonly cause: unknown
 }> {}
 
+/** `SVC_DATA_DIR`: the folder of what this process stores outside of a database server. */
+export const dataDir = Config.nonEmptyString("SVC_DATA_DIR").pipe(Config.withDefault(".svc"))
+
 /** How to connect. */
 export interface Connection {
   readonly url: Redacted.Redacted
@@ -60,7 +63,7 @@ export class Database extends Context.Tag("@svc/database/Database")<
   > = Layer.unwrapScoped(
     Effect.gen(function* () {
       const url = yield* Config.option(Config.redacted("SVC_DATABASE_URL"))
-      const dataDir = yield* Config.nonEmptyString("SVC_DATA_DIR").pipe(Config.withDefault(".svc"))
+      const folder = yield* dataDir
       const connections = yield* Config.integer("SVC_DATABASE_POOL").pipe(
         Config.validate({ message: "must be from 1 to 1000", validation: (n) => n >= 1 && n <= 1000 }),
         Config.withDefault(10)
@@ -70,8 +73,8 @@ export class Database extends Context.Tag("@svc/database/Database")<
         const displayName = yield* nameOf(url.value)
         return migrated({ url: url.value, connections, prepareStatements, displayName }, false)
       }
-      const embedded = yield* EmbeddedPostgres.start({ dir: path.join(dataDir, "postgres") })
-      const displayName = `the embedded database in ${dataDir}`
+      const embedded = yield* EmbeddedPostgres.start({ dir: path.join(folder, "postgres") })
+      const displayName = `the embedded database in ${folder}`
       return migrated(
         { url: Redacted.make(embedded.url), connections, prepareStatements, displayName },
         embedded.launched

@@ -47,17 +47,20 @@ interface Server {
 
 /** The error while another process still uses the directory: try again. */
 const inUse = Symbol("inUse")
+/** The error when the server of another process is up, but cannot be reached. */
+const unreachable = Symbol("unreachable")
 
 /**
  * The shell script that runs PostgreSQL. It reads a pipe from this process, which the kernel closes when this process
- * dies, and then shuts the server down. $1 and $2: directories to remove at the end, or empty. The rest: the server's
+ * dies, and then shuts the server down. It repeats the signal: the server ignores one that comes before it has set its
+ * handlers (a shell starts background commands with SIGINT ignored). $1 and $2: directories to remove at the end, or empty. The rest: the server's
  * command.
  */
 const supervisor = `
 data=$1 socket=$2; shift 2
 exec 3<&0
 "$@" </dev/null 3<&- & server=$!
-( read -r _ <&3; kill -INT $server ) & watcher=$!
+( read -r _ <&3; while kill -INT $server; do sleep 1; done ) >/dev/null 2>&1 & watcher=$!
 exec 3<&-
 wait $server; code=$?
 kill $watcher 2>/dev/null
@@ -138,7 +141,8 @@ const accepts = (socketDir: string, port: number): Effect.Effect<boolean> =>
 /** Uses the server of another process on the directory. */
 const attach = (dir: string, { pid, port, socketDir, state }: DataDirectory.Running) =>
   Effect.gen(function* () {
-    if (state !== "ready" || !(yield* accepts(socketDir, port))) return yield* Effect.fail(inUse)
+    if (state !== "ready") return yield* Effect.fail(inUse)
+    if (!(yield* accepts(socketDir, port))) return yield* Effect.fail(unreachable)
     const hasEnded = DataDirectory.running(dir).pipe(
       Effect.map((now) => now?.pid !== pid),
       Effect.orElseSucceed(() => false)
@@ -181,6 +185,21 @@ const socketFolder = (dir: string, account: Account): Effect.Effect<string, Embe
 
 /** How long to wait for a server that starts (it may recover from a crash) or stops. */
 const inUseRetries = Schedule.spaced("100 millis").pipe(Schedule.upTo("2 minutes"))
+/** How long to wait for a server that says it is ready: it may just have stopped. */
+const unreachableRetries = Schedule.spaced("100 millis").pipe(Schedule.upTo("5 seconds"))
+
+/** Why the server of another process cannot be used, and who runs it. */
+const refusal = (dir: string, reason: typeof inUse | typeof unreachable) =>
+  Effect.gen(function* () {
+    const running = yield* DataDirectory.running(dir)
+    const holder =
+      running === undefined ? "a process that is not visible here" : yield* DataDirectory.holderOf(running.pid)
+    const what =
+      reason === inUse || running === undefined
+        ? "and does not accept connections; stop it first"
+        : `and its socket in ${running.socketDir} cannot be reached from here; run this command where it runs`
+    return yield* new EmbeddedPostgresError({ message: `Another PostgreSQL server uses ${dir} (${holder}) ${what}` })
+  })
 
 const url = (server: Server): string =>
   `postgres://postgres@localhost:${server.port}/postgres?host=${encodeURIComponent(server.socketDir)}`
@@ -210,14 +229,9 @@ export const start = (options: Options): Effect.Effect<EmbeddedPostgres, Embedde
       yield* DataDirectory.prepare({ dir, account, binaries, durable: all.durable })
       return yield* launch(all, account, binaries.postgres, yield* socketFolder(dir, account))
     }).pipe(
+      Effect.retry({ schedule: unreachableRetries, while: (error) => error === unreachable }),
       Effect.retry({ schedule: inUseRetries, while: (error) => error === inUse }),
-      Effect.mapError((error) =>
-        error === inUse
-          ? new EmbeddedPostgresError({
-              message: `Another PostgreSQL server uses ${dir} and does not accept connections; stop it first`
-            })
-          : error
-      )
+      Effect.catchAll((error) => (error === inUse || error === unreachable ? refusal(dir, error) : Effect.fail(error)))
     )
 
     const logWhenSlow = Effect.logInfo(`Waiting for the embedded database in ${dir}`).pipe(

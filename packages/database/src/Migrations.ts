@@ -37,6 +37,8 @@ import knowledgeIndex from "./migrations/0034_knowledge_index.ts"
 import erasedAddresses from "./migrations/0035_erased_addresses.ts"
 import knowledgeRefreshes from "./migrations/0036_knowledge_refreshes.ts"
 import callFailures from "./migrations/0037_call_failures.ts"
+import knowledgeIndexRows from "./migrations/0038_knowledge_index_rows.ts"
+import knowledgeVectors from "./migrations/0039_knowledge_vectors.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -82,7 +84,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0034_knowledge_index": knowledgeIndex,
   "0035_erased_addresses": erasedAddresses,
   "0036_knowledge_refreshes": knowledgeRefreshes,
-  "0037_call_failures": callFailures
+  "0037_call_failures": callFailures,
+  "0038_knowledge_index_rows": knowledgeIndexRows,
+  "0039_knowledge_vectors": knowledgeVectors
 }
 
 /** A migration failed; the whole run was rolled back. */

@@ -3,7 +3,7 @@ import type { BookingCustomer } from "@svc/api/bookings/BookingCustomer"
 import { apiVersion, type EventDraft, schemaViolationOf } from "@svc/api/events/Event"
 import { AgentId, CallId, EventId, newEventId } from "@svc/api/Ids"
 import { JsonObject } from "@svc/api/Wire"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, identity, Layer, Schema } from "effect"
 import { EventFanOut } from "./EventFanOut.ts"
 import { jsonbText } from "./Jsonb.ts"
 
@@ -57,7 +57,7 @@ export class Outbox extends Context.Tag("@svc/database/Outbox")<
       const logViolation = (id: EventId, draft: EventDraft, violation: string) =>
         Effect.logError(
           `The event ${id} (${draft.event} of ${draft.call_id ?? draft.project_id ?? draft.org_id}) does not match its schema and is not written: ${violation}`
-        )
+        ).pipe(draft.call_id === null ? identity : Effect.annotateLogs("call_id", draft.call_id))
 
       const insert = Effect.fnUntraced(function* (drafted: ReadonlyArray<EventId>, drafts: ReadonlyArray<EventDraft>) {
         const ids: Array<EventId> = []

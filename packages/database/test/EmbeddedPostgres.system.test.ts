@@ -74,6 +74,19 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
       })
   )
 
+  it.scoped("a server that is stopped while it starts ends, at whatever moment that is", () =>
+    Effect.gen(function* () {
+      const { dir } = yield* place
+      const start = Effect.scoped(EmbeddedPostgres.start({ dir, durable: false }))
+      const { url } = yield* start
+      for (let moment = 5; moment < 75; moment += 2) {
+        yield* Effect.timeoutOption(start, moment)
+        expect(fs.existsSync(path.join(dir, "postmaster.pid"))).toBe(false)
+        expect(fs.existsSync(socketDir(url))).toBe(false)
+      }
+    })
+  )
+
   it.scoped("the server ends when its process is killed, and the next start has all acknowledged commits", () =>
     Effect.gen(function* () {
       const { dir } = yield* place
@@ -175,6 +188,52 @@ layer(Logger.minimumLogLevel(LogLevel.None), { excludeTestServices: true })("Emb
       expect((yield* Effect.flip(EmbeddedPostgres.start({ dir }))).message).toContain("holds data of PostgreSQL 16")
       const blocked = path.join(dir, "notes.txt", "postgres")
       expect((yield* Effect.flip(EmbeddedPostgres.start({ dir: blocked }))).message).toContain(blocked)
+    })
+  )
+
+  it.scoped("a directory that cannot be made is refused at once, with the reason", () =>
+    Effect.gen(function* () {
+      const { folder } = yield* place
+      fs.writeFileSync(path.join(folder, "file"), "")
+      fs.symlinkSync(path.join(folder, "none", "below"), path.join(folder, "link"))
+      const cases = [
+        [path.join(folder, "file", "postgres"), "a file is in the way"],
+        [path.join(folder, "link", "postgres"), "a file is in the way"],
+        // Where the recursive mkdir of Node.js does not end.
+        ...(process.platform === "linux"
+          ? [["/proc/svc/data/postgres", "its folder cannot be made there"] as const]
+          : [])
+      ] as const
+      for (const [dir, reason] of cases) {
+        expect((yield* Effect.flip(EmbeddedPostgres.start({ dir }))).message).toBe(
+          `Cannot use the data directory ${dir}: ${reason}; set SVC_DATA_DIR to another folder`
+        )
+      }
+      fs.chmodSync(folder, 0o555)
+      const dir = path.join(folder, "data", "postgres")
+      const { result } = yield* hold(dir, ...(isRoot ? [String(someUser())] : []))
+      expect(result).toEqual({
+        error: expect.stringMatching(
+          /^Cannot use the data directory .*: this user \(uid \d+\) may not read or write there; /
+        )
+      })
+      expect(fs.readdirSync(folder).sort()).toEqual(["file", "link"])
+    })
+  )
+
+  it.scoped("a running server that cannot be reached is refused, and named with the process that started it", () =>
+    Effect.gen(function* () {
+      const { dir } = yield* place
+      const holder = yield* hold(dir)
+      if ("error" in holder.result) return yield* Effect.dieMessage(holder.result.error)
+      // As for a process that has another /tmp.
+      const socket = path.join(socketDir(holder.result.url), ".s.PGSQL.5432")
+      fs.rmSync(socket)
+      const { message } = yield* Effect.flip(EmbeddedPostgres.start({ dir }))
+      expect(message).toContain(`Another PostgreSQL server uses ${dir} (process ${serverPid(dir)}`)
+      if (process.platform === "linux")
+        expect(message).toMatch(/, started by process \d+: .*holder\.ts .*\) and its socket in/)
+      expect(message).toContain("cannot be reached from here")
     })
   )
 

@@ -4,6 +4,7 @@ import type { HandlerRegistry } from "@svc/api/Handlers"
 import { Projects } from "@svc/auth/Projects"
 import type { NodeLease } from "@svc/cluster/NodeLease"
 import type { Outbox } from "@svc/database/Outbox"
+import type { Providers } from "@svc/providers/Providers"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { Effect, Layer } from "effect"
 import { Knowledge } from "./Knowledge.ts"
@@ -16,6 +17,10 @@ import { PageReader } from "./refresh/PageReader.ts"
 import { RefreshesRepo } from "./refresh/RefreshesRepo.ts"
 import { RefreshWorker } from "./refresh/RefreshWorker.ts"
 import { SourceReader } from "./refresh/SourceReader.ts"
+import { EmbeddingModel } from "./vectors/EmbeddingModel.ts"
+import { EmbeddingWorker } from "./vectors/EmbeddingWorker.ts"
+import { VectorSearch } from "./vectors/VectorSearch.ts"
+import { VectorsRepo } from "./vectors/VectorsRepo.ts"
 
 /**
  * Deletes the knowledge bases of a deleted project in the same transaction. The hook of agents runs before: it removes
@@ -30,13 +35,18 @@ const deleteWithProject: Layer.Layer<never, never, KnowledgeBasesRepo | Passages
   })
 )
 
-/** Knowledge bases and their passages, with the repositories of the worker. */
+/** The embedding provider and the vectors that it made. */
+const embedding: Layer.Layer<EmbeddingModel | VectorsRepo, never, Providers | SqlClient.SqlClient> =
+  EmbeddingModel.layer.pipe(Layer.provideMerge(VectorsRepo.layer))
+
+/** Knowledge bases and their passages, with the parts of the workers. */
 export const services: Layer.Layer<
-  Knowledge | KnowledgeSearch | PassagesRepo | RefreshesRepo,
+  EmbeddingModel | Knowledge | KnowledgeSearch | PassagesRepo | RefreshesRepo | VectorSearch | VectorsRepo,
   never,
-  Agents | Projects | UrlSafety | SqlClient.SqlClient
+  Agents | Projects | Providers | UrlSafety | SqlClient.SqlClient
 > = Layer.mergeAll(Knowledge.layer, KnowledgeSearch.layer, deleteWithProject).pipe(
-  Layer.provideMerge(Layer.merge(PassagesRepo.layer, RefreshesRepo.layer)),
+  Layer.provideMerge(VectorSearch.layer),
+  Layer.provideMerge(Layer.mergeAll(PassagesRepo.layer, RefreshesRepo.layer, embedding)),
   Layer.provide(KnowledgeBasesRepo.layer)
 )
 
@@ -50,9 +60,9 @@ export const refreshing: Layer.Layer<
   Layer.provide(Layer.merge(PageFetcher.layer, PageReader.layer))
 )
 
-/** The slice in a server: {@link services} with the handlers and the worker. Tests replace nothing of it. */
+/** The slice in a server: {@link services} with the handlers and the workers. Tests replace nothing of it. */
 export const layer: Layer.Layer<
   Knowledge | KnowledgeSearch,
   never,
-  Agents | HandlerRegistry | NodeLease | Outbox | Projects | UrlSafety | SqlClient.SqlClient
-> = Layer.merge(KnowledgeHttp, refreshing).pipe(Layer.provideMerge(services))
+  Agents | HandlerRegistry | NodeLease | Outbox | Projects | Providers | UrlSafety | SqlClient.SqlClient
+> = Layer.mergeAll(KnowledgeHttp, refreshing, EmbeddingWorker).pipe(Layer.provideMerge(services))

@@ -78,15 +78,20 @@ function* sentencesOf(paragraph: string): Generator<string> {
   if (from < paragraph.length) yield paragraph.slice(from)
 }
 
+/** The place itself, or the one before it when it is inside a surrogate pair. */
+const outsideOfPair = (text: string, at: number): number =>
+  at < text.length && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 ? at - 1 : at
+
+/** The first characters of a text, without half a surrogate pair at the end. */
+export const cutTo = (text: string, characters: number): string => text.slice(0, outsideOfPair(text, characters))
+
 /** The parts of a sentence that each fit into a passage, cut between words where there are any. */
 function* partsOf(sentence: string): Generator<string> {
   let from = 0
   while (sentence.length - from > maxPassage) {
     const part = sentence.slice(from, from + maxPassage)
     const space = part.lastIndexOf(" ")
-    let to = from + (space > maxPassage / 2 ? space : maxPassage)
-    // Not inside a surrogate pair.
-    if ((sentence.charCodeAt(to - 1) & 0xfc00) === 0xd800) to--
+    const to = outsideOfPair(sentence, from + (space > maxPassage / 2 ? space : maxPassage))
     yield sentence.slice(from, to)
     from = to
   }
@@ -188,7 +193,7 @@ export function* cutText(text: string, context: string | null = null): Generator
     // A page's title is often its first heading too.
     const titles = above.map(({ title }) => title).filter((title) => title !== context)
     const path = [...(context === null ? [] : [context]), ...titles].join(" > ")
-    return { heading: path === "" ? null : path.slice(0, maxHeading), text: body }
+    return { heading: path === "" ? null : cutTo(path, maxHeading), text: body }
   }
 
   function* endParagraph(): Generator<Passage> {

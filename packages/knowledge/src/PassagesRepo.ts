@@ -21,7 +21,7 @@ export interface PassageOwner {
 /** Passages in one statement: about 100 K characters. */
 const batch = 100
 
-/** Passages and their index, which changes in the same transaction. A passage that stays keeps its id. */
+/** Passages with their index and vectors, which change in the same transaction; vectors of new passages are made later. A passage that stays keeps its id. */
 export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
   PassagesRepo,
   {
@@ -79,6 +79,13 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
         ) as passage (hash, position, heading, text, source_url)
         order by position`
 
+      /** Makes the base due for vectors of each model. A node that makes some now looks again when it ends. */
+      const lacksVectors = (baseId: number) => sql`
+        insert into knowledge_embeddings as known (knowledge_base_id, model_id)
+        select ${baseId}::bigint, id from knowledge_models
+        on conflict (knowledge_base_id, model_id) do update set attempts = 0,
+          next_at = case when known.leased_by is null then now() else known.next_at end`
+
       const replace = Effect.fn("PassagesRepo.replace")(function* (
         owner: PassageOwner,
         passages: ReadonlyArray<NewPassage>,
@@ -101,6 +108,10 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
             delete from knowledge_passages
             where knowledge_base_id = ${owner.id}
               and content_hash in (select decode(hash, 'hex') from unnest(${removed}::text[]) as gone (hash))`
+          yield* sql`
+            delete from knowledge_vectors
+            where knowledge_base_id = ${owner.id}
+              and content_hash in (select decode(hash, 'hex') from unnest(${removed}::text[]) as gone (hash))`
         }
         if (moved.length > 0) yield* move(owner.id, moved)
         for (const rows of Chunk.chunksOf(Chunk.fromIterable(added), batch)) {
@@ -108,6 +119,7 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
           yield* yieldThread
         }
         if (added.length + moved.length + removed.length > 0) yield* sql`select knowledge_index(${owner.id}::bigint)`
+        if (added.length > 0) yield* lacksVectors(owner.id)
         return { added: added.length, removed: removed.length, truncated: Math.max(0, ofKept.length - room) }
       }, Effect.orDie)
 
@@ -115,7 +127,7 @@ export class PassagesRepo extends Context.Tag("@svc/knowledge/PassagesRepo")<
         replace,
         remove: (baseIds) =>
           Effect.forEach(
-            ["knowledge_passages", "knowledge_trigrams", "knowledge_terms", "knowledge_indexes"],
+            ["knowledge_embeddings", "knowledge_passages", "knowledge_indexes"],
             (table) => sql`delete from ${sql(table)} where knowledge_base_id = any(${baseIds}::bigint[])`,
             { discard: true }
           ).pipe(Effect.orDie)

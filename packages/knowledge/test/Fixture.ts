@@ -6,33 +6,39 @@ import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import * as BillingSlice from "@svc/billing/BillingSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import type { Embedding } from "@svc/providers/Embedding"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
-import { BigDecimal, Effect, Layer, Schema } from "effect"
+import { BigDecimal, type Context, Effect, Layer, Schema } from "effect"
 import { Knowledge } from "../src/Knowledge.ts"
 import * as KnowledgeSlice from "../src/KnowledgeSlice.ts"
 
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })
-const Plugins = Layer.succeed(Providers, {
-  plugins: [],
-  telephony: [],
-  speechToText: [],
-  textToSpeech: [],
-  languageModel: [],
-  voiceActivity: undefined,
-  embedding: undefined
-})
 
-/** Knowledge bases, agents and projects, on the database of the test. */
-export const services = KnowledgeSlice.services.pipe(
-  Layer.provideMerge(AgentsSlice.services),
-  Layer.provide(WebhooksSlice.agentWebhooks),
-  Layer.provideMerge(UrlSafety.layer),
-  Layer.provideMerge(AuthSlice.services),
-  Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins))
-)
+/** Knowledge bases, agents and projects, on the database of the test, with an embedding provider or without. */
+export const servicesWith = (embedding?: Context.Tag.Service<Embedding>) => {
+  const Plugins = Layer.succeed(Providers, {
+    plugins: [],
+    telephony: [],
+    speechToText: [],
+    textToSpeech: [],
+    languageModel: [],
+    voiceActivity: undefined,
+    objectStore: undefined,
+    embedding
+  })
+  return KnowledgeSlice.services.pipe(
+    Layer.provideMerge(AgentsSlice.services),
+    Layer.provide(WebhooksSlice.agentWebhooks),
+    Layer.provideMerge(UrlSafety.layer),
+    Layer.provideMerge(AuthSlice.services),
+    Layer.provide(Layer.mergeAll(BillingSlice.balance, Dns, Plugins))
+  )
+}
+
+export const services = servicesWith()
 
 /** The same, on a test database. */
 export const Test = Layer.provideMerge(services, TestDatabase.layer)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { cutText, maxPassage, type Passage } from "../src/PassageCutter.ts"
+import { cutText, cutTo, maxPassage, type Passage } from "../src/PassageCutter.ts"
 
 const cut = (text: string, context: string | null = null): ReadonlyArray<Passage> =>
   [...cutText(text, context)].filter((passage) => passage !== undefined)
@@ -108,4 +108,14 @@ describe("cutText", () => {
     }
     expect(length).toBeLessThanOrEqual(maxPassage)
   })
+})
+
+it("a text that is cut to a number of characters does not end with half an emoji", () => {
+  expect([cutTo("ab😀", 3), cutTo("ab😀", 4), cutTo("ab😀c", 4), cutTo("ab", 5), cutTo("😀", 1)]).toEqual([
+    "ab",
+    "ab😀",
+    "ab😀",
+    "ab",
+    ""
+  ])
 })

@@ -1,7 +1,7 @@
 import { type DayMonthOrder, sameDigits } from "./Dates.ts"
-import type { SpokenDate } from "./Piece.ts"
 import type { AnswerWord, Reading } from "./Reading.ts"
 import { likeness, shortWord, similarity, soundOf } from "./Similarity.ts"
+import { isTime } from "./Times.ts"
 
 /** Words less alike than this are different words. */
 const leastLikeness = 0.6
@@ -52,14 +52,14 @@ const composing = (
 }
 
 /**
- * Whether the sequences are the same when those of one text may be beside each other in the other text: "Main Street 12,
- * 10115 Berlin" and "Berlin 10115, Main Street 12". Within a sequence the order stays: "12 34" is not "34 12".
+ * The sequences that are left when those of one text may be beside each other in the other text: "Main Street 12, 10115
+ * Berlin" and "Berlin 10115, Main Street 12". Within a sequence the order stays: "12 34" is not "34 12".
  */
-const haveSameGroups = (
+const withoutSameGroups = (
   left: ReadonlyArray<string>,
   right: ReadonlyArray<string>,
   [one, other]: readonly [Reading, Reading]
-): boolean => {
+): readonly [ReadonlyArray<string>, ReadonlyArray<string>] => {
   let open = [left, right] as const
   for (const [side, groups] of [one.groups, other.groups].entries()) {
     for (const group of groups) {
@@ -74,25 +74,68 @@ const haveSameGroups = (
       open = side === 0 ? [restWhole, restParts] : [restParts, restWhole]
     }
   }
-  return open[0].length === 0 && open[1].length === 0
+  return open
 }
 
-/** Whether both have the same digit sequences and dates, in any order. */
-const haveSameDigits = (one: Reading, other: Reading, order: DayMonthOrder): boolean => {
-  const [left, right] = withoutEqual(one.digits, other.digits, (digits) =>
-    typeof digits === "string" ? digits : `${digits.day} ${digits.month} ${digits.year}`
-  )
-  if (left.length > mostSequences || right.length > mostSequences) return false
+/** The numbers of each sequence. Digits that were said one by one are one number: they may be parts of a longer one. */
+const numbersIn = (sequences: ReadonlyArray<string>, { groups }: Reading): ReadonlyArray<ReadonlyArray<string>> =>
+  sequences.map((sequence) => {
+    const group = groups.find((each) => each.join("") === sequence)
+    if (group === undefined || group.length > mostGrouped) return [sequence]
+    const numbers: Array<string> = []
+    group.forEach((number, at) => {
+      const before = group[at - 1]
+      if (number.length > 1 || before?.length !== 1) numbers.push(number)
+      else numbers.push(`${numbers.pop() ?? ""}${number}`)
+    })
+    return numbers
+  })
+
+/**
+ * How many digits are in sequences of several numbers that are apart in the other text, as in "12, 10115 Berlin, flat 3"
+ * and "flat 3, 12 Main Street, 10115 Berlin"; undefined when the numbers are not the same. No two numbers may be in one sequence of
+ * both texts: their order would differ.
+ */
+const overlappingDigits = (
+  left: ReadonlyArray<string>,
+  right: ReadonlyArray<string>,
+  [one, other]: readonly [Reading, Reading]
+): number | undefined => {
+  const [numbers, others] = [numbersIn(left, one), numbersIn(right, other)]
+  const sequenceOf = new Map(others.flatMap((sequence, index) => sequence.map((number) => [number, index] as const)))
+  const isSame =
+    numbers.flat().length === others.flat().length &&
+    new Set(numbers.flat()).size === numbers.flat().length &&
+    numbers.every((sequence) => {
+      const found = sequence.map((number) => sequenceOf.get(number))
+      return !found.includes(undefined) && new Set(found).size === found.length
+    })
+  const overlapping = [...numbers, ...others].filter((sequence) => sequence.length > 1)
+  return isSame ? overlapping.flat().join("").length : undefined
+}
+
+/** Equal for equal digit sequences, dates and times. */
+export const digitsKey = (digits: Reading["digits"][number]): string =>
+  typeof digits === "string" ? digits : JSON.stringify(digits)
+
+/**
+ * How many digits of both texts do not agree entirely although both have the same digit sequences, dates and times, in
+ * any order: 0, or those of sequences that overlap. Undefined when they have not the same.
+ */
+const disagreeingDigits = (one: Reading, other: Reading, order: DayMonthOrder): number | undefined => {
+  const [left, right] = withoutEqual(one.digits, other.digits, digitsKey)
+  if (left.length > mostSequences || right.length > mostSequences) return undefined
   const open = [...right]
   const lone = left.filter((digits) => {
     const index = open.findIndex((candidate) => sameDigits(digits, candidate, order))
     if (index >= 0) open.splice(index, 1)
     return index < 0
   })
-  const texts = (digits: ReadonlyArray<string | SpokenDate>) => digits.filter((each) => typeof each === "string")
+  const texts = (digits: Reading["digits"]) => digits.filter((each) => typeof each === "string")
   const [loneTexts, openTexts] = [texts(lone), texts(open)]
-  if (loneTexts.length < lone.length || openTexts.length < open.length) return false
-  return lone.length === open.length ? lone.length === 0 : haveSameGroups(loneTexts, openTexts, [one, other])
+  if (loneTexts.length < lone.length || openTexts.length < open.length) return undefined
+  const [restLeft, restRight] = withoutSameGroups(loneTexts, openTexts, [one, other])
+  return overlappingDigits(restLeft, restRight, [one, other])
 }
 
 /** The words that count: without fillers, unless one side has nothing else. */
@@ -105,7 +148,7 @@ const contents = (one: Reading, other: Reading): readonly [ReadonlyArray<AnswerW
 const textOf = (words: ReadonlyArray<AnswerWord>): string => words.map(({ plain }) => plain).join("")
 const lengthOf = (words: ReadonlyArray<AnswerWord>): number => words.reduce((sum, { plain }) => sum + plain.length, 0)
 const digitCount = ({ digits }: Reading): number =>
-  digits.reduce((sum, each) => sum + (typeof each === "string" ? each.length : 8), 0)
+  digits.reduce((sum, each) => sum + (typeof each === "string" ? each.length : isTime(each) ? 4 : 8), 0)
 
 interface Pair {
   readonly left: AnswerWord
@@ -147,7 +190,8 @@ const confusesNumbers = (left: ReadonlyArray<AnswerWord>, right: ReadonlyArray<A
  * See docs/reference/matching.md#score.
  */
 export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): number => {
-  if (!haveSameDigits(one, other, order)) return 0
+  const disagreeing = disagreeingDigits(one, other, order)
+  if (disagreeing === undefined) return 0
   const [words, otherWords] = contents(one, other)
   const digits = digitCount(one) + digitCount(other)
   const total = lengthOf(words) + lengthOf(otherWords) + digits
@@ -171,16 +215,18 @@ export const scoreOf = (one: Reading, other: Reading, order: DayMonthOrder): num
     const besides = (word: AnswerWord) => word.besideDigits && isShort(word)
     if (loneLeft.some(besides) && loneRight.some(besides)) return 0
   }
-  const equal = total - lengthOf(left) - lengthOf(right)
+  const equal = total - lengthOf(left) - lengthOf(right) - disagreeing
   const alike = pairs.reduce((sum, pair) => sum + pair.alike * (pair.left.plain.length + pair.right.plain.length), 0)
   const byWords = (equal + alike) / total
-  if (one.isAddress && other.isAddress) return joinedScore(text, otherText, digits)
-  return words.length === otherWords.length ? byWords : Math.max(byWords, joinedScore(text, otherText, digits))
+  if (one.isAddress && other.isAddress) return joinedScore(text, otherText, digits, disagreeing)
+  return words.length === otherWords.length
+    ? byWords
+    : Math.max(byWords, joinedScore(text, otherText, digits, disagreeing))
 }
 
 /** The score of the letters in their order, however they are divided into words. */
-const joinedScore = (text: string, otherText: string, digits: number): number => {
+const joinedScore = (text: string, otherText: string, digits: number, disagreeing: number): number => {
   const letters = text.length + otherText.length
   const alike = text === otherText ? 1 : likeness(text, otherText)
-  return (alike * letters + digits) / (letters + digits)
+  return (alike * letters + digits - disagreeing) / (letters + digits)
 }

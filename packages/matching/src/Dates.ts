@@ -1,5 +1,6 @@
 import { inDates, months } from "./Lexicon.ts"
-import type { NumericDate, Piece, SpokenDate } from "./Piece.ts"
+import type { NumericDate, Piece, SpokenDate, SpokenTime } from "./Piece.ts"
+import { isTime, sameTime } from "./Times.ts"
 
 /** The order of day and month where the text does not tell it. */
 export type DayMonthOrder = "day first" | "month first"
@@ -136,8 +137,14 @@ const sameYear = (one: string | undefined, other: string | undefined): boolean =
       ? one === other
       : one.slice(-2) === other.slice(-2)
 
-/** Whether two digit sequences or dates are the same. */
-export const sameDigits = (one: string | SpokenDate, other: string | SpokenDate, order: DayMonthOrder): boolean => {
+/** Whether two digit sequences, dates or times are the same. */
+export const sameDigits = (
+  one: string | SpokenDate | SpokenTime,
+  other: string | SpokenDate | SpokenTime,
+  order: DayMonthOrder
+): boolean => {
+  if (isTime(one)) return isTime(other) && sameTime(one, other)
+  if (isTime(other)) return false
   if (typeof one === "string") return typeof other === "string" ? one === other : writings(other, order).includes(one)
   if (typeof other === "string") return writings(one, order).includes(other)
   return one.day === other.day && one.month === other.month && sameYear(one.year, other.year)

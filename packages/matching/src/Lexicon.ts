@@ -13,7 +13,7 @@ import { spanish } from "./languages/Spanish.ts"
 import { swedish } from "./languages/Swedish.ts"
 import { type Numbers, numbersOf } from "./Numbers.ts"
 import { keysOf } from "./Tokens.ts"
-import { listOf, type Vocabulary, wordsOf } from "./Vocabulary.ts"
+import { listOf, type TimeVocabulary, type Vocabulary, wordsOf } from "./Vocabulary.ts"
 
 const vocabularies: Readonly<Record<Language, Vocabulary>> = {
   "en-US": english,
@@ -48,6 +48,30 @@ export interface Lexicon {
   readonly spelledAs: ReadonlyArray<ReadonlyArray<string>>
   /** "oh" between digits is 0. */
   readonly saysOh: boolean
+  readonly times: TimeWords
+}
+
+/** What a language's words of times of day mean; see `TimeVocabulary`. Names of two words are one key. */
+export interface TimeWords extends Pick<TimeVocabulary, "halfOf"> {
+  readonly hour: ReadonlySet<string>
+  readonly half: ReadonlySet<string>
+  readonly quarter: ReadonlySet<string>
+  readonly quarterOfNext: boolean
+  readonly threeQuarters: ReadonlySet<string>
+  readonly past: ReadonlySet<string>
+  readonly to: ReadonlySet<string>
+  readonly before: ReadonlySet<string>
+  readonly and: ReadonlySet<string>
+  readonly less: ReadonlySet<string>
+  readonly minutes: ReadonlyMap<string, number>
+  readonly minute: ReadonlySet<string>
+  readonly noon: ReadonlySet<string>
+  readonly midnight: ReadonlySet<string>
+  readonly morning: ReadonlySet<string>
+  readonly later: ReadonlySet<string>
+  readonly around: ReadonlySet<string>
+  /** All words that make something a time. */
+  readonly all: ReadonlySet<string>
 }
 
 /** The spelling alphabet of the ICAO, which is also NATO's. */
@@ -55,6 +79,35 @@ const international =
   "alfa alpha bravo charlie delta echo foxtrot golf hotel india juliett juliet kilo lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey whisky x-ray xray yankee zulu"
 
 const keys = (text: string): ReadonlySet<string> => new Set(wordsOf(text).flatMap(keysOf))
+
+const timeWordsOf = ({ halfOf, minutes = {}, quarterOfNext = false, ...lists }: TimeVocabulary): TimeWords => {
+  const own = (text = "") => keys(text.replaceAll("'", ""))
+  const minuteWords = Object.entries(minutes).flatMap(([minute, word]) =>
+    keysOf(word).map((key): [string, number] => [key, Number(minute)])
+  )
+  const { before, half, hour, later, less, midnight, morning, noon, past, quarter, threeQuarters, to } = lists
+  return {
+    halfOf,
+    quarterOfNext,
+    hour: own(hour),
+    half: own(half),
+    quarter: own(quarter),
+    threeQuarters: own(threeQuarters),
+    past: own(past),
+    to: own(to),
+    before: own(before),
+    and: own(lists.and),
+    less: own(less),
+    minutes: new Map(minuteWords),
+    minute: own(lists.minute),
+    noon: own(noon),
+    midnight: own(midnight),
+    morning: own(morning),
+    later: own(later),
+    around: own(lists.around),
+    all: own([hour, half, quarter, threeQuarters, past, to, before, less, noon, midnight, morning, later].join(" "))
+  }
+}
 
 const lexiconOf = (words: Vocabulary, index: number): Lexicon => {
   const letters = new Map<string, string>()
@@ -80,7 +133,8 @@ const lexiconOf = (words: Vocabulary, index: number): Lexicon => {
     spelledAs: words.spelledAs
       .split(", ")
       .map((phrase) => phrase.split(" ").flatMap((word) => keysOf(word).slice(0, 1))),
-    saysOh: words === english
+    saysOh: words === english,
+    times: timeWordsOf(words.times)
   }
 }
 

@@ -1,10 +1,11 @@
 import { atOnce } from "@svc/api/Thread"
-import { scoreOf } from "./Comparison.ts"
+import { digitsKey, scoreOf } from "./Comparison.ts"
 import type { DayMonthOrder } from "./Dates.ts"
 import { type Lexicon, lexicons, months } from "./Lexicon.ts"
 import { type NumberWords, numberWordsOf } from "./NumberWords.ts"
 import { type Manner, type Reading, readingOf } from "./Reading.ts"
-import { mayBeSpelled, readsSpecially } from "./Spelling.ts"
+import { lettersIn, mayBeSpelled, readsSpecially } from "./Spelling.ts"
+import { isTime, mayHaveTime } from "./Times.ts"
 import { type Token, tokensOf } from "./Tokens.ts"
 
 /** Whether two texts say the same, and how alike they are, from 0 to 1 with at most 4 decimals. */
@@ -54,19 +55,66 @@ const hasDate = ({ tokens }: Text): boolean =>
 
 const dateOrders: ReadonlyArray<DayMonthOrder> = ["day first", "month first"]
 
+/** The most pairs of languages in which texts with times are read, where they share none. */
+const mostTimePairs = 16
+
+/** The languages in which a text may say a time: those of its number words, among those of its words of times. */
+const timeLanguages = ({ numbers, tokens }: Text): ReadonlyArray<Lexicon> => {
+  const said = lexicons.filter((language) => mayHaveTime(tokens, language))
+  const fitting = said.filter((language) => numbers.languages.includes(language))
+  if (fitting.length > 0) return fitting
+  if (said.length > 0 && numbers.languages.length === 0) return said
+  return numbers.languages.length > 0 ? numbers.languages : lexicons
+}
+
+/** The pairs of languages in which the texts may say times of day; none when neither text is recognizable as one. */
+const timeLanguagePairs = (one: Text, other: Text): ReadonlyArray<LanguagePair> => {
+  if (!lexicons.some((language) => [one, other].some(({ tokens }) => mayHaveTime(tokens, language)))) return []
+  const [languages, others] = [timeLanguages(one), timeLanguages(other)]
+  const common = languages.filter((language) => others.includes(language))
+  if (common.length > 0) return common.map((language): LanguagePair => [language, language])
+  return languages
+    .flatMap((language) => others.map((second): LanguagePair => [language, second]))
+    .slice(0, mostTimePairs)
+}
+
+/** Whether both texts say a time, and one of them can mean nothing else. */
+const sayTimes = (one: Reading, other: Reading): boolean => {
+  const times = [one, other].map(({ digits }) => digits.filter(isTime))
+  return times.every(({ length }) => length > 0) && times.flat().some(({ certain }) => certain)
+}
+
+/** The same for two languages that read the text in the same way, without reading it: most share letters and numbers. */
+const mannerKey = ({ numbers, tokens }: Text, language: Lexicon, spelled: boolean): string => {
+  const isOwn = numbers.possible.includes(language) || readsSpecially(tokens, language)
+  return `${isOwn ? language.bit : 0} ${spelled ? lettersIn(tokens, language) : ""}`
+}
+
 /** All pairs of manners in which the texts may be read. They share the order in dates, and whether letters are spelled. */
 function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]> {
   const dates: ReadonlyArray<Manner["dates"]> = hasDate(one) || hasDate(other) ? ["none", ...dateOrders] : ["none"]
+  const seen = new Set<string>()
   for (const [language, second] of languagePairs(one, other)) {
     const isSpelled =
       mayBeSpelled(one.tokens, language, one.numbers) || mayBeSpelled(other.tokens, second, other.numbers)
     for (const spelled of isSpelled ? [false, true] : [false]) {
+      const key = `${spelled} ${mannerKey(one, language, spelled)} ${mannerKey(other, second, spelled)}`
+      if (seen.has(key)) continue
+      seen.add(key)
       for (const order of dates) {
         yield [
-          { language, spelled, dates: order },
-          { language: second, spelled, dates: order }
+          { language, spelled, dates: order, times: false },
+          { language: second, spelled, dates: order, times: false }
         ]
       }
+    }
+  }
+  for (const [language, second] of timeLanguagePairs(one, other)) {
+    for (const order of dates) {
+      yield [
+        { language, spelled: false, dates: order, times: true },
+        { language: second, spelled: false, dates: order, times: true }
+      ]
     }
   }
 }
@@ -74,8 +122,7 @@ function* mannersOf(one: Text, other: Text): Generator<readonly [Manner, Manner]
 /** Tells readings apart. `expanded` and `filler` follow from the word. */
 const keyOf = ({ digits, groups, isAddress, words }: Reading): string => {
   const said = words.map(({ besideDigits, numberIn, plain }) => `${plain}${besideDigits ? "+" : ""}${numberIn}`)
-  const sequences = digits.map((each) => (typeof each === "string" ? each : `${each.day}.${each.month}.${each.year}`))
-  return `${isAddress} ${said.join(" ")} ${sequences.join(" ")} ${groups.join(" ")}`
+  return `${isAddress} ${said.join(" ")} ${digits.map(digitsKey).join(" ")} ${groups.join(" ")}`
 }
 
 /**
@@ -90,7 +137,7 @@ function* bestScore(one: Text, other: Text): Generator<void, number> {
     const left = read(one, manner)
     const right = read(other, second)
     const key = `${manner.dates}\n${keyOf(left)}\n${keyOf(right)}`
-    if (seen.has(key)) {
+    if (seen.has(key) || (manner.times && !sayTimes(left, right))) {
       yield
       continue
     }

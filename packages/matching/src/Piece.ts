@@ -14,7 +14,20 @@ export interface SpokenDate {
   readonly year: string | undefined
 }
 
-/** A part of a text that is read: a word, digits, or a date. */
+/** A time of day. Where neither the hour nor a word tells the half of the day, it is either. */
+export interface SpokenTime {
+  readonly _tag: "SpokenTime"
+  /** 0 to 11. */
+  readonly hour: number
+  readonly minute: number
+  readonly half: "am" | "pm" | undefined
+  /** The hour of the day, 0 to 23, of hour and minutes in digits without a word that tells the half of the day. */
+  readonly written: number | undefined
+  /** Whether it can only be a time; otherwise it is two numbers that may be hour and minutes. */
+  readonly certain: boolean
+}
+
+/** A part of a text that is read: a word, digits, a date, or a time. */
 export type Piece =
   | {
       readonly _tag: "Word"
@@ -24,6 +37,15 @@ export type Piece =
       /** The languages in which it is a number word, as bits. */
       readonly numberIn: number
     }
-  | { readonly _tag: "Digits"; readonly digits: string; readonly ordinal: boolean }
+  | {
+      readonly _tag: "Digits"
+      readonly digits: string
+      readonly ordinal: boolean
+      /** The word, or the first one, of a number in words. */
+      readonly word?: string
+      /** They are followed by a colon and two digits, as the hour in "15:30" is. */
+      readonly clock?: boolean
+    }
   | NumericDate
   | SpokenDate
+  | SpokenTime

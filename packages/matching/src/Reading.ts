@@ -11,8 +11,9 @@ import {
   signWords
 } from "./Lexicon.ts"
 import type { NumberWords, SpokenNumber } from "./NumberWords.ts"
-import type { Piece, SpokenDate } from "./Piece.ts"
+import type { Piece, SpokenDate, SpokenTime } from "./Piece.ts"
 import { spelledAt, spellingAt } from "./Spelling.ts"
+import { timesIn } from "./Times.ts"
 import type { Token, Word } from "./Tokens.ts"
 
 /** How a text is read: the language that decides about ambiguous words, letters by their names, the order in dates. */
@@ -20,6 +21,8 @@ export interface Manner {
   readonly language: Lexicon
   readonly spelled: boolean
   readonly dates: DayMonthOrder | "none"
+  /** Whether times of day are read. */
+  readonly times: boolean
 }
 
 /** A word of an answer. */
@@ -33,8 +36,8 @@ export interface AnswerWord extends Word {
 /** What a text says, read in one manner. */
 export interface Reading {
   readonly words: ReadonlyArray<AnswerWord>
-  /** The digit sequences, and the dates. */
-  readonly digits: ReadonlyArray<string | SpokenDate>
+  /** The digit sequences, the dates, and the times. */
+  readonly digits: ReadonlyArray<string | SpokenDate | SpokenTime>
   /** The numbers of each digit sequence of more than one, as they were said. */
   readonly groups: ReadonlyArray<ReadonlyArray<string>>
   readonly isAddress: boolean
@@ -100,7 +103,10 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
         at += 1 + (number?.tokens ?? 1)
       } else if (times === undefined && number !== undefined) {
         const { ordinal } = number
-        for (const digits of number.digits) pieces.push({ _tag: "Digits", digits, ordinal })
+        const { plain } = token.word
+        for (const [index, digits] of number.digits.entries()) {
+          pieces.push({ _tag: "Digits", digits, ordinal, ...(index === 0 && { word: plain }) })
+        }
         at += number.tokens
       } else {
         pieces.push({ _tag: "Word", word: token.word, letters: false, numberIn: numbers.languagesOf(at) })
@@ -109,8 +115,10 @@ const piecesOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Ma
       continue
     }
     if (token._tag === "At") hasAt = true
-    else if (token._tag === "Digits") pieces.push({ _tag: "Digits", digits: token.digits, ordinal: false })
-    else if (manner.dates === "none") {
+    else if (token._tag === "Digits") {
+      const { clock = false, digits } = token
+      pieces.push({ _tag: "Digits", digits, ordinal: false, ...(clock && { clock }) })
+    } else if (manner.dates === "none") {
       for (const digits of token.parts) pieces.push({ _tag: "Digits", digits, ordinal: false })
     } else pieces.push(token)
     at++
@@ -157,19 +165,20 @@ const joinable = (pieces: ReadonlyArray<Piece>, lexicon: Lexicon): ReadonlyArray
 
 /** What the text says, read in this manner. */
 export const readingOf = (tokens: ReadonlyArray<Token>, numbers: NumberWords, manner: Manner): Reading => {
-  const { hasAt, pieces: first } = piecesOf(tokens, numbers, manner)
+  const { hasAt, pieces: said } = piecesOf(tokens, numbers, manner)
+  const first = manner.times ? timesIn(said, manner.language) : said
   const isAddress = hasAt || saysAddress(first)
   const joined = joinable(isAddress ? withoutSigns(first) : first, manner.language)
   // "uh" may be all that was said.
   const kept = joined.length === 0 ? first : joined
   const pieces = manner.dates === "none" ? kept : datesIn(kept, manner.dates)
   const words: Array<AnswerWord> = []
-  const digits: Array<string | SpokenDate> = []
+  const digits: Array<string | SpokenDate | SpokenTime> = []
   const groups: Array<ReadonlyArray<string>> = []
   for (let at = 0; at < pieces.length; ) {
     const start = at
     const piece = pieces[at]
-    if (piece?._tag === "SpokenDate") digits.push(piece)
+    if (piece?._tag === "SpokenDate" || piece?._tag === "SpokenTime") digits.push(piece)
     if (piece?._tag === "Digits" || piece?._tag === "NumericDate") {
       const group: Array<string> = []
       for (let next = pieces[at]; next?._tag === "Digits" || next?._tag === "NumericDate"; next = pieces[++at]) {

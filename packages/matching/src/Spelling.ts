@@ -64,6 +64,10 @@ export const spellingAt = (
   return letter.letters.length > 1 || isCode(at - 1) || isCode(at + letter.tokens) ? letter : undefined
 }
 
+/** The letters of the text in this language, where {@link spellingAt} may find some: texts with the same are spelled alike. */
+export const lettersIn = (tokens: ReadonlyArray<Token>, lexicon: Lexicon): string =>
+  tokens.map((_, at) => letterAt(tokens, at, lexicon)?.letters ?? "").join(" ")
+
 /** Whether the language reads something in this text in its own way, numbers apart. */
 export const readsSpecially = (tokens: ReadonlyArray<Token>, lexicon: Lexicon): boolean =>
   tokens.some(

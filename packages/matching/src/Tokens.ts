@@ -1,7 +1,12 @@
 /** One part of a text: a word, digits, the sign `@`, or a date in digits. */
 export type Token =
   | { readonly _tag: "Word"; readonly word: Word }
-  | { readonly _tag: "Digits"; readonly digits: string }
+  | {
+      readonly _tag: "Digits"
+      readonly digits: string
+      /** A colon and two digits follow, as after the hour in "15:30". */
+      readonly clock?: boolean
+    }
   | { readonly _tag: "At" }
   | { readonly _tag: "NumericDate"; readonly parts: readonly [string, string, string] }
 
@@ -62,6 +67,10 @@ const pattern = new RegExp(
   "gu"
 )
 
+/** What follows and what does not precede the hour of a time in digits. */
+const afterHour = /^:[0-5]\d(?![:\d])/
+const beforeHour = /[:\d]$/
+
 /** Compatible forms of a character, such as fullwidth digits and ligatures; longer ones are single words of one script. */
 const longestForm = 3
 const compatible = (text: string): string =>
@@ -79,12 +88,19 @@ export const tokensOf = (text: string): ReadonlyArray<Token> => {
     .replace(/\p{Cf}+/gu, "")
     .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
   const tokens: Array<Token> = []
-  for (const [, date, , , digits, word, at] of clean.matchAll(pattern)) {
+  for (const found of clean.matchAll(pattern)) {
+    const [, date, , , digits, word, at] = found
     if (date !== undefined) {
       const [first = "", second = "", third = ""] = date.match(/\d+/g) ?? []
       tokens.push({ _tag: "NumericDate", parts: [first, second, third] })
-    } else if (digits !== undefined) tokens.push({ _tag: "Digits", digits })
-    else if (word !== undefined) {
+    } else if (digits !== undefined) {
+      const end = found.index + digits.length
+      const clock =
+        digits.length <= 2 &&
+        afterHour.test(clean.slice(end, end + 4)) &&
+        !beforeHour.test(clean.slice(Math.max(0, found.index - 1), found.index))
+      tokens.push({ _tag: "Digits", digits, ...(clock && { clock }) })
+    } else if (word !== undefined) {
       const folded = wordOf(word.replace(/['’]/g, ""))
       if (folded.plain !== "") tokens.push({ _tag: "Word", word: folded })
     } else if (at !== undefined) tokens.push({ _tag: "At" })

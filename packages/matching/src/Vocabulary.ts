@@ -51,6 +51,39 @@ export interface Vocabulary {
   readonly spelledAs: string
   /** Words around an answer that are no part of it: "my name is". */
   readonly fillers: string
+  readonly times: TimeVocabulary
+}
+
+/** The words of times of day. */
+export interface TimeVocabulary {
+  /** Beside an hour: "o'clock", "klockan". */
+  readonly hour: string
+  /** Half an hour past this hour, or before the next one: "half past three", "halb vier". */
+  readonly half: string
+  readonly halfOf: "past" | "next"
+  readonly quarter: string
+  /** One word for three quarters of the hour before the next: "dreiviertel vier". */
+  readonly threeQuarters?: string
+  /** A quarter is also said of the hour before the next one: "viertel vier" is 3:15. */
+  readonly quarterOfNext?: boolean
+  /** Between minutes and hour: "ten past three", "ten to three". */
+  readonly past?: string
+  readonly to?: string
+  /** Before minutes and hour: "za dziesięć trzecia". */
+  readonly before?: string
+  /** Between hour and minutes: "tres y diez", "tres menos diez". */
+  readonly and?: string
+  readonly less?: string
+  /** Numbers of minutes that have a form of their own. */
+  readonly minutes?: Readonly<Record<number, string>>
+  readonly minute: string
+  readonly noon?: string
+  readonly midnight: string
+  /** Parts of the day: before noon, after it. */
+  readonly morning: string
+  readonly later: string
+  /** Words around a time that say nothing about it. */
+  readonly around?: string
 }
 
 /** The words of a list, each with its synonyms. */

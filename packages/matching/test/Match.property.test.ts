@@ -17,9 +17,32 @@ const text = fc.oneof(
   fc.string({ maxLength: 40 }),
   fc.string({ unit: "binary", maxLength: 40 }),
   fc
-    .array(fc.oneof(word, digits, spoken, fc.constantFrom("@", "-", "to", "en", "double", "oh", "may", "3/5/24")), {
-      maxLength: 6
-    })
+    .array(
+      fc.oneof(
+        word,
+        digits,
+        spoken,
+        fc.constantFrom(
+          "@",
+          "-",
+          "to",
+          "en",
+          "double",
+          "oh",
+          "may",
+          "3/5/24",
+          "15:30",
+          "half",
+          "quarter",
+          "vor",
+          "y",
+          "pm"
+        )
+      ),
+      {
+        maxLength: 6
+      }
+    )
     .map((parts) => parts.join(" "))
 )
 

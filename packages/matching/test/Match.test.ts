@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { languages } from "@svc/api/agents/Language"
 import { describe, expect, it } from "vitest"
-import { match } from "../src/Match.ts"
+import { match, matching } from "../src/Match.ts"
 import { answersOf } from "./Answers.ts"
 
 const scoreOf = (expected: string, actual: string): number => match(expected, actual, 0.8).score
@@ -97,6 +97,33 @@ describe("Answer matching", () => {
     expect(scoreOf("12 34", "34 12")).toBe(0)
   })
 
+  it("scores less than 1 when numbers beside each other in either text stand apart in the other, and 0 for other numbers", () => {
+    const address = "Hauptstrasse 12, 10115 Berlin, Wohnung 3"
+    const same = [
+      [address, "Wohnung 3, 12 Hauptstrasse, 10115 Berlin"],
+      [address, "Wohnung drei, zwölf Hauptstrasse, Berlin 10115"],
+      ["Main Street 12, 3 Flat, 10115 Berlin", "Flat 3, Berlin 10115, 12 Main Street"],
+      ["Main Street 12, 30 High Road, 45 Lane", "45, 12 Main Street, Lane High Road 30"]
+    ]
+    for (const [expected = "", actual = ""] of same) {
+      const { match: isMatch, score } = match(expected, actual, 0.8)
+      expect([expected, actual, isMatch, score < 1]).toEqual([expected, actual, true, true])
+      expect(match(actual, expected, 0.8)).toEqual({ match: true, score })
+    }
+    const different = [
+      [address, "Wohnung 3, 12 Hauptstrasse, 10151 Berlin"],
+      [address, "Wohnung 3, 21 Hauptstrasse, 10115 Berlin"],
+      [address, "Wohnung 31, 2 Hauptstrasse, 10115 Berlin"],
+      [address, "Wohnung 3, 12 Hauptstrasse, Berlin"],
+      [address, "Wohnung 3, 10115 12 Hauptstrasse, Berlin"],
+      ["Main Street 12, flat 3", "flat 3, 12 Main Street, 10115"],
+      ["flat one two, floor three", "flat one, floor two three"],
+      ["12 34", "34 12"]
+    ]
+    expect(different.filter(([expected = "", actual = ""]) => scoreOf(expected, actual) !== 0)).toEqual([])
+    expect(matches("flat 12 34, floor 56", "flat 12, floor 34 56")).toBe(false)
+  })
+
   it("reads digits of any script and width", () => {
     for (const digits of ["１２３４", "١٢٣٤", "۱۲۳۴", "१२३४", "𝟏𝟐𝟑𝟒", "①②③④", "1\u200b2\u200d3\u20604"]) {
       expect([digits, scoreOf("1234", digits), scoreOf("1235", digits)]).toEqual([digits, 1, 0])
@@ -170,6 +197,12 @@ describe("Answer matching", () => {
     ]) {
       expect(scoreOf("John Smith", hidden)).toBe(1)
     }
+  })
+
+  it("reads a text once for all languages that read it in the same way, also where every language spells it", () => {
+    const long = "alpha bee 1 ".repeat(84).slice(0, 1000)
+    const steps = (actual: string) => [...matching(long, actual, 0.8)].length
+    expect([steps(long), steps(`${long.slice(0, 990)} qwertyu 9`)]).toEqual([2, expect.toSatisfy((n) => n < 8)])
   })
 
   it("compares texts of 1000 characters that are made to be slow", () => {

@@ -130,5 +130,6 @@ export const plugins = (carriers: CarrierDoubles) =>
     textToSpeech: [],
     languageModel: [],
     voiceActivity: undefined,
+    objectStore: undefined,
     embedding: undefined
   })

@@ -6,14 +6,17 @@ import { errorSummary } from "./ErrorSummary.ts"
 import { PluginFaults } from "./faults/PluginFaults.ts"
 import { fencedEmbedding } from "./fence/FencedEmbedding.ts"
 import { fencedLanguageModel } from "./fence/FencedLanguageModel.ts"
+import { fencedObjectStore } from "./fence/FencedObjectStore.ts"
 import { fencedSpeechToText } from "./fence/FencedSpeechToText.ts"
 import { fencedTelephony } from "./fence/FencedTelephony.ts"
 import { fencedTextToSpeech } from "./fence/FencedTextToSpeech.ts"
 import { fencedVoiceActivity } from "./fence/FencedVoiceActivity.ts"
+import { asPlugin } from "./host/PluginHost.ts"
 import { type BuiltPlugin, buildPlugin } from "./loader/PluginBuild.ts"
 import { pluginConfig } from "./loader/PluginConfig.ts"
 import { type ImportedPlugin, importPlugin } from "./loader/PluginModule.ts"
 import { pluginSources } from "./loader/PluginSources.ts"
+import { chosenVoiceActivity } from "./loader/VoiceActivityChoice.ts"
 
 /** A kind of provider. */
 export type Capability = LoadedPlugin["capabilities"][number]
@@ -26,7 +29,7 @@ export const callCapabilities: ReadonlyArray<Capability> = [
   "languageModel"
 ]
 
-const order: ReadonlyArray<Capability> = [...callCapabilities, "voiceActivity", "embedding"]
+const order: ReadonlyArray<Capability> = [...callCapabilities, "voiceActivity", "embedding", "objectStore"]
 
 const capabilityNames: { readonly [K in Capability]: string } = {
   telephony: "telephony",
@@ -34,7 +37,8 @@ const capabilityNames: { readonly [K in Capability]: string } = {
   textToSpeech: "text-to-speech",
   languageModel: "language model",
   voiceActivity: "voice activity",
-  embedding: "embedding"
+  embedding: "embedding",
+  objectStore: "object store"
 }
 
 export interface LoaderOptions {
@@ -124,6 +128,7 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
         const service = serviceOf(built)
         if (service === undefined) return Effect.succeed([])
         return Effect.suspend(() => fence(service)).pipe(
+          asPlugin(plugin.name),
           Effect.map((fenced) => [{ ...fenced, health: faults.health(plugin.name, fenced.health) }]),
           Effect.catchAllDefect(
             (defect) =>
@@ -136,7 +141,7 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
       }),
       (all) => all.flat()
     )
-  const voiceActivity = started.flatMap(({ built }) => built.voiceActivity ?? [])[0]
+  const voiceActivity = yield* chosenVoiceActivity(started)
   const providers = {
     plugins: started.map(({ built, plugin, source }) => ({
       name: plugin.name,
@@ -148,7 +153,8 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
     textToSpeech: yield* fencedOf((built) => built.textToSpeech, fencedTextToSpeech),
     languageModel: yield* fencedOf((built) => built.languageModel, fencedLanguageModel),
     voiceActivity: voiceActivity === undefined ? undefined : fencedVoiceActivity(voiceActivity),
-    embedding: (yield* fencedOf((built) => built.embedding, fencedEmbedding))[0]
+    embedding: (yield* fencedOf((built) => built.embedding, fencedEmbedding))[0],
+    objectStore: (yield* fencedOf((built) => built.objectStore, fencedObjectStore))[0]
   }
   yield* requireCapabilities(providers, options.required ?? callCapabilities)
   return providers

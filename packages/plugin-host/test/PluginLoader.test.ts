@@ -46,7 +46,7 @@ const install = (root: string, name: string, manifest: object, file: string, plu
     join(path, file),
     `import { Schema } from "effect"
      const id = Symbol.for("@svc/providers/Plugin")
-     export default { [id]: id, name: "${plugin}", apiVersion: "^1.0.0", config: Schema.Struct({}), provides: () => ({}) }`
+     export default { [id]: id, name: "${plugin}", apiVersion: "^2.0.0", config: Schema.Struct({}), provides: () => ({}) }`
   )
   if (name !== "effect") {
     const effect = join(root, "node_modules", "effect")
@@ -80,6 +80,31 @@ describe("PluginLoader", () => {
         expect(providers.telephony.map(({ id }) => id)).toEqual(["good"])
         expect(providers.voiceActivity).toBeUndefined()
         expect(providers.embedding).toBeUndefined()
+        expect(providers.objectStore).toBeUndefined()
+      })
+    )
+
+    it.scoped("an object store of a plugin is loaded and fenced", () =>
+      Effect.gen(function* () {
+        const providers = yield* load(["./Good.ts", "./Store.ts"])
+        expect(providers.plugins.at(-1)?.capabilities).toEqual(["voiceActivity", "objectStore"])
+        expect(providers.objectStore?.id).toBe("store")
+        expect(yield* providers.objectStore?.health ?? Effect.void).toEqual({ healthy: true })
+        const error = yield* Effect.flip(providers.objectStore?.remove("a") ?? Effect.dieMessage("no store"))
+        expect(error.reason).toBe("store: crashed: boom")
+      })
+    )
+
+    it.scoped("SVC_VOICE_ACTIVITY chooses the voice activity of a plugin or the engine's own", () =>
+      Effect.gen(function* () {
+        const chosen = (name: string) =>
+          Effect.map(load(["./Store.ts"], { variables: { SVC_VOICE_ACTIVITY: name } }), (found) => found.voiceActivity)
+        expect(yield* chosen("store")).toBeDefined()
+        expect(yield* chosen("")).toBeDefined()
+        expect(yield* chosen("built-in")).toBeUndefined()
+        expect(yield* refusal(["./Store.ts"], { variables: { SVC_VOICE_ACTIVITY: "good" } })).toContain(
+          "plugin good: is not loaded, but SVC_VOICE_ACTIVITY names it"
+        )
       })
     )
 
@@ -201,7 +226,10 @@ describe("PluginLoader", () => {
           "plugin ./ThrowsOnImport.ts: its module failed to load: native module is missing"
         )
         expect(yield* refusal(["./Good.ts", "./WrongVersion.ts"])).toContain(
-          "written for version ^2.0.0 of the plugin contract, but this server has 1.0.0"
+          "written for version ^3.0.0 of the plugin contract, but this server has 2.0.0; install a version of the plugin that fits"
+        )
+        expect(yield* refusal(["./Good.ts", "./FirstVersion.ts"])).toBe(
+          'plugin ./FirstVersion.ts: it is written for version ^1.0.0 of the plugin contract, but this server has 2.0.0; install a version of the plugin that fits, or change it as docs/plugins.md, "From 1 to 2", says'
         )
         expect(yield* refusal(["./NoRange.ts"])).toContain('its apiVersion "newest" is not a semver range')
         expect(yield* refusal(["./BadName.ts"])).toContain('its name "Bad Name" must be')

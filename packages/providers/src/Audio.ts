@@ -15,6 +15,17 @@ export interface AudioFormat {
 /** The telephone network's usual format: mu-law, 8 kHz. */
 export const mulaw8k: AudioFormat = { encoding: "mulaw", sampleRate: 8000 }
 
+/**
+ * The formats that a call leg may have, in the engine's order of preference: wide-band where the network has it, else the
+ * network's own G.711 law.
+ */
+export const legFormats: ReadonlyArray<AudioFormat> = [
+  { encoding: "pcm16", sampleRate: 16_000 },
+  mulaw8k,
+  { encoding: "alaw", sampleRate: 8000 },
+  { encoding: "pcm16", sampleRate: 8000 }
+]
+
 /** Length of a frame in milliseconds. */
 export const frameMs = 20
 

@@ -1,13 +1,15 @@
 import { Data, type Layer, type Schema } from "effect"
 import type { Embedding } from "./Embedding.ts"
+import type { Host } from "./Host.ts"
 import type { LanguageModel } from "./LanguageModel.ts"
+import type { ObjectStore } from "./ObjectStore.ts"
 import type { SpeechToText } from "./SpeechToText.ts"
 import type { Telephony } from "./Telephony.ts"
 import type { TextToSpeech } from "./TextToSpeech.ts"
 import type { VoiceActivity } from "./VoiceActivity.ts"
 
-/** The version of this contract. A plugin names the range it was written for, e.g. `^1.0.0`. */
-export const contractVersion = "1.0.0"
+/** The version of this contract. A plugin names the range it was written for, e.g. `^2.0.0`. */
+export const contractVersion = "2.0.0"
 
 /** A plugin that cannot start; `reason` is one plain sentence for the operator. */
 export class PluginError extends Data.TaggedError("PluginError")<{ readonly plugin: string; readonly reason: string }> {
@@ -24,6 +26,7 @@ export interface Capabilities {
   readonly languageModel?: Layer.Layer<LanguageModel, PluginError>
   readonly voiceActivity?: Layer.Layer<VoiceActivity, PluginError>
   readonly embedding?: Layer.Layer<Embedding, PluginError>
+  readonly objectStore?: Layer.Layer<ObjectStore, PluginError>
 }
 
 const TypeId: unique symbol = Symbol.for("@svc/providers/Plugin")
@@ -40,7 +43,8 @@ export interface Plugin {
    * default.
    */
   readonly config: Schema.Schema<unknown, { readonly [key: string]: string | undefined }>
-  readonly provides: (config: unknown) => Capabilities
+  /** Called once at the start. The layers are built afterwards. */
+  readonly provides: (config: unknown, host: Host) => Capabilities
 }
 
 /**
@@ -49,9 +53,9 @@ export interface Plugin {
  * ```ts
  * export default Plugin.make({
  *   name: "deepgram",
- *   apiVersion: "^1.0.0",
+ *   apiVersion: "^2.0.0",
  *   config: Schema.Struct({ apiKey: Schema.Redacted(Schema.NonEmptyString) }),
- *   provides: (config) => ({ speechToText: Deepgram.layer(config) })
+ *   provides: (config, host) => ({ speechToText: Deepgram.layer(config, host) })
  * })
  * ```
  */
@@ -59,7 +63,7 @@ export const make = <A, I extends { readonly [K in keyof I]: string | undefined 
   readonly name: string
   readonly apiVersion: string
   readonly config: Schema.Schema<A, I>
-  readonly provides: (config: A) => Capabilities
+  readonly provides: (config: A, host: Host) => Capabilities
 }): Plugin => ({
   [TypeId]: TypeId,
   name: options.name,

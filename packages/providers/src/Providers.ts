@@ -1,6 +1,7 @@
 import { Context } from "effect"
 import type { Embedding } from "./Embedding.ts"
 import type { LanguageModel } from "./LanguageModel.ts"
+import type { ObjectStore } from "./ObjectStore.ts"
 import type { SpeechToText } from "./SpeechToText.ts"
 import type { Telephony } from "./Telephony.ts"
 import type { TextToSpeech } from "./TextToSpeech.ts"
@@ -12,7 +13,7 @@ export interface LoadedPlugin {
   /** The package name or path from which it was loaded. */
   readonly source: string
   readonly capabilities: ReadonlyArray<
-    "telephony" | "speechToText" | "textToSpeech" | "languageModel" | "voiceActivity" | "embedding"
+    "telephony" | "speechToText" | "textToSpeech" | "languageModel" | "voiceActivity" | "embedding" | "objectStore"
   >
 }
 
@@ -29,9 +30,11 @@ export class Providers extends Context.Tag("@svc/providers/Providers")<
     readonly speechToText: ReadonlyArray<Context.Tag.Service<SpeechToText>>
     readonly textToSpeech: ReadonlyArray<Context.Tag.Service<TextToSpeech>>
     readonly languageModel: ReadonlyArray<Context.Tag.Service<LanguageModel>>
-    /** The first detector that a plugin provides. */
+    /** The detector that `SVC_VOICE_ACTIVITY` names, else the first; undefined: that of the engine. */
     readonly voiceActivity: Context.Tag.Service<VoiceActivity> | undefined
     /** The first embedding provider. It has no fallback, because vectors of two models cannot be compared. */
     readonly embedding: Context.Tag.Service<Embedding> | undefined
+    /** The first object store. Undefined: recordings are files of the server. */
+    readonly objectStore: Context.Tag.Service<ObjectStore> | undefined
   }
 >() {}

@@ -16,8 +16,26 @@ export type TransferState = "ringing" | "completed" | "busy" | "no-answer" | "re
 
 /** An event of an answered call. Passed to the listener synchronously and in order. */
 export type CallEvent =
-  /** One or more whole 20 ms frames of audio in the leg's format. The bytes are valid only during the callback. */
-  | { readonly _tag: "Audio"; readonly payload: Uint8Array }
+  /**
+   * Audio in the leg's format: whole samples, any number of them. The bytes are valid only during the callback. A leg
+   * that delivers packets says where they belong: `sequence` counts packets and wraps at 2^16, `timestamp` is that of
+   * the first sample, counts samples, also those of pauses in which nothing is sent, and wraps at 2^32 (RFC 3550, 5.1). It
+   * gives both for every packet, in the order of arrival. The others are free of gaps. A leg may stop to deliver audio
+   * at any time: the engine continues it with silence.
+   */
+  | {
+      readonly _tag: "Audio"
+      readonly payload: Uint8Array
+      readonly sequence?: number
+      readonly timestamp?: number
+    }
+  /**
+   * The network has stopped to carry audio, or carries it again, such as during a transfer that closes the media
+   * connection. The leg stays the same. Nothing is sent meanwhile, and the caller counts as silent.
+   */
+  | { readonly _tag: "Media"; readonly on: boolean }
+  /** The carrier's own answering-machine detection has decided who answered a call that we placed. */
+  | { readonly _tag: "Answerer"; readonly verdict: "human" | "machine" | "fax" | "unknown" }
   /** A digit, emitted when it begins, once for each source that carries it. */
   | { readonly _tag: "Dtmf"; readonly digit: string; readonly source: "rfc4733" | "in-band" | "signaling" }
   /** The peer has played all audio sent before the mark, or dropped it because of `clear`. */
@@ -27,8 +45,26 @@ export type CallEvent =
    */
   | { readonly _tag: "TransferProgress"; readonly state: TransferState; readonly reason?: string }
   | { readonly _tag: "Hold"; readonly on: boolean }
-  /** The call has ended; no event follows. `hangup`: the other side hung up. `failed`: the connection broke. */
-  | { readonly _tag: "Ended"; readonly cause: "hangup" | "failed"; readonly reason?: string }
+  /**
+   * The call has ended; no event follows. `hangup`: the other side hung up. `failed`: the connection broke. `code` is the
+   * carrier's, such as a SIP status or a Q.850 cause.
+   */
+  | { readonly _tag: "Ended"; readonly cause: "hangup" | "failed"; readonly code?: string; readonly reason?: string }
+
+/**
+ * When marks are confirmed. `exact`: when the caller has heard the audio. `echoed`: when it has left the network's buffer.
+ * `none`: never, and the engine estimates.
+ */
+export type PlaybackMarks = "exact" | "echoed" | "none"
+
+/** How well the audio of a leg came until now. */
+export interface LineQuality {
+  readonly packetsLost: number
+  /** Packets that came too late to be played. */
+  readonly packetsLate: number
+  /** Interarrival jitter in milliseconds (RFC 3550, 6.4.1), or null where it is not known. */
+  readonly jitterMs: number | null
+}
 
 /**
  * The media of one answered call. All methods are synchronous and must not throw: `send` is called 50 times a second
@@ -36,6 +72,19 @@ export type CallEvent =
  */
 export interface CallLeg {
   readonly format: AudioFormat
+  /** The carrier's id of the call, for its support and records. */
+  readonly carrierCallId?: string
+  /** Absent: as the network declares. */
+  readonly marks?: PlaybackMarks
+  /**
+   * How long audio that was sent waits until the caller hears it, in milliseconds from 0 to 3000, where the network knows.
+   * The engine estimates with it what was played. Absent: 0.
+   */
+  readonly playoutDelayMs?: number
+  /** Whether the leg emits `Dtmf`. Absent: true. False: the engine listens for the tones in its audio. */
+  readonly keyEvents?: boolean
+  /** Absent where the network does not tell: the engine counts the packets itself. Also after the end of the call. Synchronous; must not throw. */
+  readonly quality?: () => LineQuality
   /** Installs the only listener. Events from before are delivered to it first, in order. */
   readonly listen: (listener: (event: CallEvent) => void) => void
   /**
@@ -43,7 +92,10 @@ export interface CallLeg {
    * queue.
    */
   readonly send: (frame: Uint8Array) => void
-  /** Requests a {@link CallEvent} `Mark` when all audio sent so far has been played. */
+  /**
+   * Requests a {@link CallEvent} `Mark` when all audio sent so far has been played. Several can be pending; they are
+   * confirmed in order. Audio that is not confirmed counts as played 2 s after it could have been.
+   */
   readonly mark: (name: string) => void
   /** Drops audio that was sent and not yet played. Pending marks are confirmed as `cleared`. */
   readonly clear: () => void
@@ -51,7 +103,7 @@ export interface CallLeg {
   readonly hangup: (reason: string) => void
   readonly sendDtmf?: (digits: string) => void
   /**
-   * Blind transfer to `target` (E.164), one at a time. Its progress is emitted as `TransferProgress`, the outcome
+   * Blind transfer to `target` (E.164 or a SIP URI), one at a time. Its progress is emitted as `TransferProgress`, the outcome
    * within {@link transferOutcomeMs}; the network gives up on a destination that does not answer. After `completed` no
    * audio passes between the agent and the caller, and only `Ended` follows: with `bridge` when one of the two parties
    * hangs up (the time until then is the duration of the transfer), with `refer` at once. `hangup` ends the call in any
@@ -73,35 +125,57 @@ export class CallGone extends Data.TaggedError("CallGone")<{ readonly reason: st
 export class DialFailed extends Data.TaggedError("DialFailed")<{
   readonly outcome: "busy" | "no-answer" | "rejected" | "failed"
   readonly reason: string
+  /** The carrier's code, such as a SIP status. */
+  readonly code?: string
 }> {}
 
 /** An outbound call. */
 export interface OutgoingCall {
   /** The platform's id of the call, for the peer's records. */
   readonly callId: string
-  /** E.164. */
+  /** E.164 or a SIP URI. */
   readonly to: string
   /** The calling number of the platform, E.164. */
   readonly from: string
+  /** For the network, where it carries them, such as SIP headers. */
+  readonly headers?: { readonly [name: string]: string }
   /** In order of preference: the first that the network supports is used. */
   readonly formats: ReadonlyArray<AudioFormat>
+}
+
+/** What the network tells while a phone rings. The methods are synchronous. */
+export interface DialProgress {
+  /** The phone begins to ring. */
+  readonly onRinging?: () => void
+  /**
+   * Audio from the network before the answer, such as a ringback tone or an announcement: whole samples in `format`. The
+   * bytes are valid only during the call. It belongs to no conversation: the engine does not transcribe it, and the leg
+   * does not emit it again as `Audio`.
+   */
+  readonly onEarlyMedia?: (payload: Uint8Array, format: AudioFormat) => void
 }
 
 /** Places outbound calls. */
 export interface Outbound {
   /**
    * Rings a phone and waits without a time limit until it is answered. The engine interrupts it to give up, and the
-   * phone must stop ringing then. The leg lives until it ends or is hung up.
+   * phone must stop ringing then. The leg lives until it ends or is hung up. `progress` is called where the network tells,
+   * and not after `dial` has completed.
    */
-  readonly dial: (call: OutgoingCall) => Effect.Effect<CallLeg, DialFailed>
+  readonly dial: (call: OutgoingCall, progress?: DialProgress) => Effect.Effect<CallLeg, DialFailed>
 }
+
+/** Two legs could not be joined; both go on as before. */
+export class BridgeFailed extends Data.TaggedError("BridgeFailed")<{ readonly reason: string }> {}
 
 /** An inbound call that was not yet answered or rejected. */
 export interface IncomingCall {
   /** The carrier's id of the call, unique within the plugin. */
   readonly id: string
-  /** E.164, or null when withheld. */
+  /** E.164 or a SIP URI, or null when withheld. */
   readonly from: string | null
+  /** The caller's name, where the network has it. */
+  readonly callerName?: string
   readonly to: string
   readonly headers: { readonly [name: string]: string }
   /** Signals to the network that the call rings. `callId` is the platform's id, for the peer's records. */
@@ -132,13 +206,19 @@ export class Telephony extends Context.Tag("@svc/providers/Telephony")<
        * `refer`: it hands the caller over, which ends the call for the platform.
        */
       readonly transfer: "refer" | "bridge" | "none"
+      /** Whether `dial` tells `onEarlyMedia`. */
       readonly earlyMedia: boolean
-      readonly playbackMarks: "exact" | "echoed"
+      readonly playbackMarks: PlaybackMarks
     }
     /** Inbound calls. Subscribed to once, for the lifetime of the plugin. */
     readonly incoming: Stream.Stream<IncomingCall>
     /** Absent when the plugin cannot place calls. */
     readonly outbound?: Outbound
+    /**
+     * Joins two answered legs in the network: each hears the other, and emits only `Ended` from then on. Absent: the
+     * engine passes the audio between them.
+     */
+    readonly bridge?: (one: CallLeg, other: CallLeg) => Effect.Effect<void, BridgeFailed>
     readonly health: Effect.Effect<Health>
     /** Absent when the plugin has no text messages. */
     readonly sms?: Messaging

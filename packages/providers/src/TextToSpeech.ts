@@ -1,4 +1,4 @@
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Scope } from "effect"
 import type { Health } from "./Health.ts"
 
 export class TextToSpeechError extends Data.TaggedError("TextToSpeechError")<{
@@ -18,23 +18,43 @@ export interface AudioSink {
   /** Accepts PCM16 samples. `false`: accepted, but the sink is now full; await `drained` before the next write. */
   readonly write: (samples: Int16Array) => boolean
   /**
-   * Reports that the audio written so far speaks the first `characters` (UTF-16 units) of the text. Optional; makes
-   * cuts exact.
+   * Reports that the first `characters` (UTF-16 units) of all text of the turn are spoken when the first `atSample`
+   * samples of the turn have been played. May come before or after the audio; neither value ever decreases. Optional;
+   * makes cuts exact.
    */
-  readonly align: (characters: number) => void
+  readonly align: (characters: number, atSample: number) => void
   /** Completes when the sink has room again. */
   readonly drained: Effect.Effect<void>
 }
 
-export interface SynthesisRequest {
+/** What one turn of the agent is spoken with. */
+export interface SpeechRequest {
   readonly callId: string
-  /** One sentence or a short passage. */
-  readonly text: string
+  /** Names the turn, unique within the call. */
+  readonly turn: string
   readonly voice: string
+  /** BCP-47. */
   readonly language: string
-  /** Sample rate in Hz of the PCM16 samples. */
+  /** Sample rate in Hz of the PCM16 samples, one of the provider's. */
   readonly sampleRate: number
+  /** Relative to the voice's own speed, 0.5 to 2. A provider without a setting for it speaks at its own. */
+  readonly speed: number
+  /** What the agent said before this turn, so that the melody fits. */
+  readonly previousText?: string
   readonly sink: AudioSink
+}
+
+/**
+ * One turn of the agent, spoken without a break: what vendors call a context. Text comes in pieces, of a clause or
+ * more, while the model still writes the rest. They are concatenated as they are, spaces included.
+ */
+export interface SpeechTurn {
+  /** Adds text, which is spoken as soon as possible. Synchronous; must not throw. */
+  readonly say: (text: string) => void
+  /** No text follows. Synchronous; must not throw. */
+  readonly end: () => void
+  /** Completes when the turn was ended and all its audio was written. Fails whenever the turn fails. */
+  readonly done: Effect.Effect<void, TextToSpeechError>
 }
 
 /** A text-to-speech provider. */
@@ -42,13 +62,20 @@ export class TextToSpeech extends Context.Tag("@svc/providers/TextToSpeech")<
   TextToSpeech,
   {
     readonly id: string
+    /** Read at each use: a getter may return other voices later. */
     readonly voices: ReadonlyArray<Voice>
+    /** In Hz. The engine asks for the call's own rate if it is among them, else for the nearest higher one, and converts. */
     readonly sampleRates: ReadonlyArray<number>
+    /**
+     * The rates of one voice in one call, some of `sampleRates`, where they differ from these. Asked before each turn.
+     * Synchronous; must not throw.
+     */
+    readonly sampleRatesFor?: (turn: Pick<SpeechRequest, "callId" | "voice" | "language">) => ReadonlyArray<number>
     readonly health: Effect.Effect<Health>
     /**
-     * Writes the speech to the sink and completes when all is written. Interruption stops it within 50 ms; no write
-     * follows.
+     * Opens a turn. Closing its scope cancels it: it stops within 50 ms, and no write follows. See `byText` in
+     * `@svc/providers/SpeechTurn` for a provider that synthesizes one text at a time.
      */
-    readonly synthesize: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>
+    readonly open: (request: SpeechRequest) => Effect.Effect<SpeechTurn, TextToSpeechError, Scope.Scope>
   }
 >() {}

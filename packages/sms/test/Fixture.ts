@@ -65,6 +65,7 @@ const Plugins = Layer.succeed(Providers, {
   textToSpeech: [],
   languageModel: [],
   voiceActivity: undefined,
+  objectStore: undefined,
   embedding: undefined
 })
 const Dns = Layer.succeed(Resolver, { resolve: (_, done) => done(null, [{ address: "93.184.216.34", family: 4 }]) })

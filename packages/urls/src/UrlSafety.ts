@@ -2,27 +2,15 @@ import type { LookupAddress } from "node:dns"
 import { isIP, type LookupFunction } from "node:net"
 import { ValidationError } from "@svc/api/VoiceError"
 import { Config, type ConfigError, Context, Effect, Layer, Option } from "effect"
-import { buildConnector } from "undici"
+import type { buildConnector } from "undici"
+import { connectorOf, lookupOf } from "./UrlSafety/Connector.ts"
+import type { LookupFunction as Resolve } from "./UrlSafety/LookupQueue.ts"
 import { addressesAllowed, hostAllowed, hostOf, type Policy, schemeAllowed } from "./UrlSafety/Policy.ts"
 import { portAllowed } from "./UrlSafety/Port.ts"
 import { Resolver } from "./UrlSafety/Resolver.ts"
 
 /** Most characters of a stored URL. */
 const maxLength = 2048
-
-/** A connection refused because of its destination. */
-export class BlockedAddress extends Error {
-  override readonly name = "BlockedAddress"
-  readonly code = "SVC_BLOCKED_ADDRESS"
-  constructor(target: string) {
-    super(`${target} blocked by SSRF filter`)
-  }
-}
-
-/** In the form of Node's resolver errors, which clients distinguish by `code`. */
-class HostNotFound extends Error {
-  readonly code = "ENOTFOUND"
-}
 
 /**
  * Keeps requests to customers' URLs out of our own network (SSRF). Every URL is checked when it is stored, and again by
@@ -44,6 +32,9 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
      * Refusals are {@link BlockedAddress} errors.
      */
     readonly connector: (options?: buildConnector.BuildOptions) => buildConnector.connector
+    /** For a worker thread, whose connections are made by `connectorOf`: what they may do, and how names are resolved. */
+    readonly policy: Policy
+    readonly resolve: Resolve
     /** The same check with the signature of `dns.lookup`, for other clients. Literal addresses bypass it: see `connector`. */
     readonly lookup: LookupFunction
   }
@@ -80,39 +71,14 @@ export class UrlSafety extends Context.Tag("@svc/urls/UrlSafety")<
         return portAllowed(policy, parsed.port) ? parsed : yield* notPublic
       })
 
-      const lookup: LookupFunction = (hostname, options, callback) => {
-        const host = hostOf(hostname)
-        if (!hostAllowed(policy, host)) {
-          queueMicrotask(() => callback(new BlockedAddress(hostname), ""))
-          return
-        }
-        resolver.resolve(host, (error, all) => {
-          if (error !== null) return callback(error, "")
-          if (!addressesAllowed(policy, all)) return callback(new BlockedAddress(hostname), "")
-          const family = options.family === "IPv4" ? 4 : options.family === "IPv6" ? 6 : (options.family ?? 0)
-          const usable = all.filter((one) => family === 0 || one.family === family)
-          const first = usable[0]
-          if (first === undefined) return callback(new HostNotFound(`${hostname} has no address`), "")
-          if (options.all === true) return callback(null, usable)
-          return callback(null, first.address, first.family)
-        })
+      const { resolve } = resolver
+      return {
+        check,
+        policy,
+        resolve,
+        connector: (options) => connectorOf(policy, resolve, options),
+        lookup: lookupOf(policy, resolve)
       }
-
-      const connector = (options?: buildConnector.BuildOptions): buildConnector.connector => {
-        const connect = buildConnector({ ...options, lookup })
-        // Sockets to a literal address never call `lookup`, so those are checked here. Scheme and port again: a URL may have
-        // been stored under a more permissive setting.
-        return (request, callback) => {
-          const { hostname, port, protocol } = request
-          const allowed =
-            schemeAllowed(policy, protocol) && portAllowed(policy, port) && hostAllowed(policy, hostOf(hostname))
-          if (allowed) return connect(request, callback)
-          const target = `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
-          queueMicrotask(() => callback(new BlockedAddress(target), null))
-        }
-      }
-
-      return { check, connector, lookup }
     })
   )
 }

@@ -3,6 +3,3 @@ import { Effect } from "effect"
 
 /** A new HMAC-SHA256 key: 64 hex characters. */
 export const newSecret: Effect.Effect<string> = Effect.sync(() => randomBytes(32).toString("hex"))
-
-/** The part of a secret that may be shown: three dots and its last 8 characters. */
-export const hintOf = (secret: string): string => `...${secret.slice(-8)}`

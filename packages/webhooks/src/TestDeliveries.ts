@@ -5,7 +5,8 @@ import type { TestResult } from "@svc/api/webhooks/Delivery"
 import { Clock, Context, Deferred, Effect, Exit, Layer } from "effect"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { type DeliveryRequest, deliveryRequest } from "./delivery/DeliveryRequest.ts"
-import { type AttemptResult, attemptTimeoutMs, ReceiverClient } from "./delivery/ReceiverClient.ts"
+import { ReceiverClient } from "./delivery/ReceiverClient.ts"
+import { type AttemptResult, attemptTimeoutMs } from "./delivery/ReceiverRequests.ts"
 import type { WebhookRow } from "./WebhookRow.ts"
 
 /** Sends a sample event to a webhook: one attempt, now, even if it is inactive or not subscribed to the event. */

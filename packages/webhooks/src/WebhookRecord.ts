@@ -1,7 +1,7 @@
 import { pick } from "@svc/api/EntityFields"
+import { hintOf } from "@svc/api/SecretHint"
 import { type ProjectWebhook, Webhook } from "@svc/api/webhooks/Webhook"
 import { Struct } from "effect"
-import { hintOf } from "./SigningSecret.ts"
 import type { WebhookRow } from "./WebhookRow.ts"
 
 const wireKeys = Struct.keys(Webhook.fields)

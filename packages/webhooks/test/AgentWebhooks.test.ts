@@ -2,12 +2,12 @@ import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
 import { apiVersion } from "@svc/api/events/Event"
 import { newAgentId } from "@svc/api/Ids"
+import { hintOf } from "@svc/api/SecretHint"
 import { Accounts } from "@svc/auth/Accounts"
 import * as AuthSlice from "@svc/auth/AuthSlice"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { BigDecimal, Effect, Exit, Layer, Option } from "effect"
 import { AgentWebhooks } from "../src/AgentWebhooks.ts"
-import { hintOf } from "../src/SigningSecret.ts"
 import * as WebhooksSlice from "../src/WebhooksSlice.ts"
 
 const Test = Layer.merge(WebhooksSlice.agentWebhooks, AuthSlice.accounts).pipe(Layer.provideMerge(TestDatabase.layer))

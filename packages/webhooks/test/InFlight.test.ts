@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type CompletedAttempt, InFlight } from "../src/delivery/InFlight.ts"
 import type { ClaimedDelivery } from "../src/delivery/QueueRepo.ts"
-import { type AttemptResult, timedOut } from "../src/delivery/ReceiverClient.ts"
+import { type AttemptResult, timedOut } from "../src/delivery/ReceiverRequests.ts"
 import { delivery } from "./ClaimedDeliveries.ts"
 
 /** An {@link InFlight} with a clock and receivers that the test controls. */

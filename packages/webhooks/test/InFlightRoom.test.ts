@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { InFlight } from "../src/delivery/InFlight.ts"
-import { type AttemptResult, timedOut } from "../src/delivery/ReceiverClient.ts"
+import { type AttemptResult, timedOut } from "../src/delivery/ReceiverRequests.ts"
 import { delivery } from "./ClaimedDeliveries.ts"
 
 const deliveries = (count: number, webhook_id: number) => Array.from({ length: count }, () => delivery(webhook_id))

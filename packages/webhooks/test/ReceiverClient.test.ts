@@ -1,118 +1,210 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import { describe, expect, it } from "@effect/vitest"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
-import { ConfigProvider, Deferred, Effect, Exit, Layer } from "effect"
-import { type AttemptResult, ReceiverClient, timedOut } from "../src/delivery/ReceiverClient.ts"
+import { ConfigProvider, Deferred, Effect, Exit, Layer, TestClock } from "effect"
+import { layerOf, ReceiverClient, type RequestThread } from "../src/delivery/ReceiverClient.ts"
+import { type AttemptResult, timedOut } from "../src/delivery/ReceiverRequests.ts"
+import type { FromThread, ToThread } from "../src/delivery/ReceiverThread.ts"
 import { serve } from "./Receiver.ts"
 
-const layerOf = (allowPrivate: boolean) =>
-  ReceiverClient.layer.pipe(
-    Layer.provide(UrlSafety.layer.pipe(Layer.provide(Resolver.layer))),
+const request = (url: string, body = "{}") => ({ url, headers: { "x-a": "b" }, body })
+
+/** Every name has the address of this machine. */
+const names: Array<string> = []
+const LocalResolver = Layer.succeed(Resolver, {
+  resolve: (name, done) => {
+    names.push(name)
+    if (name === "unknown.test") done(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }), [])
+    else done(null, [{ address: "127.0.0.1", family: 4 }])
+  }
+})
+
+const Safety = (allowPrivate: boolean) =>
+  UrlSafety.layer.pipe(
+    Layer.provide(LocalResolver),
     Layer.provide(
       Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", String(allowPrivate)]])))
     )
   )
 
-/** `isRead` completes when the client has read the head of the next answer. */
-const headOfAnswer = Effect.gen(function* () {
-  const read = yield* Deferred.make<void>()
-  const listener = () => Deferred.unsafeDone(read, Exit.void)
-  yield* Effect.acquireRelease(
-    Effect.sync(() => subscribe("undici:request:headers", listener)),
-    () => Effect.sync(() => void unsubscribe("undici:request:headers", listener))
+const send = (url: string, body?: string) =>
+  Effect.flatMap(ReceiverClient, ({ post }) =>
+    Effect.async<AttemptResult>((resume) => void post(request(url, body), (result) => resume(Effect.succeed(result))))
   )
-  return { isRead: Deferred.await(read) }
-})
 
-/** Sends a request, and cancels it when `when` completes. */
-const send = (url: string, when: Effect.Effect<unknown> = Effect.never) =>
-  Effect.gen(function* () {
-    const { post } = yield* ReceiverClient
-    const done = yield* Deferred.make<AttemptResult>()
-    const cancel = post({ url, headers: { "x-a": "b" }, body: "{}" }, (result) =>
-      Deferred.unsafeDone(done, Exit.succeed(result))
-    )
-    yield* Effect.fork(Effect.zipRight(when, Effect.sync(cancel)))
-    return yield* Deferred.await(done)
-  })
+const real = (allowPrivate: boolean) => ReceiverClient.layer.pipe(Layer.provide(Safety(allowPrivate)))
 
 describe("ReceiverClient", () => {
-  it.scopedLive("post succeeds with any 2xx, fails with the status otherwise, and does not follow redirects", () =>
+  it.scopedLive("post sends from its thread, with names that this process resolves", () =>
     Effect.gen(function* () {
-      const seen: Array<string> = []
+      const bodies: Array<string> = []
       const { url } = yield* serve((request, response) => {
-        seen.push(`${request.method} ${request.url} ${request.headers["x-a"]}`)
-        const status = Number(new URL(request.url ?? "", "http://x").searchParams.get("a"))
-        response.writeHead(status, { location: "/other?a=200" }).end()
-      })
-      const to = (status: number) => send(url.replace("a=b", `a=${status}`))
-      expect(yield* to(200)).toEqual({ status_code: 200, error: null })
-      expect(yield* to(204)).toEqual({ status_code: 204, error: null })
-      expect(yield* to(302)).toEqual({ status_code: 302, error: "redirects are not followed (302)" })
-      expect(yield* to(410)).toEqual({ status_code: 410, error: "status 410" })
-      expect(yield* to(503)).toEqual({ status_code: 503, error: "status 503" })
-      expect(seen).toEqual([200, 204, 302, 410, 503].map((status) => `POST /events?a=${status} b`))
-    }).pipe(Effect.provide(layerOf(true)))
-  )
-
-  it.scopedLive("post reads 4 KB of an answer; one that never ends counts by its status when it is cancelled", () =>
-    Effect.gen(function* () {
-      let sent = 0
-      const endless = yield* serve((_, response) => {
-        response.writeHead(200)
-        const more = () => {
-          while (response.writable && response.write("x".repeat(1024))) sent += 1024
-        }
-        response.on("drain", more).on("error", () => {})
-        more()
-      })
-      expect(yield* send(endless.url)).toEqual({ status_code: 200, error: null })
-      // The connection is closed: only what its buffers held was sent.
-      expect(sent).toBeLessThan(16 * 1024 * 1024)
-      const dripping = yield* serve((_, response) => void response.writeHead(200).write("x"))
-      const head = yield* headOfAnswer
-      expect(yield* send(dripping.url, head.isRead)).toEqual({ status_code: 200, error: null })
-    }).pipe(Effect.provide(layerOf(true)))
-  )
-
-  it.scopedLive("post fails when the receiver hangs, breaks the connection, answers garbage or does not listen", () =>
-    Effect.gen(function* () {
-      const asked = yield* Deferred.make<void>()
-      const hanging = yield* serve(() => Deferred.unsafeDone(asked, Exit.void))
-      expect(yield* send(hanging.url, Deferred.await(asked))).toEqual(timedOut)
-      const breaking = yield* serve((request) => request.socket.destroy())
-      expect(yield* send(breaking.url)).toMatchObject({ status_code: null, error: expect.any(String) })
-      const garbled = yield* serve((request) => request.socket.end("what?\u0000\r\n\r\n"))
-      const { error } = yield* send(garbled.url)
-      expect(error).not.toBeNull()
-      expect(error).not.toMatch(/\p{Cc}/u)
-      const { server, url } = yield* serve(() => undefined)
-      yield* Effect.async<void>((resume) => void server.close(() => resume(Effect.void)))
-      expect(yield* send(url)).toMatchObject({ status_code: null, error: expect.stringContaining("ECONNREFUSED") })
-      expect(yield* send("no url")).toEqual({ status_code: null, error: "not a URL" })
-    }).pipe(Effect.provide(layerOf(true)))
-  )
-
-  it.scopedLive("post refuses addresses of private networks when it connects", () =>
-    Effect.gen(function* () {
-      let requests = 0
-      const { url } = yield* serve((_, response) => {
-        requests++
-        response.end()
-      })
-      for (const blocked of [
-        url,
-        url.replace("http:", "https:"),
-        "https://localhost/",
-        "https://169.254.169.254/latest"
-      ]) {
-        expect(yield* send(blocked)).toMatchObject({
-          status_code: null,
-          error: expect.stringContaining("blocked by SSRF filter")
+        let body = ""
+        request.on("data", (chunk) => {
+          body += chunk
         })
-      }
-      expect(requests).toBe(0)
-    }).pipe(Effect.provide(layerOf(false)))
+        request.on("end", () => {
+          bodies.push(`${request.headers["x-a"]} ${body.length}`)
+          response.end()
+        })
+      })
+      const named = url.replace("127.0.0.1", "receiver.test")
+      // Larger than what is passed to the thread in one message.
+      expect(yield* send(named, "x".repeat(200_000))).toEqual({ status_code: 200, error: null })
+      const results = yield* Effect.all(
+        Array.from({ length: 100 }, () => send(named)),
+        { concurrency: "unbounded" }
+      )
+      expect(results).toEqual(Array(100).fill({ status_code: 200, error: null }))
+      expect(bodies).toEqual(["b 200000", ...Array(100).fill("b 2")])
+      expect(new Set(names)).toEqual(new Set(["receiver.test"]))
+      expect(yield* send("http://unknown.test/")).toMatchObject({ status_code: null, error: "no such name" })
+    }).pipe(Effect.provide(real(true)))
   )
+
+  it.scopedLive("post refuses private addresses in the thread too", () =>
+    Effect.gen(function* () {
+      const { server, url } = yield* serve((_, response) => void response.end())
+      let connections = 0
+      server.on("connection", () => connections++)
+      for (const blocked of [url, url.replace("http:", "https:"), "https://receiver.test/"]) {
+        expect(yield* send(blocked)).toMatchObject({ error: expect.stringContaining("blocked by SSRF filter") })
+      }
+      expect(connections).toBe(0)
+    }).pipe(Effect.provide(real(false)))
+  )
+
+  it.scopedLive("a cancelled request ends, and its receiver sees the connection close", () =>
+    Effect.gen(function* () {
+      const closed = yield* Deferred.make<void>()
+      const asked = yield* Deferred.make<void>()
+      const { url } = yield* serve((request) => {
+        request.socket.on("close", () => Deferred.unsafeDone(closed, Exit.void))
+        Deferred.unsafeDone(asked, Exit.void)
+      })
+      const { post } = yield* ReceiverClient
+      const done = yield* Deferred.make<AttemptResult>()
+      const cancel = post(request(url), (result) => Deferred.unsafeDone(done, Exit.succeed(result)))
+      yield* Deferred.await(asked)
+      cancel()
+      cancel()
+      expect(yield* Deferred.await(done)).toEqual(timedOut)
+      yield* Deferred.await(closed)
+    }).pipe(Effect.provide(real(true)))
+  )
+})
+
+/** Threads that do nothing by themselves. */
+const fakeThreads = () => {
+  const threads: Array<{
+    readonly got: Array<ToThread>
+    readonly say: (message: FromThread) => void
+    readonly exit: (reason: string) => void
+    ended: boolean
+  }> = []
+  const start = (): RequestThread => {
+    let onMessage: (message: FromThread) => void = () => undefined
+    let onExit: (reason: string) => void = () => undefined
+    const thread = {
+      got: [] as Array<ToThread>,
+      say: (message: FromThread) => onMessage(message),
+      exit: (reason: string) => onExit(reason),
+      ended: false
+    }
+    threads.push(thread)
+    return {
+      postMessage: (message) => void thread.got.push(message),
+      onMessage: (handler) => {
+        onMessage = handler
+      },
+      onExit: (handler) => {
+        onExit = handler
+      },
+      terminate: () => {
+        thread.ended = true
+      }
+    }
+  }
+  return { threads, client: layerOf(start).pipe(Layer.provide(Safety(true))) }
+}
+
+/** The messages of this turn have been passed to the thread. */
+const passed = Effect.promise(() => Promise.resolve())
+
+describe("a thread of the client", () => {
+  it.scoped("that ends fails its requests, and the next request starts another", () => {
+    const { client, threads } = fakeThreads()
+    return Effect.gen(function* () {
+      const { post } = yield* ReceiverClient
+      const results: Array<readonly [string, AttemptResult]> = []
+      const started = (name: string) => post(request("http://a/"), (result) => void results.push([name, result]))
+      started("first")
+      started("second")
+      yield* passed
+      threads[0]?.say({ _tag: "Results", results: [[0, { status_code: 204, error: null }]] })
+      threads[0]?.exit("out of memory")
+      const failed = { status_code: null, error: "out of memory" }
+      expect(results).toEqual([
+        ["first", { status_code: 204, error: null }],
+        ["second", failed]
+      ])
+      started("third")
+      yield* passed
+      expect(threads).toHaveLength(2)
+      // What the old one still says is ignored, and so are results that nobody waits for.
+      threads[0]?.say({ _tag: "Results", results: [[2, { status_code: 500, error: "status 500" }]] })
+      threads[1]?.say({ _tag: "Results", results: [[1, { status_code: 500, error: "status 500" }]] })
+      threads[1]?.say({ _tag: "Results", results: [[2, { status_code: 200, error: null }]] })
+      expect(results.slice(2)).toEqual([["third", { status_code: 200, error: null }]])
+    }).pipe(Effect.provide(client))
+  })
+
+  it.scoped("that does not answer a cancellation is ended, and another is used", () => {
+    const { client, threads } = fakeThreads()
+    return Effect.gen(function* () {
+      const { post } = yield* ReceiverClient
+      const results: Array<AttemptResult> = []
+      const cancel = post(request("http://a/"), (result) => void results.push(result))
+      yield* passed
+      cancel()
+      expect(threads[0]?.got.map(({ _tag }) => _tag)).toEqual(["Post", "Cancel"])
+      yield* TestClock.adjust("1999 millis")
+      expect(results).toEqual([])
+      yield* TestClock.adjust("1 millis")
+      expect(results).toEqual([{ status_code: null, error: "the thread of the deliveries does not answer" }])
+      expect(threads[0]?.ended).toBe(true)
+      post(request("http://a/"), () => undefined)
+      yield* passed
+      expect(threads).toHaveLength(2)
+    }).pipe(Effect.provide(client))
+  })
+
+  it.scoped("gets requests that were cancelled at once too", () => {
+    const { client, threads } = fakeThreads()
+    return Effect.gen(function* () {
+      const { post } = yield* ReceiverClient
+      post(request("http://a/"), () => undefined)()
+      yield* passed
+      expect(threads[0]?.got.map(({ _tag }) => _tag)).toEqual(["Post", "Cancel"])
+    }).pipe(Effect.provide(client))
+  })
+
+  it.scoped("ends with the client, whose requests are then never completed", () => {
+    const { client, threads } = fakeThreads()
+    const results: Array<AttemptResult> = []
+    return Effect.gen(function* () {
+      const { post } = yield* ReceiverClient
+      post(request("http://a/"), (result) => void results.push(result))
+      yield* passed
+    }).pipe(
+      Effect.provide(client),
+      Effect.zipRight(
+        Effect.sync(() => {
+          expect(threads[0]?.ended).toBe(true)
+          threads[0]?.exit("ended")
+          expect(results).toEqual([])
+        })
+      )
+    )
+  })
 })

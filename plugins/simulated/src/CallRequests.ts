@@ -7,7 +7,7 @@ export interface CallRequest {
     readonly format: string
     readonly keyterms: ReadonlyArray<string>
   } | null
-  readonly tts: { readonly language: string; readonly voice: string } | null
+  readonly tts: { readonly language: string; readonly voice: string; readonly speed?: number } | null
 }
 
 /** The number of calls that are kept; the oldest are dropped. */

@@ -1,15 +1,9 @@
 import { Embedding } from "@svc/providers/Embedding"
 import { healthy } from "@svc/providers/Health"
 import { Effect, Layer } from "effect"
+import { hashOf } from "./Hash.ts"
 
 const dimensions = 256
-
-/** FNV-1a over UTF-16 code units. */
-const hash = (text: string): number => {
-  let value = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)
-  return value >>> 0
-}
 
 /** Words without case and diacritics, each between spaces, so that its n-grams know where it begins and ends. */
 const wordsOf = (text: string): ReadonlyArray<string> =>
@@ -26,7 +20,7 @@ const wordsOf = (text: string): ReadonlyArray<string> =>
 export const hashedVector = (text: string): Float32Array => {
   const vector = new Float32Array(dimensions)
   const add = (feature: string, weight: number) => {
-    const at = hash(feature)
+    const at = hashOf(feature)
     vector[at % dimensions] = (vector[at % dimensions] ?? 0) + (at & 0x8000_0000 ? -weight : weight)
   }
   for (const word of wordsOf(text)) {
@@ -39,7 +33,7 @@ export const hashedVector = (text: string): Float32Array => {
   }
   const length = Math.hypot(...vector)
   // A text without words, such as an emoji: one place, by all of it.
-  if (length === 0) vector[hash(text) % dimensions] = 1
+  if (length === 0) vector[hashOf(text) % dimensions] = 1
   return length === 0 ? vector : vector.map((value) => value / length)
 }
 

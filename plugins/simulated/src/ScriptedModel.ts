@@ -1,6 +1,7 @@
 import { healthy } from "@svc/providers/Health"
 import { LanguageModel, LanguageModelError, type ModelDelta, type ModelRequest } from "@svc/providers/LanguageModel"
 import { Effect, Either, Layer } from "effect"
+import { CallRealism } from "./Realism/CallRealism.ts"
 import { readScript, type Script } from "./ScriptedModel/Script.ts"
 import { extractFrom, replyTo, replyWithoutScript, type ScriptReply } from "./ScriptedModel/ScriptReply.ts"
 
@@ -10,8 +11,10 @@ const withoutScript: Script = { rules: [] }
 const scripts = new Map<string, Either.Either<Script, string>>()
 const maxScripts = 64
 
-const scriptOf = ({ messages }: ModelRequest): Either.Either<Script, string> => {
-  const prompt = messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n")
+const promptOf = ({ messages }: ModelRequest): string =>
+  messages.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n\n")
+
+const scriptIn = (prompt: string): Either.Either<Script, string> => {
   const known = scripts.get(prompt)
   if (known !== undefined) return known
   const read = Either.map(readScript(prompt), (script) => script ?? withoutScript)
@@ -25,10 +28,14 @@ const fail = (reason: string) => Effect.fail(new LanguageModelError({ reason, re
 /** The approximate number of tokens of a real model. */
 const tokens = (text: string): number => Math.ceil(text.length / 4)
 
-const reply = (script: Script, request: ModelRequest): Effect.Effect<ScriptReply, LanguageModelError> =>
+const reply = (
+  script: Script,
+  request: ModelRequest,
+  isEmpty: boolean
+): Effect.Effect<ScriptReply, LanguageModelError> =>
   Effect.try({
     try: () =>
-      script.fail === "empty"
+      isEmpty
         ? { text: "", calls: [] }
         : request.responseSchema === undefined
           ? script === withoutScript
@@ -85,26 +92,48 @@ const finish = (
   onDelta({ _tag: "Done", reason: isCut ? "length" : calls.length > 0 ? "tool_calls" : "stop" })
 }
 
+/** How the n-th request of a call fails, if it does. */
+const failureOf = ({ fail, providers: { model } = {} }: Script, n: () => number): Script["fail"] => {
+  if (fail !== undefined || model?.fail_every === undefined) return fail ?? model?.fail
+  return n() % model.fail_every === 0 ? (model.fail ?? "error") : undefined
+}
+
 /**
- * A language model that follows the script in its system prompt (`ScriptedModel/Script.ts`). It has no state: the same
- * request gets the same answer. A rule may call tools that were not offered, as real models sometimes do. Without a
- * script it runs tools by the words `use <tool> with <json>`, and answers other words by `You said: …`. A token counts as 4 characters. When the request demands a tool call and the script has
- * none, it calls the first tool without arguments.
+ * A language model that follows the script in its system prompt (`ScriptedModel/Script.ts`). It has no state, but for the
+ * count of `fail_every`: the same request gets the same answer. A rule may call tools that were not offered, as real
+ * models sometimes do. Without a script it runs tools by the words `use <tool> with <json>`, and answers other words by
+ * `You said: …`. A token counts as 4 characters. When the request demands a tool call and the script has none, it calls
+ * the first tool without arguments. To prepare it hands the script's `providers` to the other providers of the call.
  */
-export const ScriptedModel: Layer.Layer<LanguageModel> = Layer.succeed(LanguageModel, {
-  id: "simulated",
-  models: ["scripted"],
-  health: Effect.succeed(healthy),
-  generate: Effect.fn("ScriptedModel.generate")(function* (request, onDelta) {
-    const read = scriptOf(request)
-    if (Either.isLeft(read)) return yield* fail(read.left)
-    const script = read.right
-    const wait = script.first_token_ms ?? 0
-    if (wait > 0) yield* Effect.sleep(wait)
-    if (script.fail === "error") return yield* fail("the script tells the model to fail")
-    if (script.fail === "hang") return yield* Effect.never
-    const answer = limited(request, yield* reply(script, request))
-    yield* speak(answer.text, script.tokens_per_second ?? 0, onDelta)
-    yield* Effect.sync(() => finish(request, answer, onDelta))
+export const ScriptedModel: Layer.Layer<LanguageModel, never, CallRealism> = Layer.effect(
+  LanguageModel,
+  Effect.gen(function* () {
+    const realism = yield* CallRealism
+    return {
+      id: "simulated",
+      models: ["scripted"],
+      health: Effect.succeed(healthy),
+      // Without an asynchronous step, so that the other providers know it in time.
+      prepare: ({ callId, systemPrompt }) =>
+        Effect.suspend(() => {
+          const read = scriptIn(systemPrompt)
+          realism.set(callId, Either.isRight(read) ? read.right.providers : undefined)
+          return Either.isLeft(read) ? fail(read.left) : Effect.void
+        }),
+      generate: Effect.fn("ScriptedModel.generate")(function* (request, onDelta) {
+        const read = scriptIn(promptOf(request))
+        if (Either.isLeft(read)) return yield* fail(read.left)
+        const script = read.right
+        const { model } = script.providers ?? {}
+        const failure = failureOf(script, () => realism.count(request.callId, "request"))
+        const wait = model?.first_token_ms ?? script.first_token_ms ?? 0
+        if (wait > 0) yield* Effect.sleep(wait)
+        if (failure === "error") return yield* fail("the script tells the model to fail")
+        if (failure === "hang") return yield* Effect.never
+        const answer = limited(request, yield* reply(script, request, failure === "empty"))
+        yield* speak(answer.text, model?.tokens_per_second ?? script.tokens_per_second ?? 0, onDelta)
+        yield* Effect.sync(() => finish(request, answer, onDelta))
+      })
+    }
   })
-})
+)

@@ -5,6 +5,7 @@ import { CallRequests } from "./CallRequests.ts"
 import { CarrierRecords } from "./Carrier/CarrierRecords.ts"
 import { HashedEmbedding } from "./HashedEmbedding.ts"
 import { NetworkClock } from "./Network/NetworkClock.ts"
+import { CallRealism } from "./Realism/CallRealism.ts"
 import { ScriptedModel } from "./ScriptedModel.ts"
 import { SimulatedSpeechToText } from "./SimulatedSpeechToText.ts"
 import { SimulatedTelephony } from "./SimulatedTelephony.ts"
@@ -34,17 +35,18 @@ const Settings = Schema.Struct({
  */
 export default Plugin.make({
   name: "simulated",
-  apiVersion: "^1.0.0",
+  apiVersion: "^2.0.0",
   config: Settings,
   provides: ({ carrierFile, owned }) => ({
     telephony: Layer.provide(SimulatedTelephony, [
+      CallRealism.layer,
       CallRequests.layer,
       NetworkClock.layer,
       CarrierRecords.layerOf({ file: carrierFile, owned: owned === undefined ? undefined : numbersIn(owned) })
     ]),
-    speechToText: Layer.provide(SimulatedSpeechToText, CallRequests.layer),
-    textToSpeech: Layer.provide(SimulatedTextToSpeech, CallRequests.layer),
-    languageModel: ScriptedModel,
+    speechToText: Layer.provide(SimulatedSpeechToText, [CallRealism.layer, CallRequests.layer]),
+    textToSpeech: Layer.provide(SimulatedTextToSpeech, [CallRealism.layer, CallRequests.layer]),
+    languageModel: Layer.provide(ScriptedModel, CallRealism.layer),
     embedding: HashedEmbedding
   })
 })

@@ -1,11 +1,14 @@
 import { healthy } from "@svc/providers/Health"
-import { type SynthesisRequest, TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
+import { byText, type TextRequest } from "@svc/providers/SpeechTurn"
+import { TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
 import { Effect, Layer } from "effect"
 import { CallRequests } from "./CallRequests.ts"
 import { languages } from "./Languages.ts"
+import { CallRealism } from "./Realism/CallRealism.ts"
+import { faultySpeech } from "./Realism/FaultySpeech.ts"
 import { framesPerSymbol } from "./ToneSpeech/ToneCode.ts"
 import { ToneEncoder } from "./ToneSpeech/ToneEncoder.ts"
-import { renderFrame, sampleRates } from "./ToneSpeech/ToneFrames.ts"
+import { renderFrame } from "./ToneSpeech/ToneFrames.ts"
 
 const voices: ReadonlyArray<Voice> = [
   { name: "Sarah", languages: "*", gender: "female" },
@@ -25,6 +28,9 @@ const voices: ReadonlyArray<Voice> = [
   { name: "Aino", languages: ["fi-FI"], gender: "female" }
 ]
 
+/** In Hz. Tone speech is rendered at each of them. */
+const sampleRates: ReadonlyArray<number> = [8000, 16_000, 22_050, 24_000]
+
 /**
  * The number of frames in the first slice, and in the others. A slice ends with the first frame of a symbol, which is
  * when a decoder recognizes it: so the alignment is exact to the character.
@@ -37,11 +43,12 @@ const slicesAtOnce = 100
 
 const refuse = (reason: string) => Effect.fail(new TextToSpeechError({ reason, retryable: false }))
 
-const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void> => {
+const speak = ({ sampleRate, sink, text }: TextRequest): Effect.Effect<void> => {
   const encoder = new ToneEncoder(text)
   const frameLength = sampleRate / 50
   let left = encoder.frames
   let next = firstSlice
+  let written = 0
   /** Writes until the sink is full, other fibers should run, or the text is complete. */
   const write = (): "full" | "yield" | "done" => {
     for (let slice = 0; slice < slicesAtOnce; slice++) {
@@ -55,7 +62,8 @@ const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void
       }
       left -= frames
       const room = sink.write(samples)
-      sink.align(encoder.characters)
+      written += samples.length
+      sink.align(encoder.characters, written)
       if (!room) return left === 0 ? "done" : "full"
     }
     return "yield"
@@ -73,29 +81,49 @@ const speak = ({ sampleRate, sink, text }: SynthesisRequest): Effect.Effect<void
   return run
 }
 
+const speakText = (request: TextRequest): Effect.Effect<void> =>
+  request.text.trim() === "" ? Effect.void : Effect.suspend(() => speak(request))
+
+const openIdeal = byText(speakText)
+
 /**
- * Synthesizes tone speech, about 16 characters per second. The voices differ only in name and languages. A blank text
- * writes nothing.
+ * Synthesizes tone speech, about 16 characters per second at any speed. The voices differ only in name and languages. A
+ * blank text writes nothing. With the realism of a call see {@link faultySpeech}.
  */
-export const SimulatedTextToSpeech: Layer.Layer<TextToSpeech, never, CallRequests> = Layer.effect(
+export const SimulatedTextToSpeech: Layer.Layer<TextToSpeech, never, CallRealism | CallRequests> = Layer.effect(
   TextToSpeech,
   Effect.gen(function* () {
     const requests = yield* CallRequests
+    const calls = yield* CallRealism
     return {
       id: "simulated",
       voices,
       sampleRates,
+      sampleRatesFor: ({ callId }) => {
+        const only = calls.of(callId).tts?.sample_rate
+        return only === undefined ? sampleRates : [only]
+      },
       health: Effect.succeed(healthy),
-      synthesize: (request) => {
-        requests.record(request.callId, { tts: { language: request.language, voice: request.voice } })
+      open: (request) => {
+        const { callId, language, speed } = request
+        requests.record(callId, { tts: { language, voice: request.voice, ...(speed === 1 ? {} : { speed }) } })
         const voice = voices.find(({ name }) => name === request.voice)
         if (voice === undefined) return refuse(`there is no voice "${request.voice}"`)
-        if (!languages.includes(request.language)) return refuse(`the language "${request.language}" is not supported`)
-        if (voice.languages !== "*" && !voice.languages.includes(request.language)) {
-          return refuse(`the voice "${voice.name}" does not speak ${request.language}`)
+        if (!languages.includes(language)) return refuse(`the language "${language}" is not supported`)
+        if (voice.languages !== "*" && !voice.languages.includes(language)) {
+          return refuse(`the voice "${voice.name}" does not speak ${language}`)
         }
-        if (!sampleRates.includes(request.sampleRate)) return refuse(`${request.sampleRate} Hz is not supported`)
-        return request.text.trim() === "" ? Effect.void : Effect.suspend(() => speak(request))
+        const realism = calls.of(callId).tts
+        const rates = realism?.sample_rate === undefined ? sampleRates : [realism.sample_rate]
+        if (!rates.includes(request.sampleRate)) return refuse(`${request.sampleRate} Hz is not supported`)
+        if (realism === undefined) return openIdeal(request)
+        const turn = faultySpeech({
+          realism,
+          random: calls.random(callId, "speech"),
+          countText: () => calls.count(callId, "speech"),
+          speak: speakText
+        })
+        return byText(turn)(request)
       }
     }
   })

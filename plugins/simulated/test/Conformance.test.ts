@@ -10,12 +10,13 @@ import { CallRequests } from "../src/CallRequests.ts"
 import { CarrierRecords } from "../src/Carrier/CarrierRecords.ts"
 import { HashedEmbedding } from "../src/HashedEmbedding.ts"
 import { NetworkClock } from "../src/Network/NetworkClock.ts"
+import { CallRealism } from "../src/Realism/CallRealism.ts"
 import { ScriptedModel } from "../src/ScriptedModel.ts"
 import { SimulatedSpeechToText } from "../src/SimulatedSpeechToText.ts"
 import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
 import { SimulatedTextToSpeech } from "../src/SimulatedTextToSpeech.ts"
 import { FakeSocket, routeRequest } from "./FakeSocket.ts"
-import { hear, toneFrames } from "./Tones.ts"
+import { at8kHz, framesOf, hear, toneFrames } from "./Tones.ts"
 
 const states = {
   ringing: "ringing",
@@ -96,6 +97,7 @@ telephonySuite({
   name: "the simulated network",
   time: "virtual",
   layer: Layer.provide(SimulatedTelephony, [
+    CallRealism.layer,
     CallRequests.layer,
     NetworkClock.layer,
     CarrierRecords.layerOf({ owned: ["+31207654321"] })
@@ -108,7 +110,7 @@ telephonySuite({
 speechToTextSuite({
   name: "simulated speech-to-text",
   time: "virtual",
-  layer: Layer.provide(SimulatedSpeechToText, CallRequests.layer),
+  layer: Layer.provide(SimulatedSpeechToText, [CallRealism.layer, CallRequests.layer]),
   speak: (text, sampleRate) => Effect.sync(() => toneFrames(text, sampleRate)),
   pauseFrames: 10
 })
@@ -116,17 +118,13 @@ speechToTextSuite({
 textToSpeechSuite({
   name: "simulated text-to-speech",
   time: "virtual",
-  layer: Layer.provide(SimulatedTextToSpeech, CallRequests.layer),
+  layer: Layer.provide(SimulatedTextToSpeech, [CallRealism.layer, CallRequests.layer]),
   hear: (samples, sampleRate) =>
-    Effect.sync(() => {
-      const length = sampleRate / 50
-      const frames = Array.from({ length: samples.length / length }, (_, n) =>
-        samples.subarray(n * length, (n + 1) * length)
-      )
-      return hear(frames, sampleRate / 8000)
+    Effect.sync(() =>
+      hear(framesOf(at8kHz(samples, sampleRate)))
         .ended.map(({ text }) => text)
         .join(" ")
-    })
+    )
 })
 
 const script = JSON.stringify({
@@ -149,7 +147,7 @@ const system = { role: "system", content: `\`\`\`script\n${script}\n\`\`\`` } as
 languageModelSuite({
   name: "the scripted model",
   time: "virtual",
-  layer: ScriptedModel,
+  layer: Layer.provide(ScriptedModel, CallRealism.layer),
   text: {
     prompt: { messages: [system, { role: "user", content: "Count" }] },
     says: "One two three four five six seven eight"

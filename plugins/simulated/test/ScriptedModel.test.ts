@@ -1,7 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { LanguageModel, type ModelDelta, type ModelMessage, type ModelRequest } from "@svc/providers/LanguageModel"
-import { Effect, Exit, Fiber, TestClock } from "effect"
+import { Effect, Exit, Fiber, Layer, TestClock } from "effect"
+import { CallRealism } from "../src/Realism/CallRealism.ts"
 import { ScriptedModel } from "../src/ScriptedModel.ts"
+
+const Model = Layer.provide(ScriptedModel, CallRealism.layer)
 
 const prompt = (script: unknown): ModelMessage => ({
   role: "system",
@@ -30,7 +33,7 @@ const generate = (asked: ModelRequest) =>
     const deltas: Array<ModelDelta> = []
     yield* model.generate(asked, (delta) => deltas.push(delta))
     return deltas
-  }).pipe(Effect.provide(ScriptedModel))
+  }).pipe(Effect.provide(Model))
 
 const textOf = (deltas: ReadonlyArray<ModelDelta>) =>
   deltas.map((delta) => (delta._tag === "Text" ? delta.text : "")).join("")
@@ -214,7 +217,7 @@ describe("speed and failure", () => {
       ])
       expect(words.join("")).toBe("one two three")
       yield* Fiber.join(fiber)
-    }).pipe(Effect.provide(ScriptedModel))
+    }).pipe(Effect.provide(Model))
   )
 
   it.effect("no word follows an interruption", () =>
@@ -227,7 +230,7 @@ describe("speed and failure", () => {
       yield* Fiber.interrupt(fiber)
       yield* TestClock.adjust("1 minute")
       expect(textOf(deltas)).toBe("one two ")
-    }).pipe(Effect.provide(ScriptedModel))
+    }).pipe(Effect.provide(Model))
   )
 
   it.effect("fail error fails each request", () =>

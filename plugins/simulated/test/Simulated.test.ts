@@ -1,6 +1,7 @@
 import { expect, layer } from "@effect/vitest"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
+import { speakText } from "@svc/providers/SpeechTurn"
 import { ConfigProvider, Effect, Layer } from "effect"
 import { routeRequest } from "./FakeSocket.ts"
 
@@ -35,8 +36,10 @@ layer(Loaded)("the simulated plugin", (it) => {
         })
       }
       for (const tts of textToSpeech) {
-        yield* tts.synthesize({
+        yield* speakText(tts, {
           callId: "call_x",
+          turn: "turn_x",
+          speed: 1,
           text: "Hallo",
           voice: "Lotte",
           language: "nl-NL",

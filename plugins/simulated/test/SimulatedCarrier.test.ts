@@ -8,6 +8,7 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
 import { CarrierRecords } from "../src/Carrier/CarrierRecords.ts"
 import { NetworkClock } from "../src/Network/NetworkClock.ts"
+import { CallRealism } from "../src/Realism/CallRealism.ts"
 import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
 import { routeRequest } from "./FakeSocket.ts"
 
@@ -16,7 +17,12 @@ const start = (settings: Parameters<typeof CarrierRecords.layerOf>[0] = {}) =>
   Effect.gen(function* () {
     const carrier = CarrierRecords.layerOf(settings)
     const context = yield* Layer.build(
-      Layer.provide(SimulatedTelephony, [CallRequests.layer, NetworkClock.layer, Layer.orDie(carrier)])
+      Layer.provide(SimulatedTelephony, [
+        CallRealism.layer,
+        CallRequests.layer,
+        NetworkClock.layer,
+        Layer.orDie(carrier)
+      ])
     )
     const { numbers, regulatory, routes, sms } = Context.get(context, Telephony)
     if (numbers === undefined || regulatory === undefined || sms === undefined) return yield* Effect.dieMessage("lost")

@@ -1,14 +1,18 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type SpeechEvent, SpeechToText, type SpeechToTextOptions } from "@svc/providers/SpeechToText"
-import { type AudioSink, type SynthesisRequest, TextToSpeech } from "@svc/providers/TextToSpeech"
+import { speakText, type TextRequest } from "@svc/providers/SpeechTurn"
+import { type AudioSink, TextToSpeech } from "@svc/providers/TextToSpeech"
 import { Deferred, Effect, Fiber, Layer, Scope } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
 import { languages } from "../src/Languages.ts"
+import { CallRealism } from "../src/Realism/CallRealism.ts"
 import { SimulatedSpeechToText } from "../src/SimulatedSpeechToText.ts"
 import { SimulatedTextToSpeech } from "../src/SimulatedTextToSpeech.ts"
 import { hear, silence, toneFrames } from "./Tones.ts"
 
-const Speech = Layer.merge(SimulatedSpeechToText, SimulatedTextToSpeech).pipe(Layer.provideMerge(CallRequests.layer))
+const Speech = Layer.merge(SimulatedSpeechToText, SimulatedTextToSpeech).pipe(
+  Layer.provideMerge(Layer.merge(CallRealism.layer, CallRequests.layer))
+)
 
 /** A sink that records what is written. `full` decides after each write whether it is full. */
 const makeSink = (full: (writes: number) => boolean = () => false, drained: Effect.Effect<void> = Effect.void) => {
@@ -27,8 +31,10 @@ const frames = (written: ReadonlyArray<Int16Array>, frameLength: number): Readon
   return Array.from({ length: all.length / frameLength }, (_, i) => all.slice(i * frameLength, (i + 1) * frameLength))
 }
 
-const synthesis = (sink: AudioSink, more: Partial<SynthesisRequest> = {}): SynthesisRequest => ({
+const synthesis = (sink: AudioSink, more: Partial<TextRequest> = {}): TextRequest => ({
   callId: "call_x",
+  turn: "turn_x",
+  speed: 1,
   text: "Good morning",
   voice: "Sarah",
   language: "en-US",
@@ -54,7 +60,7 @@ describe("simulated text-to-speech", () => {
       Effect.gen(function* () {
         const tts = yield* TextToSpeech
         const { aligned, sink, written } = makeSink()
-        yield* tts.synthesize(synthesis(sink, { text: "Hé 😀 ok", sampleRate: rate }))
+        yield* speakText(tts, synthesis(sink, { text: "Hé 😀 ok", sampleRate: rate }))
         expect(hear(frames(written, rate / 50), rate / 8000).ended).toEqual([{ text: "Hé 😀 ok", outcome: "ok" }])
         expect(aligned.at(-1)).toBe("Hé 😀 ok".length)
         expect(aligned).toEqual([...aligned].sort((a, b) => a - b))
@@ -67,7 +73,7 @@ describe("simulated text-to-speech", () => {
       const tts = yield* TextToSpeech
       const { aligned, sink, written } = makeSink()
       const text = "Zoë: 10 €, 😀!"
-      yield* tts.synthesize(synthesis(sink, { text }))
+      yield* speakText(tts, synthesis(sink, { text }))
       for (const [index, characters] of aligned.entries()) {
         const cut = [...frames(written.slice(0, index + 1), 160), ...silence(10)]
         expect(hear(cut).ended[0]?.text).toBe(text.slice(0, characters))
@@ -79,9 +85,13 @@ describe("simulated text-to-speech", () => {
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const room = yield* Deferred.make<void>()
-      const { sink, written } = makeSink((writes) => writes === 3, Deferred.await(room))
-      const fiber = yield* Effect.fork(tts.synthesize(synthesis(sink)))
-      yield* Effect.yieldNow()
+      const full = yield* Deferred.make<void>()
+      const { sink, written } = makeSink(
+        (writes) => writes === 3,
+        Effect.zipRight(Deferred.succeed(full, undefined), Deferred.await(room))
+      )
+      const fiber = yield* Effect.fork(speakText(tts, synthesis(sink)))
+      yield* Deferred.await(full)
       expect(written.length).toBe(3)
       yield* Deferred.succeed(room, undefined)
       yield* Fiber.join(fiber)
@@ -93,9 +103,13 @@ describe("simulated text-to-speech", () => {
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const room = yield* Deferred.make<void>()
-      const { sink, written } = makeSink((writes) => writes >= 2, Deferred.await(room))
-      const fiber = yield* Effect.fork(tts.synthesize(synthesis(sink)))
-      yield* Effect.yieldNow()
+      const full = yield* Deferred.make<void>()
+      const { sink, written } = makeSink(
+        (writes) => writes >= 2,
+        Effect.zipRight(Deferred.succeed(full, undefined), Deferred.await(room))
+      )
+      const fiber = yield* Effect.fork(speakText(tts, synthesis(sink)))
+      yield* Deferred.await(full)
       yield* Fiber.interrupt(fiber)
       yield* Deferred.succeed(room, undefined)
       yield* Effect.yieldNow()
@@ -107,8 +121,8 @@ describe("simulated text-to-speech", () => {
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const { sink, written } = makeSink()
-      const fiber = yield* Effect.fork(tts.synthesize(synthesis(sink, { text: "word ".repeat(2000) })))
-      yield* Effect.yieldNow()
+      const fiber = yield* Effect.fork(speakText(tts, synthesis(sink, { text: "word ".repeat(2000) })))
+      while (written.length === 0) yield* Effect.yieldNow()
       expect(written.length).toBeLessThanOrEqual(100)
       yield* Fiber.interrupt(fiber)
     }).pipe(Effect.provide(Speech))
@@ -133,7 +147,7 @@ describe("simulated text-to-speech", () => {
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const { sink, written } = makeSink()
-      const error = yield* Effect.flip(tts.synthesize(synthesis(sink, more)))
+      const error = yield* Effect.flip(speakText(tts, synthesis(sink, more)))
       expect([error.reason, error.retryable, written.length]).toEqual([reason, false, 0])
     }).pipe(Effect.provide(Speech))
   )
@@ -142,7 +156,7 @@ describe("simulated text-to-speech", () => {
     Effect.gen(function* () {
       const tts = yield* TextToSpeech
       const { sink, written } = makeSink()
-      yield* tts.synthesize(synthesis(sink, { text: " \n" }))
+      yield* speakText(tts, synthesis(sink, { text: " \n" }))
       expect(written).toEqual([])
     }).pipe(Effect.provide(Speech))
   )
@@ -240,8 +254,8 @@ describe("CallRequests", () => {
       const tts = yield* TextToSpeech
       const requests = yield* CallRequests
       yield* stt.open(listening(() => {}, { language: "nl-NL", format: "numerals", keyterms: ["Svc"] }))
-      yield* tts.synthesize(synthesis(makeSink().sink))
-      yield* tts.synthesize(synthesis(makeSink().sink, { voice: "Lotte", language: "nl-NL" }))
+      yield* speakText(tts, synthesis(makeSink().sink))
+      yield* speakText(tts, synthesis(makeSink().sink, { voice: "Lotte", language: "nl-NL" }))
       expect(requests.get("call_x")).toEqual({
         stt: { language: "nl-NL", format: "numerals", keyterms: ["Svc"] },
         tts: { language: "nl-NL", voice: "Lotte" }

@@ -236,11 +236,11 @@ describe("the end of a call", () => {
       const network = yield* makeTestNetwork
       const phone = network.phone()
       phone.sends(dialling)
-      const alaw = yield* network.nextCall
+      const wide = yield* network.nextCall
       const error = yield* Effect.flip(
-        alaw.answer({ callId: "call_1", formats: [{ encoding: "alaw", sampleRate: 8000 }] })
+        wide.answer({ callId: "call_1", formats: [{ encoding: "pcm16", sampleRate: 16_000 }] })
       )
-      expect(error.reason).toMatch(/mu-law/)
+      expect(error.reason).toMatch(/mu-law and A-law/)
       expect(phone.take()).toEqual([{ event: "rejected", cause: "unavailable" }])
       phone.sends(dialling)
       const incoming = yield* network.nextCall
@@ -341,8 +341,9 @@ describe("GET calls/<call_id>", () => {
       const network = yield* makeTestNetwork
       yield* network.connect({}, "call_a")
       expect(yield* network.get("call_a")).toEqual({ status: 200, body: { stt: null, tts: null } })
-      network.requests.record("call_a", { tts: { language: "nl-NL", voice: "Lotte" } })
-      expect((yield* network.get("call_a")).body).toEqual({ stt: null, tts: { language: "nl-NL", voice: "Lotte" } })
+      const tts = { language: "nl-NL", voice: "Lotte", speed: 1.5 }
+      network.requests.record("call_a", { tts })
+      expect((yield* network.get("call_a")).body).toEqual({ stt: null, tts })
       const unknown = yield* network.get("call_b")
       expect(unknown.status).toBe(404)
       expect(unknown.body).toMatchObject({ code: "CALL_NOT_FOUND" })

@@ -1,5 +1,4 @@
-import { mulaw8k } from "@svc/providers/Audio"
-import { mulawToPcm } from "@svc/providers/G711"
+import { legFormats, mulaw8k } from "@svc/providers/Audio"
 import type { Messaging } from "@svc/providers/Messaging"
 import type { Route, RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage } from "@svc/providers/SimulatedNetwork"
@@ -7,12 +6,14 @@ import { type CallEvent, type CallLeg, type DialFailed, type IncomingCall, Telep
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
 import { CallRequests } from "../src/CallRequests.ts"
 import { CarrierRecords } from "../src/Carrier/CarrierRecords.ts"
+import { alaw, type Law, mulaw } from "../src/Law.ts"
 import { ManualTime } from "../src/Network/ManualTime.ts"
 import { type MediaClock, NetworkClock } from "../src/Network/NetworkClock.ts"
+import { CallRealism } from "../src/Realism/CallRealism.ts"
 import { SimulatedTelephony } from "../src/SimulatedTelephony.ts"
 import { type Outcome, ToneDecoder } from "../src/ToneSpeech/ToneDecoder.ts"
 import { ToneEncoder } from "../src/ToneSpeech/ToneEncoder.ts"
-import { mulawFrame } from "../src/ToneSpeech/ToneFrames.ts"
+import { lawFrame } from "../src/ToneSpeech/ToneFrames.ts"
 import { FakeSocket, routeRequest } from "./FakeSocket.ts"
 
 /** An answered call as the engine sees it: its events, and the texts decoded from its audio. */
@@ -22,10 +23,14 @@ export class AnsweredCall {
   /** The number of 20 ms frames received. */
   frames = 0
   readonly leg: CallLeg
+  /** The packets in the order in which they came, of a leg that numbers them. */
+  readonly packets: Array<{ readonly sequence: number; readonly timestamp: number }> = []
+  readonly #law: Law
   #onEvent: (event: CallEvent) => void = () => {}
 
   constructor(leg: CallLeg) {
     this.leg = leg
+    this.#law = leg.format.encoding === "alaw" ? alaw : mulaw
     const pcm = new Int16Array(160)
     const decoder = new ToneDecoder({
       started: () => {},
@@ -38,9 +43,11 @@ export class AnsweredCall {
         this.events.push(event)
         return
       }
+      const { sequence, timestamp } = event
+      if (sequence !== undefined && timestamp !== undefined) this.packets.push({ sequence, timestamp })
       for (let offset = 0; offset < event.payload.length; offset += 160) {
         this.frames++
-        mulawToPcm(event.payload, offset, 160, pcm, 0)
+        this.#law.decode(event.payload, offset, 160, pcm, 0)
         decoder.push(pcm)
       }
     })
@@ -53,7 +60,7 @@ export class AnsweredCall {
   /** Sends the first `frames` frames of a text, or all of them, as the agent. */
   speak(text: string, frames = Number.POSITIVE_INFINITY): void {
     const encoder = new ToneEncoder(text)
-    for (let n = 0; n < Math.min(frames, encoder.frames); n++) this.leg.send(mulawFrame(encoder.next()))
+    for (let n = 0; n < Math.min(frames, encoder.frames); n++) this.leg.send(lawFrame(this.#law, encoder.next()))
   }
 }
 
@@ -79,6 +86,7 @@ export interface TestNetwork {
   /** The response of `GET sms`. */
   readonly sentMessages: Effect.Effect<unknown>
   readonly requests: Context.Tag.Service<CallRequests>
+  readonly realism: Context.Tag.Service<CallRealism>
 }
 
 const socketRoute = (routes: ReadonlyArray<Route>) => (socket: RouteSocket) => {
@@ -95,7 +103,9 @@ export const makeTestNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = E
   const time = new ManualTime()
   const context = yield* Layer.build(
     SimulatedTelephony.pipe(
-      Layer.provideMerge(Layer.mergeAll(CallRequests.layer, CarrierRecords.layerMemory, NetworkClock.layerOn(time)))
+      Layer.provideMerge(
+        Layer.mergeAll(CallRealism.layer, CallRequests.layer, CarrierRecords.layerMemory, NetworkClock.layerOn(time))
+      )
     )
   )
   const telephony = Context.get(context, Telephony)
@@ -111,7 +121,7 @@ export const makeTestNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = E
     return socket
   }
   const answer = (call: IncomingCall, callId = "call_1") =>
-    call.answer({ callId, formats: [mulaw8k] }).pipe(
+    call.answer({ callId, formats: legFormats }).pipe(
       Effect.map((leg) => new AnsweredCall(leg)),
       Effect.orDie
     )
@@ -154,6 +164,7 @@ export const makeTestNetwork: Effect.Effect<TestNetwork, never, Scope.Scope> = E
       }
       return Effect.dieMessage("there is no such route")
     }),
-    requests: Context.get(context, CallRequests)
+    requests: Context.get(context, CallRequests),
+    realism: Context.get(context, CallRealism)
   }
 })

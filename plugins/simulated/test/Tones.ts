@@ -32,6 +32,22 @@ export const throughMulaw = (frame: Int16Array): Int16Array => {
   return back
 }
 
+/** Converts samples to 8 kHz by linear interpolation, which is good enough for tones. */
+export const at8kHz = (samples: Int16Array, sampleRate: number): Int16Array =>
+  Int16Array.from({ length: Math.floor((samples.length * 8000) / sampleRate) }, (_, n) => {
+    const at = (n * sampleRate) / 8000
+    const before = samples[Math.floor(at)] ?? 0
+    return Math.round(before + (at % 1) * ((samples[Math.floor(at) + 1] ?? before) - before))
+  })
+
+/** Cuts samples into frames of 20 ms; an incomplete one at the end is dropped. */
+export const framesOf = (samples: Int16Array, sampleRate = 8000): ReadonlyArray<Int16Array> => {
+  const length = sampleRate / 50
+  return Array.from({ length: Math.floor(samples.length / length) }, (_, n) =>
+    samples.slice(n * length, (n + 1) * length)
+  )
+}
+
 /** Decodes frames at 8000 × `step` Hz. */
 export const hear = (frames: ReadonlyArray<Int16Array>, step = 1): Heard => {
   let started = 0

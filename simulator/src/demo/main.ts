@@ -10,6 +10,7 @@ import { Phone } from "../Phone.ts"
 import { parse } from "../Script.ts"
 import { ServerAddress } from "../ServerAddress.ts"
 import { Session } from "../Session.ts"
+import { printable } from "../ui/TextWrap.ts"
 import { VoiceClient } from "../VoiceClient.ts"
 import { DemoServer } from "./DemoServer.ts"
 import { type Activity, menuNumber, SampleCustomer } from "./SampleCustomer.ts"
@@ -24,6 +25,12 @@ const demoNumber = "+15550100100"
 
 /** The hint in the simulator's input line. */
 const hint = "try: what is free on Friday? · book Friday at 10:30 for Ada · bye"
+
+/** What the list of numbers says about them. */
+const notes = new Map([
+  [demoNumber, "makes appointments"],
+  [menuNumber, "has a menu first: press 1 or 2"]
+])
 
 /** Creates the agent and its numbers. */
 const setUp = Effect.gen(function* () {
@@ -44,7 +51,10 @@ const interactive = Effect.gen(function* () {
   // The phone connected before the numbers existed.
   const session = yield* Session
   yield* session.refreshNumbers
-  yield* show({ from: defaultFrom, hint })
+  yield* show({ from: defaultFrom, hint, notes })
+  yield* Console.log(
+    "The demo's server ends now, and its debug pages with it. Those of a server of yours (npm start) stay."
+  )
   return exitCodes.ok
 })
 
@@ -75,7 +85,7 @@ const scripted = Effect.gen(function* () {
   yield* customer.watch((activity) => {
     if (activity._tag === "Refused") refused += 1
     const text = row(activity)
-    if (text !== null) process.stdout.write(`${text}\n`)
+    if (text !== null) process.stdout.write(`${printable(text)}\n`)
   })
   let code: number = exitCodes.ok
   for (const { file, to } of examples) {
@@ -98,7 +108,17 @@ const phone = Layer.unwrapEffect(
   )
 )
 
+/** What the demo is, for whoever gives it arguments: it takes none. */
+const usage = `npm run demo
+
+Starts a server of its own with a sample agent, and a phone in the terminal to call it. Without a terminal it plays
+scripted calls. It takes no arguments; to call the agents of your own server: npm run simulate -- --help`
+
 const program = Effect.gen(function* () {
+  const [word] = process.argv.slice(2)
+  if (word === "--help" || word === "-h") return yield* Effect.as(Console.log(usage), exitCodes.ok)
+  if (word !== undefined)
+    return yield* Effect.as(Console.error(`"${word}" is no argument of the demo.\n\n${usage}`), exitCodes.usage)
   yield* Console.log("Starting a server of its own, with its database and the simulated phone network …")
   const demo = Effect.gen(function* () {
     const { ended, started_in, url } = yield* DemoServer

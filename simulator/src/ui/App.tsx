@@ -1,7 +1,7 @@
 import { useApp, useInput, useStdout } from "ink"
 import { useEffect, useRef, useState, useSyncExternalStore } from "react"
 import type { PhoneState } from "../PhoneState.ts"
-import { type Command, type Controls, initial, type Key, press } from "./Controls.ts"
+import { type Command, type Controls, initialWith, type Key, press } from "./Controls.ts"
 import { Screen } from "./Screen.tsx"
 
 /** The state of the phone for React. */
@@ -41,13 +41,16 @@ export const App = (props: {
   readonly store: Store
   readonly act: (command: Command) => void
   readonly url: string
+  /** The number that is selected at first. */
+  readonly to?: string | null
   readonly hint?: string
+  readonly notes?: ReadonlyMap<string, string>
 }) => {
   const { act, store } = props
   const state = useSyncExternalStore(store.subscribe, store.get)
   const size = useTerminalSize()
   const { exit } = useApp()
-  const [controls, setControls] = useState<Controls>(initial)
+  const [controls, setControls] = useState<Controls>(() => initialWith(props.to ?? null))
   // Several keys may come before React renders again; each must see the effect of the previous one.
   const latest = useRef(controls)
 
@@ -73,6 +76,7 @@ export const App = (props: {
       controls={controls}
       url={props.url}
       {...(props.hint === undefined ? {} : { hint: props.hint })}
+      {...(props.notes === undefined ? {} : { notes: props.notes })}
       columns={size.columns}
       rows={size.rows}
     />

@@ -1,6 +1,8 @@
 import { Box, Text } from "ink"
-import type { CallView, Connection } from "../PhoneState.ts"
-import { crop, width } from "./TextWrap.ts"
+import { clock, endLine } from "../CallSummary.ts"
+import type { CallView } from "../CallView.ts"
+import type { Connection } from "../PhoneState.ts"
+import { crop, printable, width } from "./TextWrap.ts"
 
 const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
 
@@ -45,11 +47,6 @@ export const Header = (props: {
   )
 }
 
-const clock = (ms: number): string => {
-  const s = Math.max(0, Math.floor(ms / 1000))
-  return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`
-}
-
 /** The color and text of the call's state. */
 const phrase = (call: CallView, now: number): readonly [string, string] => {
   switch (call.phase) {
@@ -59,14 +56,8 @@ const phrase = (call: CallView, now: number): readonly [string, string] => {
       return ["yellow", `◌ ringing ${call.to}`]
     case "live":
       return ["green", `● in call with ${call.to}  ${clock(now - (call.answered_at ?? now))}`]
-    case "ended": {
-      const lasted =
-        call.answered_at === null || call.ended_at === null ? "" : ` after ${clock(call.ended_at - call.answered_at)}`
-      return [
-        call.ended_by === "lost" || call.ended_by === "rejected" ? "red" : "gray",
-        `○ call ended${lasted}: ${call.cause ?? "unknown cause"}`
-      ]
-    }
+    case "ended":
+      return [call.ended_by === "lost" || call.ended_by === "rejected" ? "red" : "gray", `○ call ${endLine(call)}`]
   }
 }
 
@@ -84,7 +75,7 @@ export const CallBar = (props: {
       : call === null
         ? (["gray", "○ no call yet: choose a number, or type one, and press Enter"] as const)
         : phrase(call, props.now)
-  const id = call?.call_id ?? ""
+  const id = printable(call?.call_id ?? "")
   const showId = id !== "" && connection.status !== "away" && width(text) + width(id) + 4 <= columns
   return (
     <Box width={columns} height={1} justifyContent="space-between">

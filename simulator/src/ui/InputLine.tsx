@@ -3,12 +3,17 @@ import { Frame } from "./Frame.tsx"
 import { crop, cropStart, width } from "./TextWrap.ts"
 
 /** The current purpose of the keyboard. */
-export type InputMode = "dial" | "speech" | "keypad"
+export type InputMode = "dial" | "calls" | "speech" | "digits" | "gather" | "keypad"
 
 const prompts = {
   dial: { title: "Dial", hint: "Enter dials the selected number", color: "cyan" },
+  calls: { title: "Calls", hint: "Enter opens the selected call; Esc goes back", color: "cyan" },
   speech: { title: "Say", hint: "type what the caller says, Enter speaks it", color: "green" },
-  keypad: { title: "Keypad", hint: "0-9 * # are sent as tones; Tab: back to speech", color: "magenta" }
+  /** Digits were typed: they may be meant for the keypad. */
+  digits: { title: "Say: Enter speaks the digits, Tab sends them by the keypad", hint: "", color: "yellow" },
+  /** The agent waits for digits. */
+  gather: { title: "Say", hint: "the agent waits for digits: 0-9 * # go to the keypad", color: "magenta" },
+  keypad: { title: "Keypad", hint: "0-9 * # are sent at once; Tab: back to speech", color: "magenta" }
 } as const
 
 /** The input line. */
@@ -17,6 +22,8 @@ export const InputLine = (props: {
   readonly value: string
   /** Replaces the default hint. */
   readonly hint?: string
+  /** Shown instead of all else. */
+  readonly notice?: string | null
   readonly columns: number
   readonly height: number
 }) => {
@@ -29,8 +36,14 @@ export const InputLine = (props: {
       <Text bold color={color}>
         {height >= 3 ? "❯ " : ` ${title} ❯ `}
       </Text>
-      {value === "" ? <Text dimColor>{crop(hint, room)}</Text> : cropStart(value, room)}
-      {value === "" ? "" : <Text color={color}>▌</Text>}
+      {props.notice != null ? (
+        <Text color="yellow">{crop(props.notice, room)}</Text>
+      ) : value === "" ? (
+        <Text dimColor>{crop(hint, room)}</Text>
+      ) : (
+        cropStart(value, room)
+      )}
+      {value === "" || props.notice != null ? "" : <Text color={color}>▌</Text>}
     </Text>
   )
   return height >= 3 ? (
@@ -48,28 +61,66 @@ const keys: Readonly<Record<InputMode, ReadonlyArray<readonly [string, string]>>
   dial: [
     ["Enter", "dial"],
     ["↑↓", "choose"],
-    ["r", "redial"],
+    ["?", "all keys"],
     ["q", "quit"],
-    ["l", "reload list"],
+    ["Tab", "calls"],
+    ["r", "redial"],
+    ["^T", "details"],
+    ["PgUp PgDn", "scroll"]
+  ],
+  calls: [
+    ["Enter", "open"],
+    ["↑↓", "choose"],
+    ["Esc", "back"],
+    ["?", "all keys"],
+    ["Tab", "numbers"],
+    ["^T", "details"],
     ["PgUp PgDn", "scroll"]
   ],
   speech: [
     ["Enter", "say"],
     ["Tab", "keypad"],
     ["Esc", "hang up"],
+    ["?", "all keys"],
     ["^C", "quit"],
+    ["^T", "details"],
     ["PgUp PgDn", "scroll"]
+  ],
+  digits: [
+    ["Enter", "say"],
+    ["Tab", "send by the keypad"],
+    ["Esc", "hang up"]
+  ],
+  gather: [
+    ["0-9 * #", "send"],
+    ["Enter", "say"],
+    ["Esc", "hang up"],
+    ["?", "all keys"],
+    ["^C", "quit"],
+    ["^T", "details"]
   ],
   keypad: [
     ["0-9 * #", "send"],
     ["Tab", "speech"],
     ["Esc", "hang up"],
+    ["?", "all keys"],
     ["^C", "quit"]
   ]
 }
 
-/** The available keys, as many as fit. */
-export const Footer = (props: { readonly mode: InputMode; readonly columns: number }) => {
+/** Why the last key did nothing, or the available keys, as many as fit. */
+export const Footer = (props: {
+  readonly mode: InputMode
+  readonly notice: string | null
+  readonly columns: number
+}) => {
+  if (props.notice !== null) {
+    return (
+      <Text color="yellow" bold wrap="truncate">
+        {crop(` ✖ ${props.notice}`, props.columns)}
+      </Text>
+    )
+  }
   let room = props.columns - 1
   const shown = keys[props.mode].filter(([key, does]) => {
     room -= width(key) + width(does) + 4

@@ -1,10 +1,14 @@
-import { Effect, Fiber, Runtime, type Scope, Stream } from "effect"
+import { Console, Duration, Effect, Fiber, Runtime, type Scope, Stream } from "effect"
 import { render } from "ink"
-import type { PhoneState } from "../PhoneState.ts"
+import { summaryLines } from "../CallSummary.ts"
+import { callsOf, type PhoneState } from "../PhoneState.ts"
 import { ServerAddress } from "../ServerAddress.ts"
 import { Session } from "../Session.ts"
 import { App, type Store } from "./App.tsx"
 import type { Command } from "./Controls.ts"
+import { converse, perform } from "./LineTerminal.ts"
+import { hasColor, isDumb, withoutColor } from "./TerminalKind.ts"
+import { printable } from "./TextWrap.ts"
 
 const enter = "\u001b[?1049h\u001b[2J\u001b[H"
 const leave = "\u001b[?25h\u001b[?1049l"
@@ -59,11 +63,16 @@ const fullScreen: Effect.Effect<NodeJS.WriteStream, never, Scope.Scope> = Effect
         stdout.off("resize", wipe)
       })
   )
+  const isColored = yield* hasColor
+  const filtered = (text: string) => {
+    const kept = text.replaceAll(clearScrollback, "")
+    return isColored ? kept : withoutColor(kept)
+  }
   return new Proxy(stdout, {
     get: (target, name) => {
       if (name === "write") {
         return (chunk: string | Uint8Array, ...rest: ReadonlyArray<never>) =>
-          target.write(typeof chunk === "string" ? chunk.replaceAll(clearScrollback, "") : chunk, ...rest)
+          target.write(typeof chunk === "string" ? filtered(chunk) : chunk, ...rest)
       }
       const value: unknown = Reflect.get(target, name)
       return typeof value === "function" ? value.bind(target) : value
@@ -92,50 +101,79 @@ const makeStore = Effect.gen(function* () {
   return store
 })
 
-const perform = (command: Command, from: string) =>
-  Effect.gen(function* () {
-    const session = yield* Session
-    switch (command._tag) {
-      case "Dial":
-        return yield* session.dial(command.to, from)
-      case "Say":
-        return yield* session.say(command.text)
-      case "Dtmf":
-        return yield* session.dtmf(command.digits)
-      case "HangUp":
-      case "Quit":
-        return yield* session.hangup
-      case "Refresh":
-        return yield* session.refreshNumbers
-    }
-    // The state already contains the error.
-  }).pipe(Effect.ignore)
+/** How long the end of the last call is waited for when the user quits. */
+const summaryTimeout = Duration.seconds(3)
+
+/** Prints the summaries of all calls, the oldest first. */
+export const printSummaries = Effect.gen(function* () {
+  const session = yield* Session
+  yield* Effect.timeoutOption(session.settled, summaryTimeout)
+  const calls = callsOf(yield* session.state).toReversed()
+  for (const call of calls) {
+    yield* Console.log(summaryLines(call).map(printable).join("\n  "))
+  }
+})
+
+/** What the simulator shows in a terminal. */
+export interface ShowOptions {
+  /** The caller's number. */
+  readonly from: string
+  /** The number that is selected at first. */
+  readonly to?: string | undefined
+  /** A text for the input line during a call. */
+  readonly hint?: string
+  /** What there is to know about a number, by number. */
+  readonly notes?: ReadonlyMap<string, string>
+}
 
 /**
- * Shows the simulator in the terminal until the user quits. `from` is the caller's number, `hint` a text for the input
- * line.
+ * Shows the simulator in the terminal until the user quits, then prints a summary of the calls, which stays in the
+ * terminal. Plain lines where the terminal has no screen (`TERM=dumb`).
  */
-export const show = ({ from, hint }: { readonly from: string; readonly hint?: string }) =>
+export const show = (options: ShowOptions) =>
+  Effect.flatMap(isDumb, (dumb) =>
+    // Without a screen Ctrl-C is a signal. A fiber of its own: time limits have no effect in one that is interrupted.
+    dumb
+      ? Effect.onInterrupt(converse(options), () => Effect.flatMap(Effect.forkDaemon(hangUpAndPrint), Fiber.await))
+      : draw(options)
+  ).pipe(Effect.zipRight(printSummaries))
+
+const hangUpAndPrint = Effect.gen(function* () {
+  const session = yield* Session
+  yield* session.hangup
+  yield* printSummaries
+}).pipe(Effect.interruptible)
+
+const draw = ({ from, hint, notes, to }: ShowOptions) =>
   Effect.gen(function* () {
     const { url } = yield* ServerAddress
     const stdout = yield* fullScreen
     const store = yield* makeStore
     const runtime = yield* Effect.runtime<Session>()
     const running = new Set<Fiber.RuntimeFiber<void>>()
+    // In the order of the keys: each sees what the one before has done.
+    const turns = yield* Effect.makeSemaphore(1)
     let quit = false
     const act = (command: Command) => {
       if (command._tag === "Quit") quit = true
-      const fiber = Runtime.runFork(runtime)(perform(command, from))
+      const doing = perform(command, from)
+      // A list that is read slowly holds up nothing.
+      const fiber = Runtime.runFork(runtime)(command._tag === "Refresh" ? doing : turns.withPermits(1)(doing))
       running.add(fiber)
       fiber.addObserver(() => running.delete(fiber))
     }
+    const app = (
+      <App
+        store={store}
+        act={act}
+        url={url}
+        to={to ?? null}
+        {...(hint === undefined ? {} : { hint })}
+        {...(notes === undefined ? {} : { notes })}
+      />
+    )
     yield* Effect.acquireUseRelease(
-      Effect.sync(() =>
-        render(<App store={store} act={act} url={url} {...(hint === undefined ? {} : { hint })} />, {
-          stdout,
-          exitOnCtrlC: false
-        })
-      ),
+      Effect.sync(() => render(app, { stdout, exitOnCtrlC: false })),
       (screen) =>
         // An error while drawing is a defect.
         Effect.promise(() => screen.waitUntilExit()),

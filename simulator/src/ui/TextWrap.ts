@@ -4,8 +4,12 @@ const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|\ufe0f/u
 const zeroWidth = /^[\p{M}\u200b-\u200d]+$/u
 
-/** Removes control characters from text of the network, so that it cannot control the terminal. */
-export const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ")
+/**
+ * Removes what could control the terminal, or reorder what it shows, from text of others: control characters and marks
+ * of writing direction.
+ */
+export const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ").replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "")
 
 /** The number of terminal columns of one grapheme. */
 const columnsOf = (grapheme: string): number => (zeroWidth.test(grapheme) ? 0 : wide.test(grapheme) ? 2 : 1)

@@ -35,8 +35,9 @@ export const owners: Owners = {
   knowledge_bases: "packages/knowledge",
   knowledge_passages: "packages/knowledge",
   knowledge_indexes: "packages/knowledge",
-  knowledge_terms: "packages/knowledge",
-  knowledge_trigrams: "packages/knowledge",
+  knowledge_models: "packages/knowledge",
+  knowledge_embeddings: "packages/knowledge",
+  knowledge_vectors: "packages/knowledge",
   phone_numbers: "packages/numbers",
   addresses: "packages/numbers",
   number_orders: "packages/numbers",
@@ -107,9 +108,9 @@ export const exceptions: ReadonlyArray<TableException> = [
     reason: "a link refers to its base: lists of agents join it for its public id"
   },
   {
-    path: "packages/knowledge/src/SearchRepo.ts",
+    path: "packages/knowledge/src/search/SearchRepo.ts",
     tables: ["agent_knowledge_bases"],
-    reason: "a caller waits for the search: it finds the bases of the agent in the statement that reads their index"
+    reason: "a caller waits for the search: it finds the bases of the agent in the statement that reads the question"
   },
   {
     path: "packages/bookings/src/CustomersRepo.ts",

@@ -7,7 +7,7 @@ import { Effect, Schema } from "effect"
 import * as Logging from "../Logging.ts"
 import * as Settings from "../Settings.ts"
 
-/** The commands on accounts: `svc org`, `svc keys`, `svc credits`. They work beside a running server. */
+/** The commands on accounts: `svc org`, `svc project`, `svc keys`, `svc credits`. They work beside a running server. */
 
 /** `--json` */
 export const json = Options.boolean("json").pipe(Options.withDescription("Print JSON, for machines"))
@@ -18,10 +18,18 @@ const scopeList = Schema.compose(Schema.split(","), Schema.Array(WorkspaceScope)
   message: () => ({ message: `--scopes must be some of ${WorkspaceScope.literals.join(",")}`, override: true })
 })
 
+/** A schema whose fault is this message: the library prints it as a tree of its parts. */
+export const inOneLine = <A, I>(schema: Schema.Schema<A, I>, message: string): Schema.Schema<A, I> =>
+  schema.annotations({ message: () => ({ message, override: true }) })
+
 /** `--org` */
-export const org = Options.text("org").pipe(Options.withDescription("Organization, by public or numeric id"))
+export const org = Options.text("org").pipe(
+  Options.withPseudoName("id"),
+  Options.withDescription("Organization, by public or numeric id")
+)
 /** `--project` */
 export const project = Options.text("project").pipe(
+  Options.withPseudoName("id"),
   Options.withDescription("Project, by public or numeric id"),
   Options.optional
 )
@@ -39,15 +47,19 @@ export const run = <A, M, E, R>(
   )
 
 const orgCommand = Command.make("org").pipe(
-  Command.withDescription("Organizations"),
+  Command.withDescription("Organizations: create and list them, change their tier"),
   Command.withSubcommands([
     Command.make(
       "create",
       {
         name: Args.text({ name: "name" }),
-        tier: Options.choice("tier", tiers).pipe(Options.withDefault("payg" as const)),
+        tier: Options.choice("tier", tiers).pipe(
+          Options.withDescription("payg by default"),
+          Options.withDefault("payg" as const)
+        ),
         credits: Options.text("credits").pipe(
-          Options.withDescription("EUR that it starts with"),
+          Options.withPseudoName("eur"),
+          Options.withDescription("Balance that it starts with; 0 by default"),
           Options.withDefault("0")
         ),
         json
@@ -57,7 +69,7 @@ const orgCommand = Command.make("org").pipe(
           () => import("./Org.ts"),
           (m) => m.create(options)
         )
-    ).pipe(Command.withDescription("Make an organization")),
+    ).pipe(Command.withDescription("Make an organization with a project and keys, which are shown once")),
     Command.make("list", { json }, (options) =>
       run(
         () => import("./Org.ts"),
@@ -83,8 +95,26 @@ const orgCommand = Command.make("org").pipe(
   ])
 )
 
+const projectCommand = Command.make("project").pipe(
+  Command.withDescription("Projects of an organization: create and list them"),
+  Command.withSubcommands([
+    Command.make("create", { name: Args.text({ name: "name" }), org, json }, (options) =>
+      run(
+        () => import("./Projects.ts"),
+        (m) => m.create(options)
+      )
+    ).pipe(Command.withDescription("Make a project with a key, which is shown once")),
+    Command.make("list", { org, json }, (options) =>
+      run(
+        () => import("./Projects.ts"),
+        (m) => m.list(options)
+      )
+    ).pipe(Command.withDescription("Projects of an organization"))
+  ])
+)
+
 const keysCommand = Command.make("keys").pipe(
-  Command.withDescription("API keys of organizations, projects and the workspace"),
+  Command.withDescription("API keys: create, list and revoke them"),
   Command.withSubcommands([
     Command.make(
       "create",
@@ -95,13 +125,14 @@ const keysCommand = Command.make("keys").pipe(
         ),
         org,
         project,
-        name: Options.text("name").pipe(Options.optional),
+        name: Options.text("name").pipe(Options.withDescription("Name in lists; Default by default"), Options.optional),
         scope: Options.choice("scope", ["full", "read"]).pipe(
           Options.withDescription("Of a project key; full by default"),
           Options.optional
         ),
         scopes: Options.text("scopes").pipe(
-          Options.withDescription(`Of a workspace key, comma-separated: ${WorkspaceScope.literals.join(", ")}`),
+          Options.withPseudoName("scope,…"),
+          Options.withDescription(`Of a workspace key: ${WorkspaceScope.literals.join(", ")}`),
           Options.withSchema(scopeList),
           Options.optional
         ),
@@ -140,7 +171,7 @@ const keysCommand = Command.make("keys").pipe(
 )
 
 const creditsCommand = Command.make("credits").pipe(
-  Command.withDescription("Credits of organizations"),
+  Command.withDescription("Credits of organizations: show and add them"),
   Command.withSubcommands([
     Command.make("show", { org: Args.text({ name: "org" }), json }, (options) =>
       run(
@@ -157,4 +188,4 @@ const creditsCommand = Command.make("credits").pipe(
   ])
 )
 
-export const accountCommands = [orgCommand, keysCommand, creditsCommand] as const
+export const accountCommands = [orgCommand, projectCommand, keysCommand, creditsCommand] as const

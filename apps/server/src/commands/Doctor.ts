@@ -8,21 +8,22 @@ import { retention } from "@svc/call-engine/recording/RetentionWorker"
 import { Database } from "@svc/database/Database"
 import { checkKeys } from "@svc/database/SecretRotation"
 import { StoredSecrets } from "@svc/database/StoredSecrets"
+import { VectorsRepo } from "@svc/knowledge/vectors/VectorsRepo"
 import { NumberOrdersRepo } from "@svc/numbers/carrier/NumberOrdersRepo"
 import { describeDifference, Reconciliation } from "@svc/numbers/carrier/Reconciliation"
 import { PhoneNumbersRepo } from "@svc/numbers/PhoneNumbersRepo"
-import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Providers } from "@svc/providers/Providers"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import { webhookRetention } from "@svc/webhooks/CleanupWorker"
 import { RetrySchedule } from "@svc/webhooks/delivery/RetrySchedule"
-import { Config, Console, Data, Effect, Layer, Schema } from "effect"
+import { Config, Console, type Context, Data, Effect, Layer, Schema } from "effect"
 import { exposedSimulator, unnamedProxy } from "../Exposure.ts"
 import { ClientAddress } from "../http/access/ClientAddress.ts"
 import { Readiness } from "../http/health/Readiness.ts"
 import { type HttpSettings, httpSettings } from "../http/listening/HttpSettings.ts"
 import * as Logging from "../Logging.ts"
+import { commandPlugins } from "../PluginHosting.ts"
 import { describeCause, Reported } from "../StartFailure.ts"
 
 /** The result of one check. `detail` is for people: what was found, or what is wrong. */
@@ -79,6 +80,15 @@ const database = Database.pipe(
 
 const secrets = checkKeys.pipe(Effect.provide(Layer.merge(Database.layer, StoredSecrets.layer)))
 
+/** A warning when the embedding provider fails. Vectors that are only not made yet are no matter. */
+const lackingVectors = Effect.fnUntraced(function* ({ embedding }: Context.Tag.Service<Providers>) {
+  if (embedding === undefined) return undefined
+  const { bases, last_error } = yield* Effect.flatMap(VectorsRepo, (repo) => repo.backlog(embedding))
+  return last_error === null
+    ? undefined
+    : `knowledge bases whose passages lack vectors: ${bases}, because ${last_error}`
+})
+
 const plugins = Effect.gen(function* () {
   const loaded = yield* Providers
   const parts = yield* Effect.flatMap(Readiness, ({ check }) => check)
@@ -86,10 +96,17 @@ const plugins = Effect.gen(function* () {
   if (unhealthy.length > 0) return yield* new CheckFailed({ message: unhealthy.join("; ") })
   const found: Found = {
     detail: `${loaded.plugins.map(({ name }) => name).join(", ")}: loaded and healthy`,
-    warnings: [exposedSimulator(loaded.plugins, yield* httpSettings)]
+    warnings: [exposedSimulator(loaded.plugins, yield* httpSettings), yield* lackingVectors(loaded)]
   }
   return found
-}).pipe(Effect.provide(Readiness.layer.pipe(Layer.provideMerge(PluginLoader.layer()), Layer.provide(Database.layer))))
+}).pipe(
+  Effect.provide(
+    Layer.merge(Readiness.layer, VectorsRepo.layer).pipe(
+      Layer.provideMerge(commandPlugins()),
+      Layer.provide(Database.layer)
+    )
+  )
+)
 
 const numbers = Effect.flatMap(Reconciliation, ({ differences }) => differences).pipe(
   Effect.map(
@@ -104,7 +121,7 @@ const numbers = Effect.flatMap(Reconciliation, ({ differences }) => differences)
   Effect.provide(
     Reconciliation.layer.pipe(
       Layer.provide(Layer.merge(NumberOrdersRepo.layer, PhoneNumbersRepo.layer)),
-      Layer.provide(Layer.merge(PluginLoader.layer(), Database.layer))
+      Layer.provide(Layer.merge(commandPlugins(), Database.layer))
     )
   )
 )
@@ -115,7 +132,7 @@ const media = loopbackCall.pipe(
       ? Effect.fail(new CheckFailed({ message: "the recognizer heard nothing of what the voice said" }))
       : Effect.succeed(heard === said ? "a loopback call was heard word for word" : `said "${said}", heard "${heard}"`)
   ),
-  Effect.provide(Layer.merge(PluginLoader.layer(), Ticker.layer))
+  Effect.provide(Layer.merge(commandPlugins(), Ticker.layer))
 )
 
 /** Whether an Svc server answers at this address. */

@@ -4,8 +4,8 @@ import * as Options from "@effect/cli/Options"
 import { NumberSearchQuery } from "@svc/api/numbers/NumberSearch"
 import { NumberType } from "@svc/api/numbers/PhoneNumberFields"
 import { E164, Limit } from "@svc/api/Wire"
-import { Effect, Option, type Schema } from "effect"
-import { json, org, project, run as runCommand } from "./AccountCommands.ts"
+import { Effect, Option } from "effect"
+import { inOneLine, json, org, project, run as runCommand } from "./AccountCommands.ts"
 import { Operator } from "./Confirmation.ts"
 
 /** The commands on phone numbers: `svc numbers`. They load the plugins, and work beside a running server. */
@@ -15,10 +15,6 @@ const yes = Options.boolean("yes").pipe(Options.withDescription("Do not ask"))
 const number = Args.text({ name: "number" })
 const owner = { org, project, dev, json }
 const query = NumberSearchQuery.fields
-
-/** The library prints a schema's fault as a tree of its parts. */
-const inOneLine = <A>(schema: Schema.Schema<A, string>, message: string): Schema.Schema<A, string> =>
-  schema.annotations({ message: () => ({ message, override: true }) })
 
 /** Imports the code of these commands and runs one. */
 const run = <A, E>(
@@ -33,7 +29,7 @@ const run = <A, E>(
 
 /** The command `svc numbers`. */
 export const numbersCommand = Command.make("numbers").pipe(
-  Command.withDescription("Phone numbers of a project: find, buy, assign and release them"),
+  Command.withDescription("Phone numbers: find, buy, assign and release them"),
   Command.withSubcommands([
     Command.make("list", owner, (options) => run((m) => m.list(options), options)).pipe(
       Command.withDescription("Active numbers of a project with their rent")
@@ -44,10 +40,15 @@ export const numbersCommand = Command.make("numbers").pipe(
         country: Args.text({ name: "country" }).pipe(
           Args.withSchema(inOneLine(query.country, "<country> must be a two-letter country code, such as NL"))
         ),
-        area: Options.text("area").pipe(Options.withDescription("Area code or place"), Options.optional),
+        area: Options.text("area").pipe(
+          Options.withPseudoName("area"),
+          Options.withDescription("Area code or place"),
+          Options.optional
+        ),
         type: Options.choice("type", NumberType.literals).pipe(Options.optional),
         limit: Options.text("limit").pipe(
-          Options.withDescription("At most this many, 1 to 100"),
+          Options.withPseudoName("n"),
+          Options.withDescription("At most this many, 1 to 100; 50 by default"),
           Options.withDefault("50"),
           Options.withSchema(inOneLine(Limit(100), "--limit must be an integer from 1 to 100"))
         ),
@@ -72,10 +73,12 @@ export const numbersCommand = Command.make("numbers").pipe(
           Args.withSchema(inOneLine(E164, "<number> must be a phone number in E.164, such as +12125550100"))
         ),
         agent: Options.text("agent").pipe(
+          Options.withPseudoName("id"),
           Options.withDescription("Agent that answers, by public or numeric id"),
           Options.optional
         ),
         address: Options.integer("address").pipe(
+          Options.withPseudoName("id"),
           Options.withDescription("Id of an address of the project; required outside the US and Canada"),
           Options.optional
         ),

@@ -11,11 +11,11 @@ import { NumberOrders } from "@svc/numbers/carrier/NumberOrders"
 import { NumberSearch } from "@svc/numbers/carrier/NumberSearch"
 import * as NumbersSlice from "@svc/numbers/NumbersSlice"
 import { PhoneNumbers, type RentedNumber } from "@svc/numbers/PhoneNumbers"
-import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
 import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { Console, Data, Effect, Layer, Option } from "effect"
+import { commandPlugins } from "../PluginHosting.ts"
 import { CommandServices } from "./CommandServices.ts"
 import { confirm } from "./Confirmation.ts"
 import { table } from "./Table.ts"
@@ -33,7 +33,7 @@ const NumberServices = NumbersSlice.services.pipe(
       UrlSafety.layer.pipe(Layer.provide(Resolver.layer))
     )
   ),
-  Layer.provideMerge(Layer.merge(CommandServices, PluginLoader.layer()))
+  Layer.provideMerge(Layer.merge(CommandServices, commandPlugins()))
 )
 
 const SearchServices = NumberSearch.layer.pipe(Layer.provideMerge(NumberServices))

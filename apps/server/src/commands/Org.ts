@@ -1,7 +1,8 @@
 import type { OrganizationInfo } from "@svc/api/accounts/Organization"
 import type { Tier } from "@svc/api/Principal"
 import { Administration } from "@svc/auth/Administration"
-import { Console, Effect } from "effect"
+import { toOrgProject } from "@svc/auth/ProjectWire"
+import { Console, Effect, Record, Redacted } from "effect"
 import { CommandServices } from "./CommandServices.ts"
 import { readEur } from "./Eur.ts"
 import { table } from "./Table.ts"
@@ -23,6 +24,9 @@ export const list = (options: { readonly json: boolean }) =>
     yield* Console.log(options.json ? JSON.stringify({ organizations }) : table(organizations.map(row)))
   }).pipe(Effect.provide(CommandServices))
 
+const notShownAgain =
+  "Note them now, they are not shown again. In the place of a lost one: svc keys create, and svc keys revoke."
+
 /** `svc org create <name> [--tier t] [--credits eur]` */
 export const create = (options: {
   readonly name: string
@@ -33,8 +37,33 @@ export const create = (options: {
   Effect.gen(function* () {
     const admin = yield* Administration
     const credits = yield* readEur(options.credits, "--credits")
-    const organization = yield* admin.createOrganization({ name: options.name, tier: options.tier, credits })
-    yield* Console.log(options.json ? JSON.stringify({ organization }) : table([row(organization)]))
+    const { keys, organization, project } = yield* admin.createOrganization({
+      name: options.name,
+      tier: options.tier,
+      credits
+    })
+    const raw = Record.map(keys, Redacted.value)
+    if (options.json) {
+      yield* Console.log(JSON.stringify({ organization, project: toOrgProject(project), keys: raw }))
+      return
+    }
+    yield* Console.log(
+      [
+        `Organization ${organization.public_id} with project ${project.public_id}. Its keys:`,
+        "",
+        `  ${raw.project}`,
+        "      project key: agents, numbers and calls of the project, by the voice API",
+        `  ${raw.org}`,
+        "      organization key: projects and their keys, and everything that a project key can do",
+        `  ${raw.workspace}`,
+        "      workspace key: booking customers, by the workspace API",
+        "",
+        notShownAgain,
+        ...(organization.is_paused
+          ? [`It has no credits, and so no calls: svc credits add ${organization.public_id} <eur>`]
+          : [])
+      ].join("\n")
+    )
   }).pipe(Effect.provide(CommandServices))
 
 /** `svc org set-tier <id> <tier>` */

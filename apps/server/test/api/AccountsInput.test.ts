@@ -129,7 +129,7 @@ const badQueries: ReadonlyArray<readonly [string, { readonly [field: string]: st
   ),
   ["offset=-1", { offset: "offset must not be negative" }],
   ["limit=0&offset=x", { limit: "limit must be between 1 and 100", offset: "offset must be an integer" }],
-  ["limit=1&limit=2", { limit: "limit must be a string" }]
+  ["limit=1&limit=2", { limit: "limit was given 2 times: give it once" }]
 ]
 
 /** The endpoints for org keys only. */

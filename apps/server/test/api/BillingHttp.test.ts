@@ -51,6 +51,7 @@ const NoPlugins = Layer.succeed(Providers, {
   textToSpeech: [],
   languageModel: [],
   voiceActivity: undefined,
+  objectStore: undefined,
   embedding: undefined
 })
 const unasked = Effect.die("not asked")

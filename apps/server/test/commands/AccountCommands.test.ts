@@ -4,6 +4,7 @@ import { ConfigProvider, Effect, Option, Redacted } from "effect"
 import * as Credits from "../../src/commands/Credits.ts"
 import * as Keys from "../../src/commands/Keys.ts"
 import * as Org from "../../src/commands/Org.ts"
+import * as Projects from "../../src/commands/Projects.ts"
 
 /** Runs commands on a database of their own; gives what each printed. */
 const session = Effect.gen(function* () {
@@ -34,6 +35,62 @@ it.scopedLive("svc org creates and lists organizations, and sets their tier", ()
     const moved = JSON.parse(yield* run(Org.setTier({ org: id, tier: "growth", ...json })))
     expect(moved.organization).toMatchObject({ tier: "growth", concurrent_call_limit: 100 })
     expect(yield* run(Org.list({ json: false }))).toMatch(/Acme\s+growth\s+12\.5\s+no\s+100/)
+  })
+)
+
+it.scopedLive("svc org create prints each key once with what it is for, and what is missing", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    const printed = yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", json: false }))
+    for (const [key, use] of [
+      [/^ {2}svc_live_[0-9a-f]{48}$/m, "project key: agents"],
+      [/^ {2}svc_org_[0-9a-f]{48}$/m, "organization key: projects"],
+      [/^ {2}svc_wsp_live_[0-9a-f]{48}$/m, "workspace key: booking customers"]
+    ] as const) {
+      expect(printed).toMatch(key)
+      expect(printed).toContain(use)
+    }
+    expect(printed).toMatch(/no credits, and so no calls: svc credits add org_[0-9a-z]{24} <eur>$/)
+    const paid = yield* run(Org.create({ name: "Paid", tier: "payg", credits: "5", json: false }))
+    expect(paid).not.toContain("svc credits add")
+    const made = JSON.parse(yield* run(Org.create({ name: "Acme", tier: "scale", credits: "1", ...json })))
+    expect(made).toMatchObject({
+      organization: { name: "Acme" },
+      project: { id: expect.stringMatching(/^proj_/), internal_id: expect.any(Number), name: "Default" },
+      keys: { org: expect.stringMatching(/^svc_org_/), project: expect.any(String), workspace: expect.any(String) }
+    })
+  })
+)
+
+it.scopedLive("a lost key is replaced: its holder is found, a new one made, and the old one revoked", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", json: false }))
+    const [, org = ""] = /(org_[0-9a-z]+)/.exec(yield* run(Org.list({ json: false }))) ?? []
+    const [, project = ""] = /(proj_[0-9a-z]+)\s+Default/.exec(yield* run(Projects.list({ org, json: false }))) ?? []
+    const options = { org, project: Option.some(project) }
+    const { keys } = JSON.parse(yield* run(Keys.list({ kind: Option.none(), ...options, ...json })))
+    expect(keys).toHaveLength(1)
+    const made = yield* run(Keys.create({ kind: "project", ...none, ...options, json: false }))
+    expect(made).toMatch(/svc_live_[0-9a-f]{48}/)
+    expect(yield* run(Keys.revoke({ id: String(keys[0].id), json: false }))).toContain("is revoked")
+  })
+)
+
+it.scopedLive("svc project makes projects with a key, and lists them", () =>
+  Effect.gen(function* () {
+    const run = yield* session
+    const { organization } = JSON.parse(yield* run(Org.create({ name: "Acme", tier: "payg", credits: "0", ...json })))
+    const org = organization.public_id
+    const made = JSON.parse(yield* run(Projects.create({ name: "Support", org, ...json })))
+    expect(made).toMatchObject({ project: { name: "Support" }, key: expect.stringMatching(/^svc_live_[0-9a-f]{48}$/) })
+    expect(yield* run(Projects.create({ name: "Sales", org, json: false }))).toMatch(/^ {2}svc_live_[0-9a-f]{48}$/m)
+    const { projects } = JSON.parse(yield* run(Projects.list({ org, ...json })))
+    expect(projects.map(({ name }: { readonly name: string }) => name)).toEqual(["Sales", "Support", "Default"])
+    expect(yield* run(Projects.list({ org, json: false }))).toMatch(/proj_[0-9a-z]+\s+Sales/)
+    expect(String(yield* Effect.flip(run(Projects.list({ org: "org_nope", ...json }))))).toContain(
+      "organization not found"
+    )
   })
 )
 

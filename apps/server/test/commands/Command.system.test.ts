@@ -94,8 +94,13 @@ describe("svc", () => {
       )
       expect([version.code, version.stdout.trim()]).toEqual([0, "0.1.0"])
       expect(help.code).toBe(0)
-      expect(help.stdout).toContain("--dev")
-      expect(unknown.code).toBe(1)
+      expect(help.stdout).toContain("Usage: svc serve [options]")
+      expect(help.stdout).not.toContain("\u001b")
+      expect(unknown).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: "svc: unknown command: svc dance.\nsvc --help lists the commands.\n"
+      })
     })
   )
 
@@ -117,6 +122,27 @@ describe("svc", () => {
       const ended = yield* second.ended
       expect(ended.code).toBe(0)
       expect(ended.stdout).not.toMatch(/svc_live_|curl/)
+    })
+  )
+
+  it.scopedLive("agent check ends with 1 for faults of a server, and with 2 for a wrong command line", () =>
+    Effect.gen(function* () {
+      const url = "http://127.0.0.1:1/"
+      const [faulty, wrong, unfit] = yield* Effect.all(
+        [
+          run(["agent", "check", url, "--dev", "--json"]),
+          run(["agent", "check", url, "--tranzcript"]),
+          run(["agent", "check", url, "--with", "{}"])
+        ],
+        { concurrency: 2 }
+      )
+      expect(faulty.code).toBe(1)
+      expect(JSON.parse(faulty.stdout)).toMatchObject({
+        ok: false,
+        checks: [{ failure: { stage: "call.started" } }, {}, {}]
+      })
+      expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Did you mean --transcript") })
+      expect(unfit).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("give --tool too") })
     })
   )
 

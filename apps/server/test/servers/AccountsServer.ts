@@ -56,6 +56,7 @@ const NoPlugins = {
   textToSpeech: [],
   languageModel: [],
   voiceActivity: undefined,
+  objectStore: undefined,
   embedding: undefined
 }
 

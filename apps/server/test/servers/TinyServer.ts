@@ -200,6 +200,7 @@ const providersWith = (routes: ReadonlyArray<Route>) =>
     textToSpeech: [],
     languageModel: [],
     voiceActivity: undefined,
+    objectStore: undefined,
     embedding: undefined
   })
 

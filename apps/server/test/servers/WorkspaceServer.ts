@@ -47,6 +47,7 @@ const NoPlugins = Layer.succeed(Providers, {
   textToSpeech: [],
   languageModel: [],
   voiceActivity: undefined,
+  objectStore: undefined,
   embedding: undefined
 })
 

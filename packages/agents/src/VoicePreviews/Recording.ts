@@ -1,3 +1,4 @@
+import { speakText } from "@svc/providers/SpeechTurn"
 import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { Cause, type Context, Deferred, Duration, Effect, FiberId } from "effect"
 
@@ -56,7 +57,9 @@ export const record = (
       align: () => undefined,
       drained: Effect.suspend(() => (open ? Effect.void : Effect.never))
     }
-    return Effect.suspend(() => speech.synthesize({ ...request, callId: "voice_preview", sink })).pipe(
+    return Effect.suspend(() =>
+      speakText(speech, { ...request, callId: "voice_preview", turn: "preview", speed: 1, sink })
+    ).pipe(
       // Includes a plugin that interrupts itself, which must not interrupt the caller.
       Effect.catchAllCause((cause) => {
         const failure = Cause.failureOrCause(cause)

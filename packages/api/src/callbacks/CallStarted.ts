@@ -1,6 +1,8 @@
 import { Schema } from "effect"
 import { SenderName } from "../sms/SmsLimits.ts"
 import { E164, Json, JsonObject } from "../Wire.ts"
+import { Fields, numberFrom, said, Text, wholeNumber } from "./AnswerValues.ts"
+import { settingFields } from "./CallSettings.ts"
 
 /** Requests to the agent's `server_url` and their answers. See docs/reference/agent-server.md. */
 
@@ -16,20 +18,6 @@ export const CallStartedRequest = Schema.Struct({
   gather_status: Schema.NullOr(Schema.Literal("valid", "timeout", "invalid"))
 })
 export type CallStartedRequest = typeof CallStartedRequest.Type
-
-/** A text. Messages of this file do not name the field: the warning does. */
-export const Text = Schema.String.annotations({ message: () => "must be a string" })
-
-/** A message in place of those of the parts of a schema. */
-const said = (message: string) => ({ message: () => ({ message, override: true }) })
-
-const wholeNumber = (min: number, max: number) =>
-  Schema.Int.pipe(Schema.between(min, max)).annotations(said(`must be a whole number from ${min} to ${max}`))
-
-const numberFrom = (min: number, max: number) =>
-  Schema.Number.pipe(Schema.between(min, max)).annotations(said(`must be a number from ${min} to ${max}`))
-
-const Fields = JsonObject.annotations({ message: () => "must be an object" })
 
 /** The timeout of a tool in seconds, and its default. */
 export const TimeoutSeconds = numberFrom(0.1, 120)
@@ -144,7 +132,8 @@ export const callStartedFields = {
     }),
     Schema.compose(Schema.Record({ key: Schema.String, value: Name }), { strict: false })
   ),
-  metadata: Fields
+  metadata: Fields,
+  ...settingFields
 } as const
 
 /** Body of a `tool.call` request. */

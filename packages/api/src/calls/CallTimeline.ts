@@ -88,6 +88,12 @@ export const TimelineEvent = Schema.Struct({
 }).annotations({ identifier: "TimelineEvent" })
 export type TimelineEvent = typeof TimelineEvent.Type
 
+/** `what` of the events with which the agent begins to wait for digits; those of tools have none. */
+export const gatherBegins = {
+  menu: "answered call.started with a menu",
+  request: "digits requested through the API"
+} as const
+
 const lists = {
   turns: Schema.Array(TimelineTurn),
   tools: Schema.Array(TimelineTool),

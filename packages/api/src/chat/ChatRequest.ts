@@ -29,11 +29,10 @@ export const ChatToolCall = Schema.Struct({
 }).annotations({ identifier: "ChatToolCall" })
 export type ChatToolCall = typeof ChatToolCall.Type
 
-const Instruction = Schema.Struct({
-  role: Schema.Literal("system", "developer"),
-  content: Content,
-  name: ignored
-})
+// One literal for each member of the union: by it the message of an error finds the member.
+const SystemMessage = Schema.Struct({ role: Schema.Literal("system"), content: Content, name: ignored })
+
+const DeveloperMessage = Schema.Struct({ role: Schema.Literal("developer"), content: Content, name: ignored })
 
 const UserMessage = Schema.Struct({ role: Schema.Literal("user"), content: Content, name: ignored })
 
@@ -52,9 +51,13 @@ const ToolMessage = Schema.Struct({
 })
 
 /** One message of the conversation. */
-export const ChatMessage = Schema.Union(Instruction, UserMessage, AssistantMessage, ToolMessage).annotations({
-  identifier: "ChatMessage"
-})
+export const ChatMessage = Schema.Union(
+  SystemMessage,
+  DeveloperMessage,
+  UserMessage,
+  AssistantMessage,
+  ToolMessage
+).annotations({ identifier: "ChatMessage" })
 export type ChatMessage = typeof ChatMessage.Type
 
 const ChatTool = Schema.Struct({

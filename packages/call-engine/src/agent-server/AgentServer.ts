@@ -25,11 +25,11 @@ export const make = (options: {
   readonly callId: number
   readonly agent: CallAgent
   readonly facts: Facts
-  readonly services: Pick<ConversationServices, "agentServer" | "background" | "serverRequests" | "speaks">
+  readonly services: Pick<ConversationServices, "abilities" | "agentServer" | "background" | "serverRequests">
   readonly feed: Feed
 }): AgentServer => {
   const { agent, facts, feed } = options
-  const { agentServer, background, serverRequests, speaks } = options.services
+  const { abilities, agentServer, background, serverRequests } = options.services
   const onDone = (request: ServerRequest): void => serverRequests.add({ ...request, call_id: options.callId })
   /** Like `onDone`, and remembers the request. */
   const tracked = () => {
@@ -81,7 +81,7 @@ export const make = (options: {
           const input = Either.match(answer, {
             onLeft: (failure) => ({ _tag: "ConfigFailed" as const, ...faultOf(failure, story) }),
             onRight: (body) => {
-              const read = StartedAnswer.read(body, facts.agent, speaks, gathered !== undefined)
+              const read = StartedAnswer.read(body, facts.agent, abilities, gathered !== undefined)
               if (read._tag !== "ConfigFailed") return read
               return { ...read, fault: { cause: "fields" as const, what: story(read.reason) } }
             }

@@ -30,7 +30,8 @@ type RequestBody = CallStartedRequest | ToolCallRequest | TranscriptUpdatedReque
 
 /** Longest wait for the answer to `call.started`, in milliseconds. */
 export const callStartedMs = 5_000
-const transcriptMs = 5_000
+/** The same for `transcript.updated`. */
+export const transcriptMs = 5_000
 /** Longest answer that is read, in KB. That to `transcript.updated` is not used. */
 const maxAnswerKb = { "call.started": 128, "tool.call": 256, "transcript.updated": 128 } as const
 

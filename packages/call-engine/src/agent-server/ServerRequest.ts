@@ -1,3 +1,4 @@
+import { shortened } from "@svc/conversation/Shortened"
 import { Clock, Effect, Exit } from "effect"
 
 /** The longest body that is kept, in characters. */
@@ -75,8 +76,7 @@ const maxUrl = 200
 export const publicPart = (url: string): string => {
   if (!URL.canParse(url)) return "server_url"
   const { host, pathname, protocol } = new URL(url)
-  const whole = `${protocol}//${host}${pathname}`
-  return whole.length <= maxUrl ? whole : `${whole.slice(0, maxUrl)}…`
+  return shortened(`${protocol}//${host}${pathname}`, maxUrl)
 }
 
 /** What happened to a request, for people: `POST https://example.com/agent answered 404 with text/html in 12 ms`. */

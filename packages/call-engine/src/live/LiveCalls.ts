@@ -1,9 +1,9 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import type { Facts } from "@svc/conversation/Input"
-import { mulaw8k } from "@svc/providers/Audio"
+import { legFormats } from "@svc/providers/Audio"
 import type { Providers } from "@svc/providers/Providers"
 import type { IncomingCall } from "@svc/providers/Telephony"
-import { type ConfigError, Context, Deferred, Effect, FiberSet, Layer, Schedule } from "effect"
+import { type ConfigError, Context, Deferred, Effect, FiberRef, FiberSet, HashMap, Layer, Schedule } from "effect"
 import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import type { Ticker } from "../media/Ticker.ts"
 import type { CallOwner } from "../record/CallsRepo.ts"
@@ -50,7 +50,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
     readonly isDraining: () => boolean
     /** Runs the work of one call, admission included, in a fiber of its own, which `drain` waits for. */
     readonly fork: (work: Effect.Effect<void>) => Effect.Effect<void>
-    /** Runs a call from its admission to its settlement. */
+    /** Runs a call from its admission to its settlement. All that the fiber logs from then on has its `call_id`. */
     readonly run: (call: AdmittedCall) => Effect.Effect<void>
     /** Accepts no more calls, ends live calls with their farewell, and waits (at most 9 s) until they are settled. */
     readonly drain: Effect.Effect<void>
@@ -83,6 +83,8 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
 
       const run = ({ agent, connection, leaseLost, outbound, owner }: AdmittedCall) =>
         Effect.gen(function* () {
+          const annotate = HashMap.set<string, unknown>("call_id", owner.public_id)
+          yield* FiberRef.update(FiberRef.currentLogAnnotations, annotate)
           const settled = yield* Deferred.make<void>()
           if ("ringing" in connection) connection.ringing(owner.public_id)
           const { finished, recording } = yield* Effect.scoped(
@@ -91,7 +93,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                 id: owner.id,
                 connection,
                 agent,
-                formats: [mulaw8k],
+                formats: legFormats,
                 facts: {
                   _tag: "Facts",
                   call_id: owner.public_id,

@@ -1,4 +1,3 @@
-import { EnergyDetector } from "@svc/audio/EnergyDetector"
 import { mulaw8k } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
 import { Data, Deferred, Effect } from "effect"
@@ -44,6 +43,7 @@ export const loopbackCall: Effect.Effect<
       onEvent: (event) => {
         if (event._tag === "Final") Deferred.unsafeDone(heard, Effect.succeed(event.text))
       },
+      onOpened: () => {},
       onFailed: (reason) => fail(`the recognizer failed: ${reason}`),
       onFinished: () => {}
     })
@@ -53,7 +53,8 @@ export const loopbackCall: Effect.Effect<
       wheel: ticker.wheel,
       now: ticker.now,
       send: (frame) => media.receive(frame),
-      detector: new EnergyDetector(),
+      // Only the transcript counts.
+      detector: { push: () => "silence" },
       listener: {
         onFrame: recognition.push,
         onVoiceActivity: () => {},

@@ -6,7 +6,7 @@ import { InsufficientCredits, Unavailable, ValidationError } from "@svc/api/Voic
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { metadataProblem } from "@svc/conversation/answers/MetadataLimits"
 import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
-import { mulaw8k } from "@svc/providers/Audio"
+import { legFormats } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
 import type { CallLeg, DialFailed } from "@svc/providers/Telephony"
 import { Context, Effect, Layer, Option } from "effect"
@@ -125,7 +125,7 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
             to: request.to_number,
             metadata: request.metadata ?? {},
             ring_timeout_seconds: request.ring_timeout_seconds,
-            dial: (callId) => outbound.dial({ callId, from: from.number, to: request.to_number, formats: [mulaw8k] })
+            dial: (callId) => outbound.dial({ callId, from: from.number, to: request.to_number, formats: legFormats })
           },
           ({ public_id }) => Effect.orDie(calls.get(project, public_id))
         )

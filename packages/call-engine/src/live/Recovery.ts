@@ -50,7 +50,7 @@ export class Recovery extends Context.Tag("@svc/call-engine/Recovery")<
             ? { seconds: recordOf(state).duration_seconds, writer: null }
             : undefined
           return yield* settlement.settle(call, state, recorded, closing)
-        })
+        }).pipe(Effect.annotateLogs("call_id", call.public_id))
 
       return {
         settleCallsOf: (nodes) =>

@@ -1,8 +1,12 @@
 import { type Codec, codecOf } from "@svc/audio/Codec"
 import { Playout } from "@svc/audio/Playout"
-import { type AudioFormat, frameBytes, frameSamples } from "@svc/providers/Audio"
+import { SentFrames } from "@svc/audio/SentFrames"
+import { type AudioFormat, frameBytes, frameMs, frameSamples } from "@svc/providers/Audio"
+import type { LineQuality } from "@svc/providers/Telephony"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
+import { type MarkedLeg, PlaybackMarks, unmarkedLeg } from "./PlaybackMarks.ts"
+import { ReceivePath } from "./ReceivePath.ts"
 
 /** Frames after an end of turn in which speech reported by the detector belongs to the finished turn: 300 ms. */
 const hangoverFrames = 15
@@ -13,13 +17,19 @@ export interface MediaListener {
   readonly onFrame: (frame: Int16Array) => void
   /** The caller started or stopped speaking `late` milliseconds ago. */
   readonly onVoiceActivity: (on: boolean, late: number) => void
+  /** The first frame of an utterance was sent. */
   readonly onStarted: (id: string) => void
+  /** The other side has played an utterance, as far as {@link PlaybackMarks} knows. */
   readonly onPlayed: (id: string) => void
 }
 
-/** Gets a copy of all audio, in the leg's format; the arrays are valid only during the call. */
+/** Gets a copy of all audio in frames, in the leg's format; the arrays are valid only during the call. */
 export interface MediaTap {
-  readonly received: (bytes: Uint8Array) => void
+  /**
+   * A frame of the caller. `at`: when its first sample arrived, or would have, with the least delay, in ms of the ticker's
+   * clock. `isSilence`: nothing was heard, because the line has stopped.
+   */
+  readonly received: (bytes: Uint8Array, at: number, isSilence: boolean) => void
   readonly sent: (frame: Uint8Array) => void
 }
 
@@ -27,13 +37,22 @@ export interface MediaTap {
 export class CallMedia implements FrameSource {
   private readonly codec: Codec
   private readonly playout: Playout
+  private readonly marks: PlaybackMarks
   private readonly frame: Uint8Array
-  private readonly incoming: Int16Array
-  private incomingCount = 0
+  private readonly received: ReceivePath
+  /** What was sent, for the detector; undefined if it does not ask. */
+  private readonly sent: SentFrames | undefined
+  private readonly sentPcm: Int16Array
   private isSpeaking = false
   /** Frames left in which the detector's speech belongs to the finished turn. */
   private hangover = 0
+  /** The turn ended before the detector found its speech: it may still find it. */
+  private unfound = false
+  /** Frames heard since the last end of turn. */
+  private turnFrames = Number.POSITIVE_INFINITY
   private stopped = false
+  /** The network carries no audio for now. */
+  private suspended = false
   /** PCM that did not fit into the playout buffer, because the provider does not wait. */
   private overflow: Array<Int16Array> = []
   private readonly wheel: FrameWheel
@@ -48,60 +67,93 @@ export class CallMedia implements FrameSource {
     readonly wheel: FrameWheel
     readonly now: () => number
     readonly send: (frame: Uint8Array) => void
+    /** What the leg says about playing; absent: audio is played when it is sent. */
+    readonly leg?: MarkedLeg
     readonly detector: VoiceActivityDetector
     readonly listener: MediaListener
   }) {
     this.codec = codecOf(options.format)
     this.frame = new Uint8Array(frameBytes(options.format))
-    this.incoming = new Int16Array(frameSamples(options.format))
+    this.sentPcm = new Int16Array(frameSamples(options.format))
+    this.sent = options.detector.sent === undefined ? undefined : new SentFrames(this.frame.length)
     this.wheel = options.wheel
     this.now = options.now
     this.send = options.send
     this.detector = options.detector
     this.listener = options.listener
+    this.received = new ReceivePath({
+      format: options.format,
+      codec: this.codec,
+      wheel: options.wheel,
+      now: options.now,
+      onFrame: (frame) => this.hear(frame)
+    })
     this.playout = new Playout({
       bytesPerSecond: options.format.sampleRate * this.codec.bytesPerSample,
       silence: this.codec.silence,
       listener: options.listener
     })
+    const { leg = unmarkedLeg, now, wheel } = options
+    this.marks = new PlaybackMarks({ leg, now, playout: this.playout, wheel })
   }
 
   /** From now on, all audio is copied to `tap`. */
   record(tap: MediaTap): void {
     this.tap = tap
+    this.received.record(tap.received)
   }
 
-  /** Takes audio of the caller, any number of bytes. */
-  receive(bytes: Uint8Array): void {
-    if (this.stopped) return
-    this.tap?.received(bytes)
-    const size = this.codec.bytesPerSample
-    const samples = Math.floor(bytes.length / size)
-    let done = 0
-    while (done < samples) {
-      const count = Math.min(samples - done, this.incoming.length - this.incomingCount)
-      this.codec.decode(bytes, done * size, count, this.incoming, this.incomingCount)
-      done += count
-      this.incomingCount += count
-      if (this.incomingCount < this.incoming.length) return
-      this.incomingCount = 0
-      this.setSpeaking(this.isSpeech(this.incoming))
-      this.listener.onFrame(this.incoming)
-    }
+  /** Takes audio of the caller, any number of bytes; with both numbers it is a packet. See `CallEvent`. */
+  receive(bytes: Uint8Array, sequence?: number, timestamp?: number): void {
+    this.received.receive(bytes, sequence, timestamp)
+  }
+
+  /** What the packets of the leg were like; undefined: it has delivered none. */
+  get quality(): LineQuality | undefined {
+    return this.received.quality
+  }
+
+  private hear(frame: Int16Array): void {
+    this.setSpeaking(this.isSpeech(frame))
+    this.listener.onFrame(frame)
   }
 
   /**
-   * Speech-to-text reported the end of a turn: the caller counts as silent from now on. A leg that sends no frames
-   * during silence never lets the detector see it.
+   * Speech-to-text reported the end of a turn: the caller counts as silent from now on, also while the detector still
+   * waits for the end of the speech.
    */
   endOfTurn(): void {
     this.hangover = hangoverFrames
+    this.unfound = !this.isSpeaking
     this.setSpeaking(false)
+    this.turnFrames = 0
+  }
+
+  /**
+   * Stops to send frames, or goes on where it stopped: the network carries no audio for now. The caller counts as silent
+   * meanwhile.
+   */
+  suspend(on: boolean): void {
+    if (this.stopped || on === this.suspended) return
+    this.suspended = on
+    this.marks.suspend(on)
+    if (on) {
+      this.wheel.leave(this)
+      this.hangover = hangoverFrames
+      this.unfound = false
+      this.setSpeaking(false)
+    } else if (this.playout.pending) this.join()
+  }
+
+  private join(): void {
+    if (!this.suspended) this.wheel.join(this, this.now())
   }
 
   private isSpeech(frame: Int16Array): boolean {
+    if (this.sent !== undefined) this.detector.sent?.(this.sentDuring(this.sent))
     const speech = this.detector.push(frame) === "speech"
-    if (!speech) this.hangover = 0
+    this.turnFrames++
+    if (!speech && !this.unfound) this.hangover = 0
     else if (this.hangover > 0) {
       this.hangover--
       return false
@@ -109,19 +161,30 @@ export class CallMedia implements FrameSource {
     return speech
   }
 
+  /** What was sent during the frame that was just heard. */
+  private sentDuring(sent: SentFrames): Int16Array | undefined {
+    const bytes = sent.take(this.now())
+    if (bytes === undefined) return undefined
+    this.codec.decode(bytes, 0, this.sentPcm.length, this.sentPcm, 0)
+    return this.sentPcm
+  }
+
   private setSpeaking(on: boolean): void {
     if (on === this.isSpeaking) return
     this.isSpeaking = on
-    this.listener.onVoiceActivity(on, this.detector.lasted?.(on ? "speech" : "silence") ?? 0)
+    // A stopped call has closed its detector.
+    const lasted = this.stopped ? 0 : (this.detector.lasted?.(on ? "speech" : "silence") ?? 0)
+    // What was said before the end of turn belongs to that turn.
+    this.listener.onVoiceActivity(on, on ? Math.min(lasted, this.turnFrames * frameMs) : lasted)
   }
 
   begin(id: string, text: string): void {
     this.playout.begin(id, text)
   }
 
-  align(characters: number): void {
-    const waiting = this.overflow.reduce((sum, pcm) => sum + pcm.length, 0)
-    this.playout.align(characters, waiting * this.codec.bytesPerSample)
+  /** The first `characters` of the utterance are spoken in its first `atSample` samples. */
+  align(id: string, characters: number, atSample: number): void {
+    this.playout.align(id, characters, atSample * this.codec.bytesPerSample)
   }
 
   /** Ends the current utterance. Returns whether it had any audio. */
@@ -129,9 +192,9 @@ export class CallMedia implements FrameSource {
     this.refillPlayout()
     const spoken = this.playout.end()
     if (!spoken || this.stopped) return spoken
-    if (this.playout.pending) this.wheel.join(this, this.now())
+    if (this.playout.pending) this.join()
     // Synthesis was so slow that its last frame has been sent already.
-    else this.playout.progress()
+    else this.marks.utteranceEnded()
     return spoken
   }
 
@@ -140,7 +203,7 @@ export class CallMedia implements FrameSource {
     if (this.stopped) return true
     if (this.overflow.length > 0) this.overflow.push(pcm.slice())
     else this.put(pcm)
-    this.wheel.join(this, this.now())
+    this.join()
     return this.overflow.length === 0 && !this.playout.full
   }
 
@@ -177,23 +240,34 @@ export class CallMedia implements FrameSource {
   tick(): boolean {
     if (this.stopped || !this.playout.read(this.frame)) return false
     this.send(this.frame)
+    this.sent?.put(this.frame, this.now())
     this.tap?.sent(this.frame)
     if (this.overflow.length > 0) this.refillPlayout()
-    this.playout.progress()
+    this.marks.frameSent()
     return true
+  }
+
+  /** The leg reported the outcome of a mark. */
+  confirm(name: string, outcome: "played" | "cleared"): void {
+    this.marks.confirm(name, outcome)
   }
 
   /** Stops the agent's speech at once: no frame is sent after this. */
   clear(): ReadonlyArray<{ readonly id: string; readonly played: string }> {
     this.overflow = []
-    const cuts = this.playout.clear()
+    const cuts = this.playout.clear(this.marks.cut())
     this.wheel.leave(this)
     return cuts
   }
 
+  /** Ends all audio and closes the detector. */
   stop(): void {
+    if (this.stopped) return
     this.stopped = true
     this.overflow = []
+    this.marks.stop()
     this.wheel.leave(this)
+    this.received.stop()
+    this.detector.close?.()
   }
 }

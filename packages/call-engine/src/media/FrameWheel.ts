@@ -1,11 +1,13 @@
 /**
- * The loop that paces the outbound audio of all calls: calls are spread over slots of 5 ms, and each is ticked every 20
+ * The loop that paces the audio of all calls: they are spread over slots of 5 ms, and each is ticked every 20
  * ms, without Effect, timer or allocation per frame. The `Ticker` drives it and supplies the time.
  */
 
-/** Sends one frame per tick; returns false when it has nothing left to send. */
+/** Sends one frame per tick, or takes what has arrived; returns false when it has nothing left to do. */
 export interface FrameSource {
   readonly tick: () => boolean
+  /** It takes audio and sends none: its lateness is not counted. */
+  readonly isInbound?: boolean
 }
 
 /** Length of a slot in ms, and slots per 20 ms frame. */
@@ -110,7 +112,7 @@ export class FrameWheel {
         const source = list[i]
         if (source === undefined) continue
         if (!source.tick()) this.leave(source)
-        this.lateness.add(clock() - due)
+        if (source.isInbound !== true) this.lateness.add(clock() - due)
       }
       this.slotIndex++
     }

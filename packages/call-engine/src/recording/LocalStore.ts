@@ -1,5 +1,7 @@
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import { dataDir } from "@svc/database/Database"
+import { makeFolder } from "@svc/database/Folders"
 import { healthy } from "@svc/providers/Health"
 import { isObjectKey, ObjectStore, ObjectStoreError, type ObjectWriter } from "@svc/providers/ObjectStore"
 import { Clock, Config, type ConfigError, Effect, Layer, Option, Stream } from "effect"
@@ -68,7 +70,7 @@ export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
 
     const write = Effect.fn("LocalStore.write")(function* (key: string) {
       const file = yield* fileOf(key)
-      yield* disk("creating a folder", () => fs.mkdir(path.dirname(file), { recursive: true, mode: 0o700 }))
+      yield* disk("creating a folder", () => makeFolder(path.dirname(file), 0o700))
       const handle = yield* Effect.acquireRelease(
         disk("creating a file", () => fs.open(unfinished(file), "w", 0o600)),
         (open) => Effect.ignoreLogged(disk("closing a file", () => open.close()))
@@ -133,14 +135,16 @@ export const make = (root: string): Effect.Effect<typeof ObjectStore.Service> =>
     return { id: "local", health: Effect.succeed(healthy), write, recover, size, read, remove }
   })
 
+/** `SVC_RECORDINGS_DIR`; by default the folder `recordings` of `SVC_DATA_DIR`. */
+export const folder: Effect.Effect<string, ConfigError.ConfigError> = Effect.flatMap(dataDir, (data) =>
+  Config.nonEmptyString("SVC_RECORDINGS_DIR").pipe(
+    Config.withDefault(path.join(data, "recordings")),
+    Config.map((given) => path.resolve(given))
+  )
+)
+
 /** The store in `SVC_RECORDINGS_DIR`; by default the folder `recordings` of `SVC_DATA_DIR` (`.svc`). */
 export const layer: Layer.Layer<ObjectStore, ConfigError.ConfigError> = Layer.effect(
   ObjectStore,
-  Effect.gen(function* () {
-    const dataDir = yield* Config.nonEmptyString("SVC_DATA_DIR").pipe(Config.withDefault(".svc"))
-    const folder = yield* Config.nonEmptyString("SVC_RECORDINGS_DIR").pipe(
-      Config.withDefault(path.join(dataDir, "recordings"))
-    )
-    return yield* make(path.resolve(folder))
-  })
+  Effect.flatMap(folder, make)
 )

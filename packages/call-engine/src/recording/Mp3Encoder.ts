@@ -1,6 +1,4 @@
-import { createRequire } from "node:module"
-import { pathToFileURL } from "node:url"
-import { Worker } from "node:worker_threads"
+import { startWorkerThread } from "@svc/cluster/WorkerThread"
 import type { AudioFormat } from "@svc/providers/Audio"
 import { Context, Effect, Layer } from "effect"
 import { Ticker } from "../media/Ticker.ts"
@@ -184,23 +182,8 @@ const make = (start: () => EncoderThread, now: () => number) => {
   return { open, close }
 }
 
-/**
- * The thread's program. In a checkout it is TypeScript, and threads do not inherit the loader of the process, so the
- * thread registers it first.
- */
-const program = (): readonly [program: string | URL, options: { readonly eval: boolean }] => {
-  if (!import.meta.url.endsWith(".ts")) return [new URL("./Mp3Worker.js", import.meta.url), { eval: false }]
-  const worker = new URL("./Mp3Worker.ts", import.meta.url)
-  const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx"))
-  const api = new URL("./esm/api/index.mjs", loader)
-  const text = `import(${JSON.stringify(api)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(worker)}) })`
-  return [text, { eval: true }]
-}
-
 const startThread = (): EncoderThread => {
-  const worker = new Worker(...program())
-  // The thread must not keep the process alive.
-  worker.unref()
+  const worker = startWorkerThread(import.meta.url, "./Mp3Worker")
   return {
     postMessage: (message, transfer) => worker.postMessage(message, [...transfer]),
     onMessage: (handler) => void worker.on("message", handler),

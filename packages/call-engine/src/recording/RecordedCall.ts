@@ -11,7 +11,6 @@ export class RecordedCall {
   private readonly caller: Track
   private readonly agent: Track
   private readonly sampleRate: number
-  private readonly sampleBytes: number
   private readonly origin: number
   private stream: Mp3Stream | undefined
   /** Samples given to the encoder. */
@@ -20,12 +19,13 @@ export class RecordedCall {
   private endedAt: number | undefined
 
   constructor(format: AudioFormat, origin: number) {
-    const { bytesPerSample, silence } = codecOf(format)
+    const codec = codecOf(format)
+    const { bytesPerSample, silence } = codec
     const options = { sampleRate: format.sampleRate, sampleBytes: bytesPerSample, silence }
-    this.caller = new Track(options)
+    // The caller's samples follow the clock of another machine.
+    this.caller = new Track({ ...options, codec })
     this.agent = new Track(options)
     this.sampleRate = format.sampleRate
-    this.sampleBytes = bytesPerSample
     this.origin = origin
   }
 
@@ -38,10 +38,11 @@ export class RecordedCall {
     return Math.max(0, Math.round(((now - this.origin) * this.sampleRate) / 1000))
   }
 
-  /** Audio ends when it arrives, so it is placed before `now`. */
-  received(bytes: Uint8Array, now: number): void {
+  /** Takes a frame of the caller that began to arrive at `at`. `isSilence`: nothing was heard. */
+  received(bytes: Uint8Array, at: number, isSilence: boolean): void {
     if (this.endedAt !== undefined) return
-    this.caller.write(bytes, Math.max(0, this.position(now) - Math.floor(bytes.length / this.sampleBytes)))
+    if (isSilence) this.caller.fill(bytes, this.position(at))
+    else this.caller.write(bytes, this.position(at))
   }
 
   sent(frame: Uint8Array, now: number): void {

@@ -1,6 +1,7 @@
 import type { AudioFormat } from "@svc/providers/Audio"
 import { ObjectStore } from "@svc/providers/ObjectStore"
 import { Context, Effect, FiberSet, Layer } from "effect"
+import type { MediaTap } from "../media/CallMedia.ts"
 import { Ticker } from "../media/Ticker.ts"
 import { Mp3Encoder } from "./Mp3Encoder.ts"
 import { RecordedCall } from "./RecordedCall.ts"
@@ -8,8 +9,8 @@ import { storeFile } from "./StoreFile.ts"
 
 /** The recording of a live call. Its methods are synchronous and cost the media path a copy. */
 export interface CallRecording {
-  /** Takes audio of the caller, in the leg's format, as it arrives. */
-  readonly received: (bytes: Uint8Array) => void
+  /** Takes a frame of the caller. See `MediaTap`. */
+  readonly received: MediaTap["received"]
   /** Takes a frame of the agent, in the leg's format, as it is sent. */
   readonly sent: (frame: Uint8Array) => void
   /** Ends the recording. */
@@ -61,7 +62,8 @@ export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
           recorded.giveUp()
           file.end()
           const seconds = Math.round(recorded.seconds(now()))
-          run(Effect.logError(`The recording of ${callId} ends after ${seconds} s: ${reason}`))
+          const line = Effect.logError(`The recording of ${callId} ends after ${seconds} s: ${reason}`)
+          run(Effect.annotateLogs(line, "call_id", callId))
         }
         writing.add(key)
         run(
@@ -82,7 +84,7 @@ export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
         active.add(recorded)
         anyActive.unsafeOpen()
         return {
-          received: (bytes) => recorded.received(bytes, now()),
+          received: (bytes, at, isSilence) => recorded.received(bytes, at, isSilence),
           sent: (frame) => recorded.sent(frame, now()),
           stop: () => {
             active.delete(recorded)

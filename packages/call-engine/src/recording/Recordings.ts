@@ -115,7 +115,7 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
           (one) =>
             Effect.catchAll(recover(one), ({ reason }) =>
               Effect.logWarning(`The recording of ${one.public_id} could not be completed: ${reason}`)
-            ),
+            ).pipe(Effect.annotateLogs("call_id", one.public_id)),
           { discard: true }
         )
       )

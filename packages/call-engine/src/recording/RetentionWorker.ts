@@ -47,7 +47,8 @@ export const RetentionWorker: Layer.Layer<
         Effect.as(true),
         Effect.catchAll(({ reason }) =>
           Effect.as(Effect.logWarning(`The recording of ${public_id} could not be deleted: ${reason}`), false)
-        )
+        ),
+        Effect.annotateLogs("call_id", public_id)
       )
 
     const work = Effect.gen(function* () {

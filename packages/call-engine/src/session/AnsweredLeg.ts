@@ -1,6 +1,8 @@
 import { BeepDetector } from "@svc/audio/BeepDetector"
+import { DtmfDetector } from "@svc/audio/DtmfDetector"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { UntimedInput } from "@svc/conversation/Input"
+import type { Encoding } from "@svc/providers/Audio"
 import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Effect, type Scope } from "effect"
@@ -11,6 +13,22 @@ import { DtmfDeduplicator } from "./DtmfDeduplicator.ts"
 import type { PhoneServices } from "./PhoneServices.ts"
 import * as Recognition from "./Recognition.ts"
 import * as SpeechOutput from "./SpeechOutput.ts"
+
+/** The codec that a leg's audio has on the network. */
+type LineCodec = "PCMU" | "PCMA" | "L16"
+
+/** A leg and its audio, as far as known; null: the network does not tell. */
+export interface LineSummary {
+  readonly carrier_call_id: string | null
+  readonly codec: LineCodec
+  readonly packets_lost: number | null
+  /** Packets that came too late to be heard. */
+  readonly packets_late: number | null
+  /** Interarrival jitter (RFC 3550, 6.4.1). */
+  readonly jitter_ms: number | null
+}
+
+const codecs: { readonly [E in Encoding]: LineCodec } = { mulaw: "PCMU", alaw: "PCMA", pcm16: "L16" }
 
 /** An answered call leg with its media, speech-to-text and text-to-speech. */
 export interface AnsweredLeg {
@@ -25,12 +43,16 @@ export interface AnsweredLeg {
   readonly onEvent: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
+  /** Sends keys to the other side. False: this leg cannot. */
+  readonly pressKeys: (digits: string) => boolean
   /** Asks the network to transfer the caller; its progress is fed back. */
   readonly transfer: (destination: string) => void
   /** The caller was transferred: stops hearing and speaking. The leg stays open until the hang-up. */
   readonly detach: () => void
   /** Ends the leg and all audio. */
   readonly hangup: CallLeg["hangup"]
+  /** The line until now; also after the end. Figures of the leg come before those of the engine's jitter buffer. */
+  readonly line: () => LineSummary
 }
 
 /**
@@ -65,6 +87,16 @@ export const connect = (options: {
       fed = { text, at: now() }
       feed({ _tag: "CallerPartial", text })
     }
+    let isVoiced = false
+    /** The words so far, if the conversation does not have them: what follows may end the turn. */
+    const feedLastPartial = (): void => {
+      if (lastPartial !== "" && lastPartial !== fed.text) feedPartial(lastPartial)
+      lastPartial = ""
+    }
+    const tones = leg.keyEvents === false ? new DtmfDetector(sampleRate) : undefined
+    const onDigit = (digit: string, source: Parameters<typeof digits.isNew>[1]): void => {
+      if (digits.isNew(digit, source, now())) feed({ _tag: "Dtmf", digit })
+    }
     let beep = options.isOutbound ? new BeepDetector(sampleRate) : undefined
 
     const media = new CallMedia({
@@ -72,15 +104,22 @@ export const connect = (options: {
       wheel: services.ticker.wheel,
       now: services.ticker.now,
       send: leg.send,
+      leg: { marks: () => leg.marks ?? "none", mark: leg.mark, delayMs: leg.playoutDelayMs ?? 0 },
       detector: services.voiceActivity(sampleRate),
       listener: {
         onFrame: (frame) => {
           recognition.push(frame)
+          for (const digit of tones?.push(frame) ?? "") onDigit(digit, "in-band")
           if (beep === undefined) return
           if (!options.needsBeep()) beep = undefined
           else if (beep.push(frame)) feed({ _tag: "BeepHeard" })
         },
-        onVoiceActivity: (on, late) => feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late }),
+        onVoiceActivity: (on, late) => {
+          recognition.voiceActivity(on)
+          isVoiced = on
+          if (!on) feedLastPartial()
+          feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late })
+        },
         onStarted: (id) => {
           const voice = speech.timesOf(id)
           feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })
@@ -101,11 +140,14 @@ export const connect = (options: {
     const onSpeech = (event: SpeechEvent): void => {
       switch (event._tag) {
         case "SpeechStarted":
-          // The voice activity detector is faster.
+        // The voice activity detector is faster.
+        case "EagerEndOfTurn":
+        case "TurnResumed":
           return
         case "Partial":
           lastPartial = event.text
-          if (options.needsPartials() || (lastPartial !== fed.text && now() - fed.at >= partialEveryMs))
+          // In silence the next thing may be the end of the turn.
+          if (!isVoiced || options.needsPartials() || (lastPartial !== fed.text && now() - fed.at >= partialEveryMs))
             feedPartial(lastPartial)
           return
         case "Final":
@@ -115,6 +157,7 @@ export const connect = (options: {
           return
         case "EndOfTurn":
           media.endOfTurn()
+          feedLastPartial()
           feed({ _tag: "CallerEndOfTurn" })
           return
       }
@@ -125,6 +168,7 @@ export const connect = (options: {
       sampleRate,
       bufferBeforeListen: options.isOutbound,
       onEvent: onSpeech,
+      onOpened: (endpointing) => feed({ _tag: "RecognizerOpened", endpointing }),
       onFailed: (reason) => feed({ _tag: "RecognizerFailed", reason }),
       onFinished: () => feed({ _tag: "RecognizerFinished" })
     })
@@ -140,10 +184,16 @@ export const connect = (options: {
     const onEvent = (event: CallEvent): void => {
       switch (event._tag) {
         case "Audio":
-          media.receive(event.payload)
+          media.receive(event.payload, event.sequence, event.timestamp)
+          return
+        case "Media":
+          media.suspend(!event.on)
+          return
+        case "Mark":
+          media.confirm(event.name, event.outcome)
           return
         case "Dtmf":
-          if (digits.isNew(event.digit, event.source, now())) feed({ _tag: "Dtmf", digit: event.digit })
+          onDigit(event.digit, event.source)
           return
         case "TransferProgress":
           feed({ _tag: "TransferProgressed", state: event.state, reason: event.reason ?? null })
@@ -180,10 +230,24 @@ export const connect = (options: {
         media.stop()
         recognition.close()
       },
+      pressKeys: (digits) => {
+        leg.sendDtmf?.(digits)
+        return leg.sendDtmf !== undefined
+      },
       hangup: (reason) => {
         leg.hangup(reason)
         speech.stop()
         media.stop()
+      },
+      line: () => {
+        const quality = leg.quality?.() ?? media.quality
+        return {
+          carrier_call_id: leg.carrierCallId ?? null,
+          codec: codecs[leg.format.encoding],
+          packets_lost: quality?.packetsLost ?? null,
+          packets_late: quality?.packetsLate ?? null,
+          jitter_ms: quality?.jitterMs ?? null
+        }
       }
     }
   })

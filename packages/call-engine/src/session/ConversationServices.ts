@@ -1,3 +1,4 @@
+import type { Abilities } from "@svc/conversation/answers/CallSettings"
 import type { Facts, UntimedInput } from "@svc/conversation/Input"
 import { Providers } from "@svc/providers/Providers"
 import { Config, type ConfigError, type Context, Effect, Runtime } from "effect"
@@ -5,7 +6,7 @@ import { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import { type CallEvents, type Journal, LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { CallKnowledge } from "./CallKnowledge.ts"
 import { CallMessages } from "./CallMessages.ts"
-import { speaksWith } from "./VoiceChoice.ts"
+import { abilitiesOf } from "./VoiceChoice.ts"
 
 /** Gives an input to the conversation. Synchronous; never throws. */
 export type Feed = (input: UntimedInput) => void
@@ -22,12 +23,12 @@ export interface ConversationServices {
   readonly models: Context.Tag.Service<Providers>["languageModel"]
   /** The part of each call's facts that is the same for the whole process. */
   readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms">
-  /** Whether some text-to-speech provider has the voice and speaks the language with it. */
-  readonly speaks: (voice: string, language: string) => boolean
+  /** What the voices and language models of all providers can do. */
+  readonly abilities: Abilities
   /** Runs an effect that may outlive the call, but not the engine. */
   readonly background: (effect: Effect.Effect<void>) => void
-  /** Logs a defect. */
-  readonly report: (message: string, defect: unknown) => void
+  /** Logs a defect that ended a call. */
+  readonly report: (callId: string, defect: unknown) => void
 }
 
 /** How long a caller waits for the model before the agent says a filler, in milliseconds; 0: no fillers. */
@@ -73,10 +74,11 @@ export const conversationServices = (
         },
         ...(filler_ms === 0 ? {} : { filler_ms })
       },
-      speaks: speaksWith(textToSpeech),
+      abilities: abilitiesOf({ languageModel, textToSpeech }),
       background,
-      report: (message, defect) => {
-        Runtime.runFork(runtime)(Effect.logError(message, defect))
+      report: (callId, defect) => {
+        const line = Effect.logError(`Call ${callId} crashed`, defect)
+        Runtime.runFork(runtime)(Effect.annotateLogs(line, "call_id", callId))
       }
     }
   })

@@ -13,6 +13,7 @@ import { messageSender } from "./CallMessages.ts"
 import type { ConversationServices, Feed } from "./ConversationServices.ts"
 import { extraction } from "./Extractor.ts"
 import * as Generation from "./Generation.ts"
+import { modelPreparation } from "./ModelPreparation.ts"
 import * as Timers from "./Timers.ts"
 import { wellFormed } from "./WellFormed.ts"
 
@@ -41,7 +42,16 @@ export interface ResumedConversation {
 
 /** The commands that need a connection to the caller. */
 export type ShellCommand = CommandOf<
-  "Answer" | "Dial" | "Listen" | "StopListening" | "Speak" | "StopSpeaking" | "Transfer" | "TransferOver" | "Hangup"
+  | "Answer"
+  | "Dial"
+  | "Listen"
+  | "StopListening"
+  | "Speak"
+  | "StopSpeaking"
+  | "PressKeys"
+  | "Transfer"
+  | "TransferOver"
+  | "Hangup"
 >
 
 /** The part of a session that is connected to the caller, by phone or text. */
@@ -77,21 +87,32 @@ export interface ConversationSession {
 /** Commands after which the journal must be stored soon: they end a turn or have an effect outside the process. */
 const urgentTags: ReadonlySet<string> = new Set(["TellTranscript", "InvokeTool", "SendSms", "TransferOver"])
 
+/** How long admission may take, in milliseconds; the clock was set if it seems to be longer. */
+const longestAdmissionMs = 10_000
+
 /**
  * Runs a conversation: feeds inputs to `step`, journals them, and carries out commands with the agent's server,
  * language models and timers; commands that need the caller go to the shell. Inputs are taken synchronously, so that a
  * barge-in silences the agent within the frame that reveals it. Everything the session started ends with the scope.
  */
 export const make = (
-  services: ConversationServices,
+  shared: ConversationServices,
   call: SessionCall,
   shellOf: (session: ConversationSession) => Shell
 ): Effect.Effect<ConversationSession, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { agent, facts, resumed, runsTimer = () => true } = call
+    // Work that may outlive the session has its own fibers.
+    const services: ConversationServices = {
+      ...shared,
+      background: (effect) => shared.background(Effect.annotateLogs(effect, "call_id", facts.call_id))
+    }
     const { events, journal } = services
     const clock = yield* Effect.clock
-    const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6 - (resumed?.at ?? 0)
+    // The call's time begins when its record does, which admission wrote a little earlier.
+    const admitted = clock.unsafeCurrentTimeMillis() - facts.started_at
+    const begun = resumed?.at ?? (admitted >= 0 && admitted <= longestAdmissionMs ? admitted : 0)
+    const origin = Number(clock.unsafeCurrentTimeNanos()) / 1e6 - begun
     const now = (): number => Math.max(0, Math.round((Number(clock.unsafeCurrentTimeNanos()) / 1e6 - origin) * 10) / 10)
     const over = yield* Deferred.make<Conversation | undefined>()
     const extracting = yield* Deferred.make<void>()
@@ -128,7 +149,10 @@ export const make = (
           if (isOver()) continue
           const input = wellFormed({ ...next, at: now() } as Input) // an untimed input and its time make an input
           const [after, commands] = step(state, input)
+          const before = state
           state = after
+          // First: a command may answer the call.
+          prepareModel(after, before)
           record(input, commands)
           const mayAnswer = input._tag === "Answered" || input._tag === "ConfigAnswered"
           if (mayAnswer && state.answered_at !== null) shell.onAnswered()
@@ -144,7 +168,7 @@ export const make = (
 
     /** Ends this call, and no other, after a defect. */
     const crash = (defect: unknown): void => {
-      services.report(`Call ${facts.call_id} crashed`, defect)
+      services.report(facts.call_id, defect)
       const [after, commands] = step(state, { _tag: "Crashed", at: now(), reason: String(defect) })
       state = after
       for (const command of commands) if (command._tag === "Emit") events.emit(envelope(command))
@@ -179,7 +203,13 @@ export const make = (
     })
     const agentServer = AgentServer.make({ callId: call.id, agent, facts, services, feed })
     const sendSms = messageSender({ agent, facts, services, feed })
+    const prepareModel = modelPreparation({
+      callId: facts.call_id,
+      models: services.models,
+      run: (task) => run("prepare", task)
+    })
     const lookUp = knowledgeLookUp({ agent, facts, knowledge: services.knowledge, now, feed })
+    if (facts.knowledge === true) services.background(services.knowledge.prepare(agent))
     const extract = extraction({ callId: facts.call_id, models: services.models, variables, feed })
 
     const perform = (command: Command): void => {
@@ -248,6 +278,9 @@ export const make = (
     }
     const shell = shellOf(session)
     if (resumed === undefined) record(facts, firstCommands)
-    else for (const command of resumed.commands) perform(command)
+    else {
+      prepareModel(state, undefined)
+      for (const command of resumed.commands) perform(command)
+    }
     return session
   })

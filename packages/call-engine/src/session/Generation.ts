@@ -4,6 +4,7 @@ import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { preparedPart } from "./PreparedInput.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
+import { ThoughtFilter } from "./ThoughtFilter.ts"
 
 /** How deep the arguments are in the input `ModelToolCalls`: in a call, in the list of calls. */
 const argumentsLevel = 3
@@ -16,6 +17,25 @@ export interface GenerationListener {
   readonly onDone: (turn: number) => void
   readonly onFailed: (turn: number, reason: string) => void
 }
+
+type Model = Context.Tag.Service<LanguageModel>
+
+/**
+ * The provider of a generation: the first that offers the named model, else the preferred one; fallbacks (`provider` from
+ * 1) are the others in order.
+ */
+const chooseModel = (
+  models: ReadonlyArray<Model>,
+  { model, provider = 0 }: Pick<CommandOf<"AskModel">, "model" | "provider">
+): Model | undefined => {
+  const first = models.find((one) => model !== undefined && one.models.includes(model)) ?? models[0]
+  const others = models.filter((one) => one !== first)
+  return [first, ...others][Math.min(provider, models.length - 1)]
+}
+
+/** The name for the request, where the provider offers it: a fallback uses its own preferred model. */
+const named = ({ models }: Model, { model }: Pick<CommandOf<"AskModel">, "model">) =>
+  model !== undefined && models.includes(model) ? { model } : {}
 
 /** The language model of a call: one generation at a time. */
 export interface Generation {
@@ -39,6 +59,7 @@ export const make = (options: {
       Effect.suspend(() => {
         const { turn } = command
         const splitter = new SentenceSplitter()
+        const thoughts = new ThoughtFilter()
         const calls: Array<ModelToolCall> = []
         let started = false
         const onDelta = (delta: ModelDelta): void => {
@@ -48,9 +69,10 @@ export const make = (options: {
             listener.onStarted(turn)
           }
           if (delta._tag === "ToolCall") calls.push(delta.call)
-          else for (const sentence of splitter.push(delta.text)) listener.onSentence(turn, sentence)
+          else for (const sentence of splitter.push(thoughts.push(delta.text))) listener.onSentence(turn, sentence)
         }
         const flush = Effect.gen(function* () {
+          for (const sentence of splitter.push(thoughts.rest())) listener.onSentence(turn, sentence)
           const rest = splitter.rest()
           if (rest !== null) listener.onSentence(turn, rest)
           if (calls.length === 0) return
@@ -63,11 +85,13 @@ export const make = (options: {
           callId: options.callId,
           messages: command.messages,
           tools: command.tools,
-          variables: options.variables
+          variables: options.variables,
+          ...(command.temperature === undefined ? {} : { temperature: command.temperature }),
+          ...(command.max_tokens === undefined ? {} : { maxOutputTokens: command.max_tokens })
         }
-        const model = options.models[Math.min(command.provider ?? 0, options.models.length - 1)]
+        const model = chooseModel(options.models, command)
         if (model === undefined) return Effect.die(new Error("no language model is loaded"))
-        const generated = Effect.tapError(model.generate(request, onDelta), (error) =>
+        const generated = Effect.tapError(model.generate({ ...request, ...named(model, command) }, onDelta), (error) =>
           Effect.logWarning(`Language model ${model.id} failed: ${error.reason}`)
         )
         return Effect.matchCauseEffect(generated, {

@@ -1,8 +1,8 @@
-import { EnergyDetector } from "@svc/audio/EnergyDetector"
 import { Providers } from "@svc/providers/Providers"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
 import { type ConfigError, type Context, Effect } from "effect"
 import type { AgentServerClient } from "../agent-server/AgentServerClient.ts"
+import { builtInVoiceActivity } from "../media/BuiltInVoiceActivity.ts"
 import { Ticker } from "../media/Ticker.ts"
 import { LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { Recorder } from "../recording/Recorder.ts"
@@ -33,6 +33,7 @@ export const phoneServices = (
 > =>
   Effect.gen(function* () {
     const { speechToText, textToSpeech, voiceActivity } = yield* Providers
+    const detectors = voiceActivity ?? (yield* builtInVoiceActivity)
     const { answered } = yield* LiveCallWriter
     const [preferred] = textToSpeech
     if (preferred === undefined) return yield* Effect.dieMessage("calls need a plugin for text-to-speech")
@@ -42,7 +43,7 @@ export const phoneServices = (
       speechToText,
       chooseVoice: chooseVoice(textToSpeech, preferred),
       resolveVoice: resolveVoice(textToSpeech),
-      voiceActivity: (sampleRate) => voiceActivity?.open(sampleRate) ?? new EnergyDetector(),
+      voiceActivity: detectors.open,
       ticker: yield* Ticker,
       recorder: yield* Recorder
     }

@@ -35,6 +35,8 @@ export interface PhoneSession {
   readonly abandon: () => void
   /** The call's recording, which ends with the session's scope; undefined when none was configured or begun. */
   readonly recording: () => CallRecording | undefined
+  /** The call's line, also after its end; undefined: it was not answered. */
+  readonly line: () => AnsweredLeg.LineSummary | undefined
   /** The conversation's final state, or undefined when the call was abandoned. Never fails. */
   readonly over: Effect.Effect<Conversation | undefined>
 }
@@ -147,6 +149,10 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
             if (answered === undefined) session.feed({ _tag: "SpeechCleared", cuts: [] })
             else answered.stopSpeaking()
             return
+          case "PressKeys":
+            if (answered?.pressKeys(command.digits) !== true)
+              session.feed({ _tag: "ToolAnswered", id: command.id, result: { error: "This line cannot send keys." } })
+            return
           case "Transfer":
             answered?.transfer(command.destination)
             return
@@ -197,6 +203,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
       extracting: session.extracting,
       abandon: session.abandon,
       recording: () => recording,
+      line: () => answered?.line(),
       over: session.over
     }
   })

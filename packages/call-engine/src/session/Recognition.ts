@@ -1,3 +1,4 @@
+import { nearestRate, Resampler } from "@svc/audio/Resampler"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { SpeechEvent, SpeechToText, SpeechToTextSession } from "@svc/providers/SpeechToText"
 import { type Context, Deferred, Effect, FiberHandle, type Scope } from "effect"
@@ -13,6 +14,8 @@ export interface Recognition {
   readonly listen: (options: Omit<CommandOf<"Listen">, "_tag">) => void
   /** Takes one frame; synchronous. */
   readonly push: (frame: Int16Array) => void
+  /** The caller started or stopped to speak with the frame that comes next; synchronous. */
+  readonly voiceActivity: (on: boolean) => void
   /**
    * Takes no more frames: the session, even one still opening, emits the rest of its transcript, then calls
    * `onFinished`.
@@ -20,6 +23,19 @@ export interface Recognition {
   readonly finish: () => void
   /** Closes the session; no callback is called after that. */
   readonly close: () => void
+}
+
+/** A session that takes audio of another sample rate. */
+const converted = (session: SpeechToTextSession, from: number, to: number): SpeechToTextSession => {
+  const resampler = new Resampler(from, to)
+  return {
+    ...session,
+    push: (frame) => session.push(resampler.push(frame)),
+    finish: Effect.suspend(() => {
+      session.push(resampler.end())
+      return session.finish
+    })
+  }
 }
 
 export const make = (options: {
@@ -30,6 +46,8 @@ export const make = (options: {
   /** Whether frames before the first `listen` are recognized too. */
   readonly bufferBeforeListen?: boolean
   readonly onEvent: (event: SpeechEvent) => void
+  /** A session is open whose endpointing differs from that of its provider. */
+  readonly onOpened: (endpointing: "provider" | "none") => void
   readonly onFailed: (reason: string) => void
   readonly onFinished: () => void
 }): Effect.Effect<Recognition, never, Scope.Scope> =>
@@ -40,6 +58,7 @@ export const make = (options: {
     let backlog: Array<Int16Array> = []
     /** Counts sessions; events of an earlier one are ignored. */
     let epoch = 0
+    let isSpeaking = false
     let isListening = options.bufferBeforeListen === true
     const maxBacklog = isListening ? longBacklogFrames : backlogFrames
     const finishing = yield* Deferred.make<void>()
@@ -50,10 +69,11 @@ export const make = (options: {
         session = undefined
         const stt = options.providers[provider]
         if (stt === undefined) return Effect.sync(() => options.onFailed("there is no such recognizer"))
+        const sampleRate = nearestRate(options.sampleRate, stt.capabilities.sampleRates)
         const opened = stt.open({
           callId: options.callId,
           language,
-          sampleRate: options.sampleRate,
+          sampleRate,
           format,
           keyterms,
           onEvent: (event) => {
@@ -62,8 +82,12 @@ export const make = (options: {
             else options.onEvent(event)
           }
         })
-        return Effect.flatMap(opened, (ready) => {
+        return Effect.flatMap(opened, (own) => {
+          const ready = sampleRate === options.sampleRate ? own : converted(own, options.sampleRate, sampleRate)
           session = ready
+          const { endpointing } = own
+          if (endpointing !== undefined && endpointing !== stt.capabilities.endpointing) options.onOpened(endpointing)
+          if (isSpeaking) ready.voiceActivity?.(true)
           for (const frame of backlog) ready.push(frame)
           backlog = []
           return Effect.zipRight(Deferred.await(finishing), ready.finish)
@@ -94,6 +118,10 @@ export const make = (options: {
       push: (frame) => {
         if (session !== undefined) session.push(frame)
         else if (isListening && backlog.length < maxBacklog) backlog.push(frame.slice())
+      },
+      voiceActivity: (on) => {
+        isSpeaking = on
+        session?.voiceActivity?.(on)
       },
       close: () => {
         epoch++

@@ -1,4 +1,6 @@
+import { nearestRate, Resampler } from "@svc/audio/Resampler"
 import type { CommandOf } from "@svc/conversation/Command"
+import { speakText } from "@svc/providers/SpeechTurn"
 import { Effect, FiberHandle, type Scope } from "effect"
 import type { CallMedia } from "../media/CallMedia.ts"
 import { reasonOf } from "./Failure.ts"
@@ -6,6 +8,8 @@ import type { ChooseVoice } from "./VoiceChoice.ts"
 
 /** Longest wait for the first or the next audio of an utterance, in milliseconds. */
 const silentMs = 10_000
+/** The same when utterances before it were stopped without any audio: a voice that hangs is not waited for again. */
+const shortestSilentMs = 1000
 
 /**
  * The text-to-speech of a call: synthesizes one utterance after the other into the media, the next while the previous
@@ -34,6 +38,10 @@ export const make = (options: {
     const run = yield* FiberHandle.runtime(handle)<never>()
     let queue: Array<CommandOf<"Speak">> = []
     let working = false
+    /** How long the caller has waited for utterances that were stopped before they gave any audio, in milliseconds. */
+    let waited = 0
+    /** When the utterance that has given no audio yet was asked for. */
+    let silentSince: number | undefined
     /** Raised by `stop`: audio of an earlier epoch is dropped. */
     let epoch = 0
     /** Times of the utterances of which no frame has been sent. */
@@ -49,36 +57,52 @@ export const make = (options: {
         const mine = epoch
         media.begin(command.id, command.text)
         const asked_at = options.now()
+        silentSince = asked_at
         const { provider, voice } = options.chooseVoice(command)
+        const rates = provider.sampleRatesFor?.({ callId: options.callId, voice, language: command.language })
+        const sampleRate = nearestRate(options.sampleRate, rates ?? provider.sampleRates)
+        const ratio = options.sampleRate / sampleRate
+        const resampler = ratio === 1 ? undefined : new Resampler(sampleRate, options.sampleRate)
         let written = 0
         const request = {
           callId: options.callId,
+          turn: command.id,
           text: command.text,
           voice,
           language: command.language,
-          sampleRate: options.sampleRate,
+          sampleRate,
+          speed: command.speed ?? 1,
           sink: {
             write: (samples: Int16Array) => {
+              if (mine === epoch) {
+                silentSince = undefined
+                waited = 0
+              }
               if (written === 0 && mine === epoch) times.set(command.id, { asked_at, audio_at: options.now() })
               written += samples.length
-              return mine !== epoch || media.write(samples)
+              return mine !== epoch || media.write(resampler?.push(samples) ?? samples)
             },
-            align: (characters: number) => {
-              if (mine === epoch) media.align(characters)
+            align: (characters: number, atSample: number) => {
+              if (mine === epoch) media.align(command.id, characters, Math.round(atSample * ratio))
             },
             drained
           }
         }
         /** Fails when nothing is written for a while although there is room. */
         const watch = Effect.gen(function* () {
-          for (let before = -1; before !== written || media.busy; ) {
+          let limit = Math.max(shortestSilentMs, silentMs - waited)
+          for (let before = -1; before !== written || media.busy; limit = silentMs) {
             before = written
-            yield* Effect.sleep(silentMs)
+            yield* Effect.sleep(limit)
           }
           return yield* Effect.fail({ reason: "the voice gave no audio" })
         })
-        return provider.synthesize(request).pipe(
+        const rest = Effect.sync(() => {
+          if (resampler !== undefined && mine === epoch) media.write(resampler.end())
+        })
+        return speakText(provider, request).pipe(
           Effect.raceFirst(watch),
+          Effect.zipLeft(rest),
           Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
           Effect.matchCause({
             onSuccess: () => (media.end() ? undefined : "the voice gave no audio"),
@@ -120,6 +144,8 @@ export const make = (options: {
         queue = []
         working = false
         epoch++
+        if (silentSince !== undefined) waited += options.now() - silentSince
+        silentSince = undefined
         times.clear()
         const cuts = media.clear()
         run(Effect.void)

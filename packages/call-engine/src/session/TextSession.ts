@@ -19,7 +19,8 @@ const working: ReadonlySet<Timer> = new Set([
   "farewell",
   "drain",
   "transfer",
-  "knowledge"
+  "knowledge",
+  "keys"
 ])
 
 /**
@@ -58,6 +59,7 @@ export const make = (
               feed({ _tag: "TransferProgressed", state: "completed", reason: null })
               feed({ _tag: "CallerHungUp" })
               return
+            case "PressKeys":
             case "Hangup":
             case "Listen":
             case "TransferOver":
@@ -77,6 +79,8 @@ export const make = (
         const isGathering = session.state().gathers[0]?.stage === "collecting"
         session.feed({ _tag: "CallerFinal", text })
         session.feed({ _tag: "CallerEndOfTurn" })
+        // A message is complete: no silence has to end it.
+        if (session.state().timers.includes("endpoint")) session.feed({ _tag: "TimerFired", timer: "endpoint" })
         if (isGathering) session.feed({ _tag: "TimerFired", timer: "gather" })
       },
       press: (digits) => {

@@ -1,5 +1,7 @@
+import type { Abilities } from "@svc/conversation/answers/CallSettings"
 import { isGender } from "@svc/conversation/answers/GatherAnswer"
 import type { CommandOf } from "@svc/conversation/Command"
+import type { Providers } from "@svc/providers/Providers"
 import type { TextToSpeech, Voice } from "@svc/providers/TextToSpeech"
 import type { Context } from "effect"
 
@@ -20,11 +22,25 @@ export type ResolveVoice = (voice: string, language: string, preferred: string) 
 const speaks = (voice: Voice, language: string): boolean =>
   voice.languages === "*" || voice.languages.includes(language)
 
-/** Whether a provider has the voice and speaks the language with it. */
-export const speaksWith =
-  (providers: ReadonlyArray<Provider>) =>
-  (voice: string, language: string): boolean =>
-    providers.some(({ voices }) => voices.some((v) => v.name === voice && speaks(v, language)))
+/** What the voices and language models of all providers can do, at each use: plugins may refresh their lists. */
+export const abilitiesOf = ({
+  languageModel,
+  textToSpeech
+}: Pick<Context.Tag.Service<Providers>, "languageModel" | "textToSpeech">): Abilities => ({
+  speaks: (voice, language) =>
+    textToSpeech.some(({ voices }) => voices.some((v) => v.name === voice && speaks(v, language))),
+  voiceFor: (voice, language) => {
+    const all = textToSpeech.flatMap(({ voices }) => voices)
+    const speaking = all.filter((one) => speaks(one, language))
+    const gender = all.find(({ name }) => name === voice)?.gender
+    const chosen =
+      speaking.find(({ name }) => name === voice) ?? speaking.find((one) => one.gender === gender) ?? speaking[0]
+    return chosen?.name ?? null
+  },
+  get models() {
+    return languageModel.flatMap(({ models }) => models)
+  }
+})
 
 /**
  * Chooses among providers in the order of preference: the first that has the voice, else `preferred`. Fallbacks

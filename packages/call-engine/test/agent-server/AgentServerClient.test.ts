@@ -1,40 +1,14 @@
 import type * as http from "node:http"
 import { describe, expect, it } from "@effect/vitest"
-import type { CallAgent } from "@svc/agents/Agents"
 import { facts } from "@svc/conversation/testing/Script"
-import { UrlSafety } from "@svc/urls/UrlSafety"
 import { Resolver } from "@svc/urls/UrlSafety/Resolver"
-import { Clock, ConfigProvider, Effect, Fiber, Layer, type Scope } from "effect"
+import { Clock, Effect, Fiber, Layer, type Scope } from "effect"
 import { AgentServerClient, callStartedMs } from "../../src/agent-server/AgentServerClient.ts"
 import type { ServerRequest } from "../../src/agent-server/ServerRequest.ts"
-import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
+import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
+import { fastClock } from "../../src/testing/FastClock.ts"
+import { agentAt, agentServerClient } from "../doubles/AgentServerRequests.ts"
 import { until } from "../doubles/Engine.ts"
-import { fastClock } from "../doubles/FastClock.ts"
-
-const callbacks = (allowPrivate = true, resolver = Resolver.layer) =>
-  AgentServerClient.layer.pipe(
-    Layer.provide(UrlSafety.layer),
-    Layer.provide(resolver),
-    Layer.provide(
-      Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", String(allowPrivate)]])))
-    )
-  )
-
-const agent = (server_url: string): CallAgent => ({
-  id: 1,
-  public_id: facts.agent_id,
-  org_id: 1,
-  project_id: 1,
-  name: "Test",
-  language: "en-US",
-  voice: "Sarah",
-  max_duration: 1800,
-  recording: false,
-  end_call_enabled: true,
-  has_knowledge_bases: false,
-  server_url,
-  server_secret: "s3cret"
-})
 
 const started = {
   event: "call.started",
@@ -68,19 +42,19 @@ const ask = (answer: (res: http.ServerResponse) => void) =>
   Effect.gen(function* () {
     const server = yield* AgentServerDouble.start(() => ({ write: answer }))
     const service = yield* AgentServerClient
-    return yield* Effect.either(service.callStarted(agent(server.url), started))
+    return yield* Effect.either(service.callStarted(agentAt(server.url), started))
   })
 
 /** On the real clock: what is timed here is real HTTP. */
 const live = (name: string, body: () => Effect.Effect<void, unknown, AgentServerClient | Scope.Scope>) =>
-  it.scopedLive(name, () => body().pipe(Effect.provide(callbacks())))
+  it.scopedLive(name, () => body().pipe(Effect.provide(agentServerClient())))
 
 describe("a request to the agent's server", () => {
   live("is a POST of JSON with X-Call-Id, X-Svc-Event, X-Svc-Timestamp and both X-Svc-Signatures", () =>
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => ({ json: { result: { n: 1 } } }))
       const service = yield* AgentServerClient
-      const to = agent(`${server.url}?tenant=7`)
+      const to = agentAt(`${server.url}?tenant=7`)
       const before = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       expect(yield* service.callStarted(to, started)).toEqual({ result: { n: 1 } })
       expect(yield* service.toolCall(to, toolCall)).toEqual({ n: 1 })
@@ -145,7 +119,7 @@ describe("a request to the agent's server", () => {
       const call = (answer: string) =>
         Effect.gen(function* () {
           const server = yield* AgentServerDouble.start(() => ({ write: (res) => void res.end(answer) }))
-          return yield* Effect.either(service.toolCall(agent(server.url), toolCall))
+          return yield* Effect.either(service.toolCall(agentAt(server.url), toolCall))
         })
       expect(yield* call(JSON.stringify({ result }))).toMatchObject({ right: result })
       expect(yield* call(JSON.stringify({ result: `${result}x` }))).toMatchObject({
@@ -180,7 +154,7 @@ describe("a request to the agent's server", () => {
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => undefined)
       const service = yield* AgentServerClient
-      const fiber = yield* Effect.fork(service.toolCall(agent(server.url), toolCall))
+      const fiber = yield* Effect.fork(service.toolCall(agentAt(server.url), toolCall))
       yield* until(
         Effect.sync(() => server.received.length),
         (n) => n === 1
@@ -194,11 +168,11 @@ describe("a request to the agent's server", () => {
     Effect.gen(function* () {
       const server = yield* AgentServerDouble.start(() => ({ json: { result: 1 } }))
       const service = yield* AgentServerClient
-      const fiber = yield* Effect.fork(service.toolCall(agent(server.url), toolCall))
+      const fiber = yield* Effect.fork(service.toolCall(agentAt(server.url), toolCall))
       // The request is handed over now; its connection is not there yet.
       yield* Effect.yieldNow()
       yield* Fiber.interrupt(fiber)
-      yield* service.toolCall(agent(server.url), { ...toolCall, tool_call_id: "t2" })
+      yield* service.toolCall(agentAt(server.url), { ...toolCall, tool_call_id: "t2" })
       yield* until(Effect.sync(server.connections), (n) => n <= 1)
       expect(server.received.map((r) => r.body["tool_call_id"])).toEqual(["t2"])
     })
@@ -217,7 +191,7 @@ describe("a request to the agent's server", () => {
         (res: http.ServerResponse) => void res.socket?.destroy()
       ]) {
         const server = yield* AgentServerDouble.start(() => ({ write }))
-        yield* Effect.ignore(service.toolCall(agent(server.url), toolCall, onDone))
+        yield* Effect.ignore(service.toolCall(agentAt(server.url), toolCall, onDone))
       }
       expect(requests.map(({ error, event, request, status }) => [event, JSON.parse(request), status, error])).toEqual([
         ["tool.call", toolCall, 200, null],
@@ -237,7 +211,7 @@ describe("a request to the agent's server", () => {
       const server = yield* AgentServerDouble.start(() => undefined)
       const service = yield* AgentServerClient
       const requests: Array<ServerRequest> = []
-      const asked = service.toolCall(agent(server.url), toolCall, (request) => void requests.push(request))
+      const asked = service.toolCall(agentAt(server.url), toolCall, (request) => void requests.push(request))
       const fiber = yield* Effect.fork(asked)
       yield* until(
         Effect.sync(() => server.received.length),
@@ -255,7 +229,7 @@ describe("a request to the agent's server", () => {
       const results = yield* Effect.forEach(answers, (json) =>
         Effect.flatMap(
           AgentServerDouble.start(() => ({ json })),
-          ({ url }) => Effect.either(service.toolCall(agent(url), toolCall))
+          ({ url }) => Effect.either(service.toolCall(agentAt(url), toolCall))
         )
       )
       expect(results.map((r) => (r._tag === "Right" ? r.right : r.left.reason))).toEqual([
@@ -268,7 +242,7 @@ describe("a request to the agent's server", () => {
   live("to an invalid server_url fails", () =>
     Effect.gen(function* () {
       const service = yield* AgentServerClient
-      const result = yield* Effect.either(service.callStarted(agent("not a url"), started))
+      const result = yield* Effect.either(service.callStarted(agentAt("not a url"), started))
       expect(result).toMatchObject({ left: { reason: "server_url is not a URL" } })
     })
   )
@@ -280,7 +254,7 @@ describe("a request to the agent's server", () => {
       const { port } = new URL(server.url)
       for (const host of ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "10.0.0.1", "0x7f.1"]) {
         for (const scheme of ["http", "https"]) {
-          const to = agent(`${scheme}://${host}:${port}/`)
+          const to = agentAt(`${scheme}://${host}:${port}/`)
           for (const asked of [service.callStarted(to, started), service.toolCall(to, toolCall)]) {
             const result = yield* Effect.either(asked)
             expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
@@ -289,7 +263,7 @@ describe("a request to the agent's server", () => {
       }
       expect(server.received).toEqual([])
       expect(server.connections()).toBe(0)
-    }).pipe(Effect.provide(callbacks(false)))
+    }).pipe(Effect.provide(agentServerClient(false)))
   )
 
   it.scopedLive("never reaches a host that resolves to a private address since it was stored", () =>
@@ -297,12 +271,12 @@ describe("a request to the agent's server", () => {
       const server = yield* AgentServerDouble.start(() => ({ json: {} }))
       const service = yield* AgentServerClient
       const { port } = new URL(server.url)
-      const result = yield* Effect.either(service.callStarted(agent(`https://rebind.example:${port}/`), started))
+      const result = yield* Effect.either(service.callStarted(agentAt(`https://rebind.example:${port}/`), started))
       expect(result).toMatchObject({ left: { reason: expect.stringContaining("blocked by SSRF filter") } })
       expect([server.received, server.connections()]).toEqual([[], 0])
     }).pipe(
       Effect.provide(
-        callbacks(
+        agentServerClient(
           false,
           Layer.succeed(Resolver, {
             resolve: (_, done) => queueMicrotask(() => done(null, [{ address: "127.0.0.1", family: 4 }]))
@@ -320,8 +294,8 @@ describe("a request to the agent's server", () => {
       }))
       const service = yield* AgentServerClient
       for (const asked of [
-        service.callStarted(agent(server.url), started),
-        service.toolCall(agent(server.url), toolCall)
+        service.callStarted(agentAt(server.url), started),
+        service.toolCall(agentAt(server.url), toolCall)
       ]) {
         expect(yield* Effect.either(asked)).toMatchObject({ left: { reason: "redirects are not followed (308)" } })
       }
@@ -335,11 +309,11 @@ describe("a request to the agent's server", () => {
       const server = yield* AgentServerDouble.start(() => undefined)
       const service = yield* AgentServerClient
       // Its clock runs fifty times as fast.
-      const result = yield* Effect.either(service.callStarted(agent(server.url), started)).pipe(
+      const result = yield* Effect.either(service.callStarted(agentAt(server.url), started)).pipe(
         Effect.withClock(fastClock(50))
       )
       expect(result).toMatchObject({ left: { reason: "no answer within 5 seconds" } })
       yield* until(Effect.sync(server.connections), (n) => n === 0)
-    }).pipe(Effect.provide(callbacks()))
+    }).pipe(Effect.provide(agentServerClient()))
   )
 })

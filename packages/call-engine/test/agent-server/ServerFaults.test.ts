@@ -2,44 +2,17 @@ import type * as http from "node:http"
 import * as https from "node:https"
 import { type AddressInfo, createServer } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
-import type { CallAgent } from "@svc/agents/Agents"
 import type { UntimedInput } from "@svc/conversation/Input"
 import { facts } from "@svc/conversation/testing/Script"
-import { UrlSafety } from "@svc/urls/UrlSafety"
-import { Resolver } from "@svc/urls/UrlSafety/Resolver"
-import { ConfigProvider, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import * as AgentServer from "../../src/agent-server/AgentServer.ts"
 import { AgentServerClient, callStartedMs } from "../../src/agent-server/AgentServerClient.ts"
-import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
+import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
+import { fastClock } from "../../src/testing/FastClock.ts"
+import { agentAt, agentServerClient } from "../doubles/AgentServerRequests.ts"
 import { certificate } from "../doubles/Certificate.ts"
-import { fastClock } from "../doubles/FastClock.ts"
 
 /** What the conversation is told, for people, about a customer's server that answers badly or not at all. */
-
-const client = (allowPrivate = true) =>
-  AgentServerClient.layer.pipe(
-    Layer.provide(UrlSafety.layer),
-    Layer.provide(Resolver.layer),
-    Layer.provide(
-      Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["SVC_ALLOW_PRIVATE_URLS", String(allowPrivate)]])))
-    )
-  )
-
-const agentAt = (server_url: string): CallAgent => ({
-  id: 1,
-  public_id: facts.agent_id,
-  org_id: 1,
-  project_id: 1,
-  name: "Test",
-  language: "en-US",
-  voice: "Sarah",
-  max_duration: 1800,
-  recording: false,
-  end_call_enabled: true,
-  server_url,
-  server_secret: "s3cret",
-  has_knowledge_bases: false
-})
 
 /** The inputs that the requests of a call to this address feed. */
 const fed = (url: string, kind: "call.started" | "tool.call" | "transcript.updated") =>
@@ -54,7 +27,7 @@ const fed = (url: string, kind: "call.started" | "tool.call" | "transcript.updat
         agentServer: yield* AgentServerClient,
         background: (effect) => void sent.push(effect),
         serverRequests: { add: () => {} },
-        speaks: () => true
+        abilities: { speaks: () => true, voiceFor: (voice: string) => voice, models: "any" }
       },
       feed: (input) => void inputs.push(input)
     })
@@ -125,7 +98,7 @@ describe("the fault of a request to the agent's server", () => {
         expect(fault).toEqual({ tag: "ConfigFailed", cause, what: expect.stringMatching(what) })
         expect(fault.what).toMatch(/^POST http:\/\/127\.0\.0\.1:\d+\/agent /)
         expect(fault.what).not.toContain("s3cret")
-      }).pipe(Effect.provide(client()))
+      }).pipe(Effect.provide(agentServerClient()))
     )
   }
 
@@ -137,7 +110,7 @@ describe("the fault of a request to the agent's server", () => {
         what: expect.stringMatching(/the answer to tool\.call has no result; there is output, ok$/)
       })
       expect(yield* answered(send(500, json, "{}"), "tool.call")).toMatchObject({ cause: "server-error" })
-    }).pipe(Effect.provide(client()))
+    }).pipe(Effect.provide(agentServerClient()))
   )
 
   it.scopedLive("is the same for transcript.updated", () =>
@@ -148,7 +121,7 @@ describe("the fault of a request to the agent's server", () => {
         cause: "not-found",
         what: expect.stringMatching(/answered 404 with text\/plain/)
       })
-    }).pipe(Effect.provide(client()))
+    }).pipe(Effect.provide(agentServerClient()))
   )
 
   it.scopedLive("tells a refused connection, an unknown name and a wrong URL apart", () =>
@@ -164,7 +137,7 @@ describe("the fault of a request to the agent's server", () => {
       }
       expect(yield* fed("http://nobody.invalid/agent", "call.started")).toMatchObject({ cause: "dns" })
       expect(yield* fed("nonsense", "call.started")).toMatchObject({ cause: "url" })
-    }).pipe(Effect.provide(client()))
+    }).pipe(Effect.provide(agentServerClient()))
   )
 
   it.scopedLive("names a certificate that is not trusted, and a port without TLS", () =>
@@ -179,13 +152,13 @@ describe("the fault of a request to the agent's server", () => {
         cause: "tls",
         what: expect.stringMatching(/does not speak TLS/)
       })
-    }).pipe(Effect.provide(client()))
+    }).pipe(Effect.provide(agentServerClient()))
   )
 
   it.scopedLive("names an address that is not allowed", () =>
     Effect.map(fed("http://127.0.0.1:8080/agent", "call.started"), (fault) =>
       expect(fault).toMatchObject({ cause: "blocked" })
-    ).pipe(Effect.provide(client(false)))
+    ).pipe(Effect.provide(agentServerClient(false)))
   )
 
   it.scopedLive("names the time limit of call.started and transcript.updated", () =>
@@ -197,7 +170,7 @@ describe("the fault of a request to the agent's server", () => {
           what: expect.stringMatching(/no answer within 5 seconds$/)
         })
       }
-    }).pipe(Effect.provide(client()))
+    }).pipe(Effect.provide(agentServerClient()))
   )
 })
 

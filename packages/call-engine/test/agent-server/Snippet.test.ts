@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
-import { signV1 } from "../doubles/AgentServerDouble.ts"
+import { signV1 } from "../../src/testing/AgentServerDouble.ts"
 
 const page = readFileSync(new URL("../../../../docs/calls.md", import.meta.url), "utf8")
 const [check = ""] = /import \{ createHmac[\s\S]*?(?=\nconst call = )/.exec(page) ?? []

@@ -20,7 +20,7 @@ import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
 import * as CallEngineSlice from "../../src/CallEngineSlice.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
-import * as AgentServerDouble from "./AgentServerDouble.ts"
+import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 import { Phone } from "./Phone.ts"
 

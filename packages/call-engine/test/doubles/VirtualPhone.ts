@@ -2,13 +2,14 @@ import { expect } from "@effect/vitest"
 import type { CallAgent } from "@svc/agents/Agents"
 import type { CallStartedRequest, ToolCallRequest } from "@svc/api/callbacks/CallStarted"
 import type { EventDraft } from "@svc/api/events/Event"
+import { codecOf } from "@svc/audio/Codec"
 import type { CommandOf } from "@svc/conversation/Command"
 import { facts } from "@svc/conversation/testing/Script"
-import { mulaw8k } from "@svc/providers/Audio"
-import { pcmToMulaw } from "@svc/providers/G711"
+import { frameBytes, frameSamples, mulaw8k } from "@svc/providers/Audio"
 import { Providers } from "@svc/providers/Providers"
+import { speakText } from "@svc/providers/SpeechTurn"
 import type { CallEvent, CallLeg, IncomingCall, TransferState } from "@svc/providers/Telephony"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, FiberSet, Layer } from "effect"
 import { AgentServerClient } from "../../src/agent-server/AgentServerClient.ts"
 import type { JournalRow } from "../../src/record/JournalRepo.ts"
 import { LiveCallWriter } from "../../src/record/LiveCallWriter.ts"
@@ -68,71 +69,130 @@ export const memory = (log: Log, server: VirtualServer) =>
     })
   )
 
-/** A caller in virtual time: speaks in 20 ms frames, presses digits, and hangs up. */
-export const caller = Effect.gen(function* () {
-  const { textToSpeech } = yield* Providers
-  const voice = textToSpeech.at(-1)
-  if (voice === undefined) return yield* Effect.dieMessage("no voice")
-  let listener: (event: CallEvent) => void = () => {}
-  let frames = 0
-  const transfers: Array<string> = []
-  const hangups: Array<string> = []
-  const leg: CallLeg = {
-    format: mulaw8k,
-    listen: (l) => {
-      listener = l
-    },
-    send: () => void frames++,
-    mark: () => {},
-    clear: () => {},
-    hangup: (reason) => void hangups.push(reason),
-    transferBlind: (target) => void transfers.push(target)
-  }
-  const connection: IncomingCall = {
-    id: "1",
-    from: facts.from,
-    to: facts.to ?? "",
-    headers: {},
-    ringing: () => {},
-    answer: () => Effect.succeed(leg),
-    reject: () => {},
-    canceled: Effect.never
-  }
-  const say = (text: string) =>
-    Effect.gen(function* () {
-      const spoken: Array<number> = []
-      yield* voice.synthesize({
-        callId: "caller",
-        text,
-        voice: "Sarah",
-        language: "en-US",
-        sampleRate: 8000,
-        sink: { write: (pcm) => spoken.push(...pcm) > 0, align: () => {}, drained: Effect.void }
+/** What a network does to the caller's audio. */
+export interface NetworkKind {
+  /** Sends nothing in silence. */
+  readonly dtx?: boolean
+  /** Delivers packets. The function gives the delay of each in ms; undefined: it is lost. */
+  readonly packets?: (index: number) => number | undefined
+}
+
+/** The part of a leg in which networks differ. */
+export interface LegKind extends Pick<CallLeg, "format" | "keyEvents" | "marks" | "playoutDelayMs"> {
+  readonly network?: NetworkKind
+  /** After how many milliseconds it confirms a mark as played; absent: never. */
+  readonly confirmsAfter?: number
+}
+
+/** A caller in virtual time, on a leg of this kind: speaks in 20 ms frames, presses digits, and hangs up. */
+export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKind) =>
+  Effect.gen(function* () {
+    const { textToSpeech } = yield* Providers
+    const voice = textToSpeech.at(-1)
+    if (voice === undefined) return yield* Effect.dieMessage("no voice")
+    let listener: (event: CallEvent) => void = () => {}
+    const run = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+    const heard: Array<Uint8Array> = []
+    const transfers: Array<string> = []
+    const hangups: Array<string> = []
+    const leg: CallLeg = {
+      ...kind,
+      format,
+      listen: (l) => {
+        listener = l
+      },
+      send: (frame) => void heard.push(frame.slice()),
+      mark: (name) => {
+        if (confirmsAfter === undefined) return
+        const confirm = Effect.sync(() => listener({ _tag: "Mark", name, outcome: "played" }))
+        run(Effect.delay(confirm, confirmsAfter))
+      },
+      clear: () => {},
+      hangup: (reason) => void hangups.push(reason),
+      transferBlind: (target) => void transfers.push(target)
+    }
+    const connection: IncomingCall = {
+      id: "1",
+      from: facts.from,
+      to: facts.to ?? "",
+      headers: {},
+      ringing: () => {},
+      answer: () => Effect.succeed(leg),
+      reject: () => {},
+      canceled: Effect.never
+    }
+    let packets = 0
+    const deliver = (payload: Uint8Array, at: number) => {
+      const sequence = (65_530 + packets++) & 0xffff
+      const delay = network.packets?.(packets)
+      if (network.packets === undefined) return listener({ _tag: "Audio", payload })
+      if (delay === undefined) return
+      const timestamp = (4_294_960_000 + at * (format.sampleRate / 1000)) >>> 0
+      const packet: CallEvent = { _tag: "Audio", payload: payload.slice(), sequence, timestamp }
+      if (delay === 0) return listener(packet)
+      run(
+        Effect.delay(
+          Effect.sync(() => listener(packet)),
+          delay
+        )
+      )
+    }
+    /** Sends samples in 20 ms frames. */
+    const play = (audio: Int16Array) =>
+      Effect.gen(function* () {
+        const samples = frameSamples(format)
+        const bytes = new Uint8Array(frameBytes(format))
+        for (let at = 0; at + samples <= audio.length; at += samples) {
+          codecOf(format).encode(audio, at, samples, bytes, 0)
+          const isSilent = audio.subarray(at, at + samples).every((sample) => sample === 0)
+          if (network.dtx !== true || !isSilent) deliver(bytes, yield* Clock.currentTimeMillis)
+          yield* Effect.sleep("20 millis")
+        }
       })
-      const audio = Int16Array.from([...spoken, ...new Array<number>(1600).fill(0)])
-      const bytes = new Uint8Array(160)
-      for (let at = 0; at + 160 <= audio.length; at += 160) {
-        pcmToMulaw(audio, at, 160, bytes, 0)
-        listener({ _tag: "Audio", payload: bytes })
-        yield* Effect.sleep("20 millis")
-      }
+    const say = (text: string) =>
+      Effect.gen(function* () {
+        const spoken: Array<number> = []
+        yield* speakText(voice, {
+          callId: "caller",
+          turn: text,
+          speed: 1,
+          text,
+          voice: "Sarah",
+          language: "en-US",
+          sampleRate: format.sampleRate,
+          sink: { write: (pcm) => spoken.push(...pcm) > 0, align: () => {}, drained: Effect.void }
+        })
+        yield* play(Int16Array.from([...spoken, ...new Array<number>(format.sampleRate / 2).fill(0)]))
+      })
+    const press = (keys: string, source: "rfc4733" | "in-band" | "signaling" = "signaling") =>
+      Effect.sync(() => {
+        for (const digit of keys) listener({ _tag: "Dtmf", digit, source })
+      })
+    /** A tone of 1 kHz, and silence after it. */
+    const beep = Effect.suspend(() => {
+      const { sampleRate } = format
+      const level = (n: number) => (n < sampleRate / 2 ? 9000 : 0)
+      const tone = (_: unknown, n: number) => Math.round(level(n) * Math.sin((2 * Math.PI * 1000 * n) / sampleRate))
+      return play(Int16Array.from({ length: 0.7 * sampleRate }, tone))
     })
-  const press = (keys: string, source: "rfc4733" | "in-band" | "signaling" = "signaling") =>
-    Effect.sync(() => {
-      for (const digit of keys) listener({ _tag: "Dtmf", digit, source })
-    })
-  /** A tone of 1 kHz, and silence after it. */
-  const beep = Effect.gen(function* () {
-    const bytes = new Uint8Array(160)
-    for (let frame = 0; frame < 35; frame++) {
-      const level = frame < 25 ? 9000 : 0
-      const pcm = Int16Array.from({ length: 160 }, (_, n) => Math.round(level * Math.sin((2 * Math.PI * n) / 8)))
-      pcmToMulaw(pcm, 0, 160, bytes, 0)
-      listener({ _tag: "Audio", payload: bytes })
-      yield* Effect.sleep("20 millis")
+    const progress = (state: TransferState) => Effect.sync(() => listener({ _tag: "TransferProgress", state }))
+    const emit = (event: CallEvent) => Effect.sync(() => listener(event))
+    const hangup = emit({ _tag: "Ended", cause: "hangup" })
+    return {
+      connection,
+      leg,
+      say,
+      play,
+      beep,
+      press,
+      progress,
+      emit,
+      hangup,
+      hangups,
+      transfers,
+      heard,
+      frames: () => heard.length
     }
   })
-  const progress = (state: TransferState) => Effect.sync(() => listener({ _tag: "TransferProgress", state }))
-  const hangup = Effect.sync(() => listener({ _tag: "Ended", cause: "hangup" }))
-  return { connection, leg, say, beep, press, progress, hangup, hangups, transfers, frames: () => frames }
-})
+
+export const caller = callerOn({ format: mulaw8k })

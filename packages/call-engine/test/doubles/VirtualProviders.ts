@@ -1,16 +1,17 @@
 import { replay } from "@svc/conversation/Replay"
 import { facts } from "@svc/conversation/testing/Script"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
-import { mulaw8k } from "@svc/providers/Audio"
+import { legFormats, mulaw8k } from "@svc/providers/Audio"
 import { healthy } from "@svc/providers/Health"
 import { Providers } from "@svc/providers/Providers"
 import type { SpeechEvent, SpeechToText } from "@svc/providers/SpeechToText"
+import type { CallEvent } from "@svc/providers/Telephony"
 import { ConfigProvider, type Context, type Duration, Effect, FiberSet, Layer } from "effect"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
 import { phoneServices } from "../../src/session/PhoneServices.ts"
 import * as PhoneSession from "../../src/session/PhoneSession.ts"
 import { configuration } from "./Engine.ts"
-import { agent, caller, type Log, memory } from "./VirtualPhone.ts"
+import { agent, callerOn, type LegKind, type Log, memory } from "./VirtualPhone.ts"
 
 /** Whole calls in virtual time, with faulty providers. */
 
@@ -23,7 +24,17 @@ export interface VirtualCall {
   readonly hangups: ReadonlyArray<string>
   readonly wait: (time: Duration.DurationInput) => Effect.Effect<void>
   readonly say: (text: string) => Effect.Effect<void>
+  /** Sends samples in the sample rate of the leg. */
+  readonly play: (audio: Int16Array) => Effect.Effect<void>
+  /** Emits an event of the leg. */
+  readonly emit: (event: CallEvent) => Effect.Effect<void>
+  /** The network reports keys as events. */
+  readonly press: (keys: string, source: "rfc4733" | "signaling") => Effect.Effect<void>
   readonly hangup: Effect.Effect<void>
+  /** Destinations to which the leg was asked to transfer the caller. */
+  readonly transfers: ReadonlyArray<string>
+  /** The frames that the caller heard, in the format of the leg. */
+  readonly heard: ReadonlyArray<Uint8Array>
   /** `role: content` of each turn of the transcript. */
   readonly turns: () => ReadonlyArray<string>
 }
@@ -38,7 +49,8 @@ export const together = <A>(
   providers: Change,
   act: (calls: ReadonlyArray<VirtualCall>, wait: VirtualCall["wait"]) => Effect.Effect<A>,
   answer: unknown = standard,
-  settings: ReadonlyArray<readonly [string, string]> = []
+  settings: ReadonlyArray<readonly [string, string]> = [],
+  leg: LegKind = { format: mulaw8k }
 ) =>
   Effect.gen(function* () {
     const log: Log = { rows: [], events: [], transcript: [] }
@@ -58,13 +70,13 @@ export const together = <A>(
         const wait = (duration: Duration.DurationInput) => Effect.asVoid(time.advance(duration))
         const calls = yield* Effect.forEach(ids, (id) =>
           Effect.gen(function* () {
-            const phone = yield* caller
+            const phone = yield* callerOn(leg)
             const session = yield* PhoneSession.make(services, {
               id,
               connection: phone.connection,
               agent,
               facts: { ...facts, ...services.facts },
-              formats: [mulaw8k]
+              formats: legFormats
             })
             return {
               log,
@@ -72,7 +84,12 @@ export const together = <A>(
               hangups: phone.hangups,
               wait,
               say: (text: string) => Effect.sync(() => void speak(phone.say(text))),
+              play: (audio: Int16Array) => Effect.sync(() => void speak(phone.play(audio))),
+              emit: phone.emit,
+              press: phone.press,
               hangup: phone.hangup,
+              transfers: phone.transfers,
+              heard: phone.heard,
               turns: () => replay(rowsOf(id))?.state.transcript.map((t) => `${t.role}: ${t.content}`) ?? []
             }
           })
@@ -99,7 +116,8 @@ export const during = <A>(
   providers: Change,
   act: (call: VirtualCall) => Effect.Effect<A>,
   answer: unknown = standard,
-  settings: ReadonlyArray<readonly [string, string]> = []
+  settings: ReadonlyArray<readonly [string, string]> = [],
+  leg?: LegKind
 ) =>
   Effect.flatMap(
     together(
@@ -107,7 +125,8 @@ export const during = <A>(
       providers,
       ([call]) => (call === undefined ? Effect.dieMessage("no call") : act(call)),
       answer,
-      settings
+      settings,
+      leg
     ),
     ({ result, states: [state] }) =>
       state === undefined ? Effect.dieMessage("no call") : Effect.succeed({ result, state })

@@ -1,7 +1,7 @@
 import type * as http from "node:http"
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
+import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
 import { agentOnNumber, Base, configuration, dial, Engine, until } from "../doubles/Engine.ts"
 import * as Record from "../doubles/Record.ts"
 

@@ -1,8 +1,8 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Clock, Effect, Layer } from "effect"
+import { fastClock } from "../../src/testing/FastClock.ts"
 import { agentOnNumber, configuration, dial, Engine, Services, until } from "../doubles/Engine.ts"
-import { fastClock } from "../doubles/FastClock.ts"
 import * as Record from "../doubles/Record.ts"
 
 /** An engine on a clock that runs three times as fast: it waits 10 s for its model and 15 s for its farewell. */

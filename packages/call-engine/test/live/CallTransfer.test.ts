@@ -84,7 +84,7 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
     Effect.gen(function* () {
       const calls = yield* Calls
       const { caller, id, number, project } = yield* greeted
-      const sales = yield* other("answer", 300)
+      const sales = yield* other("answer", 1500)
       const results = yield* Effect.all(
         Array.from({ length: 50 }, () => Effect.either(calls.transfer(project, id, sales.number))),
         { concurrency: "unbounded" }

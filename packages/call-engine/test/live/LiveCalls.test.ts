@@ -6,7 +6,7 @@ import { LiveCalls } from "../../src/live/LiveCalls.ts"
 import { Calls } from "../../src/record/Calls.ts"
 import { CallsRepo } from "../../src/record/CallsRepo.ts"
 import { JournalRepo } from "../../src/record/JournalRepo.ts"
-import * as AgentServerDouble from "../doubles/AgentServerDouble.ts"
+import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
 import { agentOnNumber, Base, configuration, Engine, phone, until } from "../doubles/Engine.ts"
 
 const lookup = {

@@ -18,8 +18,8 @@ import { CallsRepo } from "../../src/record/CallsRepo.ts"
 import { JournalRepo } from "../../src/record/JournalRepo.ts"
 import { Settlement } from "../../src/record/Settlement.ts"
 import { RecordingsRepo } from "../../src/recording/RecordingsRepo.ts"
+import { fastClock } from "../../src/testing/FastClock.ts"
 import { agentOnNumber, Charging, configuration, dial, Engine, node, Services, until } from "../doubles/Engine.ts"
-import { fastClock } from "../doubles/FastClock.ts"
 import * as Record from "../doubles/Record.ts"
 
 /** Settlement uses no plugin. */
@@ -30,6 +30,7 @@ const NoPlugins = Layer.succeed(Providers, {
   textToSpeech: [],
   languageModel: [],
   voiceActivity: undefined,
+  objectStore: undefined,
   embedding: undefined
 })
 

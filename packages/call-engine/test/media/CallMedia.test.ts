@@ -118,7 +118,7 @@ describe("CallMedia, outbound audio", () => {
       b.media.begin("a", text)
       for (let i = 1; i <= 300; i++) {
         b.write(frame)
-        b.media.align(i)
+        b.media.align("a", i, i * frame)
       }
       // The first frame left at once.
       b.run(frames - 1)
@@ -131,10 +131,54 @@ describe("CallMedia, outbound audio", () => {
     b.media.begin("a", "abc")
     b.write(frame)
     b.write(frame)
-    b.media.align(1)
+    b.media.align("a", 1, 2 * frame)
     b.write(frame)
-    b.media.align(2)
+    b.media.align("a", 2, 3 * frame)
     expect(b.media.clear()).toEqual([{ id: "a", played: "" }])
+  })
+
+  it("takes alignments that come before or long after their audio, also of the utterance before the last", () => {
+    const b = new MediaBench()
+    b.media.begin("a", "one two")
+    b.media.align("a", 3, 2 * frame)
+    b.write(4 * frame)
+    b.media.end()
+    b.media.begin("b", "three four")
+    b.write(4 * frame)
+    b.media.align("a", 7, 4 * frame)
+    b.media.align("nothing", 1, 0)
+    b.run(2)
+    expect(b.media.clear()).toEqual([
+      { id: "a", played: "one" },
+      { id: "b", played: "" }
+    ])
+    b.media.begin("c", "five six")
+    b.write(4 * frame)
+    b.run(2)
+    b.media.align("c", 4, 2 * frame)
+    b.media.align("a", 7, 0)
+    expect(b.media.clear()).toEqual([{ id: "c", played: "five" }])
+  })
+
+  it("sends nothing while it is suspended, and goes on where it stopped", () => {
+    const b = new MediaBench()
+    b.media.begin("a", "one two three")
+    b.write(10 * frame)
+    b.media.end()
+    b.run(3)
+    b.media.suspend(true)
+    b.media.suspend(true)
+    const sent = b.frames.length
+    b.run(20)
+    b.media.begin("b", "four")
+    b.write(2 * frame)
+    b.media.end()
+    b.run(20)
+    expect([b.frames.length, b.wheel.idle]).toEqual([sent, true])
+    b.media.suspend(false)
+    b.run(20)
+    expect(b.frames.length).toBe(12)
+    expect(b.log).toEqual(["started a", "played a", "started b", "played b"])
   })
 
   it("estimates the played text to the end of a word when the provider does not align", () => {
@@ -159,7 +203,7 @@ describe("CallMedia, outbound audio", () => {
     b.media.end()
     b.media.begin("b", "Two")
     b.write(3 * frame)
-    b.media.align(3)
+    b.media.align("b", 3, 3 * frame)
     b.media.end()
     b.media.begin("c", "Three")
     b.run(1)

@@ -49,6 +49,21 @@ describe("CallMedia, the caller's audio", () => {
     expect(b.log).toEqual(["voice", "quiet", "voice"])
   })
 
+  it("is not speech when the detector finds it only after endOfTurn()", () => {
+    const b = new MediaBench()
+    b.media.receive(bytes(1, 10 * frame))
+    b.media.endOfTurn()
+    b.media.receive(bytes(1, 3 * frame))
+    b.speech = true
+    b.media.receive(bytes(1, 10 * frame))
+    b.speech = false
+    b.media.receive(bytes(1, 10 * frame))
+    expect(b.log).toEqual([])
+    b.speech = true
+    b.media.receive(bytes(1, frame))
+    expect(b.log).toEqual(["voice"])
+  })
+
   it("is speech again after endOfTurn() when the caller keeps speaking", () => {
     const b = new MediaBench()
     b.speech = true
@@ -64,6 +79,65 @@ describe("CallMedia, the caller's audio", () => {
     b.onFrame = () => b.media.endOfTurn()
     b.media.receive(bytes(1, 5 * frame))
     expect(b.log).toEqual(["voice", "quiet"])
+  })
+})
+
+describe("CallMedia, the voice activity detector", () => {
+  /** A call whose detector records what it is told. */
+  const recorded = () => {
+    const told: Array<string> = []
+    let state: "speech" | "silence" = "silence"
+    const late: Array<number> = []
+    const media: CallMedia = new CallMedia({
+      format: { encoding: "mulaw", sampleRate: 8000 },
+      wheel: new FrameWheel(() => {}),
+      now: () => 0,
+      send: () => {},
+      detector: {
+        push: () => {
+          told.push("heard")
+          return state
+        },
+        lasted: () => 700,
+        sent: (sent) => told.push(sent === undefined ? "sent nothing" : `sent ${sent[0]}`),
+        close: () => told.push("closed")
+      },
+      listener: {
+        onFrame: () => {},
+        onVoiceActivity: (_, ms) => late.push(ms),
+        onStarted: () => {},
+        onPlayed: () => {}
+      }
+    })
+    return { media, told, late, say: (next: "speech" | "silence") => (state = next) }
+  }
+
+  it("is told what was sent in the same 20 ms, before each frame that was heard", () => {
+    const { media, told } = recorded()
+    media.receive(new Uint8Array(160).fill(0xff))
+    expect(told).toEqual(["sent nothing", "heard"])
+    media.begin("a", "x")
+    media.write(Int16Array.from({ length: 160 }, () => 8031))
+    media.receive(new Uint8Array(160).fill(0xff))
+    expect(told.slice(2)).toEqual(["sent 7932", "heard"])
+  })
+
+  it("is closed once, when the call's audio ends, and is not asked afterwards", () => {
+    const { media, told } = recorded()
+    media.stop()
+    media.stop()
+    media.receive(new Uint8Array(160))
+    media.endOfTurn()
+    expect(told).toEqual(["closed"])
+  })
+
+  it("dates speech with lasted, but not to before the last end of turn", () => {
+    const { late, media, say } = recorded()
+    say("speech")
+    media.receive(new Uint8Array(160))
+    media.endOfTurn()
+    media.receive(new Uint8Array(16 * 160))
+    expect(late).toEqual([700, 700, 320])
   })
 })
 

@@ -13,8 +13,8 @@ import { JournalRepo } from "../../src/record/JournalRepo.ts"
 import { LiveCallWriter } from "../../src/record/LiveCallWriter.ts"
 import { ServerRequestsRepo } from "../../src/record/ServerRequestsRepo.ts"
 import { wellFormed } from "../../src/session/WellFormed.ts"
+import { fastClock } from "../../src/testing/FastClock.ts"
 import { until } from "../doubles/Engine.ts"
-import { fastClock } from "../doubles/FastClock.ts"
 
 const Repositories = Layer.mergeAll(CallsRepo.layer, JournalRepo.layer, ServerRequestsRepo.layer)
 const Writer = LiveCallWriter.layer.pipe(Layer.provide(Repositories))

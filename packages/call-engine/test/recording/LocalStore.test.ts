@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
+import { fencedObjectStore } from "@svc/plugin-host/fence/FencedObjectStore"
 import { ObjectStore } from "@svc/providers/ObjectStore"
 import { objectStoreSuite } from "@svc/providers/testing/ObjectStoreSuite"
 import { ConfigProvider, Effect, Layer } from "effect"
@@ -15,6 +16,14 @@ const folder = Effect.acquireRelease(
 const Fresh = Layer.unwrapScoped(Effect.map(folder, (made) => Layer.effect(ObjectStore, LocalStore.make(made))))
 
 objectStoreSuite({ name: "LocalStore", layer: Fresh, sessions: 200 })
+
+objectStoreSuite({
+  name: "LocalStore behind the fence of plugins",
+  layer: Layer.unwrapScoped(
+    Effect.map(folder, (made) => Layer.effect(ObjectStore, Effect.flatMap(LocalStore.make(made), fencedObjectStore)))
+  ),
+  sessions: 50
+})
 
 describe("the local store", () => {
   it.scoped("creates files that other users of the machine cannot read", () =>

@@ -4,7 +4,7 @@ import { replay } from "@svc/conversation/Replay"
 import { facts, tool } from "@svc/conversation/testing/Script"
 import { healthy } from "@svc/providers/Health"
 import type { LanguageModel, ModelMessage } from "@svc/providers/LanguageModel"
-import { type Context, Effect, FiberSet, TestClock } from "effect"
+import { type Context, Effect, FiberSet, Logger, TestClock } from "effect"
 import type { JournalRow } from "../../src/record/JournalRepo.ts"
 import type { ServerRequestRow } from "../../src/record/ServerRequestsRepo.ts"
 import { LookUpFailed } from "../../src/session/CallKnowledge.ts"
@@ -50,14 +50,17 @@ const services = Effect.gen(function* () {
       toolCall: () => Effect.succeed({ answer: 42 }),
       transcriptUpdated: (_, { content, role }) => Effect.sync(() => void transcript.push(`${role}: ${content}`))
     },
-    knowledge: { lookUp: () => Effect.succeed({ bases: 0, passages: [] }) },
+    knowledge: {
+      lookUp: () => Effect.succeed({ bases: 0, passages: [], without_vectors: null }),
+      prepare: () => Effect.void
+    },
     messages: { send: () => Effect.succeed("sms_1") },
     journal: { append: (row) => void rows.push(row), flush: Effect.void },
     events: { emit: (event) => void events.push(event) },
     serverRequests: { add: (row) => void requests.push(row) },
     models: [model],
     facts: { endpointing: "provider" },
-    speaks: () => true,
+    abilities: { speaks: () => true, voiceFor: (voice: string) => voice, models: "any" },
     background: (effect) => void background(effect),
     report: () => {}
   }
@@ -123,11 +126,11 @@ it.scoped("a look-up in knowledge gives the model a message of its own; one that
           ? Effect.die(new Error("bug"))
           : query.includes("slow")
             ? Effect.never
-            : Effect.succeed({ bases: 1, passages: [passage] })
+            : Effect.succeed({ bases: 1, passages: [passage], without_vectors: null })
     const session = yield* TextSession.make(
       {
         ...all,
-        knowledge: { lookUp },
+        knowledge: { lookUp, prepare: () => Effect.void },
         models: [
           {
             ...model,
@@ -165,5 +168,29 @@ it.scoped("a look-up in knowledge gives the model a message of its own; one that
     expect(shown.map((messages) => messages.filter(([, text]) => text?.startsWith("<ref")).length)).toEqual([
       1, 0, 0, 0
     ])
+  })
+)
+
+it.scoped("a call whose look-ups go on without vectors logs the reason once", () =>
+  Effect.gen(function* () {
+    const { all } = yield* services
+    const logged: Array<string> = []
+    const log = Logger.make(({ message }) => void logged.push(String(message)))
+    const session = yield* TextSession.make(
+      {
+        ...all,
+        knowledge: {
+          lookUp: () => Effect.succeed({ bases: 1, passages: [], without_vectors: "the provider is down" }),
+          prepare: () => Effect.void
+        }
+      },
+      { id: 1, agent, facts: { ...facts, ...all.facts, knowledge: true } }
+    ).pipe(Effect.provide(Logger.add(log)))
+    yield* settle
+    for (const text of ["When do you open?", "And when do you close?"]) {
+      session.say(text)
+      yield* settle
+    }
+    expect(logged).toEqual([`Knowledge was looked up by words only in ${facts.call_id}: the provider is down`])
   })
 )

@@ -1,6 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { healthy } from "@svc/providers/Health"
-import { type SynthesisRequest, type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import { byText, type TextRequest } from "@svc/providers/SpeechTurn"
+import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { type Context, Effect, TestClock } from "effect"
 import { CallMedia } from "../../src/media/CallMedia.ts"
 import { FrameWheel } from "../../src/media/FrameWheel.ts"
@@ -10,29 +11,29 @@ const frame = 160
 
 /** A text-to-speech provider that synthesizes with `speak`. */
 const provider = (
-  speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>
+  speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechError>
 ): Context.Tag.Service<TextToSpeech> => ({
   id: "test",
   voices: [],
   sampleRates: [8000],
   health: Effect.succeed(healthy),
-  synthesize: speak
+  open: byText(speak)
 })
 
 /** One frame per character, aligned; waits when the sink is full. */
-const oneFramePerCharacter = ({ sink, text }: SynthesisRequest): Effect.Effect<void> =>
+const oneFramePerCharacter = ({ sink, text }: TextRequest): Effect.Effect<void> =>
   Effect.forEach(
     [...text],
     (_, i) =>
       Effect.suspend(() => {
         const room = sink.write(new Int16Array(frame).fill(1000))
-        sink.align(i + 1)
+        sink.align(i + 1, (i + 1) * frame)
         return room ? Effect.void : sink.drained
       }),
     { discard: true }
   )
 
-const make = (speak: (request: SynthesisRequest) => Effect.Effect<void, TextToSpeechError>) =>
+const make = (speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechError>) =>
   Effect.gen(function* () {
     const log: Array<string> = []
     let frames = 0
@@ -90,7 +91,7 @@ it.scoped("utterances are spoken one after the other, and reported when they sta
 
 it.scoped("an utterance longer than the buffer is spoken completely, whether or not the provider waits for room", () =>
   Effect.gen(function* () {
-    const rude = ({ sink, text }: SynthesisRequest) =>
+    const rude = ({ sink, text }: TextRequest) =>
       Effect.sync(() => void sink.write(new Int16Array(frame * text.length).fill(1000)))
     for (const speak of [oneFramePerCharacter, rude]) {
       const { frames, run, say, log } = yield* make(speak)

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { healthy } from "@svc/providers/Health"
 import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageModel"
+import { bySegments } from "@svc/providers/SpeechSegments"
+import type { SpeechToText } from "@svc/providers/SpeechToText"
 import { SpeechToTextError } from "@svc/providers/SpeechToText"
+import { byText, speakText } from "@svc/providers/SpeechTurn"
 import { type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
 import { type Context, Effect } from "effect"
 import { configuration } from "../doubles/Engine.ts"
@@ -16,12 +19,12 @@ const model = (generate: Context.Tag.Service<LanguageModel>["generate"]): Contex
   generate
 })
 
-const voice = (synthesize: Context.Tag.Service<TextToSpeech>["synthesize"]): Context.Tag.Service<TextToSpeech> => ({
+const voice = (speak: Parameters<typeof byText>[0]): Context.Tag.Service<TextToSpeech> => ({
   id: "played",
   voices: [{ name: "Sarah", languages: "*", gender: "female" }],
   sampleRates: [8000],
   health: Effect.succeed(healthy),
-  synthesize
+  open: byText(speak)
 })
 
 const answer = configuration({ otherwise: "You said {{user}}." }, { end_session_message: "Bye." }).json
@@ -140,19 +143,19 @@ describe("text-to-speech", () => {
           const breaks = voice((request) =>
             Effect.gen(function* () {
               request.sink.write(new Int16Array(8000).fill(1000))
-              request.sink.align("Good morning ".length)
+              request.sink.align("Good morning ".length, 8000)
               request.sink.write(new Int16Array(4000).fill(1000))
-              request.sink.align("Good morning to a".length)
+              request.sink.align("Good morning to a".length, 12_000)
               yield* Effect.sleep("1200 millis")
               return yield* new TextToSpeechError({ reason: "broke", retryable: true })
             })
           )
           const next = {
             ...simulated,
-            synthesize: (request: Parameters<typeof simulated.synthesize>[0]) => {
+            open: byText((request) => {
               said.push(request.text)
-              return simulated.synthesize(request)
-            }
+              return speakText(simulated, request)
+            })
           }
           return { textToSpeech: [breaks, next, ...rest] }
         },
@@ -244,6 +247,60 @@ describe("speech-to-text", () => {
       )
       expect(result.filter((turn) => turn.includes("something went wrong")).length).toBe(1)
       expect(result.slice(-2)).toEqual(["user: One", "assistant: You said One."])
+    })
+  )
+})
+
+describe("speech-to-text that transcribes whole segments", () => {
+  /** Plays each segment to a session of the simulated provider. */
+  const bySegmentsOf = (simulated: Context.Tag.Service<SpeechToText>) => {
+    const segments: Array<number> = []
+    const open = bySegments(({ options, samples }) =>
+      Effect.gen(function* () {
+        segments.push(samples.length / 8)
+        const words: Array<string> = []
+        const session = yield* simulated.open({
+          ...options,
+          onEvent: (event) => void (event._tag === "Final" && words.push(event.text))
+        })
+        for (let at = 0; at + 160 <= samples.length; at += 160) session.push(samples.subarray(at, at + 160))
+        yield* session.finish
+        return { text: words.join(" "), confidence: 1 }
+      }).pipe(Effect.scoped)
+    )
+    const provider = { ...simulated, open, capabilities: { ...simulated.capabilities, endpointing: "none" as const } }
+    return { provider, segments }
+  }
+
+  it.live("hears each utterance that the voice activity detector cuts, and the agent answers", () =>
+    Effect.gen(function* () {
+      let segments: ReadonlyArray<number> = []
+      const { result } = yield* during(
+        ({ speechToText: [simulated] }) => {
+          if (simulated === undefined) throw new Error("no recognizer")
+          const whole = bySegmentsOf(simulated)
+          segments = whole.segments
+          return { speechToText: [whole.provider] }
+        },
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("3 seconds")
+            yield* say("One")
+            yield* wait("6 seconds")
+            yield* say("Two")
+            yield* wait("6 seconds")
+            return turns()
+          }),
+        answer
+      )
+      expect(result).toEqual([
+        "assistant: Hello.",
+        "user: One",
+        "assistant: You said One.",
+        "user: Two",
+        "assistant: You said Two."
+      ])
+      expect(segments).toHaveLength(2)
     })
   )
 })

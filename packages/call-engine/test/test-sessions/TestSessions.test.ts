@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import type { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { Effect, Either, Layer, Option } from "effect"
 import { TestSessions } from "../../src/test-sessions/TestSessions.ts"
-import { sign } from "../doubles/AgentServerDouble.ts"
+import { sign } from "../../src/testing/AgentServerDouble.ts"
 import { agentOnNumber, Base, configuration, Engine, until } from "../doubles/Engine.ts"
 
 const Test = Layer.provideMerge(Engine, Base)

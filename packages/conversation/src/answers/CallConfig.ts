@@ -1,6 +1,7 @@
 import { languages } from "@svc/api/agents/Language"
 import { callStartedFields, defaultToolSeconds, TimeoutSeconds, ToolDefinition } from "@svc/api/callbacks/CallStarted"
 import { Either, Schema } from "effect"
+import { type Abilities, callSettings, settingsOf } from "./CallSettings.ts"
 import { ExtractionSchema, extractionOf } from "./ExtractionAnswer.ts"
 import {
   decodeValue,
@@ -73,6 +74,7 @@ export const CallConfig = Schema.Struct({
   }),
   dtmf_actions: Schema.Record({ key: Schema.String, value: Schema.String }),
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  ...callSettings,
   ...warningFields
 })
 export type CallConfig = typeof CallConfig.Type
@@ -98,14 +100,15 @@ export interface Unusable {
 
 /**
  * Reads the answer to `call.started`. Only a missing `system_prompt` makes it unusable; any other invalid field is left
- * out with a warning. `speaks`: whether a voice speaks a language. `warnings`: those about the answer so far.
+ * out with a warning. `warnings`: those about the answer so far.
  */
 export const resolve = (
   body: unknown,
   agent: AgentDefaults,
-  speaks: (voice: string, language: string) => boolean,
+  abilities: Abilities,
   warnings = new Warnings()
 ): Either.Either<CallConfig, Unusable> => {
+  const { speaks } = abilities
   const answer = withoutUnusableKeys(warnings, body)
   if (!isRecord(answer))
     return Either.left({ reason: `the answer to call.started must be a JSON object (it is ${inWords(answer)})` })
@@ -139,6 +142,8 @@ export const resolve = (
   const wantedDuration = read("max_duration", callStartedFields.max_duration)
   const max_duration = wantedDuration === null ? agent.max_duration : Math.min(7200, Math.max(60, wantedDuration))
 
+  const settings = settingsOf(answer, abilities, voice, warnings)
+
   const tools = new Map<string, CallTool>()
   let end_call = agent.end_call_enabled
   let send_sms: CallConfig["send_sms"] = null
@@ -155,6 +160,10 @@ export const resolve = (
         ? decodeValue(warnings, `tools.${index}`, item, ToolDefinition)
         : warnings.add(`tools.${index}`, "a tool must be an object")
       if (tool === null) continue
+      if (settings.platform_tools.some((one) => one === tool.name)) {
+        warnings.add(`tools.${index}`, `platform_tools has a tool with the name ${tool.name}`)
+        continue
+      }
       if (tools.has(tool.name)) {
         warnings.add(`tools.${index}`, `the tool ${tool.name} is defined twice`)
         continue
@@ -189,6 +198,7 @@ export const resolve = (
     transfer_destinations: destinationsOf(answer["transfer_destinations"], warnings),
     dtmf_actions: read("dtmf_actions", callStartedFields.dtmf_actions) ?? {},
     metadata,
+    ...settings,
     ...warnings.fields
   })
 }

@@ -1,4 +1,4 @@
-import { Text } from "@svc/api/callbacks/CallStarted"
+import { Text } from "@svc/api/callbacks/AnswerValues"
 import { ExtractionField, extractionFields } from "@svc/api/callbacks/Extraction"
 import { Schema } from "effect"
 import { decodeValue, fieldReader, isRecord, type Warnings } from "./FieldReader.ts"

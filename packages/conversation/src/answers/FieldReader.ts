@@ -1,4 +1,5 @@
 import { Either, ParseResult, Schema } from "effect"
+import { shortened } from "../Shortened.ts"
 
 /** A field that was left out because it was not valid. */
 export const Warning = Schema.Struct({ field: Schema.String, reason: Schema.String })
@@ -10,8 +11,7 @@ const maxName = 100
 const maxReason = 300
 
 /** A text of limited length in one line. */
-const clipped = (text: string, length: number): string =>
-  (text.length <= length ? text : `${text.slice(0, length)}…`).replace(/\p{Cc}/gu, " ")
+const clipped = (text: string, length: number): string => shortened(text, length).replace(/\p{Cc}/gu, " ")
 
 /** The warnings about one answer. Only the first {@link maxWarnings} are kept; the others are counted. */
 export class Warnings {

@@ -20,6 +20,8 @@ const isDisposition = Schema.is(Disposition)
 
 export const endCall = "end_call"
 export const sendSms = "svc_send_sms"
+export const pressKeys = "press_keys"
+export const switchLanguage = "switch_language"
 
 const endCallTool: ModelTool = {
   name: endCall,
@@ -49,10 +51,39 @@ const sendSmsTool: ModelTool = {
   }
 }
 
+const pressKeysTool: ModelTool = {
+  name: pressKeys,
+  description: "Presses keys of the telephone, as for a menu at the other end. Say nothing while you press.",
+  parameters: {
+    type: "object",
+    properties: {
+      digits: { type: "string", pattern: "^[0-9*#w]{1,32}$", description: "0-9, * and #; w waits for half a second" }
+    },
+    required: ["digits"]
+  }
+}
+
+const switchLanguageTool = (languages: CallConfig["languages"]): ModelTool => ({
+  name: switchLanguage,
+  description: "Changes the language that you hear and speak, from your next words on.",
+  parameters: {
+    type: "object",
+    properties: { language: { type: "string", enum: languages.map(({ language }) => language) } },
+    required: ["language"]
+  }
+})
+
 /** The platform tools of a call. */
-export const platformToolsOf = ({ end_call, send_sms }: CallConfig): ReadonlyArray<ModelTool> => [
+export const platformToolsOf = ({
+  end_call,
+  languages,
+  platform_tools,
+  send_sms
+}: CallConfig): ReadonlyArray<ModelTool> => [
   ...(end_call ? [endCallTool] : []),
-  ...(send_sms === null ? [] : [sendSmsTool])
+  ...(send_sms === null ? [] : [sendSmsTool]),
+  ...(platform_tools.includes(pressKeys) ? [pressKeysTool] : []),
+  ...(platform_tools.includes(switchLanguage) ? [switchLanguageTool(languages)] : [])
 ]
 
 /** The disposition with which the model ended the call; an unknown one counts as `resolved`. */

@@ -69,7 +69,7 @@ const hints: { readonly [C in FaultCause]: (kind: RequestKind) => string } = {
   "not-found": (kind) => `Set the agent's server_url to the address of your server, with its path; ${expected[kind]}.`,
   method: (kind) => `Let your server accept POST at that path; ${expected[kind]}.`,
   unauthorized: () =>
-    "Let requests of Svc in without a login. To know that they come from Svc, verify the header X-Svc-Signature-V1.",
+    "If your server verifies the header X-Svc-Signature-V1, give it the agent's current server_secret; POST /v1/agents/<id>/rotate-server-secret makes a new one. If it asks for a login, let requests of Svc in without one.",
   "client-error": (kind) => `Look in your server's log for why it refused the request; ${expected[kind]}.`,
   "server-error": (kind) =>
     kind === "tool.call"

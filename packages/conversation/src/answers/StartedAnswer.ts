@@ -1,6 +1,7 @@
 import { Either } from "effect"
 import type { InputOf } from "../Input.ts"
 import { type AgentDefaults, resolve } from "./CallConfig.ts"
+import type { Abilities } from "./CallSettings.ts"
 import { isRecord, Warnings } from "./FieldReader.ts"
 import { menuOf } from "./GatherAnswer.ts"
 
@@ -13,19 +14,14 @@ type AnswerInput =
  * Reads the body of an answer to `call.started` as an input. The first answer may have a menu (`pre_gather`) in place
  * of a `system_prompt`; the `second`, after the menu, may not.
  */
-export const read = (
-  body: unknown,
-  agent: AgentDefaults,
-  speaks: (voice: string, language: string) => boolean,
-  second: boolean
-): AnswerInput => {
+export const read = (body: unknown, agent: AgentDefaults, abilities: Abilities, second: boolean): AnswerInput => {
   const warnings = new Warnings()
   const menu = second ? null : menuOf(body, warnings)
   if (menu !== null) return { _tag: "MenuAnswered", menu, ...warnings.fields }
   if (second && isRecord(body) && body["pre_gather"] !== undefined && body["pre_gather"] !== null) {
     warnings.add("pre_gather", "only the first answer of a call may ask for a menu")
   }
-  return Either.match(resolve(body, agent, speaks, warnings), {
+  return Either.match(resolve(body, agent, abilities, warnings), {
     onLeft: ({ reason }): AnswerInput => ({ _tag: "ConfigFailed", reason }),
     onRight: (config): AnswerInput => ({ _tag: "ConfigAnswered", config })
   })

@@ -69,6 +69,8 @@ export const begin = (
   Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging_up: false } })
   Turn.endInterruption(d)
+  if (options.finishSpeech === true) Speech.speakWaiting(d)
+  else Speech.dropWaiting(d)
   if (options.finishSpeech !== true && isSpeaking(d.state)) Speech.stop(d)
   const text = options.message === undefined ? (d.state.config?.end_session_message ?? null) : options.message
   if (text !== null && options.farewell !== false) Speech.announce(d, text)

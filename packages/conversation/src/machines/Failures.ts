@@ -1,10 +1,11 @@
-import { command, type Draft, patch, providerField } from "../Draft.ts"
+import { type Draft, patch } from "../Draft.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { phrasesIn } from "../phrases/Phrases.ts"
 import { languageOf, openEntries } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
+import * as Listening from "./Listening.ts"
 import * as Model from "./Model.ts"
 import * as Problems from "./Problems.ts"
 import * as Speech from "./Speech.ts"
@@ -134,8 +135,9 @@ export const onSttFailed = (d: Draft, reason: string, wordsLost = d.state.caller
     return
   }
   fallBack(d, "stt")
-  listen(d)
-  if (wordsLost && isAllowed(d.state, "apologize")) Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
+  Listening.listen(d)
+  if (wordsLost && isAllowed(d.state, "apologize"))
+    Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology, { over_caller: true })
 }
 
 /** The endpoint timer fired: the end of a turn, or of speech without recognized words. */
@@ -150,16 +152,4 @@ const onUnrecognizedSpeech = (d: Draft, ms: number): void => {
   patch(d, { unrecognized_ms: d.state.unrecognized_ms + ms })
   if (!d.state.listening || d.state.phase !== "live" || d.state.unrecognized_ms < unrecognizedMs) return
   onSttFailed(d, `no words were recognized in ${unrecognizedMs / 1000} s of speech`, true)
-}
-
-/** Opens speech-to-text with the call's configuration. */
-export const listen = (d: Draft): void => {
-  patch(d, { listening: true })
-  command(d, {
-    _tag: "Listen",
-    language: languageOf(d.state),
-    format: d.state.config?.stt_format ?? "smart",
-    keyterms: d.state.config?.stt_keyterms ?? [],
-    ...providerField(d.state.provider_index.stt)
-  })
 }

@@ -21,8 +21,8 @@ const timer = "filler"
 
 const isSaid = (d: Draft): boolean => {
   const { entries } = d.state
-  const isFiller = (e: (typeof entries)[number]): e is AgentEntry => e.kind === "agent" && e.filler
-  return entries.findLastIndex(isFiller) > entries.findLastIndex(({ kind }) => kind === "caller")
+  const isSilence = (e: (typeof entries)[number]): e is AgentEntry => e.kind === "agent" && e.filler
+  return entries.findLastIndex(isSilence) > entries.findLastIndex(({ kind }) => kind === "caller")
 }
 
 export const start = (d: Draft): void => {

@@ -2,11 +2,13 @@ import { command, type Draft, emit, ids } from "../Draft.ts"
 import * as Gather from "./Gather.ts"
 import * as Limits from "./Limits.ts"
 import * as Model from "./Model.ts"
+import * as Silence from "./Silence.ts"
 import * as Tools from "./Tools.ts"
 
 /** The caller pressed a digit. */
 export const onDigit = (d: Draft, digit: string): void => {
   Limits.restartInactivity(d)
+  Silence.over(d)
   const action = Gather.isActive(d.state) ? "gather" : (d.state.config?.dtmf_actions[digit] ?? "unmapped")
   emit(d, { event: "call.dtmf.received", data: { ...ids(d), digit, action } })
   deliver(d, Gather.onDigit(d, digit))

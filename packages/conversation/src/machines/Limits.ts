@@ -4,7 +4,8 @@ import { isRunning } from "../State.ts"
 
 /**
  * `max_duration` runs from the answer. `inactivity_timeout` runs while the agent waits for the caller: not while either
- * speaks, the model generates, a tool runs, digits are gathered or a transfer is in progress.
+ * speaks, the model generates, a tool runs, digits are gathered or a transfer is in progress. `silence_prompts` do not
+ * restart it.
  */
 
 /** Called at the answer, and when the configuration comes after it. */
@@ -21,7 +22,7 @@ export const watchInactivity = (d: Draft): void => {
   const running = isRunning(d.state, "inactivity")
   if (isAllowed(d.state, "count inactivity")) {
     if (!running) startTimer(d, "inactivity", limit * 1000)
-  } else if (running) stopTimer(d, "inactivity")
+  } else if (running && (d.state.prompts_said === 0 || d.state.caller.speaking)) stopTimer(d, "inactivity")
 }
 
 /** Restarts `inactivity_timeout` after activity other than speech: the end of the step starts it again. */

@@ -1,3 +1,4 @@
+import type { CallConfig } from "../answers/CallConfig.ts"
 import { command, type Draft, ensureAgent, patch, providerField, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
@@ -13,8 +14,8 @@ export const modelMs = 10_000
 export const maxRounds = 5
 
 /** Asks the model, or marks it as to be asked after running tools, gathers or a transfer. */
-export const respond = (d: Draft): void => {
-  if (mayAsk(d)) ask(d)
+export const respond = (d: Draft, situation: Messages.Situation = {}): void => {
+  if (mayAsk(d)) ask(d, situation)
   else patch(d, { must_ask_model: true })
 }
 
@@ -35,7 +36,7 @@ export const askNext = (d: Draft, failed_before: number): void => {
   if (model !== null && model.turn >= next_turn) patch(d, { model: { ...model, failed_before } })
 }
 
-const ask = (d: Draft): void => {
+const ask = (d: Draft, situation: Messages.Situation = {}): void => {
   if (d.state.model !== null) cancel(d)
   const turn = d.state.next_turn
   const tools = d.state.rounds + 1 > maxRounds ? [] : Messages.tools(d.state)
@@ -53,13 +54,24 @@ const ask = (d: Draft): void => {
   command(d, {
     _tag: "AskModel",
     turn,
-    messages: Messages.history(d.state),
+    messages: Messages.history(d.state, situation),
     tools,
+    ...settings(d.state.config?.model ?? null),
     ...providerField(d.state.provider_index.model)
   })
   startTimer(d, "model", modelMs)
   Filler.start(d)
 }
+
+/** The fields of the command that the configuration sets; others are the model's own choice. */
+const settings = (given: CallConfig["model"]) =>
+  given === null
+    ? {}
+    : {
+        ...(given.name === null ? {} : { model: given.name }),
+        ...(given.temperature === null ? {} : { temperature: given.temperature }),
+        ...(given.max_tokens === null ? {} : { max_tokens: given.max_tokens })
+      }
 
 /** Stops the generation; its speech so far stays. */
 export const cancel = (d: Draft): void => {

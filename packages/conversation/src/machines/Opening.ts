@@ -1,9 +1,9 @@
 import { command, type Draft, emit, ids, patch, startTimer, stopTimer } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import * as Ending from "./Ending.ts"
-import * as Failures from "./Failures.ts"
 import * as Gather from "./Gather.ts"
 import * as Limits from "./Limits.ts"
+import * as Listening from "./Listening.ts"
 import * as Outbound from "./Outbound.ts"
 import * as Problems from "./Problems.ts"
 import * as Speech from "./Speech.ts"
@@ -93,8 +93,11 @@ export const onDialFailed = (d: Draft, { outcome, reason }: InputOf<"DialFailed"
 const startConversation = (d: Draft): void => {
   const { config } = d.state
   patch(d, { opened_at: d.at })
-  Failures.listen(d)
+  Listening.listen(d)
   Limits.startMaxDuration(d)
   if (d.state.voicemail === "machine") Voicemail.leaveMessage(d)
-  else if (config?.first_message) Speech.announce(d, config.first_message)
+  else if (config?.first_message) {
+    patch(d, { greeting: d.state.next_turn })
+    Speech.announce(d, config.first_message)
+  }
 }

@@ -3,6 +3,7 @@ import type { Warning } from "../answers/FieldReader.ts"
 import { hintOf, type RequestKind, type ServerFault } from "../answers/ServerFault.ts"
 import { type Draft, patch, seconds } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
+import { shortened } from "../Shortened.ts"
 import type { Conversation } from "../State.ts"
 
 /**
@@ -26,7 +27,7 @@ const secrets: ReadonlyArray<readonly [RegExp, string]> = [
 const cleaned = (reason: string): string => {
   const line = reason.slice(0, 2 * maxReason).replace(/[\p{Cc}\p{Surrogate}]+/gu, " ")
   const safe = secrets.reduce((text, [pattern, by]) => text.replace(pattern, by), line).trim()
-  return safe.length <= maxReason ? safe : `${safe.slice(0, maxReason)}…`
+  return shortened(safe, maxReason)
 }
 
 const checkPlugin = (capability: string): string =>
@@ -56,10 +57,13 @@ export const notConfigured = (d: Draft, { fault, reason }: InputOf<"ConfigFailed
   fail(d, { stage: "call.started", reason: fault?.what ?? reason, hint: hintOf("call.started", fault?.cause) })
 
 /** Keeps a warning, or counts it when there are enough. */
-export const warn = (d: Draft, what: string, reason: string): void => {
+export const warn = (d: Draft, what: string, reason: string): void => keep(d, what, cleaned(reason))
+
+/** `warn` for a reason that is clean, or ends with a hint: hints name headers and variables that look like keys. */
+const keep = (d: Draft, what: string, reason: string): void => {
   const { warnings, warnings_dropped } = d.state
   if (warnings.length >= maxCallWarnings) patch(d, { warnings_dropped: warnings_dropped + 1 })
-  else patch(d, { warnings: [...warnings, { at: seconds(d.at), what, reason: cleaned(reason) }] })
+  else patch(d, { warnings: [...warnings, { at: seconds(d.at), what, reason }] })
 }
 
 /** Fields of an answer to `call.started` that were left out. `dropped`: how many more there were. */
@@ -68,11 +72,12 @@ export const leftOut = (d: Draft, warnings: ReadonlyArray<Warning>, dropped = 0)
   if (dropped > 0) patch(d, { warnings_dropped: d.state.warnings_dropped + dropped })
 }
 
+/** What came, cleaned, and what to do. */
 const requestReason = (kind: RequestKind, fault: ServerFault | undefined, reason: string): string =>
-  fault === undefined ? reason : `${fault.what}. ${hintOf(kind, fault.cause)}`
+  fault === undefined ? cleaned(reason) : `${cleaned(fault.what)}. ${hintOf(kind, fault.cause)}`
 
 export const toolFailed = (d: Draft, name: string, { fault, reason }: InputOf<"ToolFailed">): void =>
-  warn(d, `tool.call: ${name}`, requestReason("tool.call", fault, reason))
+  keep(d, `tool.call: ${name}`, requestReason("tool.call", fault, reason))
 
 export const toolTimedOut = (d: Draft, name: string, seconds: number): void =>
   warn(d, `tool.call: ${name}`, `no answer to tool.call within ${seconds} s. ${hintOf("tool.call", "timeout")}`)
@@ -83,8 +88,8 @@ export const transcriptFailed = (d: Draft, { count, fault, reason }: InputOf<"Tr
   const lost = d.state.lost_transcripts + count
   patch(d, { lost_transcripts: lost })
   const turns = lost === 1 ? "1 turn" : `${lost} turns`
-  const text = cleaned(`${turns} did not arrive: ${requestReason(what, fault, reason)}`)
-  if (!d.state.warnings.some((warning) => warning.what === what)) warn(d, what, text)
+  const text = `${turns} did not arrive: ${requestReason(what, fault, reason)}`
+  if (!d.state.warnings.some((warning) => warning.what === what)) keep(d, what, text)
   else patch(d, { warnings: d.state.warnings.map((one) => (one.what === what ? { ...one, reason: text } : one)) })
 }
 

@@ -10,16 +10,20 @@ import {
   timestamp,
   updateAgent
 } from "../Draft.ts"
+import { callerHoldsFloor } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { recordLatency } from "../Latency.ts"
-import { type AgentEntry, type Conversation, isActive, openEntries, type Utterance } from "../State.ts"
+import { type SpokenText, spokenText, writtenLength } from "../SpokenText.ts"
+import { type AgentEntry, type Conversation, isActive, isSpeaking, openEntries, type Utterance } from "../State.ts"
 
 /**
  * The agent's speech. The states of an utterance:
  *
  * | from | on | to |
  * |---|---|---|
- * | – | say | queued; held during a possible interruption |
+ * | – | say | played at once if nothing of it can be spoken; else queued; held during a possible interruption; waiting while the caller has the floor |
+ * | waiting | the caller leaves the floor | queued |
+ * | waiting | the caller's words are a turn | cut |
  * | queued | SpeechStarted | playing |
  * | queued, playing | SpeechPlayed | played |
  * | queued, playing | SpeechFailed | cut |
@@ -55,8 +59,21 @@ const nextId = (d: Draft): string => {
   return `u${n}`
 }
 
-const speak = (d: Draft, { id, language, text, voice }: Utterance): void =>
-  command(d, { _tag: "Speak", id, text, voice, language, ...providerField(d.state.provider_index.tts) })
+/** What text-to-speech gets of a text. */
+const spokenOf = ({ config }: Conversation, text: string): SpokenText => spokenText(text, config?.speech.pronunciations)
+
+const speak = (d: Draft, { id, language, text, voice }: Utterance): void => {
+  const speed = d.state.config?.speech.speed ?? 1
+  command(d, {
+    _tag: "Speak",
+    id,
+    text: spokenOf(d.state, text).text,
+    voice,
+    language,
+    ...(speed === 1 ? {} : { speed }),
+    ...providerField(d.state.provider_index.tts)
+  })
+}
 
 /** Deviations from the call's configuration for one text. */
 export interface SpeechOptions {
@@ -66,25 +83,44 @@ export interface SpeechOptions {
   readonly hidden_from_model?: boolean
   /** Hidden from the model, and not an answer to the caller. */
   readonly filler?: boolean
+  /** Said even while the caller speaks. */
+  readonly over_caller?: boolean
 }
+
+const isWaiting = (e: AgentEntry): boolean => e.utterances.some((u) => u.state === "waiting")
+
+/** Whether there is speech that waits for the caller to leave the floor. */
+export const hasWaiting = (state: Conversation): boolean => openEntries(state).some(isWaiting)
+
+/** Whether the agent may not begin to speak now. What it has begun, it may go on with. */
+const mustWait = (state: Conversation): boolean => hasWaiting(state) || (callerHoldsFloor(state) && !isSpeaking(state))
 
 /** Adds a text to the agent's speech in a turn. */
 export const say = (d: Draft, turn: number, text: string, generating: boolean, options: SpeechOptions = {}): void => {
   if (text.trim() === "") return
   ensureAgent(d, turn, generating, options.hidden_from_model === true || options.filler === true, options.filler)
   const { config, facts, interruption, switching_tts } = d.state
-  const isHolding = switching_tts || (interruption !== null && interruption.user_text === null)
+  const isHeld = switching_tts || interruption?.certain === false
+  // Only signs, such as an emoji: it is in the transcript, and nothing is spoken.
+  const isSilent = spokenOf(d.state, text).text === ""
+  const state = isSilent
+    ? "played"
+    : isHeld
+      ? "held"
+      : options.over_caller !== true && mustWait(d.state)
+        ? "waiting"
+        : "queued"
   const utterance: Utterance = {
     id: nextId(d),
     text,
     voice: options.voice ?? config?.voice ?? facts.agent.voice,
     language: options.language ?? config?.language ?? facts.agent.language,
-    state: isHolding ? "held" : "queued",
+    state,
     said_at: d.at,
-    played: ""
+    played: isSilent ? text : ""
   }
   updateAgent(d, turn, (e) => ({ ...e, utterances: [...e.utterances, utterance] }))
-  if (!isHolding) speak(d, utterance)
+  if (state === "queued") speak(d, utterance)
 }
 
 /** Says one text as a turn of its own: greeting, apology, prompt, farewell. */
@@ -97,7 +133,7 @@ export const announce = (d: Draft, text: string, options: SpeechOptions = {}): v
 /** Closes entries without pending speech: their played text enters the transcript. */
 export const closeFinished = (d: Draft): void => {
   for (const entry of openEntries(d.state)) {
-    if (entry.generating || isHeld(entry) || entry.utterances.some(isActive)) continue
+    if (entry.generating || isHeld(entry) || isWaiting(entry) || entry.utterances.some(isActive)) continue
     updateAgent(d, entry.turn, (e) => ({ ...e, closed: true }))
     const content = playedText(entry)
     if (entry.spoken_at !== null) {
@@ -169,25 +205,42 @@ export const resume = (d: Draft): void =>
 const wordEnd = ({ played, text }: Utterance): number =>
   text.charAt(played.length) === " " ? played.length : played.lastIndexOf(" ") + 1
 
-/** Drops held speech. */
-export const dropHeld = (d: Draft): void => {
+const drop = (d: Draft, state: "held" | "waiting"): void => {
   for (const entry of openEntries(d.state)) {
-    if (!isHeld(entry)) continue
+    if (!entry.utterances.some((u) => u.state === state)) continue
     updateAgent(d, entry.turn, (e) => ({
       ...e,
       interrupted: true,
       generating: false,
-      utterances: e.utterances.map((u) => (u.state === "held" ? { ...u, state: "cut" } : u))
+      utterances: e.utterances.map((u) => (u.state === state ? { ...u, state: "cut" } : u))
     }))
   }
 }
+
+/** Drops held speech. */
+export const dropHeld = (d: Draft): void => drop(d, "held")
+
+/** Drops speech that waits for the caller, who has said something else instead. */
+export const dropWaiting = (d: Draft): void => drop(d, "waiting")
+
+/** Speaks what waited for the caller. */
+export const speakWaiting = (d: Draft): void =>
+  mapUtterances(d, (u) => {
+    if (u.state !== "waiting") return [u]
+    const queued: Utterance = { ...u, state: "queued", said_at: d.at }
+    speak(d, queued)
+    return [queued]
+  })
 
 /** Records how much was played of stopped speech. */
 export const onCleared = (d: Draft, input: InputOf<"SpeechCleared">): void => {
   const played = new Map(input.cuts.map((cut) => [cut.id, cut.played]))
   mapUtterances(d, (u) => {
-    const playedPart = u.state === "held" || isActive(u) ? (played.get(u.id) ?? "") : ""
-    if (playedPart === "" || !u.text.startsWith(playedPart)) return [u]
+    const spoken = u.state === "held" || isActive(u) ? (played.get(u.id) ?? "") : ""
+    if (spoken === "") return [u]
+    const whole = spokenOf(d.state, u.text)
+    if (!whole.text.startsWith(spoken)) return [u]
+    const playedPart = u.text.slice(0, writtenLength(whole, spoken, u.text))
     return [
       playedPart.length === u.text.length ? { ...u, state: "played", played: playedPart } : { ...u, played: playedPart }
     ]

@@ -9,6 +9,7 @@ import * as Knowledge from "./Knowledge.ts"
 import * as Model from "./Model.ts"
 import * as Outbound from "./Outbound.ts"
 import * as PostCall from "./PostCall.ts"
+import * as Silence from "./Silence.ts"
 import * as Tools from "./Tools.ts"
 import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
@@ -35,6 +36,12 @@ const dispatch = (d: Draft, timer: Timer): void => {
       return
     case "inactivity":
       Ending.begin(d, "silence-timeout")
+      return
+    case "keys":
+      Tools.onKeysTimer(d)
+      return
+    case "silence_prompt":
+      Silence.onTimer(d)
       return
     case "endpoint":
       Failures.onEndpointTimer(d)

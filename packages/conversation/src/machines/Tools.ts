@@ -1,6 +1,6 @@
 import { defaultToolSeconds } from "@svc/api/callbacks/CallStarted"
 import { Either } from "effect"
-import { dispositionOf, endCall, sendSms, smsOf } from "../answers/PlatformTools.ts"
+import { dispositionOf, endCall, pressKeys, sendSms, smsOf } from "../answers/PlatformTools.ts"
 import { command, type Draft, emit, ensureAgent, ids, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
 import type { InputOf } from "../Input.ts"
 import { searchKnowledge, searchResult } from "../Passages.ts"
@@ -8,7 +8,9 @@ import { type AgentEntry, type Conversation, isTransferring, type ToolUse } from
 import { toolTimer } from "../Timer.ts"
 import * as Filler from "./Filler.ts"
 import * as Gather from "./Gather.ts"
+import * as Language from "./Language.ts"
 import * as Model from "./Model.ts"
+import * as PressKeys from "./PressKeys.ts"
 import * as Problems from "./Problems.ts"
 
 /**
@@ -21,6 +23,8 @@ import * as Problems from "./Problems.ts"
  * | called | it is `transfer_call` with a known destination | pending until the transfer is over; see Transfer |
  * | called | it was not offered to the model in this turn | answered with an error at once, without events |
  * | called | it is `svc_send_sms` | the platform sends the message; an invalid one is answered with an error at once |
+ * | called | it is `press_keys` | the keys are pressed; pending until the last tone is over |
+ * | called | it is `switch_language` | speech-to-text, voice and phrases have the language from now on; answered at once |
  * | called | it is `search_knowledge` | the knowledge bases are searched; a call without a query is answered with an error at once |
  * | pending | ToolAnswered, ToolFailed, KnowledgeFound, KnowledgeFailed | tool.completed with its result |
  * | pending | its timer | tool.timeout; the model continues without a result |
@@ -115,10 +119,12 @@ const start = (d: Draft, turn: number, call: Called): void => {
     return
   }
   if (call.name === voicemailTool) {
-    const result = { status: "noted" }
-    addUse(d, turn, { ...call, timeout_seconds: 0, pending: false, result })
-    invoked(d, call)
-    emit(d, { event: "tool.completed", data: { ...names(d, call), result } })
+    complete(d, turn, call, { status: "noted" })
+    return
+  }
+  if (config?.platform_tools.some((tool) => tool === call.name)) {
+    if (call.name === pressKeys) press(d, turn, call)
+    else complete(d, turn, call, Language.choose(d, call.arguments))
     return
   }
   if (isSearch(d.state, call.name)) {
@@ -150,6 +156,29 @@ const start = (d: Draft, turn: number, call: Called): void => {
   invoked(d, call)
   if (definition.gather === undefined) run(d, call.id)
   else Gather.enqueue(d, { kind: "tool", id: call.id }, definition.gather)
+}
+
+/** Adds a tool call that is answered at once. */
+const complete = (d: Draft, turn: number, call: Called, result: ToolUse["result"]): void => {
+  addUse(d, turn, { ...call, timeout_seconds: 0, pending: false, result })
+  invoked(d, call)
+  emit(d, { event: "tool.completed", data: { ...names(d, call), result } })
+}
+
+const press = (d: Draft, turn: number, call: Called): void => {
+  const given = PressKeys.keysOf(call.arguments)
+  if (typeof given === "string") complete(d, turn, call, { error: given })
+  else if (PressKeys.isPressing(d)) complete(d, turn, call, { error: "Other keys are being pressed." })
+  else {
+    addUse(d, turn, { ...call, timeout_seconds: 0, pending: true, result: null })
+    invoked(d, call)
+    PressKeys.begin(d, call.id, given.keys)
+  }
+}
+
+export const onKeysTimer = (d: Draft): void => {
+  const tool = PressKeys.onTimer(d)
+  if (tool !== null) answer(d, tool, { status: "pressed" })
 }
 
 /** Whether a tool is the platform's search: a custom tool of that name takes its place. */
@@ -186,6 +215,7 @@ const invoked = (d: Draft, use: Pick<ToolUse, "id" | "name" | "arguments">): voi
 
 const setResult = (d: Draft, entry: AgentEntry, id: string, result: unknown): void => {
   stopTimer(d, toolTimer(id))
+  PressKeys.cancel(d, id)
   updateAgent(d, entry.turn, (e) => ({
     ...e,
     tools: e.tools.map((t) => (t.id === id ? { ...t, pending: false, result } : t))

@@ -1,10 +1,11 @@
 import { type Draft, emit, ids, patch, startTimer, stopTimer, timestamp } from "../Draft.ts"
-import { floorOf, isAllowed } from "../Floor.ts"
+import { callerHoldsFloor, floorOf, isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
-import { isBackchannel } from "../phrases/Backchannels.ts"
-import { type Conversation, isSpeaking, languageOf, openEntries } from "../State.ts"
+import { isBackchannel, plainWords } from "../phrases/Backchannels.ts"
+import { type Conversation, isRunning, isSpeaking, languageOf, openEntries, turnTakingOf } from "../State.ts"
 import * as Knowledge from "./Knowledge.ts"
 import * as Model from "./Model.ts"
+import * as Silence from "./Silence.ts"
 import * as Speech from "./Speech.ts"
 import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
 
@@ -13,16 +14,16 @@ import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
  * turnTable}.
  */
 
-/** Caller speech without words that counts as a possible interruption. */
-export const bargeInMs = 500
-/** The same while the only words are a backchannel. */
+/** Caller speech that counts as a possible interruption while the only words are a backchannel. */
 export const backchannelMs = 1000
-/** Time without words after which a possible interruption counts as false. */
-export const resumeMs = 2000
-/** End of turn after the last final transcript, when speech-to-text does not report it. */
+/** Silence without further words that ends a turn, when neither speech-to-text nor the configuration does. */
 export const endpointMs = 500
-/** The longest wait for the end of a turn. */
-export const endpointMaxMs = 3000
+/** The longest wait for words, or for their final transcript, in silence. */
+export const silenceMaxMs = 2000
+/** The longest wait for further words while there is sound. */
+export const soundMaxMs = 3000
+/** Silence before held speech is resumed: the words of a sound come a little later. */
+export const resumeSilenceMs = 500
 
 export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
   if (d.state.caller.voice_active) return
@@ -36,6 +37,7 @@ export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSta
 const beginSpeech = (d: Draft, at: number): void => {
   const { caller, facts } = d.state
   if (caller.speaking) return
+  Silence.over(d)
   const since = Math.max(at, caller.until)
   patch(d, { caller: { ...caller, voice_detected: false, speaking: true, since } })
   emit(d, { event: "speech.started", data: { ...ids(d), from: facts.from, timestamp: timestamp(d, since) } })
@@ -44,9 +46,13 @@ const beginSpeech = (d: Draft, at: number): void => {
 export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStopped">): void => {
   const { since, voice_active } = d.state.caller
   if (!voice_active) return
-  patch(d, { caller: { ...d.state.caller, voice_active: false, until: Math.max(since, d.at - late) } })
+  const until = Math.max(since, d.at - late)
+  patch(d, { caller: { ...d.state.caller, voice_active: false, long_sound: false, until } })
   stopTimer(d, "barge_in")
   if (d.state.caller.speaking) startTimer(d, "endpoint", endpointDelay(d))
+  const { interruption } = d.state
+  const awaitsWords = interruption !== null && !interruption.clearing
+  if (awaitsWords && !isRunning(d.state, "resume")) startTimer(d, "resume", resumeDelay(d))
 }
 
 /** Adds words of the caller. Returns whether there were any. */
@@ -66,19 +72,37 @@ export const addWords = (d: Draft, text: string, final: boolean): boolean => {
 }
 
 export const onWords = (d: Draft, text: string, final: boolean): void => {
+  if (isLate(d, text, final)) return
   if (!addWords(d, text, final)) return
-  react(d, isBackchannel(callerWords(d), languageOf(d.state), d.state.caller.partial !== "") ? "backchannel" : "words")
+  react(d, takesFloor(d, callerWords(d), d.state.caller.partial !== "") ? "words" : "backchannel")
   startTimer(d, "endpoint", endpointDelay(d))
   if (final) Knowledge.onWords(d, callerWords(d))
 }
 
-/** How long to wait from now for the end of the turn. */
+/** Whether words were taken as a turn before their final transcript came. */
+const isLate = (d: Draft, text: string, final: boolean): boolean => {
+  const { unconfirmed } = d.state
+  if (unconfirmed === null || !final) return false
+  patch(d, { unconfirmed: null })
+  return plainWords(text) === plainWords(unconfirmed)
+}
+
+/** Whether words interrupt the agent: more than a backchannel, and as many as the configuration asks for. */
+const takesFloor = (d: Draft, text: string, unfinished = false): boolean =>
+  !isBackchannel(text, languageOf(d.state), unfinished) &&
+  text.split(/\s+/).length >= turnTakingOf(d.state).interrupt_min_words
+
+/** How long to wait from now for the end of the turn. Silence counts from the end of the sound. */
 const endpointDelay = (d: Draft): number => {
-  const { partial, voice_active, words } = d.state.caller
-  if (words.length === 0 && partial === "") return resumeMs
-  const { facts, provider_index } = d.state
-  const endpointing = facts.providers?.recognizers[provider_index.stt] ?? facts.endpointing
-  return endpointing === "none" && partial === "" && !voice_active ? endpointMs : endpointMaxMs
+  const { partial, until, voice_active, words } = d.state.caller
+  if (voice_active) return soundMaxMs
+  const { facts, provider_index, session_endpointing } = d.state
+  const endpointing = session_endpointing ?? facts.providers?.recognizers[provider_index.stt] ?? facts.endpointing
+  const { end_of_turn_ms } = turnTakingOf(d.state)
+  const isComplete = words.length > 0 && partial === ""
+  const isOurs = end_of_turn_ms !== null || endpointing === "none"
+  const silence = isComplete && isOurs ? (end_of_turn_ms ?? endpointMs) : Math.max(silenceMaxMs, end_of_turn_ms ?? 0)
+  return Math.max(0, silence - (d.at - until))
 }
 
 /** The caller's words since the last turn. */
@@ -101,15 +125,27 @@ const react = (d: Draft, input: TurnInput, late = 0): void => actions[turnTable[
 const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } = {
   "-": () => {},
   "stop barge-in timer": (d) => stopTimer(d, "barge_in"),
-  "start barge-in timer": (d, late) => startTimer(d, "barge_in", Math.max(0, bargeInMs - late)),
+  "start barge-in timer": (d, late) => {
+    const { interrupt_after_ms, interrupt_min_words } = turnTakingOf(d.state)
+    if (interrupt_min_words === 0) startTimer(d, "barge_in", Math.max(0, interrupt_after_ms - late))
+  },
   "extend barge-in timer": (d) => {
-    if (d.state.caller.voice_active && d.state.interruption === null) startTimer(d, "barge_in", backchannelMs)
+    const { interrupt_after_ms, interrupt_min_words } = turnTakingOf(d.state)
+    if (interrupt_min_words > 0 || !d.state.caller.voice_active || d.state.interruption !== null) return
+    startTimer(d, "barge_in", Math.max(backchannelMs, interrupt_after_ms))
   },
   "hold speech": (d) => {
     // Already stopped: new speech is held too.
     if (d.state.interruption !== null) return
-    patch(d, { interruption: { at: d.at, user_text: null, clearing: true } })
+    patch(d, {
+      caller: { ...d.state.caller, long_sound: d.state.caller.voice_active },
+      interruption: { at: d.at, certain: false, user_text: null, clearing: true }
+    })
     Speech.stop(d)
+    if (turnTakingOf(d.state).resume_after_ms === null) confirmInterruption(d)
+  },
+  "hold coming speech": (d) => {
+    patch(d, { caller: { ...d.state.caller, long_sound: true } })
   },
   interrupt: (d) => {
     stopTimer(d, "barge_in")
@@ -132,9 +168,11 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   },
   "start resume timer": (d) => {
     if (d.state.interruption !== null) patch(d, { interruption: { ...d.state.interruption, clearing: false } })
-    startTimer(d, "resume", resumeMs)
+    startTimer(d, "resume", resumeDelay(d))
   },
   "record turn and answer": (d) => {
+    // What the agent would have said is no answer to these words.
+    Speech.dropWaiting(d)
     commit(d)
     patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, detected_at: d.at } })
     Knowledge.onTurn(d)
@@ -143,19 +181,29 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   "record turn": (d) => {
     commit(d)
   },
+  "keep turn": (d) => {
+    patch(d, { caller: { ...d.state.caller, early_answer: true } })
+  },
   "discard turn": (d) => {
     const text = callerWords(d)
-    if (isAsking(d)) patch(d, { caller: { ...d.state.caller, early_answer: true } })
+    if (isAsking(d) || !isBackchannel(text, languageOf(d.state))) actions["keep turn"](d, 0)
     else endSpeech(d, text)
   }
+}
+
+/** How long to wait for words before held speech goes on: counted from the cut, and from the end of the sound. */
+const resumeDelay = (d: Draft): number => {
+  const { caller, interruption } = d.state
+  const afterCut = interruption === null ? 0 : interruption.at + (turnTakingOf(d.state).resume_after_ms ?? 0)
+  return Math.max(0, afterCut - d.at, caller.voice_detected ? caller.until + resumeSilenceMs - d.at : 0)
 }
 
 /** There are words: the interruption is real. */
 const confirmInterruption = (d: Draft): void => {
   const { interruption } = d.state
-  if (interruption?.user_text !== null) return
+  if (interruption === null || interruption.certain) return
   stopTimer(d, "resume")
-  const confirmed = { ...interruption, user_text: callerWords(d) }
+  const confirmed = { ...interruption, certain: true, user_text: callerWords(d) || null }
   patch(d, { interruption: confirmed })
   if (!confirmed.clearing) finishInterruption(d, confirmed)
 }
@@ -184,7 +232,22 @@ export const onCleared = (d: Draft): void => react(d, "cleared")
 
 export const onBargeInTimer = (d: Draft): void => react(d, "long sound")
 
-export const onResumeTimer = (d: Draft): void => react(d, "no words")
+/** Held speech goes on, but never while the caller makes sound: then the timer starts again with the silence. */
+export const onResumeTimer = (d: Draft): void => {
+  if (d.state.caller.voice_active) return
+  const rest = resumeDelay(d)
+  if (rest > 0) startTimer(d, "resume", rest)
+  else react(d, "no words")
+}
+
+/** At the end of a step: what waited for the caller is spoken once the caller has left the floor for a short time. */
+export const speakWaiting = (d: Draft): void => {
+  if (d.state.interruption !== null || d.state.switching_tts || !Speech.hasWaiting(d.state)) return
+  if (isRunning(d.state, "resume") || callerHoldsFloor(d.state)) return
+  const rest = resumeDelay(d)
+  if (rest > 0) startTimer(d, "resume", rest)
+  else Speech.speakWaiting(d)
+}
 
 /** Ends a possible interruption undecided; its held speech is dropped. */
 export const endInterruption = (d: Draft): void => {
@@ -196,9 +259,21 @@ export const endInterruption = (d: Draft): void => {
 /** Silences the agent and drops its pending speech. */
 export const silenceAgent = (d: Draft): void => {
   Model.cancel(d)
+  Speech.dropWaiting(d)
   endInterruption(d)
   if (isSpeaking(d.state)) Speech.stop(d)
   for (const timer of ["barge_in", "resume"] as const) stopTimer(d, timer)
+}
+
+/** Speech-to-text reports the end of a turn. With `end_of_turn_ms` it only completes the words, and silence ends the turn. */
+export const onRecognizedEnd = (d: Draft): void => {
+  if (turnTakingOf(d.state).end_of_turn_ms === null || !d.state.caller.speaking) {
+    onEndOfTurn(d)
+    return
+  }
+  const text = callerWords(d)
+  if (text !== "") patch(d, { caller: { ...d.state.caller, partial: "", words: [text] } })
+  startTimer(d, "endpoint", endpointDelay(d))
 }
 
 /** The caller has finished a turn. */
@@ -210,11 +285,15 @@ export const onEndOfTurn = (d: Draft): void => {
     endSpeech(d, text)
     return
   }
-  patch(d, { caller: { ...d.state.caller, partial: "", words: [text] } })
+  const { partial } = d.state.caller
+  patch(d, {
+    unconfirmed: partial.trim() === "" ? null : partial,
+    caller: { ...d.state.caller, partial: "", words: [text] }
+  })
   const row = turnTable[floorOf(d.state)]
-  const backchannel = isBackchannel(text, languageOf(d.state))
-  actions[row[backchannel ? "backchannel" : "words"]](d, 0)
-  actions[row[backchannel ? "end of backchannel" : "end of turn"]](d, 0)
+  const takes = takesFloor(d, text)
+  actions[row[takes ? "words" : "backchannel"]](d, 0)
+  actions[row[takes ? "end of turn" : "end of backchannel"]](d, 0)
 }
 
 /** Ends the caller's speech. */

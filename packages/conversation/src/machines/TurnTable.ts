@@ -4,13 +4,13 @@ import type { Floor } from "../Floor.ts"
 export type TurnInput =
   /** Sound of the caller begins. */
   | "sound"
-  /** The sound has lasted for `bargeInMs`, or for `backchannelMs` if the only words are a backchannel. */
+  /** The sound has lasted for `interrupt_after_ms`, or for `backchannelMs` if the only words are a backchannel. */
   | "long sound"
-  /** Words that may take the floor: the caller's words so far are more than a backchannel. */
+  /** Words that may take the floor: more than a backchannel, and `interrupt_min_words` at least. */
   | "words"
-  /** The caller's only words so far are a backchannel ("uh-huh"). */
+  /** The caller's only words so far are a backchannel ("uh-huh"), or too few. */
   | "backchannel"
-  /** No words within `resumeMs` after sound stopped the agent. */
+  /** No words within `resume_after_ms` after sound stopped the agent, and silence now. */
   | "no words"
   /** The shell has stopped the agent's speech and reported how much of it was played. */
   | "cleared"
@@ -25,8 +25,10 @@ export type TurnAction =
   /** A backchannel gets more time: the timer restarts with `backchannelMs`. */
   | "extend barge-in timer"
   | "stop barge-in timer"
-  /** Stops the agent; the rest of its speech is held. */
+  /** Stops the agent; the rest of its speech is held. With `resume_after_ms: null` it is dropped. */
   | "hold speech"
+  /** The agent does not begin to speak: what it would say is held. */
+  | "hold coming speech"
   /** Stops the agent; the rest of its speech is dropped. */
   | "interrupt"
   | "drop held speech"
@@ -40,29 +42,41 @@ export type TurnAction =
   | "record turn and answer"
   /** Records the words as a turn, without asking the model. */
   | "record turn"
-  /** Records nothing, except that an answer to an unfinished question is kept until the question is over. */
+  /** Keeps the words until the agent has finished; then they are a turn. */
+  | "keep turn"
+  /** Discards a backchannel, unless it may answer a question that the agent has not finished; that and other words are kept. */
   | "discard turn"
 
 type Row = { readonly [I in TurnInput]: TurnAction }
 
 /** The agent does not speak. */
 const silent: Row = {
-  sound: "-",
-  "long sound": "-",
-  words: "stop barge-in timer",
-  backchannel: "stop barge-in timer",
+  sound: "start barge-in timer",
+  "long sound": "hold coming speech",
+  words: "-",
+  backchannel: "-",
   "no words": "-",
   cleared: "drop held speech",
   "end of turn": "record turn and answer",
   "end of backchannel": "record turn and answer"
 }
 
+/** The caller cannot stop or delay the agent. */
+const unstoppable: Row = {
+  ...silent,
+  sound: "-",
+  "long sound": "-",
+  words: "stop barge-in timer",
+  backchannel: "stop barge-in timer",
+  "no words": "-"
+}
+
 /** The model is not asked. */
-const recordedOnly: Row = { ...silent, "end of turn": "record turn", "end of backchannel": "record turn" }
+const recordedOnly: Row = { ...unstoppable, "end of turn": "record turn", "end of backchannel": "record turn" }
 
 /** The agent speaks and cannot be interrupted. */
 const uninterrupted: Row = {
-  ...silent,
+  ...unstoppable,
   sound: "start barge-in timer",
   backchannel: "extend barge-in timer",
   "end of backchannel": "discard turn"
@@ -75,8 +89,10 @@ const uninterrupted: Row = {
  * | floor | sound | long sound | words | backchannel | no words | cleared | end of turn | end of backchannel |
  * |---|---|---|---|---|---|---|---|---|
  * | closed, menu, farewell, caller greeting | - | - | stop barge-in timer | stop barge-in timer | - | drop held speech | record turn | record turn |
- * | voicemail, transferring, collecting, nobody, caller, generating, caller while generating, running tools, caller while tools run, interrupted | - | - | stop barge-in timer | stop barge-in timer | - | drop held speech | record turn and answer | record turn and answer |
+ * | voicemail, transferring, collecting | - | - | stop barge-in timer | stop barge-in timer | - | drop held speech | record turn and answer | record turn and answer |
+ * | nobody, caller, generating, caller while generating, running tools, caller while tools run, interrupted | start barge-in timer | hold coming speech | - | - | - | drop held speech | record turn and answer | record turn and answer |
  * | prompting | start barge-in timer | - | stop barge-in timer | extend barge-in timer | - | drop held speech | record turn and answer | discard turn |
+ * | greeting | - | - | stop barge-in timer | stop barge-in timer | - | drop held speech | keep turn | discard turn |
  * | both greeting | start barge-in timer | - | stop barge-in timer | extend barge-in timer | - | drop held speech | record turn | discard turn |
  * | agent | start barge-in timer | hold speech | interrupt | extend barge-in timer | - | drop held speech | record turn and answer | discard turn |
  * | possibly interrupted | - | - | interrupt | resume speech if final | resume speech | start resume timer | record turn and answer | discard turn |
@@ -86,9 +102,9 @@ export const turnTable: { readonly [F in Floor]: Row } = {
   menu: recordedOnly,
   farewell: recordedOnly,
   "caller greeting": recordedOnly,
-  voicemail: silent,
-  transferring: silent,
-  collecting: silent,
+  voicemail: unstoppable,
+  transferring: unstoppable,
+  collecting: unstoppable,
   nobody: silent,
   caller: silent,
   generating: silent,
@@ -96,10 +112,11 @@ export const turnTable: { readonly [F in Floor]: Row } = {
   "running tools": silent,
   "caller while tools run": silent,
   prompting: uninterrupted,
+  greeting: { ...unstoppable, "end of turn": "keep turn", "end of backchannel": "discard turn" },
   "both greeting": { ...uninterrupted, "end of turn": "record turn" },
   agent: { ...uninterrupted, "long sound": "hold speech", words: "interrupt" },
   "possibly interrupted": {
-    ...silent,
+    ...unstoppable,
     words: "interrupt",
     backchannel: "resume speech if final",
     "no words": "resume speech",

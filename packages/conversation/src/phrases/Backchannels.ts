@@ -3,7 +3,8 @@ import { phrases } from "./Phrases.ts"
 /** The longest backchannel in characters: a longer text is none, even if it only repeats "yes". */
 const longest = 40
 
-const plain = (text: string): string =>
+/** A text without case, punctuation and diacritics. */
+export const plainWords = (text: string): string =>
   text
     .normalize("NFD")
     .replace(/\p{M}+/gu, "")
@@ -15,7 +16,7 @@ const plain = (text: string): string =>
 const backchannelsOf = new Map<string, ReadonlyArray<string>>(
   Object.entries(phrases).map(([language, { backchannels }]) => [
     language,
-    [...new Set(backchannels.split(",").map(plain))]
+    [...new Set(backchannels.split(",").map(plainWords))]
   ])
 )
 
@@ -33,7 +34,7 @@ const consistsOf = (listed: ReadonlyArray<string>, text: string, unfinished: boo
  * beginning of a backchannel counts too. False for a text without words, and in languages without a list.
  */
 export const isBackchannel = (text: string, language: string, unfinished = false): boolean => {
-  const words = plain(text)
+  const words = plainWords(text)
   const listed = backchannelsOf.get(language.slice(0, 2).toLowerCase()) ?? []
   return words !== "" && words.length <= longest && consistsOf(listed, words, unfinished)
 }

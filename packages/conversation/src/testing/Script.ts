@@ -1,6 +1,7 @@
 import { AgentId, CallId } from "@svc/api/Ids"
 import { Schema } from "effect"
 import type { CallConfig } from "../answers/CallConfig.ts"
+import { defaultSpeech, defaultTurnTaking } from "../answers/CallSettings.ts"
 import type { Command } from "../Command.ts"
 import { type Conversation, start, step } from "../Conversation.ts"
 import type { Facts, Input } from "../Input.ts"
@@ -45,6 +46,13 @@ export const config: CallConfig = {
   post_call_sms: null,
   dtmf_actions: { "1": "sales" },
   metadata: {},
+  turn_taking: defaultTurnTaking,
+  first_message_interruptible: true,
+  silence_prompts: null,
+  model: null,
+  speech: defaultSpeech,
+  platform_tools: [],
+  languages: [],
   warnings: []
 }
 

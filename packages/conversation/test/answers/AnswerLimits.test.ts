@@ -6,7 +6,12 @@ import { problemsOf, read } from "../../src/answers/StartedAnswer.ts"
 
 const agent = { language: "en-US", voice: "Sarah", max_duration: 1800, end_call_enabled: false }
 const answered = (fields: Readonly<Record<string, unknown>>) => {
-  const input = read({ system_prompt: "Hi", ...fields }, agent, () => true, false)
+  const input = read(
+    { system_prompt: "Hi", ...fields },
+    agent,
+    { speaks: () => true, voiceFor: (voice: string) => voice, models: [] },
+    false
+  )
   if (input._tag !== "ConfigAnswered") throw new Error(`the input is ${input._tag}`)
   return { ...input.config, problems: problemsOf(input) }
 }
@@ -101,7 +106,12 @@ describe("the warnings of an answer", () => {
       max_retries: 99,
       terminator: 1
     }
-    const input = read({ pre_gather: menu }, agent, () => true, false)
+    const input = read(
+      { pre_gather: menu },
+      agent,
+      { speaks: () => true, voiceFor: (voice: string) => voice, models: [] },
+      false
+    )
     expect(input).toMatchObject({ _tag: "MenuAnswered", warnings: list(6, () => ({ reason: expect.any(String) })) })
     expect(input).not.toHaveProperty("warnings_dropped")
   })

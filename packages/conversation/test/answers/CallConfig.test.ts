@@ -1,14 +1,26 @@
 import { Either, Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { type AgentDefaults, CallConfig, resolve } from "../../src/answers/CallConfig.ts"
+import { defaultSpeech, defaultTurnTaking } from "../../src/answers/CallSettings.ts"
 
 const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 1800, end_call_enabled: false }
+
+const defaultSettings = {
+  turn_taking: defaultTurnTaking,
+  first_message_interruptible: true,
+  silence_prompts: null,
+  model: null,
+  speech: defaultSpeech,
+  platform_tools: [],
+  languages: []
+}
 
 /** Sarah speaks everything, Lotte only Dutch. */
 const speaks = (voice: string, language: string): boolean =>
   voice === "Sarah" || (voice === "Lotte" && language === "nl-NL")
 
-const read = (answer: unknown, defaults: AgentDefaults = agent) => resolve(answer, defaults, speaks)
+const read = (answer: unknown, defaults: AgentDefaults = agent) =>
+  resolve(answer, defaults, { speaks, voiceFor: (voice: string) => voice, models: ["small", "large"] })
 
 const config = (fields: Readonly<Record<string, unknown>>, defaults: AgentDefaults = agent): CallConfig =>
   Either.getOrThrowWith(read({ system_prompt: "Hi", ...fields }, defaults), ({ reason }) => new Error(reason))
@@ -51,6 +63,7 @@ describe("an answer to call.started", () => {
       post_call_sms: null,
       dtmf_actions: {},
       metadata: {},
+      ...defaultSettings,
       warnings: []
     })
   })
@@ -113,6 +126,7 @@ describe("an answer to call.started", () => {
       post_call_sms: { to: "caller", message: "Thanks, {{call_id}}.", sender_name: "Shop" },
       dtmf_actions: { "1": "sales" },
       metadata: { a: { b: [1] } },
+      ...defaultSettings,
       warnings: []
     })
   })

@@ -7,7 +7,9 @@ const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 
 const speaks = (voice: string) => voice === "Sarah"
 
 const config = (fields: Readonly<Record<string, unknown>>): CallConfig =>
-  Either.getOrThrow(resolve({ system_prompt: "Hi", ...fields }, agent, speaks))
+  Either.getOrThrow(
+    resolve({ system_prompt: "Hi", ...fields }, agent, { speaks, voiceFor: (voice: string) => voice, models: [] })
+  )
 
 describe("a configuration in the journal", () => {
   it.each(["voicemail_message", "transfer_destinations", "recording_enabled", "post_call_sms"])(
@@ -80,7 +82,7 @@ describe("post_call.sms", () => {
 })
 
 describe("the second answer to call.started", () => {
-  const second = (body: unknown) => read(body, agent, speaks, true)
+  const second = (body: unknown) => read(body, agent, { speaks, voiceFor: (voice: string) => voice, models: [] }, true)
 
   it.each([[{}], [{ pre_gather: null }], [{ pre_gather: undefined }]])(
     "has no warning for pre_gather with %j",
@@ -98,7 +100,8 @@ describe("the second answer to call.started", () => {
 })
 
 describe("what is wrong with an answer to call.started", () => {
-  const problems = (body: unknown) => problemsOf(read(body, agent, speaks, false))
+  const problems = (body: unknown) =>
+    problemsOf(read(body, agent, { speaks, voiceFor: (voice: string) => voice, models: [] }, false))
 
   it("is the reason why it cannot be used", () => {
     expect(problems({})).toBe("the answer to call.started has no system_prompt (there are no fields)")

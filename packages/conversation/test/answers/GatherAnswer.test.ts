@@ -8,8 +8,10 @@ const agent: AgentDefaults = { language: "en-US", voice: "Sarah", max_duration: 
 const speaks = (voice: string, language: string): boolean =>
   voice === "Sarah" || (voice === "Lotte" && language === "nl-NL")
 
-const first = (answer: unknown) => read(answer, agent, speaks, false)
-const second = (answer: unknown) => read(answer, agent, speaks, true)
+const first = (answer: unknown) =>
+  read(answer, agent, { speaks, voiceFor: (voice: string) => voice, models: [] }, false)
+const second = (answer: unknown) =>
+  read(answer, agent, { speaks, voiceFor: (voice: string) => voice, models: [] }, true)
 
 /** The menu of a first answer with this pre_gather, and the fields that were left out. */
 const menu = (pre_gather: unknown) => {

@@ -171,6 +171,7 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
   CallerEndOfTurn: { weight: 6, fields: none },
   RecognizerFailed: { weight: 1, fields: reason },
   RecognizerFinished: { weight: 1, fields: none },
+  RecognizerOpened: { weight: 1, fields: fc.constant(() => ({ endpointing: "none" as const })) },
   Dtmf: { weight: 3, fields: fixed(fc.record({ digit: fc.constantFrom("1", "2", "#", "*") })) },
   ModelStarted: { weight: 4, fields: ofTurn },
   ModelSentence: {

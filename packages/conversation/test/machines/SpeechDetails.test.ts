@@ -15,7 +15,7 @@ const timeOf = (at: number) => new Date(facts.started_at + at).toISOString()
 const held = (played: string) => {
   const s = Script.live().input({ _tag: "SpeechStarted", id: "u0" })
   s.input({ _tag: "CallerSpeechStarted" }).wait(500).fire("barge_in").wait(100)
-  s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played }] })
+  s.input({ _tag: "SpeechCleared", cuts: [{ id: "u0", played }] }).input({ _tag: "CallerSpeechStopped" })
   s.commands.length = 0
   return s
 }

@@ -96,16 +96,16 @@ describe("the end of the caller's turn", () => {
     const s = Script.greeted().input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerFinal", text: "Hello" })
     s.input({ _tag: "CallerSpeechStopped" })
     s.commands.length = 0
-    expect(s.input({ _tag: "CallerSpeechStarted" }).take()).toEqual(["StopTimer endpoint"])
+    expect(s.input({ _tag: "CallerSpeechStarted" }).take()).toEqual(["StopTimer endpoint", "StartTimer barge_in 500"])
   })
 
-  it("comes 500 ms after a final transcript, and 3 s after a partial one or while there is sound", () => {
+  it("comes 500 ms after a final transcript, 2 s after a partial one, and 3 s while there is sound", () => {
     const delays = (run: (s: Script) => Script) =>
       commandsOf(run(Script.greeted({}, { endpointing: "none" })), "StartTimer")
         .filter(({ timer }) => timer === "endpoint")
         .map(({ ms }) => ms)
     expect(delays((s) => s.input({ _tag: "CallerFinal", text: "Hello" }))).toEqual([500])
-    expect(delays((s) => s.input({ _tag: "CallerPartial", text: "Hello" }))).toEqual([3000])
+    expect(delays((s) => s.input({ _tag: "CallerPartial", text: "Hello" }))).toEqual([2000])
     const voiced = (s: Script) =>
       s
         .input({ _tag: "CallerSpeechStarted" })
@@ -201,7 +201,7 @@ describe("an answer before the end of the agent's question", () => {
     s.input({ _tag: "CallerSpeechStopped" }).input({ _tag: "SpeechPlayed", id: "u0" })
     s.wait(1000).input({ _tag: "CallerSpeechStarted" }).wait(100)
     s.commands.length = 0
-    expect(s.input({ _tag: "CallerSpeechStopped" }).take()).toEqual(["StartTimer endpoint 2000"])
+    expect(s.input({ _tag: "CallerSpeechStopped" }).take()).toEqual(["StopTimer barge_in", "StartTimer endpoint 2000"])
   })
 
   it("waits behind the farewell when the call is ended meanwhile", () => {

@@ -1,6 +1,7 @@
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { Effect } from "effect"
+import { makeFolder } from "../Folders.ts"
 import { type Account, EmbeddedPostgresError, isRoot, nobody, runAs } from "./Account.ts"
 import type { Binaries } from "./Binaries.ts"
 import { type DiskError, disk, tolerate } from "./Disk.ts"
@@ -12,9 +13,32 @@ const absent = Effect.void
 
 const startError = (message: string) => new EmbeddedPostgresError({ message })
 
+/** What the operator can do about an error of the system. */
+const diskReason = ({ code, message }: DiskError): string => {
+  switch (code) {
+    case "ENOTDIR":
+    case "EEXIST":
+      return "a file is in the way"
+    case "EACCES":
+    case "EPERM":
+      return `this user (uid ${process.getuid?.()}) may not read or write there`
+    case "EROFS":
+      return "the file system is read-only"
+    case "ENOSPC":
+      return "the disk is full"
+    case "ENOENT":
+      return "its folder cannot be made there"
+    default:
+      return message
+  }
+}
+
 const toStartError = (dir: string) => (error: DiskError | EmbeddedPostgresError) =>
   error._tag === "DiskError"
-    ? new EmbeddedPostgresError({ message: `Cannot use the data directory ${dir}: ${error.message}`, cause: error })
+    ? new EmbeddedPostgresError({
+        message: `Cannot use the data directory ${dir}: ${diskReason(error)}; set SVC_DATA_DIR to another folder`,
+        cause: error
+      })
     : error
 
 /**
@@ -109,8 +133,8 @@ export const prepare = (options: {
           "Dump it with the release that wrote it and restore the dump: see docs/operations.md"
       )
     }
+    yield* disk(() => makeFolder(path.dirname(dir)))
     yield* Effect.logInfo("Preparing the embedded database (first start, takes a few seconds)")
-    yield* disk(() => fs.mkdir(path.dirname(dir), { recursive: true }))
     yield* removeStaleDrafts(dir)
     const draft = `${dir}.new-${process.pid}`
     const discard = disk(() => fs.rm(draft, { recursive: true, force: true }))
@@ -153,6 +177,31 @@ const isServerOf = (pid: number, dir: string): Effect.Effect<boolean> =>
       ).pipe(Effect.catchAll((error) => Effect.succeed(error.code !== "ENOENT")))
 
 const lockFile = (dir: string) => path.join(dir, "postmaster.pid")
+
+/** The program of a process, and its parent; undefined when the system does not show it. */
+const processOf = (pid: number) =>
+  Effect.all([
+    disk(() => fs.readFile(`/proc/${pid}/cmdline`, "utf8")),
+    disk(() => fs.readFile(`/proc/${pid}/status`, "utf8"))
+  ]).pipe(
+    Effect.map(([command, status]) => ({
+      command: command.split("\0").join(" ").trim(),
+      parent: Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1])
+    })),
+    Effect.orElseSucceed(() => undefined)
+  )
+
+/** Who runs a server, for the operator: its process and the one that started it, as far as the system shows them. */
+export const holderOf = (pid: number): Effect.Effect<string> =>
+  Effect.gen(function* () {
+    const server = yield* processOf(pid)
+    // Between them is the shell that stops the server with its process.
+    const shell = server === undefined ? undefined : yield* processOf(server.parent)
+    const starter = shell === undefined || shell.parent <= 1 ? undefined : yield* processOf(shell.parent)
+    return starter === undefined
+      ? `process ${pid}`
+      : `process ${pid}, started by process ${shell?.parent}: ${starter.command.slice(0, 200)}`
+  })
 
 /** The live server on this directory, if any. Removes the lock file of a killed one. */
 export const running = (dir: string): Effect.Effect<Running | undefined, EmbeddedPostgresError> =>

@@ -1,6 +1,5 @@
-import { createRequire } from "node:module"
-import { pathToFileURL } from "node:url"
-import { Worker } from "node:worker_threads"
+import type { Worker } from "node:worker_threads"
+import { startWorkerThread } from "@svc/cluster/WorkerThread"
 import { Context, Data, type Duration, Effect, Layer } from "effect"
 import type { Answer, Job } from "./ReaderMessages.ts"
 
@@ -55,7 +54,10 @@ export class PageReader extends Context.Tag("@svc/knowledge/PageReader")<
 
       const started = Effect.gen(function* () {
         if (thread !== undefined) return thread
-        const made: Thread = { worker: startThread(), settle: undefined }
+        const made: Thread = {
+          worker: startWorkerThread(import.meta.url, "./ReaderThread", { resourceLimits }),
+          settle: undefined
+        }
         thread = made
         const { worker } = made
         worker.on("message", (answer: Answer) => made.settle?.(Effect.succeed(answer)))
@@ -81,25 +83,4 @@ export class PageReader extends Context.Tag("@svc/knowledge/PageReader")<
       }
     })
   )
-}
-
-/**
- * The thread's program. In a checkout it is TypeScript, and threads do not inherit the loader of the process, so the
- * thread registers it first.
- */
-const program = (): readonly [program: string | URL, options: { readonly eval: boolean }] => {
-  if (!import.meta.url.endsWith(".ts")) return [new URL("./ReaderThread.js", import.meta.url), { eval: false }]
-  const worker = new URL("./ReaderThread.ts", import.meta.url)
-  const loader = pathToFileURL(createRequire(import.meta.url).resolve("tsx"))
-  const api = new URL("./esm/api/index.mjs", loader)
-  const text = `import(${JSON.stringify(api)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(worker)}) })`
-  return [text, { eval: true }]
-}
-
-const startThread = (): Worker => {
-  const [file, options] = program()
-  const worker = new Worker(file, { ...options, resourceLimits })
-  // The thread must not keep the process alive.
-  worker.unref()
-  return worker
 }

@@ -3,6 +3,7 @@ import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { Outbox } from "@svc/database/Outbox"
 import { Effect, FiberSet, Layer, Option } from "effect"
+import { cutTo } from "../PassageCutter.ts"
 import { PassagesRepo } from "../PassagesRepo.ts"
 import { type Claimed, RefreshesRepo } from "./RefreshesRepo.ts"
 import { type ReadSource, SourceReader } from "./SourceReader.ts"
@@ -22,7 +23,7 @@ const namedProblems = 3
 
 const shorten = (text: string): string => {
   const clean = text.replaceAll("\u0000", "")
-  return clean.length <= maxError ? clean : `${clean.slice(0, maxError - 1)}…`
+  return clean.length <= maxError ? clean : `${cutTo(clean, maxError - 1)}…`
 }
 
 /** What `last_error` says after a refresh that could not read all pages. */

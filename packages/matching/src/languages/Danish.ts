@@ -46,5 +46,18 @@ export const danish: Vocabulary = {
   },
   spelledAs: "som i, som, for",
   fillers:
-    "en et og mit navn er jeg hedder det den nummeret nummer kode koden pin adresse email mail e dato født ja altså okay tak"
+    "en et og mit navn er jeg hedder det den nummeret nummer kode koden pin adresse email mail e dato født ja altså okay tak",
+  times: {
+    hour: "klokken kl",
+    half: "halv",
+    halfOf: "next",
+    quarter: "kvart kvarter",
+    past: "over",
+    to: "i",
+    midnight: "midnat",
+    morning: "morgenen formiddagen",
+    later: "eftermiddagen aftenen",
+    around: "om",
+    minute: "minutter minut"
+  }
 }

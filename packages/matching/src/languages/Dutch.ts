@@ -50,5 +50,18 @@ export const dutch: Vocabulary = {
   },
   spelledAs: "van, als in, zoals, zoals in, voor",
   fillers:
-    "een en mijn naam is ik heet ben het dat de nummer code pin adres email mail e datum geboren op geboortedatum alstublieft ja nou dus goed"
+    "een en mijn naam is ik heet ben het dat de nummer code pin adres email mail e datum geboren op geboortedatum alstublieft ja nou dus goed",
+  times: {
+    hour: "uur",
+    half: "half",
+    halfOf: "next",
+    quarter: "kwart",
+    past: "over na",
+    to: "voor",
+    midnight: "middernacht",
+    morning: "ochtends ochtend morgens",
+    later: "middags middag namiddags namiddag avonds avond",
+    around: "om s in de",
+    minute: "minuten minuut"
+  }
 }

@@ -52,5 +52,19 @@ export const english: Vocabulary = {
   },
   spelledAs: "as in, for, like, is for, as",
   fillers:
-    "to my first last name is im i am its it this thats that the a an called number code pin address email mail e date birth born on please yes yeah yep ok okay well so sure"
+    "to my first last name is im i am its it this thats that the a an called number code pin address email mail e date birth born on please yes yeah yep ok okay well so sure",
+  times: {
+    hour: "o'clock oclock hours",
+    half: "half",
+    halfOf: "past",
+    quarter: "quarter",
+    past: "past after",
+    to: "to till before of",
+    noon: "noon midday",
+    midnight: "midnight",
+    morning: "morning",
+    later: "afternoon evening",
+    around: "at in the a about",
+    minute: "minutes minute"
+  }
 }

@@ -48,5 +48,19 @@ export const finnish: Vocabulary = {
   },
   spelledAs: "niin kuin, kuin, kuten",
   fillers:
-    "nimeni on minun olen se numero numeroni koodi koodini pin osoite osoitteeni sähköposti email mail e syntymäaika syntynyt joo kyllä no eli"
+    "nimeni on minun olen se numero numeroni koodi koodini pin osoite osoitteeni sähköposti email mail e syntymäaika syntynyt joo kyllä no eli",
+  times: {
+    hour: "kello klo",
+    half: "puoli",
+    halfOf: "next",
+    quarter: "vartti varttia vartin",
+    past: "yli",
+    to: "vaille",
+    minutes: { 5: "viittä", 10: "kymmentä", 20: "kahtakymmentä", 25: "kahtakymmentäviittä" },
+    noon: "keskipäivä keskipäivällä",
+    midnight: "keskiyö keskiyöllä",
+    morning: "aamulla aamupäivällä",
+    later: "iltapäivällä illalla",
+    minute: "minuuttia"
+  }
 }

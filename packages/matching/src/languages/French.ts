@@ -48,5 +48,19 @@ export const french: Vocabulary = {
   },
   spelledAs: "comme, de",
   fillers:
-    "un une et mon ma nom est je mappelle suis cest le la numéro code adresse email mail e date naissance né née il sagit oui alors voilà"
+    "un une et mon ma nom est je mappelle suis cest le la numéro code adresse email mail e date naissance né née il sagit oui alors voilà",
+  times: {
+    hour: "heures heure h",
+    half: "demie demi",
+    halfOf: "past",
+    quarter: "quart",
+    and: "et",
+    less: "moins",
+    noon: "midi",
+    midnight: "minuit",
+    morning: "matin",
+    later: "après-midi l'après-midi soir",
+    around: "à de du le",
+    minute: "minutes minute"
+  }
 }

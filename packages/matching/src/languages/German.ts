@@ -50,5 +50,21 @@ export const german: Vocabulary = {
   },
   spelledAs: "wie, für",
   fillers:
-    "ein eine einen mein meine name ist ich heiße bin das es die nummer adresse email mail e code pin datum geboren am lautet bitte ja also genau gut"
+    "ein eine einen mein meine name ist ich heiße bin das es die nummer adresse email mail e code pin datum geboren am lautet bitte ja also genau gut",
+  times: {
+    hour: "Uhr",
+    half: "halb",
+    halfOf: "next",
+    quarter: "viertel",
+    threeQuarters: "dreiviertel",
+    quarterOfNext: true,
+    past: "nach",
+    to: "vor",
+    noon: "mittag",
+    midnight: "mitternacht",
+    morning: "morgens früh vormittags vormittag",
+    later: "nachmittags nachmittag abends abend",
+    around: "um am gegen",
+    minute: "minuten minute"
+  }
 }

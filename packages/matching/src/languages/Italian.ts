@@ -50,5 +50,19 @@ export const italian: Vocabulary = {
   },
   spelledAs: "come, di",
   fillers:
-    "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì allora ecco bene"
+    "un uno una e il mio nome è mi chiamo sono la lo numero codice pin indirizzo email mail e data nascita nato nata sì allora ecco bene",
+  times: {
+    hour: "ore ora h",
+    half: "mezza mezzo",
+    halfOf: "past",
+    quarter: "quarto quarti",
+    and: "e",
+    less: "meno",
+    noon: "mezzogiorno",
+    midnight: "mezzanotte",
+    morning: "mattina mattino",
+    later: "pomeriggio sera",
+    around: "alle all le del della di",
+    minute: "minuti minuto"
+  }
 }

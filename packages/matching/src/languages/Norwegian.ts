@@ -46,5 +46,18 @@ export const norwegian: Vocabulary = {
   },
   spelledAs: "som i, som, for",
   fillers:
-    "en et ett og mitt navn er jeg heter det den nummeret nummer kode koden pin adresse epost email mail e dato født ja altså ok takk"
+    "en et ett og mitt navn er jeg heter det den nummeret nummer kode koden pin adresse epost email mail e dato født ja altså ok takk",
+  times: {
+    hour: "klokka klokken kl",
+    half: "halv",
+    halfOf: "next",
+    quarter: "kvart",
+    past: "over",
+    to: "på",
+    midnight: "midnatt",
+    morning: "morgenen formiddagen",
+    later: "ettermiddagen kvelden",
+    around: "om",
+    minute: "minutter minutt"
+  }
 }

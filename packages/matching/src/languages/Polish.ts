@@ -49,5 +49,20 @@ export const polish: Vocabulary = {
   },
   spelledAs: "jak",
   fillers:
-    "i mam na imię nazywam się jestem to jest mój moje moja nazwisko numer kod pin adres email mail e data urodzenia urodzony urodzona tak no więc proszę"
+    "i mam na imię nazywam się jestem to jest mój moje moja nazwisko numer kod pin adres email mail e data urodzenia urodzony urodzona tak no więc proszę",
+  times: {
+    hour: "godzina godzinie godz",
+    half: "wpół pół",
+    halfOf: "next",
+    quarter: "kwadrans",
+    past: "po",
+    to: "do",
+    before: "za",
+    noon: "południe",
+    midnight: "północ",
+    morning: "rano",
+    later: "po-południu popołudniu wieczorem",
+    around: "o",
+    minute: "minut minuty"
+  }
 }

@@ -49,5 +49,20 @@ export const portuguese: Vocabulary = {
   },
   spelledAs: "de, como",
   fillers:
-    "um uma e o meu nome é chamo me sou a número código pin morada endereço email mail e data nascimento nasci sim então bem"
+    "um uma e o meu nome é chamo me sou a número código pin morada endereço email mail e data nascimento nasci sim então bem",
+  times: {
+    hour: "horas hora h",
+    half: "meia",
+    halfOf: "past",
+    quarter: "quarto",
+    to: "para",
+    and: "e",
+    less: "menos",
+    noon: "meio-dia",
+    midnight: "meia-noite",
+    morning: "manhã madrugada",
+    later: "tarde noite",
+    around: "às as à a da",
+    minute: "minutos minuto"
+  }
 }

@@ -60,5 +60,20 @@ export const spanish: Vocabulary = {
   },
   spelledAs: "de, como, como en",
   fillers:
-    "un una y mi nombre es me llamo soy el la lo número código pin dirección correo email mail e fecha nacimiento nací sí pues bueno vale"
+    "un una y mi nombre es me llamo soy el la lo número código pin dirección correo email mail e fecha nacimiento nací sí pues bueno vale",
+  times: {
+    hour: "horas hora h",
+    half: "media",
+    halfOf: "past",
+    quarter: "cuarto",
+    to: "para",
+    and: "y",
+    less: "menos",
+    noon: "mediodía",
+    midnight: "medianoche",
+    morning: "mañana madrugada",
+    later: "tarde noche",
+    around: "a la las de en punto",
+    minute: "minutos minuto"
+  }
 }

@@ -46,5 +46,18 @@ export const swedish: Vocabulary = {
   },
   spelledAs: "som i, som, för",
   fillers:
-    "en ett och mitt namn är jag heter det den numret nummer kod koden pin adress email mail e datum född ja alltså okej tack"
+    "en ett och mitt namn är jag heter det den numret nummer kod koden pin adress email mail e datum född ja alltså okej tack",
+  times: {
+    hour: "klockan kl",
+    half: "halv",
+    halfOf: "next",
+    quarter: "kvart",
+    past: "över",
+    to: "i",
+    midnight: "midnatt",
+    morning: "morgonen förmiddagen",
+    later: "eftermiddagen kvällen",
+    around: "på vid",
+    minute: "minuter minut"
+  }
 }

@@ -1,8 +1,9 @@
 import { type Embedding, EmbeddingError } from "@svc/providers/Embedding"
 import { type Context, Duration, Effect } from "effect"
 import { runIsolated } from "./IsolatedFiber.ts"
+import { embedding, vectors } from "./ModelShapes.ts"
 import { makeCircuit, throughCircuit } from "./ProviderCircuit.ts"
-import { embedding, problemOf, vectors } from "./Shapes.ts"
+import { problemOf } from "./Shapes.ts"
 
 type Service = Context.Tag.Service<Embedding>
 
@@ -22,7 +23,7 @@ export const fencedEmbedding = Effect.fnUntraced(function* (provider: Service) {
   const failed = (reason: string) => new EmbeddingError({ reason: `${id}: ${reason}`, retryable: true })
 
   const embed: Service["embed"] = (batch, purpose) =>
-    runIsolated(() => provider.embed(batch, purpose), failed).pipe(
+    runIsolated(() => circuit.logs(provider.embed(batch, purpose)), failed).pipe(
       Effect.timeoutFail({
         duration: embedDeadline,
         onTimeout: () => failed(`did not answer within ${Duration.format(embedDeadline)}`)

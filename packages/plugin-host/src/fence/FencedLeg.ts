@@ -1,14 +1,20 @@
-import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
+import type { CallEvent, CallLeg, LineQuality, PlaybackMarks } from "@svc/providers/Telephony"
 import { errorSummary } from "../ErrorSummary.ts"
-import { callEvent, problemOf } from "./Shapes.ts"
+import { problemOf } from "./Shapes.ts"
+import { callEvent, callLeg, lineQuality } from "./TelephonyShapes.ts"
+
+const originals = new WeakMap<CallLeg, CallLeg>()
+
+/** The plugin's own leg behind a fenced one, which the plugin does not know. */
+export const originalOf = (leg: CallLeg): CallLeg => originals.get(leg) ?? leg
 
 /**
  * A fenced call leg. A method that throws and an invalid event end the call once, as `failed`, and no event follows `Ended`. A requested
  * transfer has one outcome, others are dropped; after `completed` only `Ended` passes. The cost per frame is a flag and
- * a `try`.
+ * a `try`. Its `marks` are those of the network where the leg names none.
  */
 export const fencedLeg =
-  (id: string) =>
+  (id: string, networkMarks?: PlaybackMarks) =>
   (leg: CallLeg): CallLeg => {
     let ended = false
     let transfer: "none" | "in progress" | "completed" = "none"
@@ -56,7 +62,19 @@ export const fencedLeg =
         }
       }
 
-    return {
+    let last: LineQuality = { packetsLost: 0, packetsLate: 0, jitterMs: null }
+    /** Also after the end. One that cannot be had is the one before it: figures must not end a call. */
+    const quality = (): LineQuality => {
+      try {
+        const now = leg.quality?.()
+        if (now !== undefined && problemOf(lineQuality, now) === undefined) last = now
+      } catch {
+        return last
+      }
+      return last
+    }
+
+    const fenced: CallLeg = {
       format: leg.format,
       listen: (installed) => {
         listener = installed
@@ -75,6 +93,10 @@ export const fencedLeg =
           crash(defect)
         }
       },
+      ...(leg.carrierCallId === undefined ? {} : { carrierCallId: leg.carrierCallId }),
+      ...(leg.keyEvents === undefined ? {} : { keyEvents: leg.keyEvents }),
+      ...(leg.playoutDelayMs === undefined ? {} : { playoutDelayMs: leg.playoutDelayMs }),
+      ...(leg.quality && { quality }),
       mark: fence((name: string) => leg.mark(name)),
       clear: fence(() => leg.clear()),
       hangup,
@@ -88,4 +110,16 @@ export const fencedLeg =
             })
           })
     }
+    const declared = leg.marks ?? networkMarks
+    /** Read at each use, because the network may change it in a call. An invalid one changes nothing. */
+    const marks = (): typeof declared => {
+      try {
+        return callLeg(leg) === undefined ? (leg.marks ?? declared) : declared
+      } catch {
+        return declared
+      }
+    }
+    if (declared !== undefined) Object.defineProperty(fenced, "marks", { enumerable: true, get: marks })
+    originals.set(fenced, leg)
+    return fenced
   }

@@ -1,9 +1,11 @@
 import { type Messaging, SmsFailed } from "@svc/providers/Messaging"
 import { Cause, Duration, Effect, Stream } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
+import type { PluginLogs } from "../host/PluginHost.ts"
 import type { LogFault } from "./FencedRoute.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
-import { incomingSms, problemOf, sentSms } from "./Shapes.ts"
+import { problemOf } from "./Shapes.ts"
+import { incomingSms, sentSms } from "./TelephonyShapes.ts"
 
 /** How long a network may take to accept a message. */
 export const smsDeadline = Duration.seconds(10)
@@ -13,12 +15,12 @@ export const smsDeadline = Duration.seconds(10)
  * After a timeout the plugin's effect may still complete in the background. A stream of incoming messages that crashes
  * ends.
  */
-export const fencedMessaging = (id: string, messaging: Messaging, log: LogFault): Messaging => ({
+export const fencedMessaging = (id: string, messaging: Messaging, log: LogFault, logs: PluginLogs): Messaging => ({
   // Only exactly `true` counts: the platform sends again on it.
   deliversOnce: messaging.deliversOnce === true,
   send: (sms) =>
     runIsolated(
-      () => messaging.send(sms),
+      () => logs(messaging.send(sms)),
       (reason) => new SmsFailed({ reason: `${id}: ${reason}`, mayBeSent: true }),
       () => log(`telephony ${id}: the text message ${sms.id} was accepted after its time limit`)
     ).pipe(

@@ -1,6 +1,6 @@
-import { Deferred, Effect, FiberId } from "effect"
-import { idleTimeout } from "./IdleTimeout.ts"
-import { runIsolated } from "./IsolatedFiber.ts"
+import type { SharedTimeout } from "@svc/providers/SharedTimeout"
+import { Effect } from "effect"
+import { settled } from "./IsolatedFiber.ts"
 import { type ProviderCircuit, type ProviderError, throughCircuit } from "./ProviderCircuit.ts"
 
 /** The state of a running request, which the callbacks given to the provider read and update. */
@@ -13,39 +13,53 @@ export interface RequestState {
   readonly abort: (reason: string) => void
 }
 
-/** Runs one request to a provider: isolated, with an idle timeout, through the circuit breaker. */
+/**
+ * Runs one request to a provider: isolated, with an idle timeout, through the circuit breaker. The provider has a fiber
+ * of its own. The request waits for it or the timeout, without a race, whose fibers and copies cost more than all else
+ * here.
+ */
 export const fencedRequest = <E extends ProviderError>(
   circuit: ProviderCircuit,
   failed: (reason: string) => E,
-  idle: { readonly ms: number; readonly reason: string },
+  idle: { readonly timeout: SharedTimeout; readonly reason: string },
   run: (state: RequestState) => Effect.Effect<void, E>
 ): Effect.Effect<void, E> =>
-  Effect.suspend(() => {
-    const aborted = Deferred.unsafeMake<void, E>(FiberId.none)
-    const state: RequestState = {
-      live: true,
-      lastActivity: circuit.now(),
-      abort: (reason) => {
-        state.live = false
-        Deferred.unsafeDone(aborted, Effect.fail(failed(reason)))
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      let aborted: E | undefined
+      let end: (outcome: Effect.Effect<void, E>) => void = () => {}
+      const state: RequestState = {
+        live: true,
+        lastActivity: circuit.now(),
+        abort: (reason) => {
+          state.live = false
+          aborted = failed(reason)
+          end(Effect.fail(aborted))
+        }
       }
-    }
-    return runIsolated(() => run(state), failed).pipe(
-      // A provider that completes at once after the wrong value has failed too.
-      Effect.zipRight(Effect.suspend(() => (state.live ? Effect.void : Deferred.await(aborted)))),
-      Effect.raceFirst(Deferred.await(aborted)),
-      Effect.raceFirst(
-        idleTimeout(
+      const self = yield* Effect.fiberId
+      const provider = yield* Effect.forkDaemon(Effect.interruptible(circuit.logs(Effect.suspend(() => run(state)))))
+      let stopWatching = () => {}
+      const ended = Effect.async<void, E>((resume) => {
+        end = resume
+        provider.addObserver((exit) => resume(settled(exit, failed)))
+        stopWatching = idle.timeout.watch(
           () => state.lastActivity,
-          idle.ms,
-          () => failed(`${idle.reason} for ${idle.ms / 1000} s`)
+          () => resume(Effect.fail(failed(`${idle.reason} for ${idle.timeout.ms / 1000} s`)))
         )
-      ),
-      Effect.onExit(() =>
+        if (aborted !== undefined) resume(Effect.fail(aborted))
+      })
+      return yield* Effect.ensuring(
+        restore(ended),
         Effect.sync(() => {
           state.live = false
+          stopWatching()
+          // Not waited for: a provider may take its time to stop.
+          provider.unsafeInterruptAsFork(self)
         })
-      ),
-      throughCircuit(circuit, failed)
-    )
-  })
+      ).pipe(
+        // A provider that completes at once after the wrong value has failed too.
+        Effect.zipRight(Effect.suspend(() => (aborted === undefined ? Effect.void : Effect.fail(aborted))))
+      )
+    })
+  ).pipe(throughCircuit(circuit, failed))

@@ -1,8 +1,10 @@
 import type { Route, RouteRequest, RouteResponse, RouteSocket } from "@svc/providers/Route"
 import { Cause, Data, Duration, Effect } from "effect"
 import { errorSummary, plainError } from "../ErrorSummary.ts"
+import type { PluginLogs } from "../host/PluginHost.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
-import { kindOf, problemOf, routeResponse } from "./Shapes.ts"
+import { kindOf, problemOf } from "./Shapes.ts"
+import { routeResponse } from "./TelephonyShapes.ts"
 
 /** How long a plugin's HTTP route may take. */
 export const routeDeadline = Duration.seconds(30)
@@ -23,8 +25,11 @@ export class RouteFailed extends Data.TaggedError("RouteFailed")<{
 
 type SocketRoute = Extract<Route, { readonly _tag: "WebSocket" }>
 
-/** Logs a fault of the plugin, from a synchronous callback; with the stack of what it has thrown, if it has. */
-export type LogFault = (message: string, thrown?: unknown) => void
+/**
+ * Logs a fault of the plugin, from a synchronous callback; with the stack of what it has thrown, if it has, and the public
+ * id of the call that it concerns, if it is known.
+ */
+export type LogFault = (message: string, thrown?: unknown, callId?: string) => void
 
 /** Copies what was checked: what a plugin changes or computes later has no effect. The server adds the length. */
 const copyOf = ({ body, headers = {}, status }: RouteResponse): RouteResponse => ({
@@ -97,7 +102,7 @@ const fencedSocket = (name: string, socket: RouteSocket, log: LogFault): RouteSo
  * A fenced route of the telephony plugin `id`. An HTTP route that throws, dies, hangs or gives a response that cannot be
  * sent dies with {@link RouteFailed}, and a `refuse` that does throws it. A socket whose `accept` or handlers throw is closed.
  */
-export const fencedRoute = (id: string, route: Route, log: LogFault): Route => {
+export const fencedRoute = (id: string, route: Route, log: LogFault, logs: PluginLogs = (effect) => effect): Route => {
   const method = route._tag === "Http" ? route.method : "WebSocket"
   const name = `telephony ${id}: ${method} ${route.path === "" ? "its mount point" : route.path}`
   const failed = (reason: string) => new RouteFailed({ route: name, reason })
@@ -141,7 +146,7 @@ export const fencedRoute = (id: string, route: Route, log: LogFault): Route => {
     method: route.method,
     path: route.path,
     handle: (request) =>
-      runIsolated(() => route.handle(request), crashed).pipe(
+      runIsolated(() => logs(route.handle(request)), crashed).pipe(
         Effect.timeoutFail({
           duration: routeDeadline,
           onTimeout: () => failed(`did not answer within ${Duration.format(routeDeadline)}`)

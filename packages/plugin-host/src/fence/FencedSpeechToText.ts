@@ -8,7 +8,8 @@ import { type Context, Duration, Effect, Exit, Scope } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
 import { makeCircuit, outcomeOfError } from "./ProviderCircuit.ts"
-import { problemOf, speechEvent, speechSession } from "./Shapes.ts"
+import { problemOf } from "./Shapes.ts"
+import { speechEvent, speechSession } from "./SpeechShapes.ts"
 
 type Service = Context.Tag.Service<SpeechToText>
 
@@ -54,7 +55,10 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
           return Effect.forkDaemon(Scope.close(scope, exit))
         })
       )
-      const session = yield* runIsolated(() => Scope.extend(speech.open({ ...options, onEvent }), scope), failed).pipe(
+      const session = yield* runIsolated(
+        () => circuit.logs(Scope.extend(speech.open({ ...options, onEvent }), scope)),
+        failed
+      ).pipe(
         Effect.timeoutFail({
           duration: openDeadline,
           onTimeout: () => failed(`did not open within ${Duration.format(openDeadline)}`)
@@ -74,16 +78,25 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
       )
       circuit.settle({ _tag: "Answered" })
 
+      /** Runs a synchronous method of the session; `otherwise` when the session is over, or it throws. */
+      const use = <A>(run: () => A, otherwise: A): A => {
+        if (!live) return otherwise
+        try {
+          return run()
+        } catch (defect) {
+          onDefect(defect)
+          return otherwise
+        }
+      }
       const fenced: SpeechToTextSession = {
-        push: (frame) => {
-          if (!live) return
-          try {
-            session.push(frame)
-          } catch (defect) {
-            onDefect(defect)
-          }
-        },
-        finish: Effect.suspend(() => (live ? runIsolated(() => session.finish, failed) : Effect.void)).pipe(
+        ...(session.endpointing && { endpointing: session.endpointing }),
+        push: (samples) => use(() => session.push(samples), undefined),
+        ...(session.flush && { flush: () => use(() => session.flush?.(), undefined) }),
+        ...(session.update && { update: (change) => use(() => session.update?.(change) === true, false) }),
+        ...(session.voiceActivity && { voiceActivity: (on) => use(() => session.voiceActivity?.(on), undefined) }),
+        finish: Effect.suspend(() =>
+          live ? runIsolated(() => circuit.logs(session.finish), failed) : Effect.void
+        ).pipe(
           Effect.timeoutFail({
             duration: finishDeadline,
             onTimeout: () => failed(`did not finish within ${Duration.format(finishDeadline)}`)

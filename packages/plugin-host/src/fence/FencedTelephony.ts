@@ -1,39 +1,48 @@
 import type { Health } from "@svc/providers/Health"
 import type { Route } from "@svc/providers/Route"
 import {
+  BridgeFailed,
   CallGone,
   type CallLeg,
   DialFailed,
+  type DialProgress,
   type IncomingCall,
   type Outbound,
   type Telephony
 } from "@svc/providers/Telephony"
 import { Cause, type Context, Duration, Effect, Option, Runtime, Stream } from "effect"
 import { errorSummary, plainError } from "../ErrorSummary.ts"
+import { type PluginLogs, pluginLogs } from "../host/PluginHost.ts"
 import { fencedNumbers, fencedRegulatory } from "./FencedCarrier.ts"
-import { fencedLeg } from "./FencedLeg.ts"
+import { fencedLeg, originalOf } from "./FencedLeg.ts"
 import { fencedMessaging } from "./FencedMessaging.ts"
 import { fencedRoute, type LogFault } from "./FencedRoute.ts"
 import { fencedHealth } from "./HealthCheck.ts"
 import { runIsolated } from "./IsolatedFiber.ts"
-import { callLeg, dialOutcome, incomingCall, problemOf, route } from "./Shapes.ts"
+import { problemOf } from "./Shapes.ts"
+import { callLeg, dialOutcome, earlyMedia, incomingCall, route } from "./TelephonyShapes.ts"
 
 type Service = Context.Tag.Service<Telephony>
 
+/** What a fenced call knows of its network. */
+type Network = Pick<Service, "id" | "capabilities">
+
 /** How long a network may take to connect a call after `answer`. */
 export const answerDeadline = Duration.seconds(10)
+/** How long a network may take to join two legs. */
+export const bridgeDeadline = Duration.seconds(10)
 /** How long `dial` may take when the engine does not interrupt it sooner. */
 export const dialDeadline = Duration.seconds(150)
 /** Runs a synchronous call into a plugin. A throw is only logged. */
 type Attempt = (what: string, call: () => void) => void
 
 const attemptOf =
-  (id: string, log: LogFault): Attempt =>
+  (id: string, log: LogFault, callId?: () => string | undefined): Attempt =>
   (what, call) => {
     try {
       call()
     } catch (defect) {
-      log(`telephony ${id}: ${what} failed: ${errorSummary(defect)}`, defect)
+      log(`telephony ${id}: ${what} failed: ${errorSummary(defect)}`, defect, callId?.())
     }
   }
 
@@ -44,47 +53,86 @@ const lateHangup =
 
 /** The fenced leg of a call, or the error that `failed` makes of what is wrong with it. */
 const checkedLeg =
-  <E>(id: string, attempt: Attempt, failed: (reason: string) => E) =>
+  <E>({ capabilities, id }: Network, attempt: Attempt, failed: (reason: string) => E) =>
   (leg: CallLeg): Effect.Effect<CallLeg, E> => {
     const problem = problemOf(callLeg, leg)
-    if (problem === undefined) return Effect.succeed(fencedLeg(id)(leg))
+    if (problem === undefined) return Effect.succeed(fencedLeg(id, capabilities.playbackMarks)(leg))
     attempt("the hang-up of an invalid call leg", () => leg?.hangup?.("internal error"))
     return Effect.fail(failed(`connected something invalid: ${problem}`))
   }
 
-const fencedIncomingCall = (id: string, call: IncomingCall, attempt: Attempt): IncomingCall => ({
-  id: call.id,
-  from: call.from,
-  to: call.to,
-  headers: call.headers,
-  ringing: (callId) => attempt("ringing", () => call.ringing(callId)),
-  reject: (cause, reason) => attempt("reject", () => call.reject(cause, reason)),
-  answer: (options) =>
-    runIsolated(
-      () => call.answer(options),
-      (reason) => new CallGone({ reason: `${id}: ${reason}` }),
-      // Connected after the deadline or the interruption.
-      lateHangup(attempt)
-    ).pipe(
-      Effect.timeoutFail({
-        duration: answerDeadline,
-        onTimeout: () => new CallGone({ reason: `${id}: did not connect within ${Duration.format(answerDeadline)}` })
-      }),
-      Effect.flatMap(checkedLeg(id, attempt, (reason) => new CallGone({ reason: `${id}: ${reason}` })))
-    ),
-  canceled: Effect.suspend(() => call.canceled).pipe(
-    Effect.catchAllDefect((defect) =>
-      Effect.logWarning(`telephony ${id}: ${errorSummary(defect)}`).pipe(Effect.zipRight(Effect.never))
+const fencedIncomingCall = (network: Network, call: IncomingCall, log: LogFault, logs: PluginLogs): IncomingCall => {
+  const { id } = network
+  let known: string | undefined
+  const attempt = attemptOf(id, log, () => known)
+  return {
+    id: call.id,
+    from: call.from,
+    to: call.to,
+    headers: call.headers,
+    ...(call.callerName === undefined ? {} : { callerName: call.callerName }),
+    ringing: (callId) => {
+      known = callId
+      attempt("ringing", () => call.ringing(callId))
+    },
+    reject: (cause, reason) => attempt("reject", () => call.reject(cause, reason)),
+    answer: (options) =>
+      runIsolated(
+        () => logs(call.answer(options)),
+        (reason) => new CallGone({ reason: `${id}: ${reason}` }),
+        // Connected after the deadline or the interruption.
+        lateHangup(attempt)
+      ).pipe(
+        Effect.timeoutFail({
+          duration: answerDeadline,
+          onTimeout: () => new CallGone({ reason: `${id}: did not connect within ${Duration.format(answerDeadline)}` })
+        }),
+        Effect.flatMap(checkedLeg(network, attempt, (reason) => new CallGone({ reason: `${id}: ${reason}` })))
+      ),
+    canceled: Effect.suspend(() => call.canceled).pipe(
+      Effect.catchAllDefect((defect) =>
+        Effect.logWarning(`telephony ${id}: ${errorSummary(defect)}`).pipe(Effect.zipRight(Effect.never))
+      )
     )
-  )
-})
+  }
+}
 
-const fencedOutbound = (id: string, outbound: Outbound, attempt: Attempt): Outbound => {
+/**
+ * What a network gets to report the progress of a call with. Nothing passes after `end`. Invalid early media is dropped,
+ * with one line in the log: the call does not need it.
+ */
+const fencedProgress = (id: string, progress: DialProgress, log: (message: string) => void) => {
+  let live = true
+  let isLogged = false
+  const fenced: DialProgress = {
+    onRinging: () => {
+      if (live) progress.onRinging?.()
+    },
+    onEarlyMedia: (payload, format) => {
+      if (!live) return
+      const problem = problemOf(earlyMedia, { payload, format })
+      if (problem === undefined) return progress.onEarlyMedia?.(payload, format)
+      if (!isLogged) log(`telephony ${id}: early media is dropped: ${problem}`)
+      isLogged = true
+    }
+  }
+  return {
+    fenced,
+    end: () => {
+      live = false
+    }
+  }
+}
+
+const fencedOutbound = (network: Network, outbound: Outbound, log: LogFault, logs: PluginLogs): Outbound => {
+  const { id } = network
   const failed = (reason: string) => new DialFailed({ outcome: "failed", reason: `${id}: ${reason}` })
   return {
-    dial: (call) =>
-      runIsolated(
-        () => outbound.dial(call),
+    dial: (call, progress) => {
+      const attempt = attemptOf(id, log, () => call.callId)
+      const { end, fenced } = fencedProgress(id, progress ?? {}, (message) => log(message, undefined, call.callId))
+      return runIsolated(
+        () => logs(outbound.dial(call, fenced)),
         failed,
         // Answered after the deadline or the interruption.
         lateHangup(attempt)
@@ -97,10 +145,24 @@ const fencedOutbound = (id: string, outbound: Outbound, attempt: Attempt): Outbo
           const problem = problemOf(dialOutcome, error.outcome)
           return problem === undefined ? error : failed(`${error.reason} (${problem})`)
         }),
-        Effect.flatMap(checkedLeg(id, attempt, failed))
+        Effect.flatMap(checkedLeg(network, attempt, failed)),
+        Effect.ensuring(Effect.sync(end))
       )
+    }
   }
 }
+
+const fencedBridge =
+  (id: string, bridge: NonNullable<Service["bridge"]>): NonNullable<Service["bridge"]> =>
+  (one, other) => {
+    const failed = (reason: string) => new BridgeFailed({ reason: `${id}: ${reason}` })
+    return runIsolated(() => bridge(originalOf(one), originalOf(other)), failed).pipe(
+      Effect.timeoutFail({
+        duration: bridgeDeadline,
+        onTimeout: () => failed(`did not join two calls within ${Duration.format(bridgeDeadline)}`)
+      })
+    )
+  }
 
 /** The route. An invalid one is a defect of the plugin, which prevents the start. */
 const validRoute = (given: Route): Route => {
@@ -114,12 +176,13 @@ const validRoute = (given: Route): Route => {
  * incoming calls are started by the network.
  */
 export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
-  Effect.map(Effect.runtime<never>(), (runtime) => {
+  Effect.zipWith(Effect.runtime<never>(), pluginLogs, (runtime, logs) => {
     const { id } = telephony
-    const log: LogFault = (message, thrown) =>
-      void Runtime.runFork(runtime)(
+    const log: LogFault = (message, thrown, callId) => {
+      const line =
         thrown === undefined ? Effect.logError(message) : Effect.logError(message, Cause.die(plainError(thrown)))
-      )
+      Runtime.runFork(runtime)(callId === undefined ? line : Effect.annotateLogs(line, "call_id", callId))
+    }
     const attempt = attemptOf(id, log)
     let stopped: Health | undefined
 
@@ -132,7 +195,7 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
       incoming: telephony.incoming.pipe(
         Stream.filterMap((call) => {
           const problem = problemOf(incomingCall, call)
-          if (problem === undefined) return Option.some(fencedIncomingCall(id, call, attempt))
+          if (problem === undefined) return Option.some(fencedIncomingCall(telephony, call, log, logs))
           log(`telephony ${id}: a call that came in is rejected: ${problem}`)
           attempt("reject of an invalid call", () => call?.reject?.("unavailable", "internal error"))
           return Option.none()
@@ -144,10 +207,13 @@ export const fencedTelephony = (telephony: Service): Effect.Effect<Service> =>
           return Stream.fromEffect(Effect.logError(`telephony ${id}: ${reason}`)).pipe(Stream.drain)
         })
       ),
-      ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms, log) }),
-      ...(telephony.outbound === undefined ? {} : { outbound: fencedOutbound(id, telephony.outbound, attempt) }),
+      ...(telephony.sms === undefined ? {} : { sms: fencedMessaging(id, telephony.sms, log, logs) }),
+      ...(telephony.outbound === undefined
+        ? {}
+        : { outbound: fencedOutbound(telephony, telephony.outbound, log, logs) }),
+      ...(telephony.bridge && { bridge: fencedBridge(id, telephony.bridge) }),
       ...(telephony.numbers === undefined ? {} : { numbers: fencedNumbers(id, telephony.numbers) }),
       ...(telephony.regulatory === undefined ? {} : { regulatory: fencedRegulatory(id, telephony.regulatory) }),
-      routes: telephony.routes.map((given) => fencedRoute(id, validRoute(given), log))
+      routes: telephony.routes.map((given) => fencedRoute(id, validRoute(given), log, logs))
     }
   })

@@ -1,61 +1,147 @@
-import { type AudioSink, type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
-import { type Context, Effect } from "effect"
-import { fencedRequest } from "./FencedRequest.ts"
-import { makeCircuit } from "./ProviderCircuit.ts"
-import { alignment, problemOf, samples } from "./Shapes.ts"
+import * as SharedTimeout from "@svc/providers/SharedTimeout"
+import { type AudioSink, type SpeechTurn, type TextToSpeech, TextToSpeechError } from "@svc/providers/TextToSpeech"
+import { type Context, Effect, Fiber } from "effect"
+import { errorSummary } from "../ErrorSummary.ts"
+import { fencedRequest, type RequestState } from "./FencedRequest.ts"
+import { makeCircuit, type ProviderCircuit } from "./ProviderCircuit.ts"
+import { problemOf } from "./Shapes.ts"
+import { alignment, samples, speechTurn } from "./SpeechShapes.ts"
 
 type Service = Context.Tag.Service<TextToSpeech>
 
-/** Milliseconds that may pass without a write while the sink has room. */
+/** Milliseconds that may pass without a write while there is text to speak and the sink has room. */
 export const speechIdleMs = 10_000
+
+/** The sink that the provider gets: checks what is written, and drops it once the turn is over. */
+const fencedSink = (sink: AudioSink, state: RequestState, circuit: ProviderCircuit, isWaiting: () => boolean) => {
+  let isFull = false
+  const active = () => {
+    state.lastActivity = isFull || isWaiting() ? null : circuit.now()
+  }
+  const fenced: AudioSink = {
+    write: (written) => {
+      // "Full" also stops a provider that continues to write after its turn was cancelled.
+      if (!state.live) return false
+      const problem = problemOf(samples, written)
+      if (problem !== undefined) {
+        state.abort(`wrote something invalid: ${problem}`)
+        return false
+      }
+      isFull = !sink.write(written)
+      active()
+      return !isFull
+    },
+    align: (characters, atSample) => {
+      if (!state.live) return
+      const problem = problemOf(alignment, characters) ?? problemOf(alignment, atSample)
+      if (problem === undefined) sink.align(characters, atSample)
+      else state.abort(`reported something invalid: ${problem}`)
+    },
+    drained: Effect.suspend(() => (state.live ? sink.drained : Effect.never)).pipe(
+      Effect.tap(() =>
+        Effect.sync(() => {
+          isFull = false
+          active()
+        })
+      )
+    )
+  }
+  return { sink: fenced, active }
+}
 
 /**
  * A fenced text-to-speech provider: idle timeouts, throws, defects and invalid audio become `TextToSpeechError`,
- * failures open a circuit breaker, and nothing is written after its request has ended or was interrupted. Time in which the sink is
- * full does not count as idle.
+ * failures open a circuit breaker, and nothing is written after its turn has ended or was cancelled. A turn is open at once;
+ * what is said before the provider has opened its own waits. Time in which the sink is full, or in which a turn that was
+ * not ended has spoken since the last text, does not count as idle.
  */
 export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) {
   const circuit = yield* makeCircuit
+  const timeout = yield* SharedTimeout.make(speechIdleMs)
   const failed = (reason: string) => new TextToSpeechError({ reason: `${speech.id}: ${reason}`, retryable: true })
 
-  const synthesize: Service["synthesize"] = (request) =>
-    fencedRequest(circuit, failed, { ms: speechIdleMs, reason: "wrote no audio" }, (state) => {
-      const { sink } = request
-      const fenced: AudioSink = {
-        write: (written) => {
-          // "Full" also stops a provider that continues to write after its interruption.
-          if (!state.live) return false
-          const problem = problemOf(samples, written)
-          if (problem !== undefined) {
-            state.abort(`wrote something invalid: ${problem}`)
-            return false
-          }
-          const hasRoom = sink.write(written)
-          state.lastActivity = hasRoom ? circuit.now() : null
-          return hasRoom
-        },
-        align: (characters) => {
-          if (!state.live) return
-          const problem = problemOf(alignment, characters)
-          if (problem === undefined) sink.align(characters)
-          else state.abort(`reported something invalid: ${problem}`)
-        },
-        drained: Effect.suspend(() => (state.live ? sink.drained : Effect.never)).pipe(
-          Effect.tap(() =>
-            Effect.sync(() => {
-              state.lastActivity = circuit.now()
-            })
-          )
-        )
+  const open: Service["open"] = (request) =>
+    Effect.gen(function* () {
+      const waiting: Array<string> = []
+      let turn: SpeechTurn | undefined
+      let state: RequestState | undefined
+      let isEnded = false
+      /** Nothing was written since the last text was said. */
+      let isOwing = false
+      let said = () => {}
+      const use = (run: (turn: SpeechTurn) => void) => {
+        if (turn === undefined || state?.live !== true) return
+        try {
+          run(turn)
+        } catch (defect) {
+          state.abort(`crashed: ${errorSummary(defect)}`)
+        }
       }
-      return speech.synthesize({ ...request, sink: fenced })
+      const work = fencedRequest(circuit, failed, { timeout, reason: "wrote no audio" }, (running) =>
+        Effect.gen(function* () {
+          state = running
+          const { active, sink } = fencedSink(
+            {
+              ...request.sink,
+              write: (written) => {
+                isOwing = false
+                return request.sink.write(written)
+              }
+            },
+            running,
+            circuit,
+            () => !isEnded && !isOwing
+          )
+          said = active
+          active()
+          const opened = yield* speech.open({ ...request, sink })
+          const problem = problemOf(speechTurn, opened)
+          if (problem !== undefined) return yield* failed(`opened something invalid: ${problem}`)
+          turn = opened
+          for (const text of waiting.splice(0)) use((opened) => opened.say(text))
+          if (isEnded) use((opened) => opened.end())
+          yield* opened.done
+        }).pipe(Effect.scoped)
+      )
+      const fiber = yield* Effect.forkScoped(work)
+      const fenced: SpeechTurn = {
+        say: (text) => {
+          if (isEnded) return
+          isOwing = true
+          said()
+          if (turn === undefined) waiting.push(text)
+          else use((opened) => opened.say(text))
+        },
+        end: () => {
+          if (isEnded) return
+          isEnded = true
+          said()
+          use((opened) => opened.end())
+        },
+        done: Fiber.join(fiber)
+      }
+      return fenced
     })
+
+  /** Those of the provider when it throws, or names others. */
+  const sampleRatesFor: NonNullable<Service["sampleRatesFor"]> = (turn) => {
+    try {
+      const rates = speech.sampleRatesFor?.(turn).filter((rate) => speech.sampleRates.includes(rate)) ?? []
+      return rates.length === 0 ? speech.sampleRates : rates
+    } catch {
+      // The turn itself shows what is wrong with the provider.
+      return speech.sampleRates
+    }
+  }
 
   return {
     id: speech.id,
-    voices: speech.voices,
+    get voices() {
+      return speech.voices
+    },
     sampleRates: speech.sampleRates,
+    ...(speech.sampleRatesFor && { sampleRatesFor }),
     health: circuit.health(Effect.suspend(() => speech.health)),
-    synthesize
+    open
   } satisfies Service
 })

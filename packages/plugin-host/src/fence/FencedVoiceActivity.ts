@@ -12,6 +12,7 @@ export const fencedVoiceActivity = (activity: Service): Service => ({
     try {
       const detector = activity.open(sampleRate)
       let broken = false
+      const { sent } = detector
       return {
         push: (frame) => {
           if (broken) return "silence"
@@ -32,10 +33,30 @@ export const fencedVoiceActivity = (activity: Service): Service => ({
             broken = true
             return 0
           }
+        },
+        ...(sent === undefined
+          ? {}
+          : {
+              sent: (frame) => {
+                if (broken) return
+                try {
+                  detector.sent?.(frame)
+                } catch {
+                  broken = true
+                }
+              }
+            }),
+        close: () => {
+          broken = true
+          try {
+            detector.close?.()
+          } catch {
+            // It is not used any more.
+          }
         }
       }
     } catch {
-      return { push: () => "silence" }
+      return { push: () => "silence", lasted: () => 0 }
     }
   }
 })

@@ -1,7 +1,8 @@
 import type { Health } from "@svc/providers/Health"
 import { Cause, Duration, Effect } from "effect"
 import { plainError } from "../ErrorSummary.ts"
-import { health, problemOf } from "./Shapes.ts"
+import { problemOf } from "./Shapes.ts"
+import { health } from "./TelephonyShapes.ts"
 
 /** How long a provider's health check may take. */
 const healthDeadline = Duration.seconds(3)

@@ -16,6 +16,18 @@ const isSameError = (failure: unknown, expected: TypedError): boolean =>
   "reason" in failure &&
   typeof failure.reason === "string"
 
+/** The outcome of a plugin's fiber: all but its value and the error that its contract names is a crash. */
+export const settled = <A, E extends TypedError>(
+  exit: Exit.Exit<A, E>,
+  onCrash: (reason: string, defect: unknown) => E
+): Effect.Effect<A, E> => {
+  if (Exit.isSuccess(exit)) return Effect.succeed(exit.value)
+  const defect = Cause.squash(exit.cause)
+  const crashed = onCrash(`crashed: ${errorSummary(defect)}`, defect)
+  const failure = Cause.failureOption(exit.cause)
+  return Effect.fail(Option.isSome(failure) && isSameError(failure.value, crashed) ? failure.value : crashed)
+}
+
 /**
  * Runs a plugin's effect in a fiber of its own. A throw, a defect, an interruption or an error of another kind inside it
  * becomes `onCrash(reason, defect)`. When the caller is interrupted, it does not wait for the plugin to stop; a value that the plugin
@@ -40,10 +52,6 @@ export const runIsolated = <A, E extends TypedError>(
           })
         )
       )
-      if (Exit.isSuccess(exit)) return exit.value
-      const defect = Cause.squash(exit.cause)
-      const crashed = onCrash(`crashed: ${errorSummary(defect)}`, defect)
-      const failure = Cause.failureOption(exit.cause)
-      return yield* Effect.fail(Option.isSome(failure) && isSameError(failure.value, crashed) ? failure.value : crashed)
+      return yield* settled(exit, onCrash)
     })
   )

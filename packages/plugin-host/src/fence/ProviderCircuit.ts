@@ -1,5 +1,6 @@
 import type { Health } from "@svc/providers/Health"
 import { Cause, type Clock, Effect, Exit } from "effect"
+import { type PluginLogs, pluginLogs } from "../host/PluginHost.ts"
 import { admit, type CircuitBreaker, initial, type Outcome, settle, threshold } from "./CircuitBreaker.ts"
 import { fencedHealth } from "./HealthCheck.ts"
 import type { TypedError } from "./IsolatedFiber.ts"
@@ -14,18 +15,22 @@ export interface ProviderCircuit {
   /** The provider's own health while the circuit is closed, else unhealthy. Never fails or hangs. */
   readonly health: (own: Effect.Effect<Health>) => Effect.Effect<Health>
   readonly now: () => number
+  /** Marks what an effect of the provider logs with the plugin's name. */
+  readonly logs: PluginLogs
 }
 
 /** A closed circuit. */
-export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.map(
+export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.zipWith(
   Effect.clock,
-  (clock: Clock.Clock): ProviderCircuit => {
+  pluginLogs,
+  (clock: Clock.Clock, logs): ProviderCircuit => {
     let state: CircuitBreaker = initial
     const now = () => clock.unsafeCurrentTimeMillis()
     const open = `circuit breaker open after ${threshold} consecutive failures`
     const refusal = () => `${open}; last failure: ${state.reason}`
     return {
       now,
+      logs,
       refusal,
       admit: () => {
         const [next, admitted] = admit(state, now())

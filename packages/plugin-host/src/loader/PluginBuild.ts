@@ -1,5 +1,6 @@
 import { Embedding } from "@svc/providers/Embedding"
 import { LanguageModel } from "@svc/providers/LanguageModel"
+import { ObjectStore } from "@svc/providers/ObjectStore"
 import { type Capabilities, type Plugin, PluginError } from "@svc/providers/Plugin"
 import { SpeechToText } from "@svc/providers/SpeechToText"
 import { Telephony } from "@svc/providers/Telephony"
@@ -7,6 +8,7 @@ import { TextToSpeech } from "@svc/providers/TextToSpeech"
 import { VoiceActivity } from "@svc/providers/VoiceActivity"
 import { Cause, Context, Duration, Effect, type Exit, Fiber, Layer, Scope } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
+import { asPlugin, makeHost } from "../host/PluginHost.ts"
 
 /** The running providers of one plugin. */
 export interface BuiltPlugin {
@@ -16,6 +18,7 @@ export interface BuiltPlugin {
   readonly languageModel: Context.Tag.Service<LanguageModel> | undefined
   readonly voiceActivity: Context.Tag.Service<VoiceActivity> | undefined
   readonly embedding: Context.Tag.Service<Embedding> | undefined
+  readonly objectStore: Context.Tag.Service<ObjectStore> | undefined
 }
 
 /** How long a plugin may take to release its resources. */
@@ -40,7 +43,8 @@ const build = (capabilities: Capabilities, scope: Scope.Scope): Effect.Effect<Bu
       textToSpeech: yield* service(TextToSpeech, capabilities.textToSpeech, memoMap, scope),
       languageModel: yield* service(LanguageModel, capabilities.languageModel, memoMap, scope),
       voiceActivity: yield* service(VoiceActivity, capabilities.voiceActivity, memoMap, scope),
-      embedding: yield* service(Embedding, capabilities.embedding, memoMap, scope)
+      embedding: yield* service(Embedding, capabilities.embedding, memoMap, scope),
+      objectStore: yield* service(ObjectStore, capabilities.objectStore, memoMap, scope)
     }
   })
 
@@ -72,8 +76,10 @@ export const buildPlugin = Effect.fn("PluginBuild.build")(function* (
   deadline: Duration.Duration
 ) {
   const fail = (reason: string) => new PluginError({ plugin: plugin.name, reason })
+  const host = yield* makeHost(plugin.name)
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => release(plugin.name, scope, exit))
-  return yield* Effect.suspend(() => build(plugin.provides(config), scope)).pipe(
+  return yield* Effect.suspend(() => build(plugin.provides(config, host), scope)).pipe(
+    asPlugin(plugin.name),
     // An uninterruptible layer must not delay the error.
     Effect.disconnect,
     Effect.timeoutFail({

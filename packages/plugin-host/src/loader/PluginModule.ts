@@ -30,10 +30,22 @@ const problem = (plugin: Plugin): string | undefined => {
     return `its apiVersion ${JSON.stringify(apiVersion)} is not a semver range`
   }
   if (!satisfies(contractVersion, apiVersion)) {
-    return `it is written for version ${apiVersion} of the plugin contract, but this server has ${contractVersion}; install a version of the plugin that fits`
+    return `it is written for version ${apiVersion} of the plugin contract, but this server has ${contractVersion}; ${remedy(apiVersion)}`
   }
   return undefined
 }
+
+/** What to do about a plugin of another version. */
+const remedy = (apiVersion: string): string =>
+  satisfies("1.0.0", apiVersion)
+    ? 'install a version of the plugin that fits, or change it as docs/plugins.md, "From 1 to 2", says'
+    : "install a version of the plugin that fits"
+
+/** A plugin imports the contract from where it is itself, not from the server. */
+const hintFor = (cause: unknown): string =>
+  cause instanceof Error && /^Cannot find package '(@svc\/providers|effect)'/.test(cause.message)
+    ? '; install it in the plugin\'s folder: see docs/plugins.md, "Start a plugin"'
+    : ""
 
 /** Imports a plugin by package name or path and validates it against this version of the contract. */
 export const importPlugin = Effect.fn("PluginModule.import")(function* (
@@ -57,7 +69,7 @@ export const importPlugin = Effect.fn("PluginModule.import")(function* (
   own(source)
   const exports: unknown = yield* Effect.tryPromise({
     try: () => import(pathToFileURL(file).href) as Promise<unknown>,
-    catch: (cause) => fail(`its module failed to load: ${errorSummary(cause)}`)
+    catch: (cause) => fail(`its module failed to load: ${errorSummary(cause)}${hintFor(cause)}`)
   }).pipe(
     Effect.timeoutFail({
       duration: deadline,

@@ -1,6 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { LanguageModelError, type ModelDelta } from "@svc/providers/LanguageModel"
 import { type SpeechEvent, SpeechToTextError } from "@svc/providers/SpeechToText"
+import { byText, speakText } from "@svc/providers/SpeechTurn"
 import type { AudioSink } from "@svc/providers/TextToSpeech"
 import { Deferred, Effect, Exit, Fiber, Scope, TestClock } from "effect"
 import { describe } from "vitest"
@@ -150,7 +151,15 @@ describe("a fenced text-to-speech provider", () => {
     }
     return { sink: made, written }
   }
-  const speech = { callId: "call_1", text: "hello", voice: "Sarah", language: "en-US", sampleRate: 8000 }
+  const speech = {
+    callId: "call_1",
+    turn: "turn_1",
+    text: "hello",
+    voice: "Sarah",
+    language: "en-US",
+    sampleRate: 8000,
+    speed: 1
+  }
 
   it.effect("time in which the sink is full does not count as idle", () =>
     Effect.gen(function* () {
@@ -158,14 +167,15 @@ describe("a fenced text-to-speech provider", () => {
       const target = sink(() => false, Deferred.await(room))
       const fenced = yield* fencedTextToSpeech({
         ...textToSpeech,
-        synthesize: ({ sink }) =>
+        open: byText(({ sink }) =>
           Effect.gen(function* () {
             sink.write(new Int16Array(160))
             yield* sink.drained
             sink.write(new Int16Array(80))
           })
+        )
       })
-      const fiber = yield* Effect.fork(fenced.synthesize({ ...speech, sink: target.sink }))
+      const fiber = yield* Effect.fork(speakText(fenced, { ...speech, sink: target.sink }))
       yield* TestClock.adjust("1 minute")
       expect(target.written).toEqual([160])
       yield* Deferred.succeed(room, undefined)
@@ -174,29 +184,80 @@ describe("a fenced text-to-speech provider", () => {
     })
   )
 
-  it.effect("synthesize fails when nothing is written within the idle timeout", () =>
+  it.scoped("what is said before the provider has opened its turn reaches it in order, and then its end", () =>
     Effect.gen(function* () {
-      const fenced = yield* fencedTextToSpeech({ ...textToSpeech, synthesize: () => Effect.never })
+      const opened = yield* Deferred.make<void>()
+      const log: Array<string> = []
+      const fenced = yield* fencedTextToSpeech({
+        ...textToSpeech,
+        open: () =>
+          Effect.as(Deferred.await(opened), {
+            say: (text: string) => void log.push(text),
+            end: () => void log.push("end"),
+            done: Effect.void
+          })
+      })
+      const turn = yield* fenced.open({ ...speech, sink: sink(() => true, Effect.void).sink })
+      turn.say("a")
+      turn.say("b")
+      turn.end()
+      turn.say("after the end")
+      turn.end()
+      yield* settle
+      expect(log).toEqual([])
+      yield* Deferred.succeed(opened, undefined)
+      yield* turn.done
+      expect(log).toEqual(["a", "b", "end"])
+    })
+  )
+
+  it.scoped("a turn that has spoken may wait for text for long, but not owe audio for 10 s", () =>
+    Effect.gen(function* () {
+      let own: AudioSink | undefined
+      const fenced = yield* fencedTextToSpeech({
+        ...textToSpeech,
+        open: (given) => {
+          own = given.sink
+          return Effect.succeed({ say: () => {}, end: () => {}, done: Effect.never })
+        }
+      })
+      const turn = yield* fenced.open({ ...speech, sink: sink(() => true, Effect.void).sink })
+      const done = yield* Effect.fork(Effect.flip(turn.done))
+      yield* TestClock.adjust("1 minute")
+      turn.say("hello")
+      yield* TestClock.adjust("9 seconds")
+      own?.write(new Int16Array(160))
+      yield* TestClock.adjust("1 minute")
+      expect(done.unsafePoll()).toBeNull()
+      turn.say("more")
+      yield* TestClock.adjust("10 seconds")
+      expect((yield* Fiber.join(done)).reason).toBe("silent: wrote no audio for 10 s")
+    })
+  )
+
+  it.effect("a turn fails when nothing is written within the idle timeout", () =>
+    Effect.gen(function* () {
+      const fenced = yield* fencedTextToSpeech({ ...textToSpeech, open: byText(() => Effect.never) })
       const fiber = yield* Effect.fork(
-        Effect.flip(fenced.synthesize({ ...speech, sink: sink(() => true, Effect.void).sink }))
+        Effect.flip(speakText(fenced, { ...speech, sink: sink(() => true, Effect.void).sink }))
       )
       yield* TestClock.adjust("10 seconds")
       expect((yield* Fiber.join(fiber)).reason).toBe("silent: wrote no audio for 10 s")
     })
   )
 
-  it.effect("writes after the interruption of synthesize are dropped", () =>
+  it.effect("writes after a turn was cancelled are dropped", () =>
     Effect.gen(function* () {
       let own: AudioSink | undefined
       const fenced = yield* fencedTextToSpeech({
         ...textToSpeech,
-        synthesize: (given) => {
+        open: (given) => {
           own = given.sink
           return Effect.uninterruptible(Effect.never)
         }
       })
       const target = sink(() => true, Effect.void)
-      const fiber = yield* Effect.fork(fenced.synthesize({ ...speech, sink: target.sink }))
+      const fiber = yield* Effect.fork(speakText(fenced, { ...speech, sink: target.sink }))
       yield* settle
       yield* Fiber.interrupt(fiber)
       expect(own?.write(new Int16Array(160))).toBe(false)
@@ -257,6 +318,23 @@ describe("a fenced speech-to-text provider", () => {
     })
   )
 
+  it.scoped("a flush, an update or voice activity that throws emits Failed once", () =>
+    Effect.gen(function* () {
+      const boom = () => {
+        throw new Error("boom")
+      }
+      for (const method of ["flush", "update", "voiceActivity"] as const) {
+        const speech = yield* fenced(() => Effect.succeed({ push: () => {}, finish: Effect.void, [method]: boom }))
+        const events: Array<SpeechEvent> = []
+        const session = yield* speech.open(listening(events))
+        const use = () => [session.flush?.(), session.update?.({ language: "de-DE" }), session.voiceActivity?.(true)]
+        expect(use()).toEqual([undefined, method === "update" ? false : undefined, undefined])
+        use()
+        expect(events.map(({ _tag }) => _tag)).toEqual(["Failed"])
+      }
+    })
+  )
+
   it.scoped("Failed is emitted when finish crashes or hangs", () =>
     Effect.gen(function* () {
       for (const finish of [Effect.die("boom"), Effect.never]) {
@@ -304,6 +382,34 @@ describe("a fenced speech-to-text provider", () => {
 })
 
 describe("a fenced voice activity detector", () => {
+  it("passes on what was sent, until it throws, and is closed nevertheless", () => {
+    const told: Array<string> = []
+    const detector = fencedVoiceActivity({
+      open: () => ({
+        push: () => "speech",
+        sent: (frame) => {
+          told.push(`sent ${frame?.length}`)
+          if (frame === undefined) throw new Error("boom")
+        },
+        close: () => {
+          told.push("closed")
+          throw new Error("boom")
+        }
+      })
+    }).open(8000)
+    detector.sent?.(new Int16Array(160))
+    expect(detector.push(new Int16Array(160))).toBe("speech")
+    detector.sent?.(undefined)
+    detector.sent?.(new Int16Array(160))
+    expect(detector.push(new Int16Array(160))).toBe("silence")
+    detector.close?.()
+    expect(told).toEqual(["sent 160", "sent undefined", "closed"])
+  })
+
+  it("does not ask for what was sent when the detector does not", () => {
+    expect(fencedVoiceActivity({ open: () => ({ push: () => "silence" }) }).open(8000).sent).toBeUndefined()
+  })
+
   it("a detector that throws reports silence", () => {
     const boom = () => {
       throw new Error("boom")

@@ -4,8 +4,10 @@ import type { Health } from "@svc/providers/Health"
 import { LanguageModelError, type ModelDelta } from "@svc/providers/LanguageModel"
 import type { IncomingSms } from "@svc/providers/Messaging"
 import type { SpeechEvent, SpeechToTextSession } from "@svc/providers/SpeechToText"
-import { type CallEvent, type CallLeg, DialFailed, type IncomingCall } from "@svc/providers/Telephony"
-import { Chunk, Effect, Stream } from "effect"
+import { speakText } from "@svc/providers/SpeechTurn"
+import { type CallEvent, type CallLeg, DialFailed, type IncomingCall, type LineQuality } from "@svc/providers/Telephony"
+import type { SpeechTurn } from "@svc/providers/TextToSpeech"
+import { Chunk, Effect, Fiber, Stream, TestClock } from "effect"
 import { describe } from "vitest"
 import { fencedLanguageModel } from "../../src/fence/FencedLanguageModel.ts"
 import { fencedLeg } from "../../src/fence/FencedLeg.ts"
@@ -117,6 +119,10 @@ describe("a speech-to-text provider that", () => {
         { _tag: "Partial", text: 5 },
         { _tag: "Final", text: null, confidence: 1 },
         { _tag: "Final", text: "a" },
+        { _tag: "Final", text: "a", confidence: 1, language: 5 },
+        { _tag: "Final", text: "a", confidence: 1, words: "a" },
+        { _tag: "Final", text: "a", confidence: 1, words: [{ text: "a", start: 0 }] },
+        { _tag: "EagerEndOfTurn" },
         { _tag: "Failed" },
         { _tag: "Failed", error: new Error("x") }
       ]
@@ -141,7 +147,13 @@ describe("a speech-to-text provider that", () => {
 
   it.effect("opens something that is no session fails to open", () =>
     Effect.gen(function* () {
-      for (const session of [undefined, {}, { push: () => {} }, { finish: Effect.void }]) {
+      for (const session of [
+        undefined,
+        {},
+        { push: () => {} },
+        { finish: Effect.void },
+        { push: () => {}, finish: Effect.void, flush: true }
+      ]) {
         const provider = yield* fencedSpeechToText({
           ...speechToText,
           open: () => Effect.succeed(invalid<SpeechToTextSession>(session))
@@ -154,26 +166,73 @@ describe("a speech-to-text provider that", () => {
 })
 
 describe("a text-to-speech provider that", () => {
+  const speech = {
+    callId: "c",
+    turn: "t",
+    text: "a",
+    voice: "Sarah",
+    language: "en",
+    sampleRate: 8000,
+    speed: 1
+  }
+  const ignored = { write: () => true, align: () => undefined, drained: Effect.void }
+
+  it.effect("opens something else than a turn fails", () =>
+    Effect.gen(function* () {
+      for (const turn of [
+        undefined,
+        {},
+        { say: () => {}, end: () => {} },
+        { say: 1, end: () => {}, done: Effect.void }
+      ]) {
+        const provider = yield* fencedTextToSpeech({
+          ...textToSpeech,
+          open: () => Effect.succeed(invalid<SpeechTurn>(turn))
+        })
+        const { reason } = yield* Effect.flip(speakText(provider, { ...speech, sink: ignored }))
+        expect(reason).toMatch(/^silent: opened something invalid: a turn/)
+      }
+    })
+  )
+
+  it.effect("throws when it gets text, or its end, fails", () =>
+    Effect.gen(function* () {
+      const boom = () => {
+        throw new Error("no such text")
+      }
+      for (const turn of [
+        { say: boom, end: () => {}, done: Effect.never },
+        { say: () => {}, end: boom, done: Effect.never }
+      ]) {
+        const provider = yield* fencedTextToSpeech({ ...textToSpeech, open: () => Effect.succeed(turn) })
+        const { reason } = yield* Effect.flip(speakText(provider, { ...speech, sink: ignored }))
+        expect(reason).toMatch(/^silent: crashed: .*no such text/)
+      }
+    })
+  )
+
   it.effect("writes something else than samples, or aligns at no character, fails", () =>
     Effect.gen(function* () {
-      const wrong: ReadonlyArray<(sink: { write: (a: Int16Array) => boolean; align: (n: number) => void }) => void> = [
+      const wrong: ReadonlyArray<
+        (sink: { write: (a: Int16Array) => boolean; align: (n: number, at: number) => void }) => void
+      > = [
         (sink) => sink.write(invalid<Int16Array>(undefined)),
         (sink) => sink.write(invalid<Int16Array>("audio")),
         (sink) => sink.write(invalid<Int16Array>(Buffer.alloc(320))),
         (sink) => sink.write(invalid<Int16Array>([1, 2])),
-        (sink) => sink.align(Number.NaN),
-        (sink) => sink.align(-1)
+        (sink) => sink.align(Number.NaN, 0),
+        (sink) => sink.align(-1, 0),
+        (sink) => sink.align(1, 0.5),
+        (sink) => sink.align(1, invalid<number>(undefined))
       ]
       for (const use of wrong) {
         let written = 0
         const provider = yield* fencedTextToSpeech({
           ...textToSpeech,
-          synthesize: ({ sink }) => Effect.sync(() => use(sink))
+          open: ({ sink }) => Effect.succeed({ say: () => use(sink), end: () => {}, done: Effect.never })
         })
         const sink = { write: () => ++written > 0, align: () => void written++, drained: Effect.void }
-        const error = yield* Effect.flip(
-          provider.synthesize({ callId: "c", text: "a", voice: "Sarah", language: "en", sampleRate: 8000, sink })
-        )
+        const error = yield* Effect.flip(speakText(provider, { ...speech, sink }))
         expect(error.reason).toMatch(/^silent: (wrote|reported) something invalid: /)
         expect(written).toBe(0)
       }
@@ -215,7 +274,13 @@ describe("a telephone network that", () => {
     { ...leg, send: undefined },
     { ...leg, format: undefined },
     { ...leg, format: { encoding: "opus", sampleRate: 48000 } },
-    { ...leg, transferBlind: "yes" }
+    { ...leg, transferBlind: "yes" },
+    { ...leg, marks: "sometimes" },
+    { ...leg, keyEvents: "no" },
+    { ...leg, playoutDelayMs: -1 },
+    { ...leg, playoutDelayMs: 60_000 },
+    { ...leg, playoutDelayMs: Number.NaN },
+    { ...leg, carrierCallId: 7 }
   ]
 
   it.effect("emits an invalid event ends that call, and the event is not passed on", () =>
@@ -227,12 +292,17 @@ describe("a telephone network that", () => {
         { _tag: "Audio" },
         { _tag: "Audio", payload: "AAAA" },
         { _tag: "Audio", payload: [1, 2] },
+        { _tag: "Audio", payload: new Uint8Array(160), sequence: 65_536 },
+        { _tag: "Audio", payload: new Uint8Array(160), sequence: 1, timestamp: -1 },
+        { _tag: "Media" },
+        { _tag: "Answerer", verdict: "robot" },
         { _tag: "Dtmf", digit: 5, source: "rfc4733" },
         { _tag: "Dtmf", digit: "12", source: "rfc4733" },
         { _tag: "Dtmf", digit: "1", source: "ether" },
         { _tag: "TransferProgress", state: "lost" },
         { _tag: "Ended", cause: "bored" },
-        { _tag: "Ended", cause: "hangup", reason: 5 }
+        { _tag: "Ended", cause: "hangup", reason: 5 },
+        { _tag: "Ended", cause: "hangup", code: 486 }
       ]
       for (const event of events) {
         let hungUp = 0
@@ -252,6 +322,56 @@ describe("a telephone network that", () => {
         ])
         expect(hungUp).toBe(1)
       }
+    })
+  )
+
+  it("has no quality, or one that throws or is invalid, gives the last one", () => {
+    const good = { packetsLost: 1, packetsLate: 2, jitterMs: null }
+    const answers: Array<() => unknown> = [
+      () => ({ packetsLost: 1 }),
+      () => good,
+      () => {
+        throw new Error("no figures")
+      },
+      () => ({ ...good, jitterMs: "much" })
+    ]
+    const fenced = fencedLeg("net")({ ...leg, quality: () => invalid<LineQuality>(answers.shift()?.()) })
+    const none = { packetsLost: 0, packetsLate: 0, jitterMs: null }
+    expect([1, 2, 3, 4].map(() => fenced.quality?.())).toEqual([none, good, good, good])
+    expect(fencedLeg("net")(leg).quality).toBeUndefined()
+  })
+
+  it("declares playback marks declares them for legs that name none, and a leg passes its playoutDelayMs on", () => {
+    expect(fencedLeg("net", "echoed")(leg).marks).toBe("echoed")
+    expect(fencedLeg("net", "echoed")({ ...leg, marks: "none", playoutDelayMs: 120 })).toMatchObject({
+      marks: "none",
+      playoutDelayMs: 120
+    })
+  })
+
+  it.effect("bridges legs gets its own ones, and a bridge that crashes or hangs fails", () =>
+    Effect.gen(function* () {
+      const own = [{ ...leg }, { ...leg }] as const
+      const joined: Array<CallLeg> = []
+      const bridges = [
+        (one: CallLeg, other: CallLeg) => Effect.sync(() => void joined.push(one, other)),
+        () => Effect.die(new Error("boom")),
+        () => Effect.never
+      ]
+      const fenced = yield* Effect.forEach(bridges, (bridge) => fencedTelephony({ ...telephony("net"), bridge }))
+      const [one, other] = [fencedLeg("net")(own[0]), fencedLeg("net")(own[1])]
+      const fibers = yield* Effect.forEach(fenced, (network) =>
+        Effect.fork(Effect.either(network.bridge?.(one, other) ?? Effect.dieMessage("no bridge")))
+      )
+      yield* TestClock.adjust("10 seconds")
+      const outcomes = yield* Effect.forEach(fibers, Fiber.join)
+      expect(outcomes.map((outcome) => (outcome._tag === "Left" ? outcome.left.reason : "joined"))).toEqual([
+        "joined",
+        "net: crashed: boom",
+        "net: did not join two calls within 10s"
+      ])
+      expect(joined[0]).toBe(own[0])
+      expect(joined[1]).toBe(own[1])
     })
   )
 

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { frameBytes } from "../Audio.ts"
-import type { CallEvent } from "../Telephony.ts"
+import type { CallEvent, CallLeg, Telephony } from "../Telephony.ts"
 import { type Check, must, mustNotThrow } from "./Check.ts"
 import {
   audioOf,
@@ -13,6 +13,10 @@ import {
   same,
   type TelephonyHarness
 } from "./TelephonyHarness.ts"
+
+/** The marks of a leg; absent: as the network declares. */
+const hasMarks = ({ leg, telephony }: { readonly leg: CallLeg; readonly telephony: typeof Telephony.Service }) =>
+  (leg.marks ?? telephony.capabilities.playbackMarks) !== "none"
 
 const marks = (events: ReadonlyArray<CallEvent>) =>
   events.flatMap((event) => (event._tag === "Mark" ? [`${event.name} ${event.outcome}`] : []))
@@ -59,9 +63,10 @@ export const audioChecks = ({ check, eventually, quiet }: TelephonyHarness): Rea
       yield* must(same(got, wanted), `the phone played the frames ${got} instead of ${wanted}`)
     })
   ),
-  check("a mark is confirmed as played after the audio before it", ({ connect }) =>
+  check("a mark is confirmed as played after the audio before it", ({ connect, telephony }) =>
     Effect.gen(function* () {
       const { events, leg, phone } = yield* connect
+      if (!hasMarks({ leg, telephony })) return
       yield* play(leg, 0, 10)
       yield* mustNotThrow("mark", () => leg.mark("one"))
       yield* play(leg, 10, 20)
@@ -72,9 +77,44 @@ export const audioChecks = ({ check, eventually, quiet }: TelephonyHarness): Rea
       yield* eventually("the audio", () => same(labelsIn(phone.heard()), wanted))
     })
   ),
-  check("after clear a mark is confirmed as played only if all audio before it was played", ({ connect }) =>
+  check(
+    "each mark is confirmed once and in order, also those that clear drops, and none if marks is none",
+    ({ connect, telephony }) =>
+      Effect.gen(function* () {
+        const { events, leg } = yield* connect
+        for (let index = 0; index < 5; index++) {
+          yield* play(leg, 5 * index, 5 * index + 5)
+          yield* mustNotThrow("mark", () => leg.mark(`p${index}`))
+        }
+        yield* quiet
+        for (let index = 25; index < 65; index++) {
+          leg.send(labelled(leg.format, index))
+          if (index % 10 === 4) yield* mustNotThrow("mark", () => leg.mark(`c${index}`))
+        }
+        yield* mustNotThrow("clear", () => leg.clear())
+        yield* mustNotThrow("mark", () => leg.mark("last"))
+        yield* quiet
+        const asked = hasMarks({ leg, telephony })
+          ? ["p0", "p1", "p2", "p3", "p4", "c34", "c44", "c54", "c64", "last"]
+          : []
+        if (asked.length > 0)
+          yield* eventually("the last mark", () => marks(events).some((mark) => mark.startsWith("last ")))
+        yield* quiet
+        const names = marks(events).map((mark) => mark.split(" ")[0])
+        yield* must(same(names, asked), `it confirmed the marks ${names.join(", ")} instead of ${asked.join(", ")}`)
+        const outcomes = marks(events).map((mark) => mark.split(" ")[1])
+        const firstCleared = outcomes.indexOf("cleared")
+        const later = firstCleared === -1 ? [] : outcomes.slice(firstCleared, -1)
+        yield* must(
+          later.every((outcome) => outcome === "cleared"),
+          `after a mark that was cleared it confirmed one before clear as played: ${marks(events).join(", ")}`
+        )
+      })
+  ),
+  check("after clear a mark is confirmed as played only if all audio before it was played", ({ connect, telephony }) =>
     Effect.gen(function* () {
       const { events, leg, phone } = yield* connect
+      if (!hasMarks({ leg, telephony })) return
       for (let index = 0; index < 75; index++) leg.send(labelled(leg.format, index))
       yield* mustNotThrow("mark", () => leg.mark("cut"))
       yield* mustNotThrow("clear", () => leg.clear())

@@ -129,14 +129,46 @@ export const languageModelChecks = (options: LanguageModelCheckOptions): Readonl
     check("declares at least one model, a discount from 0 to 1, and is healthy", (service) =>
       Effect.gen(function* () {
         yield* must(service.models.length > 0, "it declares no model")
+        yield* must(new Set(service.models).size === service.models.length, "two of its models have the same name")
+        for (const model of service.models) {
+          const tokens = service.contextTokens?.(model)
+          yield* must(
+            tokens === undefined || (Number.isInteger(tokens) && tokens > 0),
+            `its model "${model}" has a context of ${tokens} tokens`
+          )
+        }
         const discount = service.discount ?? 0
         yield* must(discount >= 0 && discount <= 1, `its discount is ${discount}, which is not between 0 and 1`)
         const health = yield* within("health", service.health)
         yield* must(health.healthy, "it is not healthy")
       })
     ),
+    check("prepare, where there is one, completes or fails with LanguageModelError", (service) =>
+      Effect.gen(function* () {
+        const prepared = yield* within(
+          "prepare",
+          Effect.either(
+            Effect.suspend(
+              () =>
+                service.prepare?.({ callId: "call_conformance", systemPrompt: "Be brief.", tools: [] }) ?? Effect.void
+            )
+          )
+        )
+        yield* must(
+          prepared._tag === "Right" || prepared.left instanceof LanguageModelError,
+          "prepare failed with another error than LanguageModelError"
+        )
+      })
+    ),
     check("generate emits the text of the answer in order", (service) =>
       Effect.flatMap(answer(service, options.text.prompt), saysText)
+    ),
+    check("generate answers with each of the first five models", (service) =>
+      Effect.forEach(service.models.slice(0, 5), (model) =>
+        Effect.flatMap(answer(service, { ...options.text.prompt, model }), (deltas) =>
+          must(textOf(deltas).trim() !== "", `the model "${model}" emitted no text`)
+        )
+      )
     ),
     check("generate emits Done exactly once, as the last delta", (service) =>
       Effect.flatMap(answer(service, options.text.prompt), wellFormed)

@@ -57,12 +57,16 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
   const listen = (service: Service, sampleRate = service.capabilities.sampleRates[0] ?? 8000) =>
     mustSucceed("open")(open(service, sampleRate))
 
+  const isSilent = (frame: Int16Array) => frame.every((sample) => sample === 0)
   const feed = ({ session }: Listening, frames: ReadonlyArray<Int16Array>) =>
     Effect.forEach(
       frames,
       (frame) =>
         Effect.zipLeft(
-          mustNotThrow("push", () => session.push(frame.slice())),
+          mustNotThrow("push", () => {
+            session.voiceActivity?.(!isSilent(frame))
+            session.push(frame.slice())
+          }),
           pace
         ),
       { discard: true }
@@ -72,6 +76,42 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
     Array.from({ length: options.pauseFrames ?? 100 }, () => new Int16Array(sampleRate / 50))
   const finals = ({ events }: Listening) =>
     normalized(events.flatMap((event) => (event._tag === "Final" ? [event.text] : [])).join(" "))
+  /** Eager ends of turns, their withdrawal, and the times of words. */
+  const wellFormed = ({ events }: Listening, pushedMs: number) =>
+    Effect.gen(function* () {
+      let eager: string | undefined
+      let said: Array<string> = []
+      let spokenUntil = 0
+      for (const event of events) {
+        if (event._tag === "EagerEndOfTurn") eager = event.text
+        if (event._tag === "TurnResumed") {
+          yield* must(eager !== undefined, "it emitted TurnResumed without EagerEndOfTurn")
+          eager = undefined
+        }
+        if (event._tag === "EndOfTurn") {
+          const turn = normalized(said.join(" "))
+          yield* must(
+            eager === undefined || normalized(eager) === turn,
+            `it emitted EagerEndOfTurn with "${eager}", but the words of the turn are "${turn}"`
+          )
+          eager = undefined
+          said = []
+        }
+        if (event._tag !== "Final") continue
+        said.push(event.text)
+        yield* must(
+          event.confidence >= 0 && event.confidence <= 1,
+          `the confidence ${event.confidence} is not between 0 and 1`
+        )
+        for (const { end, start, text } of event.words ?? []) {
+          yield* must(
+            start >= spokenUntil && end >= start && end <= pushedMs,
+            `the word "${text}" is at ${start} to ${end} ms, after ${spokenUntil} ms, in ${pushedMs} ms of audio`
+          )
+          spokenUntil = start
+        }
+      }
+    })
   const finish = ({ session }: Listening) => within("finish", session.finish)
   const failures = ({ events }: Listening) => events.filter(({ _tag }) => _tag === "Failed").length
 
@@ -125,21 +165,17 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
       Effect.gen(function* () {
         const listening = yield* listen(service)
         const rate = rateOf(service)
+        let pushed = 0
         for (const phrase of [first, second]) {
-          yield* feed(listening, yield* options.speak(phrase, rate))
-          yield* feed(listening, pause(rate))
+          const spoken = [...(yield* options.speak(phrase, rate)), ...pause(rate)]
+          pushed += spoken.reduce((sum, { length }) => sum + length, 0)
+          yield* feed(listening, spoken)
         }
         yield* eventually(`the transcript "${second}"`, () => finals(listening).includes(normalized(second)))
         yield* finish(listening)
         const heard = finals(listening)
         yield* must(heard === `${normalized(first)} ${normalized(second)}`, `it transcribed "${heard}"`)
-        for (const event of listening.events) {
-          if (event._tag !== "Final") continue
-          yield* must(
-            event.confidence >= 0 && event.confidence <= 1,
-            `the confidence ${event.confidence} is not between 0 and 1`
-          )
-        }
+        yield* wellFormed(listening, (pushed / rate) * 1000)
       })
     ),
     check("emits the rest of the transcript before finish completes, and nothing afterwards", (service) =>
@@ -151,6 +187,35 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         yield* must(heard.includes(normalized(first)), `when finish completed, the transcript was "${heard}"`)
         yield* quiet
         yield* must(listening.events.length === count, "it emitted an event after finish had completed")
+      })
+    ),
+    check("makes words final when it is asked to, if it can", (service) =>
+      Effect.gen(function* () {
+        const listening = yield* listen(service)
+        const { flush } = listening.session
+        if (flush === undefined) return
+        yield* feed(listening, yield* options.speak(first, rateOf(service)))
+        yield* mustNotThrow("flush", () => listening.session.flush?.())
+        yield* eventually(`the transcript "${first}" after flush`, () => finals(listening).includes(normalized(first)))
+      })
+    ),
+    check("goes on after a change of its keyterms and language, or says that it cannot", (service) =>
+      Effect.gen(function* () {
+        const listening = yield* listen(service)
+        const language = service.capabilities.languages.at(-1) ?? "en-US"
+        for (const change of [{ keyterms: ["Svc"] }, { language: service.capabilities.languages[0] ?? language }]) {
+          const answer = yield* mustNotThrow("update", () => listening.session.update?.(change) ?? false)
+          yield* must(typeof answer === "boolean", `update returned ${String(answer)}`)
+        }
+        yield* feed(listening, yield* options.speak(first, rateOf(service)))
+        yield* finish(listening)
+        const heard = finals(listening)
+        yield* must(heard.includes(normalized(first)), `after update, the transcript was "${heard}"`)
+        yield* mustNotThrow("flush and update after finish", () => {
+          listening.session.flush?.()
+          listening.session.update?.({ language })
+          listening.session.voiceActivity?.(true)
+        })
       })
     ),
     check("emits EndOfTurn after the words of a turn if and only if it declares endpointing", (service) =>

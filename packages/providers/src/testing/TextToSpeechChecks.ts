@@ -1,4 +1,5 @@
 import { Deferred, Effect, Fiber } from "effect"
+import { speakText } from "../SpeechTurn.ts"
 import { type AudioSink, TextToSpeech, TextToSpeechError } from "../TextToSpeech.ts"
 import { type Check, CheckFailed, type CheckOptions, makeHarness, must, mustSucceed, normalized } from "./Check.ts"
 import { mustStop } from "./Interruption.ts"
@@ -23,7 +24,7 @@ interface Overrides {
 /** A sink that records what is written. `room` decides after each write whether it has room. */
 const recorder = (room: () => boolean, drained: Effect.Effect<void>) => {
   const chunks: Array<Int16Array> = []
-  const aligned: Array<number> = []
+  const aligned: Array<readonly [characters: number, atSample: number]> = []
   const state = { writes: 0 }
   const sink: AudioSink = {
     write: (samples) => {
@@ -31,8 +32,8 @@ const recorder = (room: () => boolean, drained: Effect.Effect<void>) => {
       chunks.push(samples.slice())
       return room()
     },
-    align: (characters) => {
-      aligned.push(characters)
+    align: (characters, atSample) => {
+      aligned.push([characters, atSample])
     },
     drained
   }
@@ -59,19 +60,20 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
   const [first, second] = options.texts ?? ["The quick brown fox jumps over the lazy dog.", "Pack my box with jugs."]
 
   const rateOf = (service: Service) => service.sampleRates[0] ?? 8000
+  let turns = 0
+  const requestOf = (service: Service, to: Recorder, more: Overrides = {}) => ({
+    callId: "call_conformance",
+    turn: `turn_${turns++}`,
+    voice: more.voice ?? service.voices[0]?.name ?? "Sarah",
+    language: more.language ?? "en-US",
+    sampleRate: more.rate ?? rateOf(service),
+    speed: 1,
+    sink: to.sink
+  })
   const speak = (service: Service, text: string, to: Recorder, more: Overrides = {}) =>
-    Effect.suspend(() =>
-      service.synthesize({
-        callId: "call_conformance",
-        text,
-        voice: more.voice ?? service.voices[0]?.name ?? "Sarah",
-        language: more.language ?? "en-US",
-        sampleRate: more.rate ?? rateOf(service),
-        sink: to.sink
-      })
-    )
+    Effect.suspend(() => speakText(service, { ...requestOf(service, to, more), text }))
   const spoken = (service: Service, text: string, to: Recorder, more: Overrides = {}) =>
-    within("synthesize", speak(service, text, to, more)).pipe(mustSucceed("synthesize"))
+    within("the turn", speak(service, text, to, more)).pipe(mustSucceed("the turn"))
 
   /** Fails unless the audio says the text or, without `hear`, unless there is audio. */
   const says = (recording: Recorder, rate: number, text: string) =>
@@ -86,7 +88,7 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
   const failsTyped = (service: Service) =>
     Effect.gen(function* () {
       const recording = unbounded()
-      yield* mustFail("synthesize", speak(service, first, recording), (error) => error instanceof TextToSpeechError)
+      yield* mustFail("the turn", speak(service, first, recording), (error) => error instanceof TextToSpeechError)
       const count = recording.writes()
       yield* quiet
       yield* must(recording.writes() === count, "it wrote audio after it had failed")
@@ -103,7 +105,7 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         yield* must(health.healthy, "it is not healthy")
       })
     ),
-    check("synthesize speaks a text in about the same time at every declared sample rate", (service) =>
+    check("a turn speaks a text in about the same time at every declared sample rate", (service) =>
       Effect.gen(function* () {
         const seconds: Array<number> = []
         for (const rate of service.sampleRates) {
@@ -116,7 +118,7 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         yield* must(longest <= shortest * 1.5, `the same text takes between ${shortest} s and ${longest} s`)
       })
     ),
-    check("synthesize writes audio with each of the first five voices", (service) =>
+    check("a turn writes audio with each of the first five voices", (service) =>
       Effect.forEach(service.voices.slice(0, 5), ({ languages, name }) =>
         Effect.gen(function* () {
           const recording = unbounded()
@@ -128,7 +130,7 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         })
       )
     ),
-    check("synthesize writes all audio before it completes, and nothing afterwards", (service) =>
+    check("a turn writes all audio before it completes, and nothing afterwards", (service) =>
       Effect.gen(function* () {
         const recording = unbounded()
         yield* spoken(service, first, recording)
@@ -138,23 +140,55 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         yield* must(recording.writes() === count, "it wrote audio after it had completed")
       })
     ),
-    check("synthesize completes for an empty text", (service) => spoken(service, "", unbounded())),
-    check("synthesize calls align in ascending order and within the text", (service) =>
+    check("a turn completes for an empty text", (service) => spoken(service, "", unbounded())),
+    check("a turn aligns in ascending order, within its text and its audio", (service) =>
       Effect.gen(function* () {
         const recording = unbounded()
         yield* spoken(service, first, recording)
-        let last = 0
-        for (const characters of recording.aligned) {
-          yield* must(characters >= last, `it called align with ${characters} after ${last}`)
+        let last: readonly [characters: number, atSample: number] = [0, 0]
+        for (const aligned of recording.aligned) {
+          const [characters, atSample] = aligned
+          yield* must(
+            characters >= last[0] && atSample >= last[1],
+            `it called align with ${characters} at ${atSample} after ${last[0]} at ${last[1]}`
+          )
           yield* must(
             characters <= first.length,
             `it called align with ${characters} for a text of ${first.length} characters`
           )
-          last = characters
+          yield* must(
+            atSample <= recording.length(),
+            `it called align at sample ${atSample} of ${recording.length()} samples`
+          )
+          last = aligned
         }
       })
     ),
-    check("synthesize does not write while the sink is full, and continues when it has room", (service) =>
+    check("a turn speaks its texts one after the other, and completes only when it is ended", (service) =>
+      Effect.gen(function* () {
+        const recording = unbounded()
+        const turn = yield* within("open", service.open(requestOf(service, recording))).pipe(mustSucceed("open"))
+        const done = yield* Effect.fork(turn.done)
+        turn.say(first)
+        yield* eventually("the first audio", () => recording.writes() > 0 || done.unsafePoll() !== null)
+        yield* quiet
+        yield* must(done.unsafePoll() === null, "it was done before it was ended")
+        turn.say(` ${second}`)
+        turn.end()
+        yield* within("the turn", Fiber.join(done)).pipe(mustSucceed("the turn"))
+        yield* says(recording, rateOf(service), `${first} ${second}`)
+      })
+    ),
+    check("a turn without text completes when it is ended, and writes nothing", (service) =>
+      Effect.gen(function* () {
+        const recording = unbounded()
+        const turn = yield* within("open", service.open(requestOf(service, recording))).pipe(mustSucceed("open"))
+        turn.end()
+        yield* within("the turn", turn.done).pipe(mustSucceed("the turn"))
+        yield* must(recording.length() === 0, `it wrote ${recording.length()} samples`)
+      })
+    ),
+    check("a turn does not write while the sink is full, and continues when it has room", (service) =>
       Effect.gen(function* () {
         const whole = unbounded()
         yield* spoken(service, first, whole)
@@ -178,8 +212,8 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         const open = Effect.forever(
           Effect.suspend(() => Effect.zipRight(Deferred.succeed(waiting, undefined), Effect.sleep(1)))
         )
-        yield* within("synthesize into a slow sink", Effect.raceFirst(Fiber.join(fiber), open)).pipe(
-          mustSucceed("synthesize")
+        yield* within("the turn into a slow sink", Effect.raceFirst(Fiber.join(fiber), open)).pipe(
+          mustSucceed("the turn")
         )
         yield* must(
           recording.length() >= whole.length() * 0.9,
@@ -187,7 +221,7 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         )
       })
     ),
-    check("synthesize stops when it is interrupted and writes nothing afterwards", (service) =>
+    check("a turn stops when it is cancelled and writes nothing afterwards", (service) =>
       Effect.gen(function* () {
         const recording = unbounded()
         const fiber = yield* Effect.forkDaemon(speak(service, `${first} ${second} `.repeat(10), recording))
@@ -195,7 +229,7 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         yield* mustStop(harness, fiber, () => recording.writes())
       })
     ),
-    check("synthesize can be interrupted while the sink is full", (service) =>
+    check("a turn can be cancelled while the sink is full", (service) =>
       Effect.gen(function* () {
         const recording = recorder(() => false, Effect.never)
         const fiber = yield* Effect.forkDaemon(speak(service, first, recording))
@@ -204,7 +238,7 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         yield* mustStop(harness, fiber, () => recording.writes())
       })
     ),
-    check("synthesize keeps two concurrent requests separate", (service) =>
+    check("two concurrent turns stay separate", (service) =>
       Effect.gen(function* () {
         const [left, right] = [unbounded(), unbounded()]
         yield* Effect.all([spoken(service, first, left), spoken(service, second, right)], { concurrency: 2 })
@@ -212,17 +246,17 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
         yield* says(right, rateOf(service), second)
       })
     ),
-    check("synthesize speaks or fails with TextToSpeechError for an unknown voice", (service) =>
+    check("a turn speaks or fails with TextToSpeechError for an unknown voice", (service) =>
       Effect.gen(function* () {
         const outcome = yield* Effect.either(
-          within("synthesize", speak(service, first, unbounded(), { voice: "no such voice" }))
+          within("the turn", speak(service, first, unbounded(), { voice: "no such voice" }))
         )
         if (outcome._tag === "Right") return
         if (outcome.left instanceof CheckFailed) return yield* outcome.left
-        yield* must(outcome.left instanceof TextToSpeechError, `synthesize failed with ${outcome.left}`)
+        yield* must(outcome.left instanceof TextToSpeechError, `the turn failed with ${outcome.left}`)
       })
     ),
-    check("many interrupted requests leave no fibers, timers or sockets behind", (service) =>
+    check("many cancelled turns leave no fibers, timers or sockets behind", (service) =>
       mustNotLeak(
         harness,
         options,
@@ -230,12 +264,12 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
           const recording = recorder(() => false, Effect.never)
           const fiber = yield* Effect.forkDaemon(speak(service, second, recording))
           yield* eventually("the first audio", () => recording.writes() > 0 || fiber.unsafePoll() !== null)
-          yield* within("interrupting synthesize", Fiber.interrupt(fiber))
+          yield* within("cancelling the turn", Fiber.interrupt(fiber))
         })
       )
     ),
-    ...fault(options.faults?.refuses, "synthesize fails with TextToSpeechError when the peer refuses", failsTyped),
-    ...fault(options.faults?.hangs, "synthesize can be interrupted when the peer hangs", (service) =>
+    ...fault(options.faults?.refuses, "a turn fails with TextToSpeechError when the peer refuses", failsTyped),
+    ...fault(options.faults?.hangs, "a turn can be cancelled when the peer hangs", (service) =>
       Effect.gen(function* () {
         const recording = unbounded()
         const fiber = yield* Effect.forkDaemon(speak(service, first, recording))
@@ -245,12 +279,12 @@ export const textToSpeechChecks = (options: TextToSpeechCheckOptions): ReadonlyA
     ),
     ...fault(
       options.faults?.closesEarly,
-      "synthesize fails with TextToSpeechError when the peer closes the connection early",
+      "a turn fails with TextToSpeechError when the peer closes the connection early",
       failsTyped
     ),
     ...fault(
       options.faults?.sendsGarbage,
-      "synthesize fails with TextToSpeechError when the peer sends malformed data",
+      "a turn fails with TextToSpeechError when the peer sends malformed data",
       failsTyped
     )
   ]

@@ -31,23 +31,27 @@ const expected: { readonly [B in LanguageModelBug]: Expected } = {
   throws: {
     allBut: [
       "declares at least one model, a discount from 0 to 1, and is healthy",
+      "prepare, where there is one, completes or fails with LanguageModelError",
       "many interrupted requests leave no fibers, timers or sockets behind"
     ]
   },
   dies: {
     allBut: [
       "declares at least one model, a discount from 0 to 1, and is healthy",
+      "prepare, where there is one, completes or fails with LanguageModelError",
       "many interrupted requests leave no fibers, timers or sockets behind"
     ]
   },
   hangs: {
     allBut: [
       "declares at least one model, a discount from 0 to 1, and is healthy",
+      "prepare, where there is one, completes or fails with LanguageModelError",
       "generate can be interrupted when the peer hangs"
     ]
   },
   fails: [
     "generate emits the text of the answer in order",
+    "generate answers with each of the first five models",
     "generate emits Done exactly once, as the last delta",
     "generate completes after Done and emits nothing afterwards",
     "generate emits complete tool calls in order, each with its own id",
@@ -85,6 +89,7 @@ const expected: { readonly [B in LanguageModelBug]: Expected } = {
   ],
   "never completes after Done": [
     "generate emits the text of the answer in order",
+    "generate answers with each of the first five models",
     "generate emits Done exactly once, as the last delta",
     "generate completes after Done and emits nothing afterwards",
     "generate emits complete tool calls in order, each with its own id",
@@ -98,6 +103,7 @@ const expected: { readonly [B in LanguageModelBug]: Expected } = {
   "mixes requests": ["generate keeps two concurrent requests separate"],
   "emits no text": [
     "generate emits the text of the answer in order",
+    "generate answers with each of the first five models",
     "generate keeps two concurrent requests separate",
     "generate fails with LanguageModelError when the peer closes the connection early",
     "generate fails with LanguageModelError when the peer sends malformed data"
@@ -117,6 +123,9 @@ const expected: { readonly [B in LanguageModelBug]: Expected } = {
   "reuses tool call ids": ["generate emits complete tool calls in order, each with its own id"],
   "ends tool calls with the reason stop": ["generate emits complete tool calls in order, each with its own id"],
   "dies on tool results": ["generate accepts the results of tool calls and answers them"],
+  "has a second model that says nothing": ["generate answers with each of the first five models"],
+  "has a model without a context": ["declares at least one model, a discount from 0 to 1, and is healthy"],
+  "has a model twice": ["declares at least one model, a discount from 0 to 1, and is healthy"],
   "leaks fibers": ["many interrupted requests leave no fibers, timers or sockets behind"],
   "emits Done although the peer failed": [
     "generate fails with LanguageModelError when the peer closes the connection early",
@@ -126,7 +135,9 @@ const expected: { readonly [B in LanguageModelBug]: Expected } = {
     "generate fails with LanguageModelError when the peer closes the connection early",
     "generate fails with LanguageModelError when the peer sends malformed data"
   ],
-  "declares its discount in percent": ["declares at least one model, a discount from 0 to 1, and is healthy"]
+  "declares its discount in percent": ["declares at least one model, a discount from 0 to 1, and is healthy"],
+  "prepares for ever": ["prepare, where there is one, completes or fails with LanguageModelError"],
+  "throws when it prepares": ["prepare, where there is one, completes or fails with LanguageModelError"]
 }
 
 describe("a language model that", () => {

@@ -26,6 +26,8 @@ export type TelephonyBug =
   | "never confirms marks"
   | "confirms cleared marks as played"
   | "drops cleared marks"
+  | "confirms marks twice"
+  | "confirms cleared marks in reverse order"
   | "ignores clear"
   | "throws on clear"
   | "does not pass hangup on"
@@ -99,6 +101,7 @@ export const makeReferenceCall = (
     if (item === undefined) return
     if ("mark" in item) {
       if (!is("never confirms marks")) emit({ _tag: "Mark", name: item.mark, outcome: "played" })
+      if (is("confirms marks twice")) emit({ _tag: "Mark", name: item.mark, outcome: "played" })
     } else heard.push(item.frame.slice())
   })
   const enqueue = (item: Item) => {
@@ -171,7 +174,7 @@ export const makeReferenceCall = (
       const dropped = queue
       if (is("ignores clear")) return
       queue = []
-      for (const item of dropped) {
+      for (const item of is("confirms cleared marks in reverse order") ? dropped.reverse() : dropped) {
         if (!("mark" in item) || is("drops cleared marks")) continue
         emit({ _tag: "Mark", name: item.mark, outcome: is("confirms cleared marks as played") ? "played" : "cleared" })
       }

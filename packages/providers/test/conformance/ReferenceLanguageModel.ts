@@ -25,10 +25,15 @@ export type LanguageModelBug =
   | "reuses tool call ids"
   | "ends tool calls with the reason stop"
   | "dies on tool results"
+  | "has a second model that says nothing"
+  | "has a model without a context"
+  | "has a model twice"
   | "leaks fibers"
   | "emits Done although the peer failed"
   | "hangs when the peer fails"
   | "declares its discount in percent"
+  | "prepares for ever"
+  | "throws when it prepares"
 
 /** The behaviour of the peer. */
 export type Peer = "works" | "refuses" | "hangs" | "fails"
@@ -49,10 +54,15 @@ export const referenceLanguageModel = (bug?: LanguageModelBug, peer: Peer = "wor
   let shared: Array<string> = []
   return Layer.succeed(LanguageModel, {
     id: "reference",
-    models: ["reference-1"],
+    models: ["reference-1", is("has a model twice") ? "reference-1" : "reference-2"],
+    contextTokens: () => (is("has a model without a context") ? 0 : 8192),
     discount: is("declares its discount in percent") ? 10 : 0.1,
     health: Effect.succeed(healthy),
-    generate: ({ messages, tools }, onDelta) => {
+    prepare: () => {
+      if (is("throws when it prepares")) throw new Error("no connection")
+      return is("prepares for ever") ? Effect.never : Effect.sleep(40)
+    },
+    generate: ({ messages, model, tools }, onDelta) => {
       if (is("throws")) throw new Error("no such model")
       const broken = new LanguageModelError({ reason: "the peer failed", retryable: true })
       const emit = (delta: ModelDelta) =>
@@ -79,6 +89,7 @@ export const referenceLanguageModel = (bug?: LanguageModelBug, peer: Peer = "wor
         if (is("dies")) return yield* Effect.die("x is undefined")
         if (is("hangs") || peer === "hangs") return yield* Effect.never
         if (is("fails") || peer === "refuses") return yield* broken
+        if (is("has a second model that says nothing") && model === "reference-2") return yield* done("stop")
         if (is("leaks fibers")) yield* Effect.forkDaemon(Effect.never)
         if (is("emits Done first")) yield* emit({ _tag: "Done", reason: "stop" })
         if (messages.at(-1)?.role === "tool") {

@@ -22,6 +22,12 @@ export type SpeechToTextBug =
   | "emits EndOfTurn without declaring endpointing"
   | "emits EndOfTurn before the words"
   | "emits its confidence in percent"
+  | "ignores flush"
+  | "throws on update"
+  | "stops after update"
+  | "withdraws an end that it did not announce"
+  | "ends a turn with other words than announced"
+  | "has words beyond the audio"
   | "leaks fibers"
   | "leaks timers"
   | "leaks at the peer"
@@ -68,7 +74,7 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "works
         if (is("leaks fibers")) yield* Effect.forkDaemon(Effect.never)
         if (is("leaks timers")) leakedTimers.push(setInterval(() => {}, 1_000_000))
         heldAtPeer.count++
-        const state = { open: true, broken: false, text: "", silent: 0, frames: 0 }
+        const state = { open: true, broken: false, text: "", silent: 0, frames: 0, pushedMs: 0, deaf: false }
         const kept: Array<Int16Array> = []
         const waiting: Array<SpeechEvent> = []
         let last: string | undefined
@@ -100,7 +106,17 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "works
           const end: SpeechEvent = { _tag: "EndOfTurn" }
           if (is("emits EndOfTurn before the words")) waiting.push(end)
           const confidence = is("emits its confidence in percent") ? 90 : 0.9
-          const final = (words: string): SpeechEvent => ({ _tag: "Final", text: words, confidence })
+          const until = is("has words beyond the audio") ? 3_600_000 : state.pushedMs
+          const final = (words: string): SpeechEvent => ({
+            _tag: "Final",
+            text: words,
+            confidence,
+            words: [{ text: words, start: Math.max(0, state.pushedMs - 20), end: until }]
+          })
+          if (is("withdraws an end that it did not announce")) waiting.push({ _tag: "TurnResumed" })
+          waiting.push({ _tag: "EagerEndOfTurn", text: "half of it" }, { _tag: "TurnResumed" })
+          const announced = is("ends a turn with other words than announced") ? "other words" : text
+          if (!is("reorders words", "repeats words")) waiting.push({ _tag: "EagerEndOfTurn", text: announced })
           if (is("reorders words") && last === undefined) last = text
           else {
             waiting.push(final(text))
@@ -116,6 +132,8 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "works
           return text
         }
         const read = (frame: Int16Array) => {
+          if (state.deaf) return
+          state.pushedMs += (frame.length / options.sampleRate) * 1000
           const code = frame[0] ?? 0
           if (code >= 32 && code < 127) {
             state.silent = 0
@@ -135,6 +153,14 @@ export const referenceSpeechToText = (bug?: SpeechToTextBug, peer: Peer = "works
             if (!is("keeps a reference to frames")) return read(frame)
             kept.push(frame)
             if (kept.length > 1) read(kept[kept.length - 2] ?? frame)
+          },
+          flush: () => {
+            if (state.open && !state.broken && !is("ignores flush")) utter(take())
+          },
+          update: () => {
+            if (is("throws on update")) throw new Error("no such option")
+            state.deaf = is("stops after update")
+            return true
           },
           finish: Effect.gen(function* () {
             if (is("never finishes")) return yield* Effect.never

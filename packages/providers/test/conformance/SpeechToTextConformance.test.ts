@@ -51,6 +51,8 @@ const expected: { readonly [B in SpeechToTextBug]: Expected } = {
     "transcribes speech at every declared sample rate",
     "emits the words of each utterance once and in order",
     "emits the rest of the transcript before finish completes, and nothing afterwards",
+    "makes words final when it is asked to, if it can",
+    "goes on after a change of its keyterms and language, or says that it cannot",
     "emits EndOfTurn after the words of a turn if and only if it declares endpointing",
     "push does not keep a reference to the frame",
     "keeps two concurrent sessions separate"
@@ -58,15 +60,18 @@ const expected: { readonly [B in SpeechToTextBug]: Expected } = {
   "repeats words": ["emits the words of each utterance once and in order", "keeps two concurrent sessions separate"],
   "emits its confidence in percent": ["emits the words of each utterance once and in order"],
   "loses the rest of the transcript": [
-    "emits the rest of the transcript before finish completes, and nothing afterwards"
+    "emits the rest of the transcript before finish completes, and nothing afterwards",
+    "goes on after a change of its keyterms and language, or says that it cannot"
   ],
   "emits the rest of the transcript after finish": [
     "emits the rest of the transcript before finish completes, and nothing afterwards",
+    "goes on after a change of its keyterms and language, or says that it cannot",
     "keeps two concurrent sessions separate"
   ],
   "never finishes": [
     "emits the words of each utterance once and in order",
     "emits the rest of the transcript before finish completes, and nothing afterwards",
+    "goes on after a change of its keyterms and language, or says that it cannot",
     "push accepts empty, odd-sized and late frames without throwing",
     "keeps two concurrent sessions separate",
     "a session emits Failed once or continues when the peer closes the connection early",
@@ -81,6 +86,8 @@ const expected: { readonly [B in SpeechToTextBug]: Expected } = {
   ],
   "keeps a reference to frames": [
     "emits the rest of the transcript before finish completes, and nothing afterwards",
+    "makes words final when it is asked to, if it can",
+    "goes on after a change of its keyterms and language, or says that it cannot",
     "push does not keep a reference to the frame"
   ],
   "throws on odd frames": ["push accepts empty, odd-sized and late frames without throwing"],
@@ -92,6 +99,12 @@ const expected: { readonly [B in SpeechToTextBug]: Expected } = {
     "emits no event after the session's scope was closed",
     "many sessions leave no fibers, timers or sockets behind"
   ],
+  "ignores flush": ["makes words final when it is asked to, if it can"],
+  "throws on update": ["goes on after a change of its keyterms and language, or says that it cannot"],
+  "stops after update": ["goes on after a change of its keyterms and language, or says that it cannot"],
+  "withdraws an end that it did not announce": ["emits the words of each utterance once and in order"],
+  "ends a turn with other words than announced": ["emits the words of each utterance once and in order"],
+  "has words beyond the audio": ["emits the words of each utterance once and in order"],
   "mixes sessions": ["keeps two concurrent sessions separate"],
   "leaks fibers": ["many sessions leave no fibers, timers or sockets behind"],
   "leaks timers": ["many sessions leave no fibers, timers or sockets behind"],

@@ -30,6 +30,7 @@ const textMessages = [sendText, sendAgain, refuseText, receiveText]
 const harness = telephonyHarness(options())
 const carrier = [...numbersChecks(harness, options()), ...regulatoryChecks(harness, options())].map(({ name }) => name)
 
+const marksOnce = "each mark is confirmed once and in order, also those that clear drops, and none if marks is none"
 const transferCompletes = "transferBlind completes if transfer is declared, and only Ended follows"
 const transferFails = "a failed transfer emits its outcome once, and the call continues with the agent"
 const callerHangsUp = "the caller's hangup during a transfer ends the call and stops the ringing"
@@ -124,16 +125,23 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
     "a leg emits Ended with cause hangup once and last when the caller hangs up",
     "a leg emits Ended once and last when the connection breaks"
   ],
+  "confirms marks twice": ["a mark is confirmed as played after the audio before it", marksOnce],
+  "confirms cleared marks in reverse order": [marksOnce],
   "never confirms marks": [
     "a mark is confirmed as played after the audio before it",
+    marksOnce,
     "after clear a mark is confirmed as played only if all audio before it was played"
   ],
   "confirms cleared marks as played": [
     "after clear a mark is confirmed as played only if all audio before it was played"
   ],
-  "drops cleared marks": ["after clear a mark is confirmed as played only if all audio before it was played"],
+  "drops cleared marks": [
+    marksOnce,
+    "after clear a mark is confirmed as played only if all audio before it was played"
+  ],
   "ignores clear": ["clear drops the audio that was sent before it"],
   "throws on clear": [
+    marksOnce,
     "after clear a mark is confirmed as played only if all audio before it was played",
     "clear drops the audio that was sent before it",
     "hangup ends the call on the phone and emits Ended at most once",

@@ -23,78 +23,87 @@ textToSpeechSuite({ name: "a correct text-to-speech provider", time: "virtual", 
 const expected: { readonly [B in TextToSpeechBug]: Expected } = {
   throws: {
     allBut: [
+      "a turn without text completes when it is ended, and writes nothing",
       "declares voices with distinct names and at least one sample rate, and is healthy",
-      "many interrupted requests leave no fibers, timers or sockets behind"
+      "many cancelled turns leave no fibers, timers or sockets behind"
     ]
   },
   dies: {
     allBut: [
+      "a turn without text completes when it is ended, and writes nothing",
       "declares voices with distinct names and at least one sample rate, and is healthy",
-      "many interrupted requests leave no fibers, timers or sockets behind"
+      "many cancelled turns leave no fibers, timers or sockets behind"
     ]
   },
   hangs: {
     allBut: [
+      "a turn without text completes when it is ended, and writes nothing",
       "declares voices with distinct names and at least one sample rate, and is healthy",
-      "synthesize can be interrupted when the peer hangs"
+      "a turn can be cancelled when the peer hangs"
     ]
   },
   fails: {
     allBut: [
+      "a turn without text completes when it is ended, and writes nothing",
       "declares voices with distinct names and at least one sample rate, and is healthy",
-      "synthesize speaks or fails with TextToSpeechError for an unknown voice",
-      "many interrupted requests leave no fibers, timers or sockets behind",
-      "synthesize fails with TextToSpeechError when the peer refuses",
-      "synthesize can be interrupted when the peer hangs",
-      "synthesize fails with TextToSpeechError when the peer closes the connection early",
-      "synthesize fails with TextToSpeechError when the peer sends malformed data"
+      "a turn speaks or fails with TextToSpeechError for an unknown voice",
+      "many cancelled turns leave no fibers, timers or sockets behind",
+      "a turn fails with TextToSpeechError when the peer refuses",
+      "a turn can be cancelled when the peer hangs",
+      "a turn fails with TextToSpeechError when the peer closes the connection early",
+      "a turn fails with TextToSpeechError when the peer sends malformed data"
     ]
   },
   "writes after interruption": [
-    "synthesize stops when it is interrupted and writes nothing afterwards",
-    "synthesize can be interrupted while the sink is full",
-    "synthesize can be interrupted when the peer hangs"
+    "a turn stops when it is cancelled and writes nothing afterwards",
+    "a turn can be cancelled while the sink is full",
+    "a turn can be cancelled when the peer hangs"
   ],
   "ignores interruption": [
-    "synthesize stops when it is interrupted and writes nothing afterwards",
-    "synthesize can be interrupted while the sink is full",
-    "many interrupted requests leave no fibers, timers or sockets behind",
-    "synthesize can be interrupted when the peer hangs"
+    "a turn stops when it is cancelled and writes nothing afterwards",
+    "a turn can be cancelled while the sink is full",
+    "many cancelled turns leave no fibers, timers or sockets behind",
+    "a turn can be cancelled when the peer hangs"
   ],
-  "ignores a full sink": ["synthesize does not write while the sink is full, and continues when it has room"],
-  "never continues after a full sink": [
-    "synthesize does not write while the sink is full, and continues when it has room"
-  ],
+  "ignores a full sink": ["a turn does not write while the sink is full, and continues when it has room"],
+  "never continues after a full sink": ["a turn does not write while the sink is full, and continues when it has room"],
   "completes before all audio is written": {
     allBut: [
+      "a turn without text completes when it is ended, and writes nothing",
       "declares voices with distinct names and at least one sample rate, and is healthy",
-      "synthesize completes for an empty text",
-      "synthesize calls align in ascending order and within the text",
-      "synthesize can be interrupted while the sink is full",
-      "synthesize speaks or fails with TextToSpeechError for an unknown voice",
-      "synthesize can be interrupted when the peer hangs"
+      "a turn completes for an empty text",
+      "a turn aligns in ascending order, within its text and its audio",
+      "a turn can be cancelled while the sink is full",
+      "a turn speaks or fails with TextToSpeechError for an unknown voice",
+      "a turn can be cancelled when the peer hangs"
     ]
   },
   "reorders audio": [
-    "synthesize speaks a text in about the same time at every declared sample rate",
-    "synthesize writes all audio before it completes, and nothing afterwards",
-    "synthesize keeps two concurrent requests separate"
+    "a turn speaks a text in about the same time at every declared sample rate",
+    "a turn writes all audio before it completes, and nothing afterwards",
+    "a turn speaks its texts one after the other, and completes only when it is ended",
+    "two concurrent turns stay separate"
   ],
-  "mixes requests": ["synthesize keeps two concurrent requests separate"],
-  "writes nothing at 16 kHz": ["synthesize speaks a text in about the same time at every declared sample rate"],
-  "hangs on empty text": ["synthesize completes for an empty text"],
-  "aligns backwards": ["synthesize calls align in ascending order and within the text"],
-  "aligns beyond the text": ["synthesize calls align in ascending order and within the text"],
-  "dies on an unknown voice": ["synthesize speaks or fails with TextToSpeechError for an unknown voice"],
-  "has a voice without audio": ["synthesize writes audio with each of the first five voices"],
-  "leaks fibers": ["many interrupted requests leave no fibers, timers or sockets behind"],
+  "mixes requests": ["two concurrent turns stay separate"],
+  "writes nothing at 16 kHz": ["a turn speaks a text in about the same time at every declared sample rate"],
+  "hangs on empty text": ["a turn completes for an empty text"],
+  "aligns backwards": ["a turn aligns in ascending order, within its text and its audio"],
+  "aligns beyond the audio": ["a turn aligns in ascending order, within its text and its audio"],
+  "aligns beyond the text": ["a turn aligns in ascending order, within its text and its audio"],
+  "forgets later texts": ["a turn speaks its texts one after the other, and completes only when it is ended"],
+  "is done before it is ended": ["a turn speaks its texts one after the other, and completes only when it is ended"],
+  "writes without text": ["a turn without text completes when it is ended, and writes nothing"],
+  "never ends without text": ["a turn without text completes when it is ended, and writes nothing"],
+  "dies on an unknown voice": ["a turn speaks or fails with TextToSpeechError for an unknown voice"],
+  "has a voice without audio": ["a turn writes audio with each of the first five voices"],
+  "leaks fibers": ["many cancelled turns leave no fibers, timers or sockets behind"],
   "completes although the peer failed": [
-    "synthesize fails with TextToSpeechError when the peer closes the connection early",
-    "synthesize fails with TextToSpeechError when the peer sends malformed data"
+    "a turn fails with TextToSpeechError when the peer closes the connection early",
+    "a turn fails with TextToSpeechError when the peer sends malformed data"
   ],
   "hangs when the peer fails": [
-    "synthesize fails with TextToSpeechError when the peer closes the connection early",
-    "synthesize fails with TextToSpeechError when the peer sends malformed data"
+    "a turn fails with TextToSpeechError when the peer closes the connection early",
+    "a turn fails with TextToSpeechError when the peer sends malformed data"
   ],
   "declares a voice twice": ["declares voices with distinct names and at least one sample rate, and is healthy"]
 }

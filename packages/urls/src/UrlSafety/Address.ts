@@ -47,7 +47,7 @@ const classOf4 = (value: number): AddressClass =>
   ranges4.find((range) => value >= range.start && value <= range.end)?.addressClass ?? "public"
 
 /** The eight 16-bit groups of a valid IPv6 address without a zone. */
-const groupsOf = (address: string): ReadonlyArray<number> => {
+export const groupsOf = (address: string): ReadonlyArray<number> => {
   const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(address)
   let text = address
   if (dotted !== null) {

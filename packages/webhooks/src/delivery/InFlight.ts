@@ -1,7 +1,7 @@
 import { atOnce } from "@svc/api/Thread"
-import { type DeliveryRequest, deliveryRequest } from "./DeliveryRequest.ts"
+import { deliveryRequest } from "./DeliveryRequest.ts"
 import type { ClaimedDelivery } from "./QueueRepo.ts"
-import { type AttemptResult, attemptTimeoutMs } from "./ReceiverClient.ts"
+import { type AttemptResult, attemptTimeoutMs, type Post } from "./ReceiverRequests.ts"
 
 /** Maximum number of deliveries that a node holds. */
 const maxHeld = 2048
@@ -48,9 +48,6 @@ interface Attempt {
   readonly at: number
   readonly cancel: () => void
 }
-
-/** Sends a request and returns a function that cancels it. Either way `done` is called once, later. */
-export type Post = (request: DeliveryRequest, done: (result: AttemptResult) => void) => () => void
 
 /**
  * The deliveries that this node holds: claimed, and not completed yet. Limits them in total and by webhook. The next

@@ -1,133 +1,186 @@
-import { connectionReason } from "@svc/urls/ConnectionError"
+import { startWorkerThread } from "@svc/cluster/WorkerThread"
 import { UrlSafety } from "@svc/urls/UrlSafety"
-import { Context, Effect, Layer } from "effect"
-import { Agent, type Dispatcher } from "undici"
+import { type Clock, Context, Effect, FiberSet, Layer } from "effect"
 import type { DeliveryRequest } from "./DeliveryRequest.ts"
+import { type AttemptResult, type Post, timedOut } from "./ReceiverRequests.ts"
+import type { FromThread, ThreadSettings, ToThread } from "./ReceiverThread.ts"
 
-/** The result of one request: success when `error` is null. The status is null when there was no response. */
-export interface AttemptResult {
-  readonly status_code: number | null
-  readonly error: string | null
+/** The part of a worker thread that the client uses. */
+export interface RequestThread {
+  readonly postMessage: (message: ToThread) => void
+  readonly onMessage: (handler: (message: FromThread) => void) => void
+  /** Called when the thread failed or ended. */
+  readonly onExit: (handler: (reason: string) => void) => void
+  readonly terminate: () => void
 }
 
-/** How long an attempt may take, in milliseconds. */
-export const attemptTimeoutMs = 10_000
-
-/** The result of an attempt that was cancelled before its answer came. */
-export const timedOut: AttemptResult = { status_code: null, error: "no answer within 10 seconds" }
-
-/** Maximum number of response bytes that are read. */
-const maxResponseBytes = 4096
-const connectTimeoutMs = 5_000
+/** Characters of bodies that are passed to the thread in one message. */
+const maxBatch = 65_536
+/** How long the thread may take to answer a cancellation before it counts as hung. */
+const hungAfter = "2 seconds"
+/** How long results are passed on before other work of the process has its turn, in nanoseconds. */
+const turn = 1_000_000n
 
 /**
- * HTTP client for requests to receivers, with a connection pool per origin. Callbacks and no fibers, for thousands of
- * attempts a second. It does not follow redirects; addresses of private networks are refused when a connection is made.
+ * HTTP client for requests to receivers, in a thread of its own, which the first request starts. It does not follow
+ * redirects; addresses of private networks are refused when a connection is made.
  */
 export class ReceiverClient extends Context.Tag("@svc/webhooks/ReceiverClient")<
   ReceiverClient,
   {
     /**
      * Sends a request and calls `done` once, later, with its result. The caller measures the time: the returned
-     * function cancels the request, and `done` then gets the status, if one has arrived, or {@link timedOut}.
+     * function cancels the request, and `done` then gets the status, if one has arrived, or {@link timedOut}. When the
+     * thread ends, `done` gets an error without a status, and the next request starts another.
      */
-    readonly post: (request: DeliveryRequest, done: (result: AttemptResult) => void) => () => void
+    readonly post: Post
   }
 >() {
-  static readonly layer: Layer.Layer<ReceiverClient, never, UrlSafety> = Layer.scoped(
+  static readonly layer: Layer.Layer<ReceiverClient, never, UrlSafety> = Layer.suspend(() => layerOf(startThread))
+}
+
+/** A client whose threads are started by `start`. */
+export const layerOf = (
+  start: (settings: ThreadSettings) => RequestThread
+): Layer.Layer<ReceiverClient, never, UrlSafety> =>
+  Layer.scoped(
     ReceiverClient,
     Effect.gen(function* () {
       const safety = yield* UrlSafety
-      const agent = yield* Effect.acquireRelease(
-        Effect.sync(() => new Agent({ connect: safety.connector({ timeout: connectTimeoutMs }), pipelining: 1 })),
-        (agent) => Effect.promise(() => agent.destroy())
-      )
-      const targetOf = targetCache()
-      return { post: (request, done) => exchange(agent, targetOf(request.url), request, done) }
+      const run = yield* FiberSet.makeRuntime<never>()
+      const client = new ThreadClient({
+        start: () => start({ policy: safety.policy }),
+        resolve: safety.resolve,
+        clock: yield* Effect.clock,
+        later: (check) => void run(Effect.delay(Effect.sync(check), hungAfter))
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(() => client.close()))
+      return { post: client.post }
     })
   )
+
+interface ClientOptions {
+  readonly start: () => RequestThread
+  readonly resolve: Context.Tag.Service<UrlSafety>["resolve"]
+  readonly clock: Clock.Clock
+  /** Runs a check of a cancelled request after {@link hungAfter}. */
+  readonly later: (check: () => void) => void
 }
 
-const resultOf = (status: number): AttemptResult => {
-  if (status >= 200 && status < 300) return { status_code: status, error: null }
-  if (status >= 300 && status < 400) return { status_code: status, error: `redirects are not followed (${status})` }
-  return { status_code: status, error: `status ${status}` }
-}
+class ThreadClient {
+  readonly #options: ClientOptions
+  readonly #pending = new Map<number, (result: AttemptResult) => void>()
+  #thread: RequestThread | undefined
+  #nextId = 0
+  #batch: Array<readonly [number, DeliveryRequest]> = []
+  #batchSize = 0
+  #results: Array<readonly [number, AttemptResult]> = []
 
-/** A URL in the parts that undici takes. */
-interface Target {
-  readonly origin: string
-  readonly path: string
-}
+  constructor(options: ClientOptions) {
+    this.#options = options
+  }
 
-const maxCachedTargets = 1000
+  readonly post: Post = (request, done) => {
+    const id = this.#nextId++
+    this.#pending.set(id, done)
+    if (this.#batch.length === 0) queueMicrotask(() => this.#flush())
+    this.#batch.push([id, request])
+    this.#batchSize += request.body.length
+    if (this.#batchSize >= maxBatch) this.#flush()
+    return () => this.#cancel(id)
+  }
 
-/** Parses URLs and caches the results: most requests go to the same few. Undefined for an invalid URL. */
-const targetCache = (): ((url: string) => Target | undefined) => {
-  const targets = new Map<string, Target>()
-  return (url) => {
-    const cached = targets.get(url)
-    if (cached !== undefined || !URL.canParse(url)) return cached
-    const { origin, pathname, search } = new URL(url)
-    const target = { origin, path: `${pathname}${search}` }
-    if (targets.size >= maxCachedTargets) targets.clear()
-    targets.set(url, target)
-    return target
+  close(): void {
+    const thread = this.#thread
+    this.#thread = undefined
+    this.#pending.clear()
+    thread?.terminate()
   }
-}
 
-const exchange = (
-  agent: Agent,
-  target: Target | undefined,
-  { body, headers }: DeliveryRequest,
-  done: (result: AttemptResult) => void
-): (() => void) => {
-  let controller: Dispatcher.DispatchController | undefined
-  let abortReason: Error | undefined
-  let status: number | undefined
-  let bytesRead = 0
-  let isDone = false
-  const finish = (result: AttemptResult) => {
-    if (isDone) return
-    isDone = true
-    done(result)
+  #flush(): void {
+    const requests = this.#batch
+    if (requests.length === 0) return
+    this.#batch = []
+    this.#batchSize = 0
+    this.#running().postMessage({ _tag: "Post", requests })
   }
-  const abort = (reason: string) => {
-    abortReason = new Error(reason)
-    controller?.abort(abortReason)
+
+  #running(): RequestThread {
+    if (this.#thread !== undefined) return this.#thread
+    const started = this.#options.start()
+    this.#thread = started
+    started.onMessage((message) => {
+      if (this.#thread === started) this.#receive(started, message)
+    })
+    started.onExit((reason) => this.#end(started, reason))
+    return started
   }
-  if (target === undefined) {
-    queueMicrotask(() => finish({ status_code: null, error: "not a URL" }))
-    return () => undefined
-  }
-  agent.dispatch(
-    { ...target, method: "POST", headers, body },
-    {
-      onRequestStart: (started) => {
-        controller = started
-        // The request was cancelled while the connection was being made.
-        if (abortReason !== undefined) started.abort(abortReason)
-      },
-      onResponseStart: (_, code) => {
-        // Ignores informational responses (1xx).
-        if (code >= 200) status = code
-      },
-      onResponseData: (_, chunk) => {
-        bytesRead += chunk.length
-        if (bytesRead <= maxResponseBytes || status === undefined) return
-        finish(resultOf(status))
-        abort("the answer is too long")
-      },
-      onResponseEnd: () => {
-        if (status !== undefined) finish(resultOf(status))
-      },
-      // If there is a status, the connection broke in the body, which is not needed.
-      onResponseError: (_, error) =>
-        finish(status === undefined ? { status_code: null, error: connectionReason(error, 500) } : resultOf(status))
+
+  #receive(thread: RequestThread, message: FromThread): void {
+    if (message._tag === "Results") {
+      const isIdle = this.#results.length === 0
+      for (const one of message.results) this.#results.push(one)
+      if (isIdle) this.#deliver()
+      return
     }
-  )
-  return () => {
-    finish(status === undefined ? timedOut : resultOf(status))
-    abort("cancelled")
+    const { hostname, id } = message
+    this.#options.resolve(hostname, (error, addresses) => {
+      const plain = error === null ? null : { message: error.message, code: "code" in error ? error.code : undefined }
+      if (this.#thread === thread) thread.postMessage({ _tag: "Resolved", id, error: plain, addresses })
+    })
+  }
+
+  /** In turns: receivers may hold thousands of requests, and answer all at once. */
+  #deliver(): void {
+    const { clock } = this.#options
+    const from = clock.unsafeCurrentTimeNanos()
+    let next = 0
+    for (const [id, result] of this.#results) {
+      if (next > 0 && clock.unsafeCurrentTimeNanos() - from >= turn) break
+      next++
+      this.#complete(id, result)
+    }
+    this.#results = this.#results.slice(next)
+    if (this.#results.length > 0) setImmediate(() => this.#deliver())
+  }
+
+  #complete(id: number, result: AttemptResult): void {
+    const done = this.#pending.get(id)
+    this.#pending.delete(id)
+    done?.(result)
+  }
+
+  #cancel(id: number): void {
+    if (!this.#pending.has(id)) return
+    this.#flush()
+    const thread = this.#running()
+    thread.postMessage({ _tag: "Cancel", id })
+    this.#options.later(() => {
+      if (this.#pending.has(id)) this.#end(thread, "the thread of the deliveries does not answer")
+    })
+  }
+
+  #end(thread: RequestThread, reason: string): void {
+    if (this.#thread !== thread) return
+    this.#thread = undefined
+    thread.terminate()
+    for (const [id, result] of this.#results.splice(0)) this.#complete(id, result)
+    const unsent = new Set(this.#batch.map(([id]) => id))
+    for (const id of [...this.#pending.keys()]) {
+      if (!unsent.has(id)) this.#complete(id, { status_code: null, error: reason })
+    }
+  }
+}
+
+const startThread = (settings: ThreadSettings): RequestThread => {
+  const worker = startWorkerThread(import.meta.url, "./ReceiverThread", { workerData: settings })
+  return {
+    postMessage: (message) => worker.postMessage(message),
+    onMessage: (handler) => void worker.on("message", handler),
+    onExit: (handler) => {
+      worker.on("error", (error) => handler(`the thread of the deliveries failed: ${error.message.slice(0, 200)}`))
+      worker.on("exit", () => handler("the thread of the deliveries ended"))
+    },
+    terminate: () => void worker.terminate()
   }
 }

@@ -1,16 +1,19 @@
-import { mulawSilence, mulawToPcm, pcmToMulaw } from "@svc/providers/G711"
+import { alaw, type Law, mulaw } from "../Law.ts"
+import type { LegRealism } from "../Realism/Realism.ts"
+import { Seeded } from "../Realism/Seeded.ts"
 import { ToneEncoder } from "../ToneSpeech/ToneEncoder.ts"
-import { mulawFrame } from "../ToneSpeech/ToneFrames.ts"
+import { lawFrame } from "../ToneSpeech/ToneFrames.ts"
+import { EchoPath } from "./EchoPath.ts"
 import type { LineImpairments } from "./LineImpairments.ts"
 import type { MediaClock, TickListener } from "./NetworkClock.ts"
+import { type Packet, PacketOrder, PacketStream } from "./Packets.ts"
 
 const frameLength = 160
-const silence = new Uint8Array(frameLength).fill(mulawSilence)
 
 /**
  * Frames of silence after speech: half a second, so that speech-to-text and voice activity detectors notice the end
  * despite lost frames. After them nothing is sent until the caller speaks again (silence suppression): a silent caller
- * costs nothing.
+ * costs nothing. With `dtx` these frames are not sent either.
  */
 export const trailingFrames = 25
 
@@ -20,61 +23,97 @@ const maxQueuedSounds = 100
 /** The maximum number of the phone's own frames that wait to be mixed with speech; the oldest are dropped. */
 const maxOwnFrames = 10
 
+/** The root mean square below which a frame is silence for `dtx`: 54 dB below full scale. */
+const silentLevel = 65
+
 /** The beep of a voicemail: 1 kHz for 500 ms. */
 const beepFrames = 25
 const beepHz = 1000
-const beepFrame = new Uint8Array(frameLength)
-pcmToMulaw(
-  Int16Array.from({ length: frameLength }, (_, n) => Math.round(9000 * Math.sin((2 * Math.PI * beepHz * n) / 8000))),
-  0,
-  frameLength,
-  beepFrame,
-  0
+const beepPcm = Int16Array.from({ length: frameLength }, (_, n) =>
+  Math.round(9000 * Math.sin((2 * Math.PI * beepHz * n) / 8000))
 )
+
+/** A frame that the network makes itself, in each law. */
+const inBothLaws = (pcm: Int16Array): ReadonlyMap<Law, Uint8Array> =>
+  new Map(
+    [mulaw, alaw].map((law) => {
+      const frame = new Uint8Array(frameLength)
+      law.encode(pcm, 0, frameLength, frame, 0)
+      return [law, frame]
+    })
+  )
+const beeps = inBothLaws(beepPcm)
+const silences = inBothLaws(new Int16Array(frameLength))
 
 /** Audio that is produced frame by frame. */
 interface Sound {
-  /** The next 20 ms of mu-law; undefined at the end. */
+  /** The next 20 ms in the law of the leg; undefined at the end. */
   readonly next: () => Uint8Array | undefined
 }
 
-const speech = (text: string): Sound => {
+const speech = (text: string, law: Law): Sound => {
   const encoder = new ToneEncoder(text)
   return {
     next: () => {
       const key = encoder.next()
-      return key < 0 ? undefined : mulawFrame(key)
+      return key < 0 ? undefined : lawFrame(law, key)
     }
   }
 }
 
-const beep = (): Sound => {
+const beep = (law: Law): Sound => {
   let left = beepFrames
-  return { next: () => (left-- > 0 ? beepFrame : undefined) }
+  return { next: () => (left-- > 0 ? beeps.get(law) : undefined) }
 }
 
 const leftPcm = new Int16Array(frameLength)
 const rightPcm = new Int16Array(frameLength)
 const mixed = new Uint8Array(frameLength)
 
-const mix = (left: Uint8Array, right: Uint8Array): Uint8Array => {
-  mulawToPcm(left, 0, frameLength, leftPcm, 0)
-  mulawToPcm(right, 0, frameLength, rightPcm, 0)
+/** Mixes a frame with PCM16. The result is valid until the next call. */
+const mixPcm = (law: Law, frame: Uint8Array, other: Int16Array): Uint8Array => {
+  law.decode(frame, 0, frameLength, leftPcm, 0)
   for (let n = 0; n < frameLength; n++) {
-    leftPcm[n] = Math.max(-32_768, Math.min(32_767, (leftPcm[n] ?? 0) + (rightPcm[n] ?? 0)))
+    leftPcm[n] = Math.max(-32_768, Math.min(32_767, (leftPcm[n] ?? 0) + (other[n] ?? 0)))
   }
-  pcmToMulaw(leftPcm, 0, frameLength, mixed, 0)
+  law.encode(leftPcm, 0, frameLength, mixed, 0)
   return mixed
+}
+
+const mix = (law: Law, left: Uint8Array, right: Uint8Array): Uint8Array => {
+  law.decode(right, 0, frameLength, rightPcm, 0)
+  return mixPcm(law, left, rightPcm)
+}
+
+const isSilent = (law: Law, frame: Uint8Array): boolean => {
+  law.decode(frame, 0, frameLength, leftPcm, 0)
+  let energy = 0
+  for (const sample of leftPcm) energy += sample * sample
+  return energy < frameLength * silentLevel * silentLevel
+}
+
+/** A leg whose audio a {@link CallerAudio} makes. */
+export interface CallerLine {
+  readonly law: Law
+  readonly realism: () => LegRealism | undefined
+  /** For the order of packets. */
+  readonly random: Seeded
 }
 
 /**
  * The audio that one phone sends: text that the network speaks for it in real time, and the phone's own audio as it
- * arrives, mixed where they overlap. The impairments of the line are applied to both.
+ * arrives, mixed where they overlap, and the echo of the agent. The impairments of the line are applied to all of it. A
+ * line on which packets are lost, late or out of order numbers them.
  */
 export class CallerAudio implements TickListener {
   readonly #clock: MediaClock
   readonly #line: LineImpairments
-  readonly #deliver: (audio: Uint8Array) => void
+  readonly #deliver: (audio: Uint8Array, packet?: Packet) => void
+  readonly #law: Law
+  readonly #realism: CallerLine["realism"]
+  readonly #packets: PacketStream
+  readonly #order: PacketOrder
+  readonly #echo = new EchoPath()
   readonly #sounds: Array<Sound> = []
   #trailing = 0
   #tick = 0
@@ -83,32 +122,51 @@ export class CallerAudio implements TickListener {
   readonly #rest = new Uint8Array(frameLength)
   #restLength = 0
   /** Delayed frames, in order. */
-  #late: Array<{ readonly frame: Uint8Array; readonly tick: number }> = []
+  #late: Array<{ readonly frame: Uint8Array; readonly tick: number; readonly packet: Packet | undefined }> = []
   #stopped = false
 
-  /** `deliver` receives mu-law audio in whole frames, which is valid only during the call. */
-  constructor(clock: MediaClock, line: LineImpairments, deliver: (audio: Uint8Array) => void) {
+  /** `deliver` receives audio of the leg in whole frames, which is valid only during the call. */
+  constructor(
+    clock: MediaClock,
+    line: LineImpairments,
+    deliver: (audio: Uint8Array, packet?: Packet) => void,
+    { law, random, realism }: CallerLine = { law: mulaw, realism: () => undefined, random: new Seeded(0) }
+  ) {
     this.#clock = clock
     this.#line = line
     this.#deliver = deliver
+    this.#law = law
+    this.#realism = realism
+    this.#packets = new PacketStream(clock.now)
+    this.#order = new PacketOrder(random, deliver)
   }
 
   /** Queues a text to be spoken. False when the queue is full. */
   say(text: string): boolean {
     if (this.#sounds.length >= maxQueuedSounds) return false
-    this.#add(speech(text))
+    this.#add(speech(text, this.#law))
     return true
   }
 
   /** Queues a beep. */
   beep(): void {
-    this.#add(beep())
+    this.#add(beep(this.#law))
+  }
+
+  /** Takes a frame that the phone plays: its microphone may hear it. */
+  played(frame: Uint8Array): void {
+    const realism = this.#realism()
+    if (this.#stopped || (realism?.echo_db === undefined && realism?.echo_delay_ms === undefined)) return
+    this.#law.decode(frame, 0, frameLength, rightPcm, 0)
+    // Before the clock starts, which ticks at once.
+    this.#echo.put(rightPcm, this.#tick, realism)
+    this.#clock.start(this)
   }
 
   /** Takes the phone's own audio, of any length. An incomplete frame waits for more. */
   media(bytes: Uint8Array): void {
     const whole = this.#restLength === 0 && bytes.length % frameLength === 0
-    if (whole && this.#trailing === 0 && this.#late.length === 0 && this.#line.clean) {
+    if (whole && !this.#mixes && this.#late.length === 0 && this.#line.clean && this.#realism() === undefined) {
       this.#deliver(bytes)
       return
     }
@@ -126,18 +184,20 @@ export class CallerAudio implements TickListener {
 
   tick(): boolean {
     this.#tick++
+    this.#order.tick()
+    const echo = this.#echo.take(this.#tick)
     const spoken = this.#spokenFrame()
     if (spoken !== undefined) {
       const own = this.#own.shift()
-      this.#send(own === undefined ? spoken : mix(spoken, own))
-    } else {
-      for (const own of this.#own.splice(0)) this.#send(own)
-    }
+      this.#sendWith(own === undefined ? spoken : mix(this.#law, spoken, own), echo)
+    } else if (this.#own.length > 0) {
+      for (const [n, own] of this.#own.splice(0).entries()) this.#sendWith(own, n === 0 ? echo : undefined)
+    } else if (echo !== undefined) this.#sendWith(this.#silence, echo)
     while (!this.#stopped && (this.#late[0]?.tick ?? Number.POSITIVE_INFINITY) <= this.#tick) {
       const arrived = this.#late.shift()
-      if (arrived !== undefined) this.#deliver(arrived.frame)
+      if (arrived !== undefined) this.#arrive(arrived.frame, arrived.packet)
     }
-    return !this.#stopped && (this.#trailing > 0 || this.#own.length > 0 || this.#late.length > 0)
+    return !this.#stopped && (this.#mixes || this.#own.length > 0 || this.#late.length > 0 || this.#order.isWaiting)
   }
 
   /** Ends the audio: nothing is delivered afterwards. */
@@ -147,6 +207,17 @@ export class CallerAudio implements TickListener {
     this.#sounds.length = 0
     this.#own = []
     this.#late = []
+    this.#echo.clear()
+    this.#order.clear()
+  }
+
+  /** Whether the phone's own audio is mixed with other audio, and so waits for the clock. */
+  get #mixes(): boolean {
+    return this.#trailing > 0 || this.#echo.isSounding
+  }
+
+  get #silence(): Uint8Array {
+    return silences.get(this.#law) ?? new Uint8Array(frameLength).fill(this.#law.silence)
   }
 
   #add(sound: Sound): void {
@@ -157,7 +228,7 @@ export class CallerAudio implements TickListener {
   }
 
   #ownFrame(frame: Uint8Array): void {
-    if (this.#trailing === 0) {
+    if (!this.#mixes) {
       this.#send(frame)
       return
     }
@@ -173,20 +244,36 @@ export class CallerAudio implements TickListener {
     }
     if (this.#trailing === 0) return undefined
     this.#trailing--
-    return silence
+    return this.#silence
+  }
+
+  #sendWith(frame: Uint8Array, echo: Int16Array | undefined): void {
+    this.#send(echo === undefined ? frame : mixPcm(this.#law, frame, echo))
   }
 
   #send(frame: Uint8Array): void {
-    if (this.#stopped || this.#line.drops()) return
+    const { dtx, reorder = 0 } = this.#realism() ?? {}
+    if (this.#stopped || (dtx === true && isSilent(this.#law, frame))) return
+    const packet = this.#line.hasPackets || reorder > 0 ? this.#packets.next() : undefined
+    if (this.#line.drops()) return
     const delay = this.#line.delay()
     const waiting = this.#late.at(-1)
     if (delay === 0 && waiting === undefined) {
-      this.#deliver(this.#line.addNoise(frame))
+      this.#arrive(this.#line.addNoise(frame), packet)
       return
     }
     // Frames stay in order: none arrives before its predecessor.
     const tick = Math.max(this.#tick + delay, waiting?.tick ?? 0)
-    this.#late.push({ frame: this.#line.addNoise(frame).slice(), tick })
+    this.#late.push({ frame: this.#line.addNoise(frame).slice(), tick, packet })
     this.#clock.start(this)
+  }
+
+  #arrive(frame: Uint8Array, packet: Packet | undefined): void {
+    if (packet === undefined) {
+      this.#deliver(frame)
+      return
+    }
+    this.#order.put(frame, packet, this.#realism()?.reorder ?? 0)
+    if (this.#order.isWaiting) this.#clock.start(this)
   }
 }

@@ -1,10 +1,13 @@
-import { mulaw8k } from "@svc/providers/Audio"
 import { CallGone, type IncomingCall, type RejectCause } from "@svc/providers/Telephony"
 import { Deferred, Effect, Exit, FiberId } from "effect"
+import { lawAmong } from "../Law.ts"
 import { PhoneLeg, type PhoneLegOptions } from "./PhoneLeg.ts"
 
+/** Why a call cannot be connected in any of the engine's formats. */
+export const unknownFormat = "the simulated network speaks mu-law and A-law at 8 kHz only"
+
 /** A call and its connections to the phone and the network. */
-export interface InboundCallOptions extends Omit<PhoneLegOptions, "callId"> {
+export interface InboundCallOptions extends Omit<PhoneLegOptions, "callId" | "law"> {
   readonly id: string
   readonly from: string | null
   readonly to: string
@@ -51,14 +54,15 @@ export class InboundCall {
         Effect.suspend(() => {
           if (this.#state === "over") return Effect.fail(new CallGone({ reason: "the caller hung up" }))
           if (this.#state === "answered") return Effect.fail(new CallGone({ reason: "the call is answered already" }))
-          if (!formats.some((f) => f.encoding === mulaw8k.encoding && f.sampleRate === mulaw8k.sampleRate)) {
+          const law = lawAmong(formats, this.#options.realism.of(callId)?.format)
+          if (law === undefined) {
             this.#reject("unavailable")
-            return Effect.fail(new CallGone({ reason: "the simulated network speaks mu-law at 8 kHz only" }))
+            return Effect.fail(new CallGone({ reason: unknownFormat }))
           }
           this.#state = "answered"
           this.#options.onCallId(callId)
           this.#options.send({ event: "answered", call_id: callId })
-          this.#leg = new PhoneLeg({ ...this.#options, callId, onEnded: () => this.#finish() })
+          this.#leg = new PhoneLeg({ ...this.#options, callId, law, onEnded: () => this.#finish() })
           return Effect.succeed(this.#leg.leg)
         }),
       reject: (cause) => this.#reject(cause),

@@ -1,4 +1,5 @@
-import { mulawToPcm, pcmToMulaw } from "@svc/providers/G711"
+import { type Law, mulaw } from "../Law.ts"
+import { Seeded } from "../Realism/Seeded.ts"
 import { speechLevel } from "../ToneSpeech/ToneFrames.ts"
 
 const frameLength = 160
@@ -20,13 +21,20 @@ export class LineImpairments {
   readonly #jitterFrames: number
   readonly #pcm = new Int16Array(frameLength)
   readonly #noisy = new Uint8Array(frameLength)
-  #state: number
+  readonly #law: Law
+  readonly #random: Seeded
 
-  constructor(faults: Impairments, seed: number) {
+  constructor(faults: Impairments, seed: number, law: Law = mulaw) {
     this.#loss = faults.loss ?? 0
     this.#level = faults.noise_db === undefined ? 0 : speechLevel * 10 ** (-faults.noise_db / 20)
     this.#jitterFrames = (faults.jitter_ms ?? 0) / 20
-    this.#state = seed
+    this.#law = law
+    this.#random = new Seeded(seed)
+  }
+
+  /** Whether the network delivers packets, of which some are lost or late. */
+  get hasPackets(): boolean {
+    return this.#loss > 0 || this.#jitterFrames > 0
   }
 
   /** Whether there are no impairments. */
@@ -36,32 +44,24 @@ export class LineImpairments {
 
   /** Whether the next frame is lost. */
   drops(): boolean {
-    return this.#loss > 0 && this.#random() < this.#loss
+    return this.#loss > 0 && this.#random.next() < this.#loss
   }
 
   /** The delay of the next frame, in whole frames. */
   delay(): number {
-    return this.#jitterFrames === 0 ? 0 : Math.round(this.#random() * this.#jitterFrames)
+    return this.#jitterFrames === 0 ? 0 : Math.round(this.#random.next() * this.#jitterFrames)
   }
 
-  /** The mu-law frame with noise added; valid until the next call. */
+  /** The frame with noise added; valid until the next call. */
   addNoise(frame: Uint8Array): Uint8Array {
     if (this.#level === 0) return frame
-    mulawToPcm(frame, 0, frameLength, this.#pcm, 0)
+    this.#law.decode(frame, 0, frameLength, this.#pcm, 0)
     for (let n = 0; n < frameLength; n++) {
       // The sum of three uniform values has a variance of 1/4 and is close to Gaussian noise.
-      const noise = 2 * (this.#random() + this.#random() + this.#random() - 1.5) * this.#level
+      const noise = 2 * (this.#random.next() + this.#random.next() + this.#random.next() - 1.5) * this.#level
       this.#pcm[n] = Math.max(-32_768, Math.min(32_767, (this.#pcm[n] ?? 0) + noise))
     }
-    pcmToMulaw(this.#pcm, 0, frameLength, this.#noisy, 0)
+    this.#law.encode(this.#pcm, 0, frameLength, this.#noisy, 0)
     return this.#noisy
-  }
-
-  /** A value in 0..1 from the generator "mulberry32": repeatable, with a state per line. */
-  #random(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
 }

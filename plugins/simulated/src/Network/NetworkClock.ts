@@ -32,6 +32,9 @@ export class MediaClock {
     this.#time = time
   }
 
+  /** Milliseconds since an arbitrary start. */
+  readonly now = (): number => this.#time.now()
+
   /** The number of active listeners. */
   get size(): number {
     return this.#slotOf.size

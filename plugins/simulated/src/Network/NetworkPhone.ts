@@ -2,10 +2,11 @@ import type { RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage, ServerMessage } from "@svc/providers/SimulatedNetwork"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
+import type { Law } from "../Law.ts"
 import type { Directory, OtherPhone, RegisteredPhone } from "./Directory.ts"
 import { InboundCall } from "./InboundCall.ts"
 import type { MediaClock } from "./NetworkClock.ts"
-import { PhoneLeg } from "./PhoneLeg.ts"
+import { type LegRealismOf, PhoneLeg } from "./PhoneLeg.ts"
 import { readPhoneMessage, writeMedia, writePhoneMessage } from "./PhoneMessage.ts"
 import type { RingFailed } from "./Ringing.ts"
 import type { StartTransfer } from "./Transfers.ts"
@@ -19,6 +20,7 @@ const maxTextLength = 5000
 /** The parts of the network that a phone uses. */
 export interface NetworkPorts {
   readonly clock: MediaClock
+  readonly realism: LegRealismOf
   /** Offers a call to the engine. False when the network is shutting down. */
   readonly offer: (call: IncomingCall) => boolean
   /** Called with the engine's id of a call. */
@@ -110,6 +112,7 @@ export class NetworkPhone implements RegisteredPhone {
   connect(call: {
     readonly callId: string
     readonly to: string
+    readonly law: Law
     readonly voicemail: boolean
     readonly audio: boolean
   }): CallLeg | undefined {
@@ -118,6 +121,8 @@ export class NetworkPhone implements RegisteredPhone {
     const made: PhoneLeg = new PhoneLeg({
       impairments: {},
       seed,
+      law: call.law,
+      realism: this.#ports.realism,
       clock: this.#ports.clock,
       callId: call.callId,
       send: this.send,
@@ -225,6 +230,7 @@ export class NetworkPhone implements RegisteredPhone {
       to,
       from: from === "" || from === "anonymous" ? null : from,
       impairments: { loss, noise_db, jitter_ms },
+      realism: this.#ports.realism,
       clock: this.#ports.clock,
       send: this.send,
       sendMedia: audio === true ? (frame) => this.#write(writeMedia(frame)) : undefined,

@@ -1,11 +1,13 @@
-import { mulaw8k } from "@svc/providers/Audio"
-import { mulawToPcm } from "@svc/providers/G711"
 import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
-import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
+import type { CallEvent, CallLeg, PlaybackMarks } from "@svc/providers/Telephony"
+import type { Law } from "../Law.ts"
+import type { LegRealism } from "../Realism/Realism.ts"
+import type { Seeded } from "../Realism/Seeded.ts"
 import { ToneDecoder } from "../ToneSpeech/ToneDecoder.ts"
 import { CallerAudio } from "./CallerAudio.ts"
 import { type Impairments, LineImpairments } from "./LineImpairments.ts"
 import type { MediaClock } from "./NetworkClock.ts"
+import { PlayoutBuffer } from "./PlayoutBuffer.ts"
 import type { OngoingTransfer, StartTransfer } from "./Transfers.ts"
 
 const frameLength = 160
@@ -14,10 +16,19 @@ const pcm = new Int16Array(frameLength)
 /** The maximum number of events that are kept until a listener is installed: 10 s of audio. */
 const maxBacklog = 500
 
+/** The realism of the legs of calls, by the engine's id of the call. It may change while a call runs. */
+export interface LegRealismOf {
+  readonly of: (callId: string) => LegRealism | undefined
+  readonly random: (callId: string) => Seeded
+}
+
 /** An answered call and its connections to the phone and the network. */
 export interface PhoneLegOptions {
   /** The engine's id of the call. */
   readonly callId: string
+  /** The law of the audio in both directions. */
+  readonly law: Law
+  readonly realism: LegRealismOf
   readonly impairments: Impairments
   /** Makes the impairments repeatable. */
   readonly seed: number
@@ -48,6 +59,7 @@ export class PhoneLeg {
   readonly answered = true
   readonly #options: PhoneLegOptions
   readonly #audio: CallerAudio
+  readonly #buffer: PlayoutBuffer
   readonly #decoder: ToneDecoder
   #state: "connected" | "transferred" | "over" = "connected"
   #transfer: OngoingTransfer | undefined
@@ -55,10 +67,18 @@ export class PhoneLeg {
   #backlog: Array<CallEvent> = []
 
   constructor(options: PhoneLegOptions) {
+    const { callId, clock, law, realism } = options
     this.#options = options
-    this.#audio = new CallerAudio(options.clock, new LineImpairments(options.impairments, options.seed), (payload) =>
-      this.#emit({ _tag: "Audio", payload })
+    this.#audio = new CallerAudio(
+      clock,
+      new LineImpairments(options.impairments, options.seed, law),
+      (payload, packet) => this.#emit({ _tag: "Audio", payload, ...packet }),
+      { law, realism: () => realism.of(callId), random: realism.random(callId) }
     )
+    this.#buffer = new PlayoutBuffer(clock, {
+      play: (frame) => this.#play(frame),
+      confirm: (name, outcome) => this.#emit({ _tag: "Mark", name, outcome })
+    })
     this.#decoder = new ToneDecoder({
       started: () => {},
       progressed: (text) => options.send({ event: "heard", text, final: false }),
@@ -102,17 +122,28 @@ export class PhoneLeg {
   }
 
   get leg(): CallLeg {
+    const marks = () => this.#marks
     return {
-      format: mulaw8k,
+      format: this.#options.law.format,
+      get marks() {
+        return marks()
+      },
       listen: (listener) => {
         this.#listener = listener
         for (const event of this.#backlog.splice(0)) listener(event)
       },
-      send: (frame) => this.#play(frame),
-      // Audio is played when it is sent, so a mark is confirmed at once.
-      mark: (name) => this.#emit({ _tag: "Mark", name, outcome: "played" }),
+      send: (frame) => {
+        if (this.#marks === "echoed") this.#buffer.put(frame)
+        else this.#play(frame)
+      },
+      mark: (name) => {
+        if (this.#marks === "echoed") this.#buffer.mark(name)
+        // Audio is played when it is sent, so a mark is confirmed at once.
+        else if (this.#marks === "exact") this.#emit({ _tag: "Mark", name, outcome: "played" })
+      },
       clear: () => {
         if (this.#state !== "connected") return
+        this.#buffer.clear()
         this.#decoder.cut()
         this.#options.send({ event: "clear" })
       },
@@ -128,6 +159,10 @@ export class PhoneLeg {
     }
   }
 
+  get #marks(): PlaybackMarks {
+    return this.#options.realism.of(this.#options.callId)?.marks ?? "exact"
+  }
+
   #transferTo(target: string): void {
     if (this.#state !== "connected" || this.#transfer !== undefined) return
     this.#transfer = this.#options.transfer(
@@ -140,6 +175,7 @@ export class PhoneLeg {
         },
         completed: () => {
           this.#audio.stop()
+          this.#buffer.stop()
           this.#decoder.cut()
           this.#options.send({ event: "transferred", destination: target })
           this.#emit({ _tag: "TransferProgress", state: "completed" })
@@ -158,8 +194,9 @@ export class PhoneLeg {
   #play(frame: Uint8Array): void {
     if (this.#state !== "connected") return
     for (let offset = 0; offset + frameLength <= frame.length; offset += frameLength) {
-      mulawToPcm(frame, offset, frameLength, pcm, 0)
+      this.#options.law.decode(frame, offset, frameLength, pcm, 0)
       this.#decoder.push(pcm)
+      this.#audio.played(frame.subarray(offset, offset + frameLength))
     }
     this.#options.sendMedia?.(frame)
   }
@@ -175,7 +212,7 @@ export class PhoneLeg {
     }
     if (this.#backlog.length === maxBacklog) this.#backlog.shift()
     // The payload is valid only during the call.
-    this.#backlog.push(event._tag === "Audio" ? { _tag: "Audio", payload: event.payload.slice() } : event)
+    this.#backlog.push(event._tag === "Audio" ? { ...event, payload: event.payload.slice() } : event)
   }
 
   /** Ends the call from the phone's side. False when it is already over. */
@@ -188,6 +225,7 @@ export class PhoneLeg {
 
   #finish(): void {
     this.#audio.stop()
+    this.#buffer.stop()
     this.#decoder.cut()
     this.#state = "over"
     this.#transfer?.end()

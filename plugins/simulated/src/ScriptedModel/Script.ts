@@ -1,4 +1,5 @@
 import { Either, ParseResult, Schema } from "effect"
+import { Realism } from "../Realism/Realism.ts"
 
 const pattern = (flags: string) =>
   Schema.String.pipe(
@@ -46,7 +47,9 @@ export const Script = Schema.Struct({
   /** Makes every request fail: with an error, by never answering, or with an empty answer. */
   fail: Schema.optional(Schema.Literal("error", "hang", "empty")),
   /** For each field name, the pattern whose first group is its value. */
-  extract: Schema.optional(Schema.Record({ key: Schema.String, value: pattern("im") }))
+  extract: Schema.optional(Schema.Record({ key: Schema.String, value: pattern("im") })),
+  /** Delays and faults of all simulated providers in this call. */
+  providers: Schema.optional(Realism)
 })
 export type Script = typeof Script.Type
 
@@ -75,7 +78,10 @@ const parse = (text: string): Either.Either<unknown, string> =>
   })
 
 const explain = (error: ParseResult.ParseError): string => {
-  const issues = ParseResult.ArrayFormatter.formatErrorSync(error).slice(0, 3)
+  const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
+    // That a wrong part of `providers` could have been left out helps nobody.
+    .filter(({ message, path }) => path[0] !== "providers" || !message.startsWith("Expected undefined,"))
+    .slice(0, 3)
   const lines = issues.map(({ message, path }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
   return `the script in the system prompt is not right: ${lines.join("; ")}`
 }

@@ -1,10 +1,10 @@
-import { pcmToMulaw } from "@svc/providers/G711"
+import { type Law, mulaw } from "../Law.ts"
 import { highBin, lowBin } from "./ToneCode.ts"
 
 /** One of the 512 frames of tone speech: the symbol's byte, plus 256 for odd symbols. */
 export type FrameKey = number
 
-/** The sample rates of tone speech in Hz. */
+/** The sample rates in Hz at which tone speech is decoded. It is rendered at any multiple of 50 Hz. */
 export const sampleRates: ReadonlyArray<number> = [8000, 16_000, 24_000]
 
 /** The amplitude of each of the two tones; full scale is 32767. */
@@ -34,7 +34,7 @@ const sinesAt = (sampleRate: number): ReadonlyArray<Int16Array> => {
 
 const empty = new Int16Array(0)
 
-/** Writes the 20 ms frame `key` as PCM16 at `sampleRate` (one of {@link sampleRates}) from `offset` on. */
+/** Writes the 20 ms frame `key` as PCM16 at `sampleRate` (a multiple of 50 Hz from 8000) from `offset` on. */
 export const renderFrame = (key: FrameKey, sampleRate: number, out: Int16Array, offset: number): void => {
   const table = sinesAt(sampleRate)
   const low = table[lowBin(key & 0xff, key >> 8)] ?? empty
@@ -42,16 +42,21 @@ export const renderFrame = (key: FrameKey, sampleRate: number, out: Int16Array, 
   for (let n = 0; n < low.length; n++) out[offset + n] = (low[n] ?? 0) + (high[n] ?? 0)
 }
 
-const mulawFrames: Array<Uint8Array | undefined> = Array.from({ length: 512 }, () => undefined)
+const lawFrames = new Map<Law, Array<Uint8Array | undefined>>()
 
-/** The 20 ms frame `key` in mu-law at 8 kHz. The array is shared: do not write to it. */
-export const mulawFrame = (key: FrameKey): Uint8Array => {
-  const known = mulawFrames[key]
+/** The 20 ms frame `key` in one of the laws of G.711 at 8 kHz. The array is shared: do not write to it. */
+export const lawFrame = (law: Law, key: FrameKey): Uint8Array => {
+  const frames = lawFrames.get(law) ?? Array.from({ length: 512 }, () => undefined)
+  lawFrames.set(law, frames)
+  const known = frames[key]
   if (known !== undefined) return known
   const pcm = new Int16Array(frameLength)
   const made = new Uint8Array(frameLength)
   renderFrame(key, 8000, pcm, 0)
-  pcmToMulaw(pcm, 0, frameLength, made, 0)
-  mulawFrames[key] = made
+  law.encode(pcm, 0, frameLength, made, 0)
+  frames[key] = made
   return made
 }
+
+/** The 20 ms frame `key` in mu-law at 8 kHz. The array is shared: do not write to it. */
+export const mulawFrame = (key: FrameKey): Uint8Array => lawFrame(mulaw, key)

@@ -18,7 +18,7 @@ export const textNetwork = (name, deliversOnce) => {
     })
   return Plugin.make({
     name,
-    apiVersion: "^1.0.0",
+    apiVersion: "^2.0.0",
     config: Schema.Struct({ url: Schema.String }),
     provides: ({ url }) => ({
       telephony: Layer.succeed(Telephony, {

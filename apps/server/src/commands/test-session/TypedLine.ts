@@ -1,4 +1,5 @@
 import type { TestSessionInput, TestSessionMessage } from "@svc/api/test-sessions/TestSession"
+import { shortened } from "@svc/conversation/Shortened"
 
 /** What a typed line asks for. */
 export type Action =
@@ -53,8 +54,7 @@ const toolLine = ({ arguments: args, content, duration_ms, tool_name }: TestSess
   const simulated = fields.get("simulated") === true ? " (simulated)" : ""
   const took = duration_ms === undefined ? "" : ` ${duration_ms} ms`
   const failed = error === undefined ? "" : `: ${typeof error === "string" ? error : JSON.stringify(error)}`
-  const shown = given.length > maxArguments ? `${given.slice(0, maxArguments)}…` : given
-  return `tool ${tool_name}(${shown}) -> ${error === undefined ? "ok" : "failed"}${took}${simulated}${failed}`
+  return `tool ${tool_name}(${shortened(given, maxArguments)}) -> ${error === undefined ? "ok" : "failed"}${took}${simulated}${failed}`
 }
 
 /** A message as one line of a transcript. */

@@ -1,21 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net"
-
-/** The eight groups of an IPv6 address that is known to be one. */
-const groupsOf = (address: string): ReadonlyArray<number> => {
-  const parse = (part: string): ReadonlyArray<number> =>
-    part === ""
-      ? []
-      : part.split(":").flatMap((group) => {
-          if (!group.includes(".")) return [Number.parseInt(group, 16)]
-          const [a = 0, b = 0, c = 0, d = 0] = group.split(".").map(Number)
-          return [a * 256 + b, c * 256 + d]
-        })
-  const [head = "", tail] = address.split("::")
-  const front = parse(head)
-  if (tail === undefined) return front
-  const back = parse(tail)
-  return [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back]
-}
+import { groupsOf } from "@svc/urls/UrlSafety/Address"
 
 /**
  * The normal form of an IP address: IPv4-mapped IPv6 (`::ffff:10.0.0.1`) becomes IPv4, and a zone (`%eth0`) is dropped.

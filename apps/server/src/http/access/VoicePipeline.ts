@@ -51,10 +51,12 @@ const make = (api: HttpApi.HttpApi.Any, security: Context.Tag.Service<Security>)
           if (ignored.length > 0) applyHeaders(incoming.exchange, { "X-Svc-Ignored-Fields": ignored.join(",") })
           return Effect.map(
             handle(payload, (known) => {
-              const base = Context.add(known, CurrentPrincipal, principal)
+              const base = Context.make(CurrentPrincipal, principal)
               const services = stream === undefined ? base : Context.add(base, EventStream, stream)
+              // `known` has all services of the server, which are copied: so once, and not for each that is added.
               // The type cannot express that these may be missing; see above.
-              return (
+              return Context.merge(
+                known,
                 principal.project === null ? services : Context.add(services, CurrentProject, principal.project)
               ) as Context.Context<VoiceServices>
             }),

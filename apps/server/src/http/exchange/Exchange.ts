@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ApiError } from "@svc/api/ApiError"
+import { Effect, FiberRef, HashMap } from "effect"
 import { requestId } from "./RequestId.ts"
 
 /** Status and body of an error response: each API has its own shape and its own table of statuses. */
@@ -20,6 +21,16 @@ export interface Exchange {
 }
 
 export type Report = (exchange: Exchange, defect: unknown) => void
+
+/**
+ * Puts the request's id on all that the fiber of a request logs, as `request_id`. It is set, not provided: nothing after
+ * the request runs in that fiber.
+ */
+export const withRequestId = <A, E, R>({ id }: Exchange, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.zipRight(
+    FiberRef.update(FiberRef.currentLogAnnotations, HashMap.set<string, unknown>("request_id", id)),
+    effect
+  )
 
 /** Begins an exchange. Every response carries the request's id. */
 export const begin = (

@@ -47,7 +47,8 @@ export class Readiness extends Context.Tag("@svc/server/Readiness")<
         ...numbered("speech-to-text", providers.speechToText),
         ...numbered("text-to-speech", providers.textToSpeech),
         ...numbered("language model", providers.languageModel),
-        ...numbered("embedding", providers.embedding === undefined ? [] : [providers.embedding])
+        ...numbered("embedding", providers.embedding === undefined ? [] : [providers.embedding]),
+        ...numbered("object store", providers.objectStore === undefined ? [] : [providers.objectStore])
       ]
       return {
         check: Effect.forEach(parts, ([part, health]) => Effect.map(health, (is) => ({ part, health: is })), {

@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from "node:http"
+import { InFlightSet } from "@svc/providers/InFlightSet"
 import { Duration, Effect } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
 
@@ -18,7 +19,7 @@ export interface Drain {
 }
 
 export const make = (server: Server): Drain => {
-  const inFlight = new Set<ServerResponse>()
+  const inFlight = new InFlightSet<ServerResponse>()
   let stopping = false
   let onIdle = () => {}
 
@@ -34,9 +35,9 @@ export const make = (server: Server): Drain => {
         response.shouldKeepAlive = false
         return false
       }
-      inFlight.add(response)
+      const remove = inFlight.add(response)
       response.once("close", () => {
-        inFlight.delete(response)
+        remove()
         if (stopping && inFlight.size === 0) onIdle()
       })
       return true

@@ -7,8 +7,9 @@ import type { HandlerRegistry } from "@svc/api/Handlers"
 import { RouteRegistry } from "@svc/api/PlainRoutes"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
+import { InFlightSet } from "@svc/providers/InFlightSet"
 import { Providers } from "@svc/providers/Providers"
-import { Cause, type ConfigError, Context, Data, Effect, Either, FiberSet, Layer, type Scope } from "effect"
+import { Cause, type ConfigError, Context, Data, Effect, Either, Fiber, Layer, Runtime, type Scope } from "effect"
 import { ClientAddress } from "../access/ClientAddress.ts"
 import type { Security } from "../access/Security.ts"
 import * as VoicePipeline from "../access/VoicePipeline.ts"
@@ -144,6 +145,24 @@ export const layerOf = <R = never>(
   ...others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
 ): Layer.Layer<HttpServer, StartError, Needs | R> => Layer.scoped(HttpServer, start(api, others))
 
+/** Starts the fibers of requests, which are interrupted when the scope closes. */
+const requestFibers: Effect.Effect<Dispatcher.RunRequest, never, Scope.Scope> = Effect.gen(function* () {
+  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+  const running = new InFlightSet<Fiber.RuntimeFiber<unknown, ApiError>>()
+  let isOver = false
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      isOver = true
+      return Fiber.interruptAll(running)
+    })
+  )
+  return (effect) => {
+    const fiber = runFork(isOver ? Effect.interrupt : effect)
+    fiber.addObserver(running.add(fiber))
+    return fiber
+  }
+})
+
 const start = <R>(
   api: HttpApi.HttpApi.Any,
   others: ReadonlyArray<Dispatcher.ServedRoutes<R>>
@@ -153,7 +172,7 @@ const start = <R>(
     const clients = yield* ClientAddress
     const sockets = yield* PluginSockets
     const { telephony } = yield* Providers
-    const run = yield* FiberSet.makeRuntime<never, unknown, ApiError>()
+    const run = yield* requestFibers
 
     const registered = yield* Effect.flatMap(RouteRegistry, ({ all }) => all)
     const options = { run, strict: settings.strictResponses }

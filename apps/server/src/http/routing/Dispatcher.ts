@@ -4,6 +4,7 @@ import type { AnyHandler, RegisteredGroup } from "@svc/api/Handlers"
 import { InternalError, ProjectNotFound, Unavailable } from "@svc/api/VoiceError"
 import { Cause, Context, Data, Effect, Either, type Fiber, FiberRef, Option } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
+import { withRequestId } from "../exchange/Exchange.ts"
 import { contained, send, sendError, sendJson } from "../exchange/Responses.ts"
 import { isDeletedProject, isOutage } from "./DatabaseFaults.ts"
 import { callable, type Endpoint, endpointsOf } from "./Endpoint.ts"
@@ -123,13 +124,12 @@ const compile = <Services>(
     const incoming = { exchange, params, search }
     let status = endpoint.status
     let sent = false
-    const fiber = run(
-      Effect.flatMap(answerOf(incoming, handle(incoming)), (answer) => {
-        status = answer.status
-        sent = answer.body instanceof Streamed
-        return encode(answer)
-      })
-    )
+    const answering = Effect.flatMap(answerOf(incoming, handle(incoming)), (answer) => {
+      status = answer.status
+      sent = answer.body instanceof Streamed
+      return encode(answer)
+    })
+    const fiber = run(withRequestId(exchange, answering))
     fiber.addObserver((exit) =>
       contained(exchange, () => {
         if (exit._tag === "Failure") answerFailure(exchange, endpoint.name, exit.cause, run)

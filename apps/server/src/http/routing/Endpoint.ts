@@ -99,20 +99,32 @@ const declaredNames = (schema: Schema.Schema.All): ReadonlyArray<PropertyKey> =>
 const queryDecoder = (schema: Schema.Schema.All): ((search: string) => Either.Either<unknown, ValidationError>) => {
   const decode = decoder(schema)
   const names = declaredNames(schema).map(String)
+  const decodeQuery = (query: Query) =>
+    Either.mapLeft(decode(query), ({ details = {} }) => {
+      const repeated = names.filter(
+        (name) => details[name] === `${name} must be a string` && Array.isArray(query[name])
+      )
+      const told = repeated.map((name) => [name, `${name} was given ${query[name]?.length} times: give it once`])
+      return ValidationError.fields({ ...details, ...Object.fromEntries(told) })
+    })
   return (search) => {
-    if (!search.includes("%00")) return decode(queryOf(search))
+    if (!search.includes("%00")) return decodeQuery(queryOf(search))
     const query = queryOf(
       search.replace(/((?:^|&)after=)([^&]*)/g, (_, name, value) => name + value.replaceAll("%00", "%2500"))
     )
     const bad = names.find((name) => [query[name]].flat().some((value) => value?.includes("\0")))
     return bad === undefined
-      ? decode(query)
+      ? decodeQuery(query)
       : Either.left(ValidationError.field(bad, `${bad} must not contain NUL characters`))
   }
 }
 
 /** A query as an object; a parameter that comes several times is an array. */
-const queryOf = (search: string): { readonly [name: string]: string | ReadonlyArray<string> } => {
+interface Query {
+  readonly [name: string]: string | ReadonlyArray<string>
+}
+
+const queryOf = (search: string): Query => {
   const query: Record<string, string | Array<string>> = Object.create(null)
   if (search === "") return query
   for (const [name, value] of new URLSearchParams(search)) {

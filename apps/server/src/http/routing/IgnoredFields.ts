@@ -24,41 +24,93 @@ const typesOf = (ast: AST.AST): ReadonlyArray<AST.AST> => {
 const shown = (name: string): string =>
   name.slice(0, maxLength).replace(/[^\x21-\x7e]|[,.%]/gu, (character) => encodeURIComponent(character.toWellFormed()))
 
-const collect = (types: ReadonlyArray<AST.AST>, value: unknown, path: string, found: Array<string>): void => {
-  if (typeof value !== "object" || value === null || found.length >= maxNamed) return
-  if (Array.isArray(value)) {
-    const tuples = types.filter(AST.isTupleType)
-    for (const [index, item] of value.entries()) {
-      const inner = tuples.flatMap(({ elements, rest }) => typesAt(elements[index]?.type ?? rest[0]?.type))
-      if (inner.length > 0) collect(inner, item, `${path}${index}.`, found)
+/** What a value may be, as far as its fields matter: made once for each place in a schema, when a value first comes there. */
+class Shape {
+  readonly #objects: ReadonlyArray<AST.TypeLiteral>
+  readonly #tuples: ReadonlyArray<AST.TupleType>
+  /** By declared name. */
+  readonly #fields = new Map<string, Shape | undefined>()
+  /** Of names that no object declares, and of entries of a list; made at the first use. */
+  #others: { readonly shape: Shape | undefined } | undefined
+  #items: { readonly shape: Shape | undefined } | undefined
+
+  constructor(types: ReadonlyArray<AST.AST>) {
+    const all = types.flatMap(typesOf)
+    this.#objects = all.filter(AST.isTypeLiteral)
+    this.#tuples = all.filter(AST.isTupleType)
+    for (const { propertySignatures } of this.#objects) {
+      for (const { name } of propertySignatures) this.#fields.set(String(name), undefined)
     }
-    return
   }
-  const objects = types.filter(AST.isTypeLiteral)
-  // A type such as `unknown` takes every field.
-  if (objects.length === 0) return
-  for (const [name, item] of Object.entries(value)) {
-    if (found.length >= maxNamed) return
-    const inner = objects.flatMap(({ indexSignatures, propertySignatures }) => {
+
+  /** A type such as `unknown` takes every field. */
+  get takesAll(): boolean {
+    return this.#objects.length === 0
+  }
+
+  /** The shape of a field; undefined when it is not declared. */
+  field(name: string): Shape | undefined {
+    if (!this.#fields.has(name)) {
+      this.#others ??= { shape: this.#shapeOf(name) }
+      return this.#others.shape
+    }
+    const made = this.#fields.get(name) ?? this.#shapeOf(name)
+    this.#fields.set(name, made)
+    return made
+  }
+
+  #shapeOf(name: string): Shape | undefined {
+    const types = this.#objects.flatMap(({ indexSignatures, propertySignatures }) => {
       const declared = propertySignatures.find((property) => property.name === name)
       return declared === undefined ? indexSignatures.map(({ type }) => type) : [declared.type]
     })
-    if (inner.length === 0) found.push(path + shown(name))
-    else collect(inner.flatMap(typesOf), item, `${path}${shown(name)}.`, found)
+    return types.length === 0 ? undefined : new Shape(types)
+  }
+
+  /** The shape of an entry of a list; undefined when lists are not declared. */
+  item(index: number): Shape | undefined {
+    if (this.#tuples.some(({ elements }) => elements.length > 0)) return this.#itemShape(index)
+    this.#items ??= { shape: this.#itemShape(index) }
+    return this.#items.shape
+  }
+
+  #itemShape(index: number): Shape | undefined {
+    const types = this.#tuples.flatMap(({ elements, rest }) => elements[index]?.type ?? rest[0]?.type ?? [])
+    return types.length === 0 ? undefined : new Shape(types)
   }
 }
 
-const typesAt = (ast: AST.AST | undefined): ReadonlyArray<AST.AST> => (ast === undefined ? [] : typesOf(ast))
+const collect = (shape: Shape, value: unknown, path: string, found: Array<string>): void => {
+  if (typeof value !== "object" || value === null || found.length >= maxNamed) return
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      if (typeof item !== "object" || item === null) continue
+      const inner = shape.item(index)
+      if (inner !== undefined) collect(inner, item, `${path}${index}.`, found)
+    }
+    return
+  }
+  if (shape.takesAll) return
+  for (const name of Object.keys(value)) {
+    if (found.length >= maxNamed) return
+    const inner = shape.field(name)
+    if (inner === undefined) found.push(path + shown(name))
+    else {
+      const item: unknown = Reflect.get(value, name)
+      if (typeof item === "object" && item !== null) collect(inner, item, `${path}${shown(name)}.`, found)
+    }
+  }
+}
 
 /**
  * Names the fields of a body that its schema does not declare, which are ignored: dotted paths, at most 10. Other
  * characters than printable ASCII, and commas and dots of names, are percent-encoded.
  */
 export const ignoredFields = (schema: Schema.Schema.All): ((body: unknown) => ReadonlyArray<string>) => {
-  const types = typesOf(Schema.encodedSchema(schema as Schema.Schema<unknown>).ast)
+  const shape = new Shape([Schema.encodedSchema(schema as Schema.Schema<unknown>).ast])
   return (body) => {
     const found: Array<string> = []
-    collect(types, body, "", found)
+    collect(shape, body, "", found)
     return found
   }
 }

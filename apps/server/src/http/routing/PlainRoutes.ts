@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http"
 import type { BodyWriter, PlainRequest, PlainResponse, PlainRoute, StreamedBody } from "@svc/api/PlainRoutes"
 import { Effect } from "effect"
 import type { Exchange } from "../exchange/Exchange.ts"
+import { withRequestId } from "../exchange/Exchange.ts"
 import * as RequestBody from "../exchange/RequestBody.ts"
 import { applyHeaders, contained, send } from "../exchange/Responses.ts"
 import { answerFailure, type RunRequest, type ServedRoute } from "./Dispatcher.ts"
@@ -63,7 +64,7 @@ const sendStreamed = (
   run: RunRequest
 ): void => {
   const { response } = exchange
-  const fiber = run(streamed(exchange, head, body, kept))
+  const fiber = run(withRequestId(exchange, streamed(exchange, head, body, kept)))
   response.once("close", () => response.writableFinished || fiber.unsafeInterruptAsFork(fiber.id()))
 }
 
@@ -73,7 +74,12 @@ export const servePlain = ({ handle, method, path }: PlainRoute, run: RunRequest
   path,
   serve: (exchange, params, search) => {
     const kept = exchange.response.shouldKeepAlive
-    run(Effect.suspend(() => handle(plainRequest(exchange, params, search)))).addObserver((exit) =>
+    run(
+      withRequestId(
+        exchange,
+        Effect.suspend(() => handle(plainRequest(exchange, params, search)))
+      )
+    ).addObserver((exit) =>
       contained(exchange, () => {
         if (exit._tag === "Failure") answerFailure(exchange, path, exit.cause, run)
         else if (typeof exit.value.body === "function") sendStreamed(exchange, exit.value, exit.value.body, kept, run)

@@ -120,9 +120,7 @@ const refused = (issue: ParseResult.Refinement, path: string): ReadonlyArray<Iss
 const toValidationError = (error: ParseResult.ParseError): ValidationError => {
   const details: Record<string, string> = {}
   for (const { path, message } of collect(error.issue, "")) details[path === "" ? "body" : path] ??= message
-  const [first, ...others] = Object.values(details)
-  const message = first !== undefined && others.length === 0 ? first : "Several fields are not valid"
-  return new ValidationError({ message, details })
+  return ValidationError.fields(details)
 }
 
 /** A decoded value, or the validation error that the client gets. */

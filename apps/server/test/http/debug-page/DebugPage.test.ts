@@ -2,16 +2,16 @@ import { describe, expect, it } from "@effect/vitest"
 import type { CallTimeline } from "@svc/api/calls/CallTimeline"
 import { EventId } from "@svc/api/Ids"
 import { atOnce } from "@svc/api/Thread"
+import { callTimeline } from "@svc/api/testing/CallFixtures"
 import { Schema } from "effect"
 import { callScript } from "../../../src/http/debug-page/CallScript.ts"
 import { page, rendering } from "../../../src/http/debug-page/DebugPage.ts"
-import { timelineOf } from "./TimelineFixture.ts"
 
 const text = `"'<&>`.repeat(20_000)
 const many = Array.from({ length: 3000 }, (_, index) => index)
 
 /** More of everything than a page shows, and all of it of characters that HTML escapes. */
-const large = timelineOf(
+const large = callTimeline(
   {
     turns: many.map((index) => ({
       index,
@@ -95,7 +95,7 @@ describe("A debug page", () => {
   it("begins with why the call failed and what to do, before the transcript and the facts", () => {
     const failure = { stage: "call.started", reason: "POST https://a.example answered 404", hint: "Set it." } as const
     const warnings = [{ at: 1500, what: "tool.call: book", reason: "no answer" }]
-    const timeline = timelineOf({ failure, warnings }, { status: "failed" })
+    const timeline = callTimeline({ failure, warnings }, { status: "failed" })
     const whole = page(atOnce(rendering({ timeline, scope: "full" })), timeline, "/debug/calls/x")
     const places = [
       "Why it failed: call.started",
@@ -119,7 +119,7 @@ const lines = (timeline: CallTimeline) =>
 describe("A call saved as a script", () => {
   it("says and types what the caller did, in order, and expects what the agent said", () => {
     const turn = { interrupted: false, stages: null, ended_at: null }
-    const timeline = timelineOf(
+    const timeline = callTimeline(
       {
         turns: [
           { ...turn, index: 0, role: "assistant", text: "Hi (1/2)?", started_at: 500 },
@@ -148,7 +148,7 @@ describe("A call saved as a script", () => {
 
   it("of an outbound call is received by the number that was called", () => {
     const began = { at: 0, actor: "call", what: "outbound call from a to b", data: null } as const
-    expect(lines(timelineOf({ events: [began] })).slice(1, 3)).toEqual([
+    expect(lines(callTimeline({ events: [began] })).slice(1, 3)).toEqual([
       'to: "+31612345678"',
       'receive: "+15550100100"'
     ])

@@ -3,6 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { type CallSummary, DebugTokenNotFound, RecordingNotFound } from "@svc/api/calls/Call"
 import type { TimelineEvent, TimelineTurn } from "@svc/api/calls/CallTimeline"
 import { EventId } from "@svc/api/Ids"
+import { callTimeline } from "@svc/api/testing/CallFixtures"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import { DebugLinks } from "@svc/call-engine/record/DebugLinks"
 import { type RecordedSources, Timelines } from "@svc/call-engine/record/Timelines"
@@ -15,12 +16,11 @@ import { Deferred, Effect, Fiber, Layer, PubSub, Schema, Stream } from "effect"
 import { DebugRoutes } from "../../../src/http/debug-page/DebugRoutes.ts"
 import { ask } from "../../servers/Client.ts"
 import { startTiny } from "../../servers/TinyServer.ts"
-import { timelineOf } from "./TimelineFixture.ts"
 
 const untrusted = `<script>alert("x")</script>`
 
 const call = (change: Partial<CallSummary> = {}): RecordedSources["call"] => ({
-  ...timelineOf({}, change).call,
+  ...callTimeline({}, change).call,
   transcript: [{ role: "user", content: untrusted, timestamp: 1.5 }],
   failure: null,
   warnings: [{ at: 1.5, what: untrusted, reason: "it is none" }],

@@ -1,18 +1,18 @@
 import { expect, it } from "@effect/vitest"
+import { callTimeline } from "@svc/api/testing/CallFixtures"
 import { Deferred, Effect, Fiber } from "effect"
 import type { RenderedCall } from "../../../src/http/debug-page/DebugPage.ts"
 import { stream } from "../../../src/http/debug-page/DebugStream.ts"
 import type { Snapshot } from "../../../src/http/debug-page/DebugWatch.ts"
-import { timelineOf } from "./TimelineFixture.ts"
 
-const link = { id: 1, scope: "full", call: { id: 1, public_id: timelineOf().call.call_id, project_id: 1 } } as const
+const link = { id: 1, scope: "full", call: { id: 1, public_id: callTimeline().call.call_id, project_id: 1 } } as const
 
 const snapshot = (text: string, isEnded = false): Snapshot => {
   const content: RenderedCall = { top: text, rest: "", json: { top: text, rest: "" } }
   const ended_at = isEnded ? "2026-11-01T09:31:00.000Z" : null
   return {
     open: new Set([1]),
-    timeline: timelineOf({}, { ended_at }),
+    timeline: callTimeline({}, { ended_at }),
     content: () => Effect.succeed(content),
     version: text
   }

@@ -1,0 +1,52 @@
+const frameMs = 20
+/** Frames that are kept: a frame heard is at most this many slots of 20 ms behind. */
+const kept = 16
+const furthestBehind = 10
+/** Frames after which a constant delay of what is heard is removed: 1 s. */
+const window = 50
+
+/**
+ * Pairs each frame heard with the frame that was sent in the same 20 ms. What is sent follows a clock; what is heard
+ * arrives with jitter, in bursts, or not at all during silence: its frames are counted, and the count is corrected when
+ * it is ahead of the time, or was behind it for a second.
+ */
+export class SentFrames {
+  readonly #frames: ReadonlyArray<Uint8Array>
+  /** The slot of 20 ms in which each of them was sent. */
+  readonly #slots = new Float64Array(kept).fill(-1)
+  #sentSlot = Number.NEGATIVE_INFINITY
+  #heardSlot = Number.NEGATIVE_INFINITY
+  #leastBehind = window
+  #heard = 0
+
+  /** `frameBytes`: the bytes of a frame. */
+  constructor(frameBytes: number) {
+    this.#frames = Array.from({ length: kept }, () => new Uint8Array(frameBytes))
+  }
+
+  /** Keeps a copy of a frame that is sent at `now`, in milliseconds. */
+  put(frame: Uint8Array, now: number): void {
+    const time = Math.floor(now / frameMs)
+    const next = this.#sentSlot + 1
+    // A frame that is sent a little early or late belongs to the slot after the one before it.
+    this.#sentSlot = Math.abs(next - time) <= 1 ? next : time
+    const at = this.#sentSlot % kept
+    this.#frames[at]?.set(frame)
+    this.#slots[at] = this.#sentSlot
+  }
+
+  /** The frame that was sent while the next frame heard, which arrives at `now`, was; undefined: none. */
+  take(now: number): Uint8Array | undefined {
+    const time = Math.floor(now / frameMs)
+    const next = Math.min(this.#heardSlot + 1, time)
+    this.#heardSlot = time - next > furthestBehind ? time : next
+    this.#leastBehind = Math.min(this.#leastBehind, time - this.#heardSlot)
+    if (++this.#heard === window) {
+      this.#heardSlot += this.#leastBehind
+      this.#heard = 0
+      this.#leastBehind = window
+    }
+    const at = this.#heardSlot % kept
+    return this.#slots[at] === this.#heardSlot ? this.#frames[at] : undefined
+  }
+}

@@ -1,0 +1,155 @@
+import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
+import { Background } from "./SpeechDetector/Background.ts"
+import { BandSplitter, bandCount } from "./SpeechDetector/BandSplitter.ts"
+import { EchoGate } from "./SpeechDetector/EchoGate.ts"
+import { NoiseFloors } from "./SpeechDetector/NoiseFloors.ts"
+import { periodicity } from "./SpeechDetector/Periodicity.ts"
+import { type FrameFeatures, SpeechDecision } from "./SpeechDetector/SpeechDecision.ts"
+import { Steadiness } from "./SpeechDetector/Steadiness.ts"
+import { TelephoneRate } from "./SpeechDetector/TelephoneRate.ts"
+
+/** A second opinion on frames that would count as speech; all must agree. One for each detector. */
+export interface SpeechVeto {
+  /** Whether a frame of 160 samples at 8 kHz sounds like speech. Called for some frames only. */
+  readonly isSpeech: (frame: Int16Array) => boolean
+  /** Releases it. It is not used afterwards. */
+  readonly close: () => void
+}
+
+/** Levels in dB; 0 dB is a mean square of 1. Nothing below `silence` is speech, no floor is lower than `lowestFloor`. */
+const silence = 31.6
+const lowestFloor = 18
+/** A band counts from this far above its floor, and more if its noise varies by more than `spreadFree`. */
+const margin = 2.8
+const spreadFree = 2
+/** A band counts from this far above the predicted echo. */
+const echoMargin = -0.4
+/** Speech has sound above 1 kHz, at most this many dB below the whole; low tones do not. */
+const brightness = 30
+/** How much one band adds to the strength at most. */
+const mostPerBand = 17
+/** The strength, summed over the bands, from which a frame is loud: usually, and to begin while an echo is possible. */
+const enough = 2.7
+const enoughInEcho = 11
+/** A frame counts that is at most this much below the background's threshold. Its weight there, per dB above, and at most. */
+const tolerance = 1.2
+const thresholdWeight = 0.8
+const weightPerDecibel = 0.13
+const mostWeight = 1.5
+/** A frame that is this far below one of the two before it is the end of a click, or of speech. An echo hides the difference. */
+const fading = 8.3
+/** Frames of reported speech in which it may turn out to be an echo on a new path: before it interrupts the agent. */
+const firstCheck = 8
+const lastCheck = 11
+
+/**
+ * The built-in voice activity detector, for telephone sound: levels in six bands above noise floors, periodicity, and an
+ * echo gate against the agent's own voice. See docs/voice-activity.md.
+ */
+export class SpeechDetector implements VoiceActivityDetector {
+  readonly #veto: SpeechVeto | undefined
+  readonly #heardRate: TelephoneRate
+  readonly #sentRate: TelephoneRate
+  readonly #bands = new BandSplitter()
+  readonly #floors = new NoiseFloors()
+  readonly #background = new Background()
+  readonly #steadiness = new Steadiness()
+  readonly #gate = new EchoGate()
+  readonly #decision = new SpeechDecision()
+  readonly #features: FrameFeatures = {
+    counts: false,
+    weight: 0,
+    loud: false,
+    periodicity: 0,
+    steadyFrames: 0,
+    echo: false
+  }
+  #open = true
+  /** For how many frames speech has been reported while an echo was possible. */
+  #reported = 0
+  /** The levels of the last frame and of the one before. */
+  #last = 0
+  #earlier = 0
+
+  /** `sampleRate` in Hz, a multiple of 8000. The detector closes `veto`. */
+  constructor(sampleRate: number, veto?: SpeechVeto) {
+    this.#heardRate = new TelephoneRate(sampleRate)
+    this.#sentRate = new TelephoneRate(sampleRate)
+    this.#veto = veto
+  }
+
+  push(frame: Int16Array): "speech" | "silence" {
+    this.#heardRate.push(frame, this.#hear)
+    return this.#decision.speech ? "speech" : "silence"
+  }
+
+  lasted(state: "speech" | "silence"): number {
+    return this.#decision.lasted(state)
+  }
+
+  sent(frame: Int16Array | undefined): void {
+    if (frame !== undefined) this.#sentRate.push(frame, this.#send)
+  }
+
+  close(): void {
+    if (!this.#open) return
+    this.#open = false
+    this.#veto?.close()
+  }
+
+  readonly #send = (frame: Int16Array): void => this.#gate.sent(frame)
+
+  readonly #hear = (frame: Int16Array): void => {
+    const features = this.#features
+    const bands = this.#bands
+    const { speech, speechFrames } = this.#decision
+    bands.push(frame)
+    const echo = this.#gate.push(bands, speech)
+    const steadyFrames = this.#steadiness.push(bands)
+    const strength = this.#strength(echo)
+    const loud = strength > (echo && !speech ? enoughInEcho : enough) && bands.level > silence && steadyFrames === 0
+    features.echo = echo
+    features.steadyFrames = steadyFrames
+    features.loud = loud
+    features.periodicity = loud ? periodicity(bands.low) : 0
+    const over = bands.level - this.#background.threshold
+    features.counts = loud && over > -tolerance && (echo || !this.#fades()) && this.#isBright() && this.#agrees(frame)
+    features.weight = features.counts ? Math.min(mostWeight, thresholdWeight + over * weightPerDecibel) : 0
+    this.#background.push(bands.level, speechFrames, this.#gate.isEcho)
+    this.#floors.push(bands.levels, this.#gate.isEcho ? "echo" : steadyFrames > 0 ? "steady" : "noise")
+    this.#earlier = this.#last
+    this.#last = bands.level
+    this.#decision.push(features)
+    this.#reported = this.#decision.speech && echo ? this.#reported + 1 : 0
+    if (this.#reported >= firstCheck && this.#reported <= lastCheck && this.#gate.hasMoved()) this.#decision.revoke()
+  }
+
+  /** Whether the level falls as fast as that of a click. */
+  #fades(): boolean {
+    return this.#bands.level <= Math.max(this.#last, this.#earlier) - fading
+  }
+
+  #isBright(): boolean {
+    const { level, levels } = this.#bands
+    return Math.max(levels[3] ?? 0, levels[4] ?? 0, levels[5] ?? 0) > level - brightness
+  }
+
+  #agrees(frame: Int16Array): boolean {
+    return this.#veto === undefined || !this.#open || this.#veto.isSpeech(frame)
+  }
+
+  /** By how much the bands above 250 Hz exceed noise and echo, in dB. */
+  #strength(echo: boolean): number {
+    const { levels } = this.#bands
+    const { floors } = this.#floors
+    let strength = 0
+    for (let band = 1; band < bandCount; band++) {
+      const level = levels[band] ?? 0
+      const spread = Math.max(0, this.#floors.spread(band) - spreadFree)
+      let over = level - Math.max(lowestFloor, floors[band] ?? 0) - margin - spread
+      if (echo) over = Math.min(over, level - (this.#gate.echo[band] ?? 0) - echoMargin)
+      if (over > 0) strength += Math.min(mostPerBand, over)
+    }
+    return strength
+  }
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest"
+import { SentFrames } from "../src/SentFrames.ts"
+
+/** A frame whose byte is its number. */
+const frame = (number: number) => Uint8Array.of(number)
+
+/** Sends frame n at n * 20 ms; hears one frame at each of `arrivals`. Returns what was paired with them. */
+const pairs = (arrivals: ReadonlyArray<number>, until = 5000): ReadonlyArray<number | undefined> => {
+  const sent = new SentFrames(1)
+  const heard: Array<number | undefined> = []
+  let next = 0
+  for (let now = 0; now <= until; now++) {
+    if (now % 20 === 0) sent.put(frame((now / 20) % 256), now)
+    while (arrivals[next] === now) {
+      heard.push(sent.take(now)?.[0])
+      next++
+    }
+  }
+  return heard
+}
+
+describe("SentFrames", () => {
+  it("pairs a frame heard with the frame sent at the same time", () => {
+    expect(pairs([200, 220, 240, 260, 285, 300]).slice(0, 6)).toEqual([10, 11, 12, 13, 14, 15])
+  })
+
+  it("has nothing for a frame that is heard while nothing is sent", () => {
+    const sent = new SentFrames(1)
+    expect(sent.take(100)).toBeUndefined()
+    sent.put(frame(7), 120)
+    expect(sent.take(120)?.[0]).toBe(7)
+    expect(sent.take(140)).toBeUndefined()
+  })
+
+  it("keeps a constant distance when frames arrive with jitter or in bursts", () => {
+    const jittery = Array.from({ length: 200 }, (_, i) => 200 + 20 * i + (i % 3) * 9)
+    const bursts = Array.from({ length: 200 }, (_, i) => 200 + 60 * Math.floor(i / 3))
+    for (const arrivals of [jittery, bursts]) {
+      const distances = pairs(arrivals, 4500).map((sent, i) => (sent ?? Number.NaN) - ((10 + i) % 256))
+      const later = distances.slice(100).map((distance) => (distance + 256) % 256)
+      expect(new Set(later).size).toBe(1)
+    }
+  })
+
+  it("catches up within two seconds after frames were lost, and at once after a pause", () => {
+    const lost = [
+      ...Array.from({ length: 50 }, (_, i) => 20 * i),
+      ...Array.from({ length: 150 }, (_, i) => 1060 + 20 * i)
+    ]
+    expect(pairs(lost).at(-1)).toBe((1060 + 20 * 149) / 20)
+    expect(pairs([200, 220, 1000, 1020])).toEqual([10, 11, 50, 51])
+  })
+
+  it("keeps a copy of what was sent", () => {
+    const sent = new SentFrames(1)
+    const bytes = frame(9)
+    sent.put(bytes, 40)
+    bytes[0] = 1
+    expect(sent.take(40)?.[0]).toBe(9)
+  })
+})

@@ -1,0 +1,98 @@
+import { beforeAll, describe, expect, it } from "vitest"
+import type { FvadPool } from "../src/FvadPool.ts"
+import { SpeechDetector } from "../src/SpeechDetector.ts"
+import {
+  echoCalls,
+  falseInterruptions,
+  falseSpeech,
+  heardCallers,
+  NoiseStore,
+  quantile,
+  speechIn
+} from "../src/testing/Measurement.ts"
+import { groupOf, heldOutNoises, type NoiseName, tunedNoises } from "../src/testing/Noise.ts"
+import { sampleRate } from "../src/testing/Signal.ts"
+import { speechTrack } from "../src/testing/SpeechTrack.ts"
+import {
+  callerDelayTarget,
+  callersTarget,
+  echoTarget,
+  endTarget,
+  falseSpeechTarget,
+  falseStretchesTarget,
+  foundTarget,
+  movedEchoTarget,
+  onsetTarget
+} from "../src/testing/Targets.ts"
+import { fvad, recordings } from "./Recordings.ts"
+
+const level = -26
+const callers = recordings("callers")
+const track = speechTrack(callers, level, 5)
+const noises = new NoiseStore(callers)
+const names = [...tunedNoises, ...heldOutNoises]
+
+/** Noise that is not steady takes a while to be learned, which counts in the figures of a whole call. */
+const secondsOf = (name: NoiseName) => (groupOf(name) === "steady" ? 40 : 150)
+const background = (name: NoiseName) => noises.get(name, secondsOf(name), 3)
+
+let pool: FvadPool
+beforeAll(async () => {
+  pool = await fvad()
+})
+const open = () => new SpeechDetector(sampleRate, pool.open())
+
+describe("SpeechDetector, in noise", () => {
+  it.each(names)("finds speech in %s, soon, and its end", (name) => {
+    for (const snr of [20, 10] as const) {
+      const { ends, onsets, share } = speechIn(open, track, background(name), snr, level)
+      expect(share).toBeGreaterThanOrEqual(foundTarget(name, snr).must)
+      expect(quantile(onsets, 0.5)).toBeLessThanOrEqual(onsetTarget(snr).must)
+      expect(quantile(ends, 0.5)).toBeLessThanOrEqual(endTarget.must)
+    }
+  })
+
+  it.each(names)("does not take %s alone for speech", (name) => {
+    for (const snr of [20, 10] as const) {
+      const { share, stretches } = falseSpeech(open, name, background(name), level - snr)
+      expect(share).toBeLessThanOrEqual(falseSpeechTarget(name, snr).must)
+      const allowed = (falseStretchesTarget(name, snr).must * secondsOf(name)) / 600
+      expect(stretches[1]).toBeLessThanOrEqual(Math.ceil(allowed))
+    }
+  })
+})
+
+describe("SpeechDetector, with the agent's own echo", () => {
+  const lines = recordings("agent")
+  const seconds = 40
+
+  it.each([
+    ["line", 60, 6],
+    ["line", 400, 20],
+    ["room", 250, 12]
+  ] as const)(
+    "is not interrupted by a %s echo of %i ms, %i dB down, and hears callers as loud as it",
+    (kind, delayMs, down) => {
+      const calls = echoCalls({ lines, calls: 4, seconds, path: { kind, delayMs, down } })
+      expect(falseInterruptions(open, calls)[1]).toBe(echoTarget.must)
+      const { callers: count, delays, heard } = heardCallers(open, calls, callers, 0)
+      expect(count).toBeGreaterThanOrEqual(10)
+      expect(heard / count).toBeGreaterThanOrEqual(callersTarget.must)
+      expect(quantile(delays, 0.5)).toBeLessThanOrEqual(callerDelayTarget.must)
+    }
+  )
+
+  it("is interrupted a few times at most when the path of the echo changes", () => {
+    const path = { kind: "line", delayMs: 137, down: 12 } as const
+    const movesTo = { kind: "room", delayMs: 257, down: 8 } as const
+    const calls = echoCalls({ lines, calls: 3, seconds: 30, path, movesTo })
+    expect(falseInterruptions(open, calls)[1]).toBeLessThanOrEqual(calls.length * movedEchoTarget.must)
+  })
+
+  it("hears a caller who is weaker than the agent when the network has no echo", () => {
+    const calls = echoCalls({ lines, calls: 2, seconds, path: { kind: "line", delayMs: 137, down: 60 } })
+    const { callers: count, delays, heard } = heardCallers(open, calls, callers, 54)
+    expect(heard / count).toBeGreaterThanOrEqual(callersTarget.goal)
+    expect(quantile(delays, 0.5)).toBeLessThanOrEqual(callerDelayTarget.goal)
+  })
+})

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "@effect/vitest"
+import { healthy } from "@svc/providers/Health"
+import { type LanguageModel, LanguageModelError } from "@svc/providers/LanguageModel"
+import { type Context, Effect } from "effect"
+import { configuration } from "../doubles/Engine.ts"
+import { during } from "../doubles/VirtualProviders.ts"
+
+type Model = Context.Tag.Service<LanguageModel>
+
+const model = (id: string, prepare: NonNullable<Model["prepare"]>, generate: Model["generate"]): Model => ({
+  id,
+  models: [id],
+  health: Effect.succeed(healthy),
+  prepare,
+  generate
+})
+
+const says =
+  (text: string): Model["generate"] =>
+  (_, onDelta) =>
+    Effect.sync(() => {
+      onDelta({ _tag: "Text", text })
+      onDelta({ _tag: "Done", reason: "stop" })
+    })
+
+const tool = { name: "book", description: "Books a table.", parameters: { type: "object", properties: {} } }
+const answer = { ...configuration({ otherwise: "Ok." }).json, tools: [tool] }
+
+describe("a language model", () => {
+  it.live("prepares once for a call, before speech-to-text is opened, with its prompt and tools", () =>
+    Effect.gen(function* () {
+      const order: Array<string> = []
+      yield* during(
+        ({ speechToText }) => ({
+          languageModel: [
+            model(
+              "warm",
+              ({ callId, systemPrompt, tools }) =>
+                Effect.sync(() =>
+                  order.push(`prepare ${callId} ${systemPrompt === answer.system_prompt} ${tools.map((t) => t.name)}`)
+                ),
+              (request, onDelta) => {
+                order.push(`generate ${request.callId}`)
+                return says("Ok.")(request, onDelta)
+              }
+            )
+          ],
+          speechToText: speechToText.map((stt) => ({
+            ...stt,
+            open: (options) =>
+              Effect.zipRight(
+                Effect.sync(() => order.push("open")),
+                stt.open(options)
+              )
+          }))
+        }),
+        ({ say, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("3 seconds")
+            yield* say("One")
+            yield* wait("3 seconds")
+            yield* say("Two")
+            yield* wait("3 seconds")
+          }),
+        answer
+      )
+      const [first = "", ...rest] = order
+      expect(first).toMatch(/^prepare \S+ true book,end_call$/)
+      const callId = first.split(" ")[1]
+      expect(rest).toEqual(["open", `generate ${callId}`, `generate ${callId}`])
+    })
+  )
+
+  it.live("that hangs, fails or throws while it prepares does not delay the call", () =>
+    Effect.gen(function* () {
+      const prepares: ReadonlyArray<NonNullable<Model["prepare"]>> = [
+        () => Effect.never,
+        () => Effect.fail(new LanguageModelError({ reason: "no cache", retryable: true })),
+        () => Effect.die("boom"),
+        () => {
+          throw new Error("boom")
+        }
+      ]
+      for (const prepare of prepares) {
+        const { result } = yield* during(
+          () => ({ languageModel: [model("cold", prepare, says("Ok."))] }),
+          ({ say, turns, wait }) =>
+            Effect.gen(function* () {
+              yield* wait("1 second")
+              yield* say("One")
+              yield* wait("2 seconds")
+              return turns()
+            }),
+          answer
+        )
+        expect(result).toEqual(["assistant: Hello.", "user: One", "assistant: Ok."])
+      }
+    })
+  )
+
+  it.live("that takes over as a fallback prepares too", () =>
+    Effect.gen(function* () {
+      const prepared: Array<string> = []
+      const noting = (id: string, generate: Model["generate"]) =>
+        model(id, () => Effect.sync(() => prepared.push(id)), generate)
+      const failing = () => Effect.fail(new LanguageModelError({ reason: "503", retryable: true }))
+      yield* during(
+        () => ({ languageModel: [noting("first", failing), noting("second", says("Ok."))] }),
+        ({ say, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("1 second")
+            yield* say("One")
+            yield* wait("3 seconds")
+          }),
+        answer
+      )
+      expect(prepared).toEqual(["first", "second"])
+    })
+  )
+})

@@ -1,0 +1,91 @@
+import { expect, it } from "@effect/vitest"
+import { type AudioFormat, mulaw8k } from "@svc/providers/Audio"
+import { type CallLeg, DialFailed, type DialProgress, type Outbound } from "@svc/providers/Telephony"
+import { Deferred, Effect, Fiber, TestClock } from "effect"
+import { describe } from "vitest"
+import { fencedTelephony } from "../../src/fence/FencedTelephony.ts"
+import { invalid } from "../fixtures/Invalid.ts"
+import { telephony } from "../fixtures/Parts.ts"
+
+const leg: CallLeg = {
+  format: mulaw8k,
+  listen: () => {},
+  send: () => {},
+  mark: () => {},
+  clear: () => {},
+  hangup: () => {}
+}
+
+const call = { callId: "call_1", to: "+31201234567", from: "+31207654321", formats: [mulaw8k] }
+
+/** Dials through the fence and keeps what is told meanwhile. */
+const dialling = (dial: Outbound["dial"]) =>
+  Effect.gen(function* () {
+    const heard: Array<unknown> = []
+    const { outbound } = yield* fencedTelephony({ ...telephony("net"), outbound: { dial } })
+    const dialled = (outbound?.dial ?? dial)(call, {
+      onRinging: () => heard.push("ringing"),
+      onEarlyMedia: (payload, format) => heard.push([...payload, format.encoding])
+    })
+    return { heard, dialled }
+  })
+
+describe("early media", () => {
+  it.effect("of a call that rings is passed on with its format, until the call is answered", () =>
+    Effect.gen(function* () {
+      let progress: DialProgress = {}
+      const answer = yield* Deferred.make<CallLeg>()
+      const { dialled, heard } = yield* dialling((_, given = {}) => {
+        progress = given
+        return Deferred.await(answer)
+      })
+      const fiber = yield* Effect.fork(dialled)
+      yield* TestClock.adjust("1 second")
+      progress.onRinging?.()
+      progress.onEarlyMedia?.(Uint8Array.of(1, 2), mulaw8k)
+      yield* Deferred.succeed(answer, leg)
+      yield* Fiber.join(fiber)
+      progress.onRinging?.()
+      progress.onEarlyMedia?.(Uint8Array.of(3), mulaw8k)
+      expect(heard).toEqual(["ringing", [1, 2, "mulaw"]])
+    })
+  )
+
+  it.effect("is not passed on after the call failed or was given up", () =>
+    Effect.gen(function* () {
+      let progress: DialProgress = {}
+      const busy = yield* dialling((_, given = {}) => {
+        progress = given
+        return Effect.fail(new DialFailed({ outcome: "busy", reason: "busy" }))
+      })
+      yield* Effect.flip(busy.dialled)
+      progress.onEarlyMedia?.(Uint8Array.of(1), mulaw8k)
+      expect(busy.heard).toEqual([])
+
+      const ringing = yield* dialling((_, given = {}) => {
+        progress = given
+        return Effect.never
+      })
+      const fiber = yield* Effect.fork(ringing.dialled)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(fiber)
+      progress.onEarlyMedia?.(Uint8Array.of(1), mulaw8k)
+      expect(ringing.heard).toEqual([])
+    })
+  )
+
+  it.effect("that is invalid is dropped, and the call goes on", () =>
+    Effect.gen(function* () {
+      const { dialled, heard } = yield* dialling((_, progress) =>
+        Effect.sync(() => {
+          progress?.onEarlyMedia?.(invalid("abc"), mulaw8k)
+          progress?.onEarlyMedia?.(Uint8Array.of(1), invalid<AudioFormat>({ encoding: "opus", sampleRate: 48_000 }))
+          progress?.onEarlyMedia?.(Uint8Array.of(1), invalid<AudioFormat>(undefined))
+          return leg
+        })
+      )
+      expect((yield* dialled).format).toEqual(mulaw8k)
+      expect(heard).toEqual([])
+    })
+  )
+})

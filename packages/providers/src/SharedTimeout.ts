@@ -1,0 +1,71 @@
+import { Clock, Effect, type Fiber, FiberId, Runtime } from "effect"
+import { InFlightSet } from "./InFlightSet.ts"
+
+interface Watched {
+  readonly lastActivity: () => number | null
+  readonly onTimeout: () => void
+  /** Ends the watch; a second time it does nothing. */
+  stop: () => void
+}
+
+/** The same timeout for any number of requests that run at once: one fiber sleeps for all of them, while there are some. */
+export interface SharedTimeout {
+  /** The length in milliseconds. */
+  readonly ms: number
+  /**
+   * Calls `onTimeout` when nothing has happened for so long, unless the result is called before. `lastActivity` returns
+   * the time of the last activity, or null while none is due. Neither function may throw.
+   */
+  readonly watch: (lastActivity: () => number | null, onTimeout: () => void) => () => void
+}
+
+/** A timeout of `ms` milliseconds, by the clock of the fiber that makes it. */
+export const make = (ms: number): Effect.Effect<SharedTimeout> =>
+  Effect.map(Effect.runtime<never>(), (runtime) => {
+    const runFork = Runtime.runFork(runtime)
+    const watched = new InFlightSet<Watched>()
+    let sleeper: Fiber.RuntimeFiber<void> | undefined
+
+    /** Reports the timeouts that are due, and returns the milliseconds until the next one may be. */
+    const expire = (now: number): number => {
+      let next = ms
+      for (const one of watched) {
+        const left = (one.lastActivity() ?? now) + ms - now
+        if (left > 0) next = Math.min(next, left)
+        else {
+          one.stop()
+          one.onTimeout()
+        }
+      }
+      return next
+    }
+    const sleep = Effect.gen(function* () {
+      while (true) {
+        const left = expire(yield* Clock.currentTimeMillis)
+        if (watched.size === 0) break
+        yield* Effect.sleep(left)
+      }
+    })
+    const begin = (): void => {
+      const fiber = runFork(sleep)
+      sleeper = fiber
+      fiber.addObserver(() => {
+        if (sleeper === fiber) sleeper = undefined
+      })
+    }
+
+    return {
+      ms,
+      watch: (lastActivity, onTimeout) => {
+        const one: Watched = { lastActivity, onTimeout, stop: () => {} }
+        one.stop = watched.add(one)
+        if (sleeper === undefined) begin()
+        return () => {
+          one.stop()
+          if (watched.size > 0 || sleeper === undefined) return
+          sleeper.unsafeInterruptAsFork(FiberId.none)
+          sleeper = undefined
+        }
+      }
+    }
+  })

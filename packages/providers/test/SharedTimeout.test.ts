@@ -1,0 +1,91 @@
+import { describe, expect, it } from "@effect/vitest"
+import * as SharedTimeout from "@svc/providers/SharedTimeout"
+import { Clock, Effect, TestClock } from "effect"
+
+/** A timeout of one second, and the names of the requests that it ended, in their order. */
+const oneSecond = Effect.map(SharedTimeout.make(1000), (timeout) => {
+  const ended: Array<string> = []
+  return {
+    ended,
+    watch: (name: string, lastActivity: () => number | null) => timeout.watch(lastActivity, () => void ended.push(name))
+  }
+})
+
+describe("SharedTimeout", () => {
+  it.effect("ends each request when nothing has happened in it for the whole time", () =>
+    Effect.gen(function* () {
+      const { ended, watch } = yield* oneSecond
+      const started = yield* Clock.currentTimeMillis
+      watch("first", () => started)
+      yield* TestClock.adjust("600 millis")
+      watch("second", () => started + 600)
+      yield* TestClock.adjust("399 millis")
+      expect(ended).toEqual([])
+      yield* TestClock.adjust("1 millis")
+      expect(ended).toEqual(["first"])
+      yield* TestClock.adjust("600 millis")
+      expect(ended).toEqual(["first", "second"])
+      yield* TestClock.adjust("10 seconds")
+      expect(ended).toEqual(["first", "second"])
+    })
+  )
+
+  it.effect("counts from the last activity, and not at all while none is due", () =>
+    Effect.gen(function* () {
+      const { ended, watch } = yield* oneSecond
+      let last: number | null = yield* Clock.currentTimeMillis
+      watch("steady", () => last)
+      yield* TestClock.adjust("900 millis")
+      last = yield* Clock.currentTimeMillis
+      yield* TestClock.adjust("900 millis")
+      expect(ended).toEqual([])
+      last = null
+      yield* TestClock.adjust("10 seconds")
+      expect(ended).toEqual([])
+      last = yield* Clock.currentTimeMillis
+      yield* TestClock.adjust("1 second")
+      expect(ended).toEqual(["steady"])
+    })
+  )
+
+  it.effect("does not end a request that is no longer watched, and goes on with the others", () =>
+    Effect.gen(function* () {
+      const { ended, watch } = yield* oneSecond
+      const started = yield* Clock.currentTimeMillis
+      const stop = watch("over", () => started)
+      watch("running", () => started)
+      stop()
+      stop()
+      yield* TestClock.adjust("1 second")
+      expect(ended).toEqual(["running"])
+    })
+  )
+
+  it.effect("watches again after all requests were over, or had timed out at once", () =>
+    Effect.gen(function* () {
+      const { ended, watch } = yield* oneSecond
+      watch("over", () => 0)()
+      yield* TestClock.adjust("5 seconds")
+      watch("late", () => 0)
+      expect(ended).toEqual(["late"])
+      const started = yield* Clock.currentTimeMillis
+      watch("next", () => started)
+      yield* TestClock.adjust("1 second")
+      expect(ended).toEqual(["late", "next"])
+    })
+  )
+
+  it.live("leaves no timer when the last request is over", () =>
+    Effect.gen(function* () {
+      const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
+      const { watch } = yield* oneSecond
+      const before = timers()
+      const now = yield* Clock.currentTimeMillis
+      const stops = [watch("one", () => now), watch("another", () => now)]
+      expect(timers()).toBe(before + 1)
+      for (const stop of stops) stop()
+      yield* Effect.yieldNow()
+      expect(timers()).toBe(before)
+    })
+  )
+})
