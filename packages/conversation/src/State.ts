@@ -140,12 +140,14 @@ export interface Conversation {
   /**
    * The caller's speech. `voice_active`: there is voice activity now; `speaking`: the caller has a turn since `since`,
    * pauses included; `until`: when voice activity last ended or, without any (not `voice_detected`), the last words.
-   * `long_sound`: the voice activity has lasted for `interrupt_after_ms`.
+   * `long_sound`: the voice activity has lasted for `interrupt_after_ms`; `long_sound_at`: when it will have, pauses up to
+   * `soundPauseMs` included; null: it is not waited for.
    */
   readonly caller: {
     readonly voice_active: boolean
     readonly voice_detected: boolean
     readonly long_sound: boolean
+    readonly long_sound_at: number | null
     readonly speaking: boolean
     readonly since: number
     readonly until: number
@@ -249,6 +251,7 @@ export const initial = (facts: Facts): Conversation => ({
     voice_active: false,
     voice_detected: false,
     long_sound: false,
+    long_sound_at: null,
     speaking: false,
     since: 0,
     until: 0,

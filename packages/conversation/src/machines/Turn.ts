@@ -22,14 +22,25 @@ export const endpointMs = 500
 export const silenceMaxMs = 2000
 /** The longest wait for further words while there is sound. */
 export const soundMaxMs = 3000
+/** A pause within sound that lasts on: between two words, or before a plosive. */
+export const soundPauseMs = 250
 /** Silence before held speech is resumed: the words of a sound come a little later. */
 export const resumeSilenceMs = 500
 
 export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
   if (d.state.caller.voice_active) return
   stopTimer(d, "endpoint")
+  const { long_sound_at, until } = d.state.caller
+  const goesOn = long_sound_at !== null && d.at - late - until <= soundPauseMs
   beginSpeech(d, d.at - late)
-  patch(d, { caller: { ...d.state.caller, voice_active: true, voice_detected: true } })
+  patch(d, {
+    caller: {
+      ...d.state.caller,
+      voice_active: true,
+      voice_detected: true,
+      long_sound_at: goesOn ? long_sound_at : null
+    }
+  })
   react(d, "sound", late)
 }
 
@@ -53,6 +64,18 @@ export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSto
   const { interruption } = d.state
   const awaitsWords = interruption !== null && !interruption.clearing
   if (awaitsWords && !isRunning(d.state, "resume")) startTimer(d, "resume", resumeDelay(d))
+}
+
+/** The sound will have been long `ms` from now; the time goes on in a short pause. */
+const awaitLongSound = (d: Draft, ms: number): void => {
+  patch(d, { caller: { ...d.state.caller, long_sound_at: d.at + ms } })
+  if (d.state.caller.voice_active) startTimer(d, "barge_in", ms)
+}
+
+/** Sound until now does not count as long later. */
+const forgetSound = (d: Draft): void => {
+  stopTimer(d, "barge_in")
+  patch(d, { caller: { ...d.state.caller, long_sound_at: null } })
 }
 
 /** Adds words of the caller. Returns whether there were any. */
@@ -124,15 +147,19 @@ const react = (d: Draft, input: TurnInput, late = 0): void => actions[turnTable[
 
 const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } = {
   "-": () => {},
-  "stop barge-in timer": (d) => stopTimer(d, "barge_in"),
+  "stop barge-in timer": (d) => forgetSound(d),
   "start barge-in timer": (d, late) => {
     const { interrupt_after_ms, interrupt_min_words } = turnTakingOf(d.state)
-    if (interrupt_min_words === 0) startTimer(d, "barge_in", Math.max(0, interrupt_after_ms - late))
+    if (interrupt_min_words > 0) return
+    const at = d.state.caller.long_sound_at ?? d.at - late + interrupt_after_ms
+    awaitLongSound(d, Math.max(0, at - d.at))
   },
   "extend barge-in timer": (d) => {
     const { interrupt_after_ms, interrupt_min_words } = turnTakingOf(d.state)
-    if (interrupt_min_words > 0 || !d.state.caller.voice_active || d.state.interruption !== null) return
-    startTimer(d, "barge_in", Math.max(backchannelMs, interrupt_after_ms))
+    const { long_sound_at, until, voice_active } = d.state.caller
+    const isSound = voice_active || (long_sound_at !== null && d.at - until <= soundPauseMs)
+    if (interrupt_min_words > 0 || !isSound || d.state.interruption !== null) return
+    awaitLongSound(d, Math.max(backchannelMs, interrupt_after_ms))
   },
   "hold speech": (d) => {
     // Already stopped: new speech is held too.
@@ -148,7 +175,7 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
     patch(d, { caller: { ...d.state.caller, long_sound: true } })
   },
   interrupt: (d) => {
-    stopTimer(d, "barge_in")
+    forgetSound(d)
     actions["hold speech"](d, 0)
     confirmInterruption(d)
   },
@@ -262,7 +289,8 @@ export const silenceAgent = (d: Draft): void => {
   Speech.dropWaiting(d)
   endInterruption(d)
   if (isSpeaking(d.state)) Speech.stop(d)
-  for (const timer of ["barge_in", "resume"] as const) stopTimer(d, timer)
+  forgetSound(d)
+  stopTimer(d, "resume")
 }
 
 /** Speech-to-text reports the end of a turn. With `end_of_turn_ms` it only completes the words, and silence ends the turn. */
@@ -279,7 +307,7 @@ export const onRecognizedEnd = (d: Draft): void => {
 /** The caller has finished a turn. */
 export const onEndOfTurn = (d: Draft): void => {
   stopTimer(d, "endpoint")
-  stopTimer(d, "barge_in")
+  forgetSound(d)
   const text = callerWords(d)
   if (text === "") {
     endSpeech(d, text)

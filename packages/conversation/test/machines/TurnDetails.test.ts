@@ -300,6 +300,47 @@ describe("an interruption", () => {
   })
 })
 
+describe("sound with short pauses", () => {
+  /** The caller makes sound for `sound` ms and is silent for `pause` ms; both are reported `late` ms later. */
+  const paused = (sound: number, pause: number, late = 60) => {
+    const s = speaking()
+      .wait(1000 + late)
+      .input({ _tag: "CallerSpeechStarted", late })
+    s.wait(sound).input({ _tag: "CallerSpeechStopped", late })
+    s.commands.length = 0
+    return s.wait(pause).input({ _tag: "CallerSpeechStarted", late })
+  }
+
+  it("stops the agent after interrupt_after_ms from its beginning, the pauses included", () => {
+    const s = paused(200, 180)
+    expect(s.take()).toEqual(["StopTimer endpoint", "StartTimer barge_in 60"])
+    s.wait(60).fire("barge_in")
+    expect([s.take(), s.at]).toEqual([["StopSpeaking"], 1500])
+  })
+
+  it("stops the agent at once when interrupt_after_ms ended in a pause", () => {
+    expect(paused(290, 250).take()).toContain("StartTimer barge_in 0")
+  })
+
+  it("begins anew after a longer pause", () => {
+    expect(paused(200, 251).take()).toContain("StartTimer barge_in 440")
+  })
+
+  it("begins anew after the end of a turn", () => {
+    const s = speaking().input({ _tag: "CallerSpeechStarted" }).wait(200).input({ _tag: "CallerFinal", text: "uh-huh" })
+    s.input({ _tag: "CallerSpeechStopped" }).input({ _tag: "CallerEndOfTurn" })
+    s.commands.length = 0
+    expect(s.wait(100).input({ _tag: "CallerSpeechStarted" }).take()).toContain("StartTimer barge_in 500")
+  })
+
+  it("that are a backchannel have the longer time, also when the word is recognized in a pause", () => {
+    const s = speaking().input({ _tag: "CallerSpeechStarted" }).wait(200).input({ _tag: "CallerSpeechStopped" })
+    s.wait(50).input({ _tag: "CallerPartial", text: "uh-huh" })
+    s.commands.length = 0
+    expect(s.wait(100).input({ _tag: "CallerSpeechStarted" }).take()).toContain("StartTimer barge_in 900")
+  })
+})
+
 describe("a requested transfer", () => {
   const transfer = { _tag: "TransferRequested", destination: "+15550003333" } as const
 
