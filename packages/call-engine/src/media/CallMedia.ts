@@ -136,13 +136,15 @@ export class CallMedia implements FrameSource {
   suspend(on: boolean): void {
     if (this.stopped || on === this.suspended) return
     this.suspended = on
-    this.marks.suspend(on)
     if (on) {
       this.wheel.leave(this)
       this.hangover = hangoverFrames
       this.unfound = false
       this.setSpeaking(false)
-    } else if (this.playout.pending) this.join()
+      return
+    }
+    this.marks.resumed()
+    if (this.playout.pending) this.join()
   }
 
   private join(): void {

@@ -18,7 +18,7 @@ export const unmarkedLeg: MarkedLeg = { marks: () => "none", mark: () => {}, del
 
 /** A mark within an utterance every 200 ms. */
 const markEveryFrames = 10
-/** Audio that is not confirmed counts as played this long after it should have been, in milliseconds of media. */
+/** Audio that is not confirmed counts as played this long after it should have been, in milliseconds. */
 export const confirmationLimitMs = 2000
 /** Marks that can be pending. */
 const kept = 64
@@ -27,10 +27,13 @@ const kept = 64
  * What the peer has played of the audio sent to it. Asks the leg for a mark at the beginning and the end of an utterance
  * and every 200 ms within it, and reports utterances as played: when the mark at their end was confirmed, or
  * {@link confirmationLimitMs} after the time at which they should have been played; on a leg without marks at that
- * time. Positions are those of the {@link Playout}.
+ * time. A leg that let a mark become overdue is taken for one without marks until it confirms one again. Positions are
+ * those of the {@link Playout}.
  *
  * What a leg says is bounded by what it can have played. Ignored are unknown, repeated and outdated marks, and
  * `cleared`: after `cut` nothing is pending, and before it nothing was to be cleared.
+ *
+ * Time also runs while the network carries no audio: what was sent before was played, or never will be.
  */
 export class PlaybackMarks implements FrameSource {
   readonly #leg: MarkedLeg
@@ -43,6 +46,8 @@ export class PlaybackMarks implements FrameSource {
   #confirmed = 0
   /** How much later than it could have been the last mark was confirmed; undefined before the first. */
   #lag: number | undefined
+  /** A mark is overdue, and none was confirmed since. */
+  #isSilent = false
   /** Number of the next mark, and of the oldest that is pending. Marks are confirmed in order. */
   #next = 0
   #oldest = 0
@@ -52,9 +57,8 @@ export class PlaybackMarks implements FrameSource {
   #lastMarked = -1
   #framesSinceMark = markEveryFrames
   #sent = 0
-  /** Milliseconds without media so far, and since when there is none. */
-  #offMs = 0
-  #offSince: number | undefined
+  /** Marks before this number may have been delayed by a time without media: they do not tell the lag. */
+  #delayed = 0
   #stopped = false
 
   constructor(options: {
@@ -72,7 +76,7 @@ export class PlaybackMarks implements FrameSource {
 
   /** A frame of the playout buffer was sent. Reports what it started, and what is played by now. */
   frameSent(): void {
-    const now = this.#clock()
+    const now = this.#now()
     const before = this.#sent
     this.#sent = this.#playout.position
     const isFirst = now > this.#times.latest + 2 * frameMs
@@ -109,19 +113,20 @@ export class PlaybackMarks implements FrameSource {
     // The marks before it were played too.
     this.#oldest = number + 1
     this.#confirmed = this.#marked[number % kept] ?? 0
-    this.#lag = Math.max(0, this.#clock() - (this.#due[number % kept] ?? 0))
+    this.#isSilent = false
+    if (number >= this.#delayed) this.#lag = Math.max(0, this.#now() - (this.#due[number % kept] ?? 0))
     this.#report()
   }
 
   #report(): void {
     if (this.#stopped) return
     this.#playout.progress(this.#playout.unconfirmed ? this.#played() : 0)
-    if (this.#playout.unconfirmed && this.#offSince === undefined) this.#wheel.join(this, this.#now())
+    if (this.#playout.unconfirmed) this.#wheel.join(this, this.#now())
   }
 
   /** Called by the wheel while the end of an utterance was sent and not played. */
   tick(): boolean {
-    if (this.#stopped || this.#offSince !== undefined || !this.#playout.unconfirmed) return false
+    if (this.#stopped || !this.#playout.unconfirmed) return false
     this.#kind = this.#leg.marks()
     this.#playout.progress(this.#played())
     return this.#playout.unconfirmed
@@ -129,12 +134,24 @@ export class PlaybackMarks implements FrameSource {
 
   /** The position until which audio counts as played for good. */
   #played(): number {
-    const now = this.#clock()
-    const patience = this.#kind === "none" ? 0 : confirmationLimitMs
+    const now = this.#now()
+    const { delayMs } = this.#leg
+    if (this.#kind === "none" || this.#isOverdue(now)) return this.#times.positionAt(now - delayMs)
+    // An echoed mark says that the audio has left the network's buffer: it still has its way to the caller.
+    const since = this.#kind === "echoed" ? delayMs : 0
     return Math.max(
-      Math.min(this.#confirmed, this.#times.positionAt(now)),
-      this.#times.positionAt(now - this.#leg.delayMs - patience)
+      Math.min(this.#confirmed, this.#times.positionAt(now - since)),
+      this.#times.positionAt(now - delayMs - confirmationLimitMs)
     )
+  }
+
+  /** Whether the leg has let a mark become overdue, and has confirmed none since. */
+  #isOverdue(now: number): boolean {
+    if (this.#oldest < this.#next) {
+      const due = this.#due[this.#oldest % kept] ?? 0
+      this.#isSilent ||= now > due + this.#leg.delayMs + confirmationLimitMs
+    }
+    return this.#isSilent
   }
 
   /**
@@ -150,35 +167,21 @@ export class PlaybackMarks implements FrameSource {
   }
 
   #estimate(): number {
-    const now = this.#clock()
+    const now = this.#now()
     const { delayMs } = this.#leg
-    const estimate = this.#times.positionAt(now - (this.#lag ?? delayMs))
-    if (this.#oldest === this.#next) return estimate
-    const pending = this.#oldest % kept
-    const isOverdue = now > (this.#due[pending] ?? 0) + delayMs + confirmationLimitMs
-    return isOverdue ? estimate : Math.min(estimate, this.#marked[pending] ?? 0)
+    const least = this.#kind === "echoed" ? delayMs : 0
+    const estimate = this.#times.positionAt(now - Math.max(this.#lag ?? delayMs, least))
+    if (this.#oldest === this.#next || this.#isOverdue(now)) return estimate
+    return Math.min(estimate, this.#marked[this.#oldest % kept] ?? 0)
   }
 
-  /** The network carries no audio for now, or carries it again. Meanwhile the times of estimates stand still. */
-  suspend(on: boolean): void {
-    if (on === (this.#offSince !== undefined)) return
-    const now = this.#now()
-    if (this.#offSince === undefined) {
-      this.#offSince = now
-      return
-    }
-    this.#offMs += now - this.#offSince
-    this.#offSince = undefined
-    this.#report()
+  /** The network carries audio again, after a time without. */
+  resumed(): void {
+    this.#delayed = this.#next
   }
 
   /** Nothing is reported after this. */
   stop(): void {
     this.#stopped = true
-  }
-
-  /** Milliseconds of media. */
-  #clock(): number {
-    return (this.#offSince ?? this.#now()) - this.#offMs
   }
 }
