@@ -211,7 +211,8 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         expect(call).toMatchObject({ status: "completed", disposition: "answered", ended_reason: "caller-hangup" })
         const content = String(at(call, "transcript.0.content"))
         expect(greeting.startsWith(content) && content.length < greeting.length).toBe(true)
-        expect(content).toMatch(/^One two/)
+        // The phone tells a letter with its first frame, and a letter counts as played with its last.
+        expect(content).toMatch(/^One tw/)
         const events = yield* CallRecords.eventsOf(callId)
         expect(CallRecords.misfitsOf(events)).toEqual([])
         expect(CallRecords.namesOf(events, "call.")).toEqual(["call.ringing", "call.started", "call.ended"])
@@ -262,7 +263,8 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         const call = yield* CallRecords.settled(box.api, callId)
         const [first, ...others] = CallRecords.spoken(call)
         const content = (first ?? "").replace("assistant: ", "")
-        expect(content).toMatch(/^One two/)
+        // The phone tells a letter with its first frame, and a letter counts as played with its last.
+        expect(content).toMatch(/^One tw/)
         expect(greeting.startsWith(content) && content.length < greeting.length).toBe(true)
         expect(others).toEqual(["user: Hi", "assistant: Ok Hi."])
         const events = yield* CallRecords.eventsOf(callId)

@@ -26,7 +26,7 @@ const given = {
 
 const run = Effect.flatMap(Bootstrap, (bootstrap) => bootstrap.run)
 
-describe("Bootstrap", () => {
+describe.concurrent("Bootstrap", () => {
   it.effect("creates an organization, a project and valid keys in an empty database", () =>
     Effect.gen(function* () {
       const keys = yield* Keys

@@ -56,7 +56,7 @@ const whenAny = ({ handed }: { readonly handed: Effect.Effect<ReadonlyArray<stri
 const test = (name: string, body: () => Effect.Effect<void, unknown, SqlClient.SqlClient | Scope.Scope>) =>
   it.scoped(name, () => body().pipe(Effect.provide(TestDatabase.layer)))
 
-describe("NodeLease", () => {
+describe.concurrent("NodeLease", () => {
   test("onDeath settles a dead node once, on one of the other nodes", () =>
     Effect.gen(function* () {
       const one = yield* Effect.flatMap(node(), (lease) => settlements(lease))

@@ -101,7 +101,7 @@ const due = (id: string) =>
     (sql) => sql`update knowledge_bases set next_at = now() where public_id = ${id} and next_at is not null`
   )
 
-describe("The refresh of a knowledge base", () => {
+describe.concurrent("The refresh of a knowledge base", () => {
   test("begins with its creation, and counts what was added and removed", () =>
     Effect.gen(function* () {
       const { base, by, events, first, refreshed, texts } = yield* started([

@@ -93,7 +93,7 @@ const invalid = "meanings answered an invalid vector"
 const nan = new Float32Array(8).fill(Number.NaN)
 const gate = (): never => expect.fail("no gate")
 
-describe("Vectors of a knowledge base", () => {
+describe.concurrent("Vectors of a knowledge base", () => {
   test("are made in batches of the provider's limits, and find what is meant with other words", () =>
     Effect.gen(function* () {
       const { provider, requests } = meaningProvider(undefined, { limits: { texts: 2, characters: 24 } })

@@ -36,7 +36,7 @@ const logged = Effect.map(Ref.make<ReadonlyArray<string>>([]), (lines) => ({
 
 const verified = [verdict("local", "verified"), verdict("mobile", "verified")]
 
-describe("The verification of an address", () => {
+describe.concurrent("The verification of an address", () => {
   test("submits it once, and emits one event for each state that it reaches", () =>
     Effect.gen(function* () {
       const carrier = new AddressesDouble()
