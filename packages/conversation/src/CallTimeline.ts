@@ -50,7 +50,7 @@ type Open<A> = { -readonly [K in keyof A]: A[K] }
 const timeOf = (input: Facts | Input): number => (input._tag === "Facts" ? 0 : input.at)
 
 /** Commands with the whole conversation: their digests would take most of the time. */
-const isLong = ({ _tag }: Command): boolean => _tag === "AskModel" || _tag === "Extract"
+const isLong = ({ _tag }: Command): boolean => _tag === "AskModel" || _tag === "AskAhead" || _tag === "Extract"
 
 /** The step of a row; undefined for one before the call's facts, and for facts that are repeated. */
 const next = (before: Conversation | undefined, input: Facts | Input) => {
@@ -72,6 +72,8 @@ export class TimelineBuilder {
   readonly #openTools = new Map<string, Open<TimelineTool>>()
   readonly #openSpeech = new Map<string, Open<TimelineProviderRequest>>()
   #model: Open<TimelineProviderRequest> | undefined
+  /** The request whose answer is held. */
+  #ahead: Open<TimelineProviderRequest> | undefined
   #listening: Open<TimelineProviderRequest> | undefined
   #differs = false
   #seq = -1
@@ -179,9 +181,19 @@ export class TimelineBuilder {
   #onCommand(at: number, command: Command): void {
     switch (command._tag) {
       case "AskModel":
-      case "Extract":
+      case "Extract": {
         this.#endModel(at, null)
-        this.#model = this.#request("language-model", at, command._tag === "AskModel" ? command.provider : undefined)
+        const request: { readonly ahead?: string; readonly provider?: number } =
+          command._tag === "AskModel" ? command : {}
+        this.#model = this.#takeAhead(request) ?? this.#request("language-model", at, request.provider)
+        return
+      }
+      case "AskAhead":
+        this.#ahead = this.#request("language-model", at, command.provider)
+        return
+      case "DropAhead":
+        if (this.#ahead !== undefined) this.#ahead.ended_at = at
+        this.#ahead = undefined
         return
       case "CancelModel":
         this.#endModel(at, null)
@@ -240,6 +252,14 @@ export class TimelineBuilder {
   #request(capability: TimelineProviderRequest["capability"], at: number, provider = 0): Open<TimelineProviderRequest> {
     const request = { capability, provider, started_at: at, first_at: null, ended_at: null, error: null }
     this.#requests.add(request)
+    return request
+  }
+
+  /** The request that is adopted. */
+  #takeAhead({ ahead }: { readonly ahead?: string }): Open<TimelineProviderRequest> | undefined {
+    if (ahead === undefined) return undefined
+    const request = this.#ahead
+    this.#ahead = undefined
     return request
   }
 

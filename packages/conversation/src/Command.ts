@@ -28,6 +28,17 @@ export interface MenuInput {
 /** Position in the order of preference of a capability's providers, from 1; absent: the preferred one. */
 export type ProviderIndex = number
 
+/** What the language model is asked. */
+export interface ModelRequest {
+  readonly messages: ReadonlyArray<ModelMessage>
+  readonly tools: ReadonlyArray<ModelTool>
+  /** One of the models that the loaded plugins offer; absent: the preferred one. */
+  readonly model?: string
+  readonly temperature?: number
+  readonly max_tokens?: number
+  readonly provider?: ProviderIndex
+}
+
 /** A command of the conversation. The shell carries commands out in order and feeds their outcomes back as inputs. */
 export type Command =
   /**
@@ -67,19 +78,14 @@ export type Command =
   | { readonly _tag: "StopSpeaking" }
   /**
    * Start a generation, in place of a running one → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone |
-   * ModelFailed.
+   * ModelFailed. `ahead`: the held answer with this id is used, with all that it has given so far; if the shell has it no
+   * more, or it failed, the model is asked.
    */
-  | {
-      readonly _tag: "AskModel"
-      readonly turn: number
-      readonly messages: ReadonlyArray<ModelMessage>
-      readonly tools: ReadonlyArray<ModelTool>
-      /** One of the models that the loaded plugins offer; absent: the preferred one. */
-      readonly model?: string
-      readonly temperature?: number
-      readonly max_tokens?: number
-      readonly provider?: ProviderIndex
-    }
+  | ({ readonly _tag: "AskModel"; readonly turn: number; readonly ahead?: string } & ModelRequest)
+  /** Start a generation whose answer is held, in place of a held one; no inputs follow. */
+  | ({ readonly _tag: "AskAhead"; readonly id: string } & ModelRequest)
+  /** Stop the generation of a held answer, and drop the answer. */
+  | { readonly _tag: "DropAhead"; readonly id: string }
   | { readonly _tag: "CancelModel" }
   /** Send tool.call to the agent's server → ToolAnswered | ToolFailed. The conversation sets the time limit. */
   | {

@@ -13,13 +13,15 @@ import * as Opening from "./machines/Opening.ts"
 import * as PostCall from "./machines/PostCall.ts"
 import * as Problems from "./machines/Problems.ts"
 import * as Silence from "./machines/Silence.ts"
+import * as Speculation from "./machines/Speculation.ts"
 import * as Speech from "./machines/Speech.ts"
 import * as Timers from "./machines/Timers.ts"
 import * as Tools from "./machines/Tools.ts"
 import * as Transfer from "./machines/Transfer.ts"
 import * as Turn from "./machines/Turn.ts"
 import * as Voicemail from "./machines/Voicemail.ts"
-import { type Conversation, initial } from "./State.ts"
+import { sameWords } from "./phrases/Words.ts"
+import { type Conversation, initial, spokenWords } from "./State.ts"
 
 /**
  * The conversation of a call, as a pure function: no I/O, no clock, no provider. The same inputs give the same
@@ -65,15 +67,24 @@ export const endOfStepActions: ReadonlyArray<{ readonly name: string; readonly r
   { name: "begin a waiting transfer", run: Transfer.beginWaiting },
   // After everything that may speak: the call is hung up when nothing is left to say.
   { name: "hang up after the farewell", run: Ending.hangUpWhenSilent },
-  // Last: inactivity depends on the state at the end of the step.
+  // Inactivity depends on the state at the end of the step.
   { name: "watch inactivity", run: Limits.watchInactivity },
-  { name: "watch silence", run: Silence.watch }
+  { name: "watch silence", run: Silence.watch },
+  // After everything that may change what the model would be asked.
+  { name: "ask ahead", run: (d) => Speculation.settle(d, endTurn) }
 ]
+
+/** All that the end of the caller's turn would do. */
+const endTurn = (d: Draft): void => {
+  Turn.onEndOfTurn(d)
+  for (const { run } of endOfStepActions) run(d)
+}
 
 /** Whether a partial transcript can change anything now. The shell drops the others, and does not journal them. */
 export const needsPartials = (state: Conversation): boolean =>
   !state.caller.speaking ||
   state.voicemail === "unknown" ||
+  state.speculation.held !== null ||
   (state.caller.words.length === 0 && state.caller.partial === "") ||
   state.phase === "draining" ||
   isAllowed(state, "use partials")
@@ -152,6 +163,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       return
     case "CallerSpeechStopped":
       Turn.onSpeechStopped(d, input)
+      Speculation.onFinalOrSilence(d)
       Voicemail.onSpeechStopped(d)
       return
     case "CallerPartial":
@@ -162,6 +174,15 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, stt: 0 } })
       Voicemail.onWords(d, input.text)
       Turn.onWords(d, input.text, true)
+      Speculation.onFinalOrSilence(d)
+      return
+    case "CallerEndExpected":
+      if (!sameWords(input.text, d.state.caller.partial)) Turn.onWords(d, input.text, false)
+      // The model needs the passages for these words.
+      if (Speculation.expectEnd(d)) Knowledge.onWords(d, spokenWords(d.state))
+      return
+    case "CallerEndWithdrawn":
+      Speculation.onEndWithdrawn(d)
       return
     case "CallerEndOfTurn":
       patch(d, { unrecognized_ms: 0 })

@@ -33,6 +33,8 @@ export const Facts = Schema.TaggedStruct("Facts", {
   ),
   /** How long the caller waits for the model before the agent says a filler; absent: no fillers. */
   filler_ms: Schema.optionalWith(Schema.Number, { exact: true }),
+  /** The model may be asked before the end of a turn; absent: in text sessions and in calls of earlier versions. */
+  preemptive: Schema.optionalWith(Schema.Literal(true), { exact: true }),
   /** The agent had knowledge bases when the call began; absent: it had none. */
   knowledge: Schema.optionalWith(Schema.Literal(true), { exact: true }),
   /** Only for outbound calls, in which `from` is our number. */
@@ -86,6 +88,13 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
+  /**
+   * The caller has probably finished: speech-to-text says so before it is certain, or the partial transcript did not
+   * change for a short time in which the line was quiet. `text`: the words that are not final, possibly none.
+   */
+  Schema.TaggedStruct("CallerEndExpected", { ...at, text: Schema.String }),
+  /** Speech-to-text says that the caller goes on. */
+  Schema.TaggedStruct("CallerEndWithdrawn", at),
   /** A session of speech-to-text is open whose endpointing differs from that of its provider. */
   Schema.TaggedStruct("RecognizerOpened", { ...at, endpointing: Endpointing }),
   Schema.TaggedStruct("RecognizerFailed", { ...at, reason: Schema.String }),

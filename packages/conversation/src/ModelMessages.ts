@@ -2,6 +2,7 @@ import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import { platformToolsOf } from "./answers/PlatformTools.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
 import { referenceMessage, searchKnowledge, searchKnowledgeTool } from "./Passages.ts"
+import { sameWords } from "./phrases/Words.ts"
 import type { AgentEntry, CallerEntry, Conversation, ToolUse } from "./State.ts"
 
 /** Characters of the newest tool results that the model gets, so that a long call does not send ever more. */
@@ -54,7 +55,7 @@ const caller = ({ content }: CallerEntry): ModelMessage => ({ role: "user", cont
 /** The passages that were found for these words of the caller. */
 const reference = ({ knowledge }: Conversation, { content }: CallerEntry): ReadonlyArray<ModelMessage> => {
   const { found } = knowledge
-  return found === null || found.query !== content || found.passages.length === 0
+  return found === null || !sameWords(found.query, content) || found.passages.length === 0
     ? []
     : [referenceMessage(found.passages)]
 }

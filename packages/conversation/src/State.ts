@@ -181,6 +181,17 @@ export interface Conversation {
     readonly found: { readonly query: string; readonly passages: ReadonlyArray<Passage> } | null
     readonly next: number
   }
+  /**
+   * The answer that the model was asked for before the end of the caller's turn; see Speculation. `expected`: the words
+   * after which the turn will probably end. `held`: the answer and the digest of its request. `asked`: how often in this
+   * turn. `next`: the number of the next one.
+   */
+  readonly speculation: {
+    readonly expected: string | null
+    readonly held: { readonly id: string; readonly key: string } | null
+    readonly asked: number
+    readonly next: number
+  }
   /** The active gather, followed by queued ones. */
   readonly gathers: ReadonlyArray<Gather>
   readonly transfer: Transfer | null
@@ -235,6 +246,8 @@ export interface Conversation {
   readonly stopping: boolean
 }
 
+export const noSpeculation: Conversation["speculation"] = { expected: null, held: null, asked: 0, next: 0 }
+
 export const initial = (facts: Facts): Conversation => ({
   facts,
   phase: facts.outbound === undefined ? "starting" : "answering",
@@ -264,6 +277,7 @@ export const initial = (facts: Facts): Conversation => ({
   unplayed: [],
   unanswered: null,
   knowledge: { available: facts.knowledge === true, pending: null, found: null, next: 0 },
+  speculation: noSpeculation,
   gathers: [],
   transfer: null,
   transferred: null,
@@ -312,6 +326,9 @@ export const hasPendingTools = (state: Conversation): boolean =>
 /** Whether a transfer was requested whose outcome is awaited. */
 export const isTransferring = ({ transfer }: Conversation): boolean =>
   transfer !== null && transfer.stage !== "timed out"
+
+/** The caller's words since the last turn. */
+export const spokenWords = ({ caller }: Conversation): string => [...caller.words, caller.partial].join(" ").trim()
 
 export const isRunning = (state: Conversation, timer: Timer): boolean => state.timers.includes(timer)
 

@@ -94,10 +94,14 @@ const commandEntry = (command: Command): EntryText => {
         ? undefined
         : line("server", "requested the configuration after the menu", command.gathered)
     case "AskModel":
-      return line("model", `asked for turn ${command.turn}${fallbackSuffix(command)}`, {
-        messages: command.messages.length,
-        newest: command.messages.slice(-newestMessages)
-      })
+      return line(
+        "model",
+        `asked for turn ${command.turn}${fallbackSuffix(command)}${command.ahead === undefined ? "" : ", before the end of the caller's turn"}`,
+        {
+          messages: command.messages.length,
+          newest: command.messages.slice(-newestMessages)
+        }
+      )
     case "Listen":
       return command.provider === undefined
         ? undefined

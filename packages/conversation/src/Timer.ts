@@ -3,6 +3,7 @@ import { Schema } from "effect"
 /** The timers of a call, by name. A journal stores the names: they never change. */
 export const Timer = Schema.Union(
   Schema.Literal(
+    "ahead",
     "barge_in",
     "drain",
     "endpoint",

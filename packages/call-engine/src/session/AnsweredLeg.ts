@@ -1,7 +1,9 @@
 import { BeepDetector } from "@svc/audio/BeepDetector"
 import { DtmfDetector } from "@svc/audio/DtmfDetector"
+import { QuietMeter } from "@svc/audio/QuietMeter"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { UntimedInput } from "@svc/conversation/Input"
+import type * as Speculation from "@svc/conversation/machines/Speculation"
 import type { Encoding } from "@svc/providers/Audio"
 import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
@@ -71,6 +73,8 @@ export const connect = (options: {
   readonly now: () => number
   /** Whether a partial would change a decision now. */
   readonly needsPartials: () => boolean
+  /** How long words and line have to be still before the end of the turn is expected; null: nobody wants to know. */
+  readonly pauseOf: () => Speculation.Pause | null
   /** We placed the call: speech before `listen` is recognized too, and voicemail beeps are detected. */
   readonly isOutbound: boolean
   /** Whether a beep would change a decision now. */
@@ -88,6 +92,22 @@ export const connect = (options: {
       feed({ _tag: "CallerPartial", text })
     }
     let isVoiced = false
+    const quiet = new QuietMeter()
+    /** The words that are not final, and since when. `fed`: they were fed as the probable end of the turn. */
+    let words = { text: "", since: 0, fed: false }
+    const feedExpectedEnd = (): void => {
+      words.fed = true
+      feed({ _tag: "CallerEndExpected", text: words.text })
+    }
+    const watchPause = (): void => {
+      if (words.text === "" || words.fed) return
+      const pause = options.pauseOf()
+      if (pause === null || now() - words.since < pause.stableMs) return
+      if (!isVoiced || quiet.quietMs >= pause.quietMs) feedExpectedEnd()
+    }
+    const setWords = (text: string): void => {
+      if (text !== words.text) words = { text, since: now(), fed: false }
+    }
     /** The words so far, if the conversation does not have them: what follows may end the turn. */
     const feedLastPartial = (): void => {
       if (lastPartial !== "" && lastPartial !== fed.text) feedPartial(lastPartial)
@@ -109,6 +129,8 @@ export const connect = (options: {
       listener: {
         onFrame: (frame) => {
           recognition.push(frame)
+          quiet.push(frame)
+          watchPause()
           for (const digit of tones?.push(frame) ?? "") onDigit(digit, "in-band")
           if (beep === undefined) return
           if (!options.needsBeep()) beep = undefined
@@ -140,23 +162,31 @@ export const connect = (options: {
     const onSpeech = (event: SpeechEvent): void => {
       switch (event._tag) {
         case "SpeechStarted":
-        // The voice activity detector is faster.
+          // The voice activity detector is faster.
+          return
         case "EagerEndOfTurn":
+          if (!words.fed && options.pauseOf() !== null) feedExpectedEnd()
+          return
         case "TurnResumed":
+          if (words.fed) feed({ _tag: "CallerEndWithdrawn" })
+          words.fed = false
           return
         case "Partial":
           lastPartial = event.text
+          setWords(event.text)
           // In silence the next thing may be the end of the turn.
           if (!isVoiced || options.needsPartials() || (lastPartial !== fed.text && now() - fed.at >= partialEveryMs))
             feedPartial(lastPartial)
           return
         case "Final":
           lastPartial = ""
+          setWords("")
           fed = { text: "", at: now() }
           feed({ _tag: "CallerFinal", text: event.text })
           return
         case "EndOfTurn":
           media.endOfTurn()
+          setWords("")
           feedLastPartial()
           feed({ _tag: "CallerEndOfTurn" })
           return

@@ -22,7 +22,7 @@ export interface ConversationServices {
   /** Language models in the order of preference. */
   readonly models: Context.Tag.Service<Providers>["languageModel"]
   /** The part of each call's facts that is the same for the whole process. */
-  readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms">
+  readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms" | "preemptive">
   /** What the voices and language models of all providers can do. */
   readonly abilities: Abilities
   /** Runs an effect that may outlive the call, but not the engine. */

@@ -220,6 +220,12 @@ export const make = (
         case "AskModel":
           generation.ask(command)
           return
+        case "AskAhead":
+          generation.askAhead(command)
+          return
+        case "DropAhead":
+          generation.dropAhead()
+          return
         case "CancelModel":
           generation.cancel()
           return

@@ -37,10 +37,60 @@ const chooseModel = (
 const named = ({ models }: Model, { model }: Pick<CommandOf<"AskModel">, "model">) =>
   model !== undefined && models.includes(model) ? { model } : {}
 
-/** The language model of a call: one generation at a time. */
+/** The language model of a call: one generation at a time, and beside it one whose answer is held. */
 export interface Generation {
+  /** Starts a generation, or adopts the held answer that the command names. */
   readonly ask: (command: CommandOf<"AskModel">) => void
   readonly cancel: () => void
+  /** Starts a generation whose answer is held until `ask` adopts it. Its failure is not reported. */
+  readonly askAhead: (command: CommandOf<"AskAhead">) => void
+  readonly dropAhead: () => void
+}
+
+/** The longest answer that is held, in characters of its text and of the arguments of its tool calls. */
+export const maxHeld = 32_768
+
+/** Takes the output of a generation: passes it on as that of a turn or, before the turn is known, holds it. */
+class Output {
+  readonly #held: Array<(turn: number) => void> = []
+  #turn: number | undefined
+  #size = 0
+  readonly #onTooLong: () => void
+  /** The held answer is of no use any more: it failed, or it is too long. */
+  unusable = false
+
+  constructor(turn: number | undefined, onTooLong: () => void = () => {}) {
+    this.#turn = turn
+    this.#onTooLong = onTooLong
+  }
+
+  get isHeld(): boolean {
+    return this.#turn === undefined
+  }
+
+  /** `size`: characters. */
+  emit(event: (turn: number) => void, size = 0): void {
+    if (this.#turn !== undefined) event(this.#turn)
+    else {
+      this.grow(size)
+      this.#held.push(event)
+    }
+  }
+
+  /** Counts characters that are held. */
+  grow(size: number): void {
+    if (this.unusable || !this.isHeld) return
+    this.#size += size
+    if (this.#size <= maxHeld) return
+    this.unusable = true
+    this.#onTooLong()
+  }
+
+  /** Passes on what was held, and from now on everything. */
+  adopt(turn: number): void {
+    this.#turn = turn
+    for (const event of this.#held) event(turn)
+  }
 }
 
 export const make = (options: {
@@ -52,34 +102,40 @@ export const make = (options: {
 }): Effect.Effect<Generation, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { listener } = options
-    const handle = yield* FiberHandle.make<void>()
-    const run = yield* FiberHandle.runtime(handle)<never>()
+    /** The generation, and the one whose answer is held; an adopted answer changes places with the generation. */
+    const handles = [yield* FiberHandle.make<void>(), yield* FiberHandle.make<void>()]
+    const [one, other] = yield* Effect.forEach(handles, (handle) => FiberHandle.runtime(handle)<never>())
+    if (one === undefined || other === undefined) return yield* Effect.dieMessage("there are two handles")
+    let [run, runAhead] = [one, other]
+    let held: { readonly id: string; readonly output: Output } | undefined
 
-    const generate = (command: CommandOf<"AskModel">): Effect.Effect<void> =>
+    const generate = (command: CommandOf<"AskModel" | "AskAhead">, output: Output): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const { turn } = command
         const splitter = new SentenceSplitter()
         const thoughts = new ThoughtFilter()
         const calls: Array<ModelToolCall> = []
         let started = false
+        const sentence = (text: string): void => output.emit((turn) => listener.onSentence(turn, text), text.length)
         const onDelta = (delta: ModelDelta): void => {
-          if (delta._tag !== "Text" && delta._tag !== "ToolCall") return
+          if (output.unusable || (delta._tag !== "Text" && delta._tag !== "ToolCall")) return
           if (!started) {
             started = true
-            listener.onStarted(turn)
+            output.emit(listener.onStarted)
           }
-          if (delta._tag === "ToolCall") calls.push(delta.call)
-          else for (const sentence of splitter.push(thoughts.push(delta.text))) listener.onSentence(turn, sentence)
+          if (delta._tag === "ToolCall") {
+            calls.push(delta.call)
+            if (output.isHeld) output.grow(JSON.stringify(delta.call.arguments).length)
+          } else for (const text of splitter.push(thoughts.push(delta.text))) sentence(text)
         }
         const flush = Effect.gen(function* () {
-          for (const sentence of splitter.push(thoughts.rest())) listener.onSentence(turn, sentence)
+          for (const text of splitter.push(thoughts.rest())) sentence(text)
           const rest = splitter.rest()
-          if (rest !== null) listener.onSentence(turn, rest)
+          if (rest !== null) sentence(rest)
           if (calls.length === 0) return
           const prepared: Array<ModelToolCall> = []
           for (const each of calls)
             prepared.push({ ...each, arguments: yield* preparedPart(each.arguments, argumentsLevel) })
-          listener.onToolCalls(turn, prepared)
+          output.emit((turn) => listener.onToolCalls(turn, prepared))
         })
         const request = {
           callId: options.callId,
@@ -95,17 +151,41 @@ export const make = (options: {
           Effect.logWarning(`Language model ${model.id} failed: ${error.reason}`)
         )
         return Effect.matchCauseEffect(generated, {
-          onSuccess: () => Effect.map(flush, () => listener.onDone(turn)),
-          onFailure: (cause) => Effect.map(flush, () => listener.onFailed(turn, reasonOf(cause)))
+          onSuccess: () => Effect.map(flush, () => output.emit(listener.onDone)),
+          onFailure: (cause) => {
+            output.unusable = output.isHeld
+            return Effect.map(flush, () => output.emit((turn) => listener.onFailed(turn, reasonOf(cause))))
+          }
         })
       })
 
+    const dropAhead = (): void => {
+      held = undefined
+      runAhead(Effect.void)
+    }
+
     return {
       ask: (command) => {
-        run(generate(command))
+        const isAdopted = held !== undefined && held.id === command.ahead && !held.output.unusable
+        if (held === undefined || !isAdopted) {
+          if (held !== undefined) dropAhead()
+          run(generate(command, new Output(command.turn)))
+          return
+        }
+        run(Effect.void)
+        ;[run, runAhead] = [runAhead, run]
+        const { output } = held
+        held = undefined
+        output.adopt(command.turn)
       },
       cancel: () => {
         run(Effect.void)
-      }
+      },
+      askAhead: (command) => {
+        const output = new Output(undefined, () => runAhead(Effect.void))
+        held = { id: command.id, output }
+        runAhead(generate(command, output))
+      },
+      dropAhead
     }
   })

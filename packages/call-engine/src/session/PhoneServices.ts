@@ -37,8 +37,10 @@ export const phoneServices = (
     const { answered } = yield* LiveCallWriter
     const [preferred] = textToSpeech
     if (preferred === undefined) return yield* Effect.dieMessage("calls need a plugin for text-to-speech")
+    const shared = yield* conversationServices(background)
     return {
-      ...(yield* conversationServices(background)),
+      ...shared,
+      facts: { ...shared.facts, preemptive: true },
       answered,
       speechToText,
       chooseVoice: chooseVoice(textToSpeech, preferred),

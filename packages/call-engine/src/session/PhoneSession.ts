@@ -2,6 +2,7 @@ import type { GatherRules } from "@svc/conversation/answers/GatherRules"
 import { needsPartials } from "@svc/conversation/Conversation"
 import * as Gather from "@svc/conversation/machines/Gather"
 import { metadataOf } from "@svc/conversation/machines/Outbound"
+import * as Speculation from "@svc/conversation/machines/Speculation"
 import { type Conversation, isTransferring } from "@svc/conversation/State"
 import type { AudioFormat } from "@svc/providers/Audio"
 import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
@@ -88,6 +89,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
           feed: session.feed,
           now: session.now,
           needsPartials: () => needsPartials(session.state()),
+          pauseOf: () => Speculation.pauseOf(session.state()),
           isOutbound: facts.outbound !== undefined,
           needsBeep: () => session.state().voicemail !== "person"
         })

@@ -3,6 +3,7 @@ import { command, type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel } from "../phrases/Backchannels.ts"
+import { sameWords } from "../phrases/Words.ts"
 import { type Conversation, isRunning, languageOf } from "../State.ts"
 import * as Problems from "./Problems.ts"
 
@@ -35,7 +36,8 @@ export const isAwaited = (state: Conversation): boolean => isRunning(state, time
 
 const lookUp = (d: Draft, query: string): void => {
   const { found, next, pending } = d.state.knowledge
-  if (pending?.query === query || (pending === null && found?.query === query)) return
+  const known = pending ?? found
+  if (known !== null && sameWords(known.query, query)) return
   const id = `k${next}`
   patchKnowledge(d, { next: next + 1, pending: { id, query }, found: null })
   command(d, { _tag: "LookUp", id, purpose: "turn", query })

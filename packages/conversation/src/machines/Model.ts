@@ -6,6 +6,7 @@ import * as Messages from "../ModelMessages.ts"
 import { agentEntry, hasPendingTools, isTransferring } from "../State.ts"
 import * as Filler from "./Filler.ts"
 import * as Knowledge from "./Knowledge.ts"
+import * as Speculation from "./Speculation.ts"
 import * as Speech from "./Speech.ts"
 
 /** Longest silence of the model before its turn counts as failed. */
@@ -51,14 +52,14 @@ const ask = (d: Draft, situation: Messages.Situation = {}): void => {
     offered
   }
   patch(d, { next_turn: turn + 1, model, must_ask_model: false, rounds: d.state.rounds + 1 })
-  command(d, {
-    _tag: "AskModel",
-    turn,
+  const request = {
     messages: Messages.history(d.state, situation),
     tools,
     ...settings(d.state.config?.model ?? null),
     ...providerField(d.state.provider_index.model)
-  })
+  }
+  const adopted = Speculation.adopt(d, request)
+  command(d, { _tag: "AskModel", turn, ...adopted, ...request })
   startTimer(d, "model", modelMs)
   Filler.start(d)
 }

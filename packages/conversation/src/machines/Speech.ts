@@ -87,7 +87,8 @@ export interface SpeechOptions {
   readonly over_caller?: boolean
 }
 
-const isWaiting = (e: AgentEntry): boolean => e.utterances.some((u) => u.state === "waiting")
+/** Whether speech of an entry waits for the caller to leave the floor. */
+export const isWaiting = (e: AgentEntry): boolean => e.utterances.some((u) => u.state === "waiting")
 
 /** Whether there is speech that waits for the caller to leave the floor. */
 export const hasWaiting = (state: Conversation): boolean => openEntries(state).some(isWaiting)

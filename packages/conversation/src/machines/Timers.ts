@@ -10,6 +10,7 @@ import * as Model from "./Model.ts"
 import * as Outbound from "./Outbound.ts"
 import * as PostCall from "./PostCall.ts"
 import * as Silence from "./Silence.ts"
+import * as Speculation from "./Speculation.ts"
 import * as Tools from "./Tools.ts"
 import * as Transfer from "./Transfer.ts"
 import * as Turn from "./Turn.ts"
@@ -30,6 +31,9 @@ const dispatch = (d: Draft, timer: Timer): void => {
   switch (timer) {
     case "ring":
       Ending.over(d, Outbound.outcomeOf("no-answer"))
+      return
+    case "ahead":
+      Speculation.onTimer(d)
       return
     case "max_duration":
       Ending.begin(d, "timeout")

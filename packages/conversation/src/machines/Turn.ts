@@ -2,7 +2,15 @@ import { type Draft, emit, ids, patch, startTimer, stopTimer, timestamp } from "
 import { callerHoldsFloor, floorOf, isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel, plainWords } from "../phrases/Backchannels.ts"
-import { type Conversation, isRunning, isSpeaking, languageOf, openEntries, turnTakingOf } from "../State.ts"
+import {
+  type Conversation,
+  isRunning,
+  isSpeaking,
+  languageOf,
+  openEntries,
+  spokenWords,
+  turnTakingOf
+} from "../State.ts"
 import * as Knowledge from "./Knowledge.ts"
 import * as Model from "./Model.ts"
 import * as Silence from "./Silence.ts"
@@ -129,7 +137,7 @@ const endpointDelay = (d: Draft): number => {
 }
 
 /** The caller's words since the last turn. */
-const callerWords = (d: Draft): string => [...d.state.caller.words, d.state.caller.partial].join(" ").trim()
+const callerWords = (d: Draft): string => spokenWords(d.state)
 
 /** Whether the agent's current speech ends with a question and the model cannot add to it. */
 const isAsking = (d: Draft): boolean =>
@@ -199,10 +207,12 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   },
   "record turn and answer": (d) => {
     // What the agent would have said is no answer to these words.
+    if (openEntries(d.state).some((e) => e.turn === d.state.model?.turn && Speech.isWaiting(e))) Model.cancel(d)
     Speech.dropWaiting(d)
     commit(d)
     patch(d, { rounds: 0, unanswered: { ended_at: d.state.caller.until, detected_at: d.at } })
     Knowledge.onTurn(d)
+    if (Knowledge.isAwaited(d.state)) Model.cancel(d)
     Model.respond(d)
   },
   "record turn": (d) => {

@@ -80,17 +80,19 @@ const anyFacts: fc.Arbitrary<Facts> = fc
       { nil: undefined }
     ),
     knowledge: fc.option(fc.constant(true as const), { nil: undefined }),
+    preemptive: fc.option(fc.constant(true as const), { nil: undefined }),
     filler_ms: fc.option(fc.constant(1500), { nil: undefined }),
     endpointing: fc.constantFrom("provider" as const, "none" as const),
     from: fc.constantFrom("+15550001111", null)
   })
-  .map(({ filler_ms, knowledge, outbound, providers, ...change }) => ({
+  .map(({ filler_ms, knowledge, outbound, preemptive, providers, ...change }) => ({
     ...facts,
     ...change,
     ...(outbound === undefined ? {} : { outbound }),
     ...(providers === undefined ? {} : { providers }),
     ...(filler_ms === undefined ? {} : { filler_ms }),
-    ...(knowledge === undefined ? {} : { knowledge })
+    ...(knowledge === undefined ? {} : { knowledge }),
+    ...(preemptive === undefined ? {} : { preemptive })
   }))
 
 const fixed = <A>(arbitrary: fc.Arbitrary<A>): fc.Arbitrary<() => A> => arbitrary.map((value) => () => value)
@@ -145,6 +147,8 @@ const anyTimer = fc.constantFrom<Timer>(...timerNames.literals, "tool:a", "tool:
 
 /** Every input has a source: the compiler says when one is missing. */
 const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
+  CallerEndExpected: { weight: 4, fields: fixed(fc.record({ text: words })) },
+  CallerEndWithdrawn: { weight: 1, fields: none },
   MenuAnswered: { weight: 1, fields: fixed(fc.record({ menu, warnings: fc.constant([]) })) },
   ConfigAnswered: { weight: 4, fields: fixed(fc.record({ config: anyConfig })) },
   ConfigFailed: { weight: 1, fields: reason },
