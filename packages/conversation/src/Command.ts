@@ -78,8 +78,8 @@ export type Command =
   | { readonly _tag: "StopSpeaking" }
   /**
    * Start a generation, in place of a running one → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone |
-   * ModelFailed. `ahead`: the held answer with this id is used, with all that it has given so far; if the shell has it no
-   * more, or it failed, the model is asked.
+   * ModelFailed. `ahead`: the held answer with this id is used, with all that it has given so far; if it failed, gives
+   * nothing, or the shell has it no more, the model is asked.
    */
   | ({ readonly _tag: "AskModel"; readonly turn: number; readonly ahead?: string } & ModelRequest)
   /** Start a generation whose answer is held, in place of a held one; no inputs follow. */

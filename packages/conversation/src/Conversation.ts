@@ -182,7 +182,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       if (Speculation.expectEnd(d)) Knowledge.onWords(d, spokenWords(d.state))
       return
     case "CallerEndWithdrawn":
-      Speculation.onEndWithdrawn(d)
+      Speculation.withdraw(d)
       return
     case "CallerEndOfTurn":
       patch(d, { unrecognized_ms: 0 })
@@ -195,6 +195,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
       Failures.onSttFailed(d, input.reason)
       return
     case "Dtmf":
+      Speculation.withdraw(d)
       Keypad.onDigit(d, input.digit)
       return
     case "GatherRequested":

@@ -339,5 +339,12 @@ export const isoTime = (state: Conversation, at: number): string => new Date(sta
 export const turnTakingOf = ({ config }: Conversation): CallConfig["turn_taking"] =>
   config?.turn_taking ?? defaultTurnTaking
 
+/** Whether silence ends the caller's turns, and not speech-to-text. */
+export const endsTurnsBySilence = (state: Conversation): boolean => {
+  const { facts, provider_index, session_endpointing } = state
+  const endpointing = session_endpointing ?? facts.providers?.recognizers[provider_index.stt] ?? facts.endpointing
+  return endpointing === "none" || turnTakingOf(state).end_of_turn_ms !== null
+}
+
 /** BCP-47. */
 export const languageOf = ({ config, facts }: Conversation): string => config?.language ?? facts.agent.language

@@ -97,6 +97,7 @@ export const connect = (options: {
     let words = { text: "", since: 0, fed: false }
     const feedExpectedEnd = (): void => {
       words.fed = true
+      if (words.text !== "") fed = { text: words.text, at: now() }
       feed({ _tag: "CallerEndExpected", text: words.text })
     }
     const watchPause = (): void => {

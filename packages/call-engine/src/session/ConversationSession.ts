@@ -193,6 +193,7 @@ export const make = (
       callId: facts.call_id,
       models: services.models,
       variables,
+      now,
       listener: {
         onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
         onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),

@@ -49,6 +49,8 @@ export interface Generation {
 
 /** The longest answer that is held, in characters of its text and of the arguments of its tool calls. */
 export const maxHeld = 32_768
+/** A held answer that has given nothing for so long is not adopted: its model seems to hang, and is asked again. */
+export const silentMs = 3000
 
 /** Takes the output of a generation: passes it on as that of a turn or, before the turn is known, holds it. */
 class Output {
@@ -66,6 +68,10 @@ class Output {
 
   get isHeld(): boolean {
     return this.#turn === undefined
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.length === 0
   }
 
   /** `size`: characters. */
@@ -99,6 +105,8 @@ export const make = (options: {
   readonly models: ReadonlyArray<Context.Tag.Service<LanguageModel>>
   readonly variables: { readonly [name: string]: string }
   readonly listener: GenerationListener
+  /** The call's time, in milliseconds. */
+  readonly now: () => number
 }): Effect.Effect<Generation, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { listener } = options
@@ -107,7 +115,9 @@ export const make = (options: {
     const [one, other] = yield* Effect.forEach(handles, (handle) => FiberHandle.runtime(handle)<never>())
     if (one === undefined || other === undefined) return yield* Effect.dieMessage("there are two handles")
     let [run, runAhead] = [one, other]
-    let held: { readonly id: string; readonly output: Output } | undefined
+    let held: { readonly id: string; readonly output: Output; readonly asked_at: number } | undefined
+    const isUsable = ({ asked_at, output }: NonNullable<typeof held>): boolean =>
+      !output.unusable && !(output.isEmpty && options.now() - asked_at >= silentMs)
 
     const generate = (command: CommandOf<"AskModel" | "AskAhead">, output: Output): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -166,8 +176,7 @@ export const make = (options: {
 
     return {
       ask: (command) => {
-        const isAdopted = held !== undefined && held.id === command.ahead && !held.output.unusable
-        if (held === undefined || !isAdopted) {
+        if (held === undefined || held.id !== command.ahead || !isUsable(held)) {
           if (held !== undefined) dropAhead()
           run(generate(command, new Output(command.turn)))
           return
@@ -183,7 +192,7 @@ export const make = (options: {
       },
       askAhead: (command) => {
         const output = new Output(undefined, () => runAhead(Effect.void))
-        held = { id: command.id, output }
+        held = { id: command.id, output, asked_at: options.now() }
         runAhead(generate(command, output))
       },
       dropAhead

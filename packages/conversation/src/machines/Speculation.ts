@@ -3,7 +3,14 @@ import { canonicalJson } from "@svc/api/CanonicalJson"
 import type { Command, ModelRequest } from "../Command.ts"
 import { command, type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
 import { sameWords, wordsOf } from "../phrases/Words.ts"
-import { type Conversation, isSpeaking, noSpeculation, spokenWords, turnTakingOf } from "../State.ts"
+import {
+  type Conversation,
+  endsTurnsBySilence,
+  isSpeaking,
+  noSpeculation,
+  spokenWords,
+  turnTakingOf
+} from "../State.ts"
 
 /**
  * Speculation: the model is asked before the caller's turn has ended, with the request as it would be if the words so far
@@ -45,7 +52,6 @@ const isPossible = (state: Conversation): boolean => {
     turnTakingOf(state).preemptive &&
     phase === "live" &&
     caller.speaking &&
-    speculation.held === null &&
     speculation.asked < maxAhead &&
     model === null &&
     interruption === null &&
@@ -61,7 +67,9 @@ export interface Pause {
 
 /** For the shell: the pause after which it feeds CallerEndExpected; null: the input would have no effect. */
 export const pauseOf = (state: Conversation): Pause | null =>
-  isPossible(state) ? { stableMs, quietMs: quietMs[state.speculation.asked] ?? 0 } : null
+  isPossible(state) && state.speculation.held === null
+    ? { stableMs, quietMs: quietMs[state.speculation.asked] ?? 0 }
+    : null
 
 const patchSpeculation = (d: Draft, change: Partial<Conversation["speculation"]>): void =>
   patch(d, { speculation: { ...d.state.speculation, ...change } })
@@ -73,14 +81,14 @@ export const expectEnd = (d: Draft): boolean => {
   return true
 }
 
-/** Final words, or the end of sound: with both the turn will end unless the caller goes on. */
+/** Final words, or the end of sound: with both, silence will end the turn unless the caller goes on. */
 export const onFinalOrSilence = (d: Draft): void => {
   const { partial, voice_active, words } = d.state.caller
-  if (!voice_active && partial === "" && words.length > 0) expectEnd(d)
+  if (!voice_active && partial === "" && words.length > 0 && endsTurnsBySilence(d.state)) expectEnd(d)
 }
 
-/** The caller goes on. */
-export const onEndWithdrawn = (d: Draft): void => {
+/** The caller goes on, or does something else than to finish. */
+export const withdraw = (d: Draft): void => {
   patchSpeculation(d, { expected: null })
   drop(d)
 }
@@ -137,14 +145,14 @@ export const settle = (d: Draft, endTurn: (d: Draft) => void): void => {
     return
   }
   if (!caller.speaking && speculation.asked > 0) patchSpeculation(d, { asked: 0 })
-  const expected =
+  const isExpected =
     speculation.expected !== null && isPossible(d.state) && sameWords(speculation.expected, spokenWords(d.state))
-  if (speculation.expected !== null && !expected) patchSpeculation(d, { expected: null })
-  if (speculation.held === null && !expected) return
+  if (speculation.expected !== null && !isExpected) patchSpeculation(d, { expected: null })
+  const { held } = speculation
+  if (held === null && !isExpected) return
   const request = requestNow(d, endTurn)
-  if (speculation.held !== null) {
-    if (request === undefined || keyOf(request) !== speculation.held.key) drop(d)
-  } else if (request !== undefined) ask(d, request)
+  if (held !== null && (request === undefined || keyOf(request) !== held.key)) drop(d)
+  if (isExpected && request !== undefined && d.state.speculation.held === null) ask(d, request)
 }
 
 const ask = (d: Draft, request: ModelRequest): void => {

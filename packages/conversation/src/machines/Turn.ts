@@ -4,6 +4,7 @@ import type { InputOf } from "../Input.ts"
 import { isBackchannel, plainWords } from "../phrases/Backchannels.ts"
 import {
   type Conversation,
+  endsTurnsBySilence,
   isRunning,
   isSpeaking,
   languageOf,
@@ -127,12 +128,12 @@ const takesFloor = (d: Draft, text: string, unfinished = false): boolean =>
 const endpointDelay = (d: Draft): number => {
   const { partial, until, voice_active, words } = d.state.caller
   if (voice_active) return soundMaxMs
-  const { facts, provider_index, session_endpointing } = d.state
-  const endpointing = session_endpointing ?? facts.providers?.recognizers[provider_index.stt] ?? facts.endpointing
   const { end_of_turn_ms } = turnTakingOf(d.state)
   const isComplete = words.length > 0 && partial === ""
-  const isOurs = end_of_turn_ms !== null || endpointing === "none"
-  const silence = isComplete && isOurs ? (end_of_turn_ms ?? endpointMs) : Math.max(silenceMaxMs, end_of_turn_ms ?? 0)
+  const silence =
+    isComplete && endsTurnsBySilence(d.state)
+      ? (end_of_turn_ms ?? endpointMs)
+      : Math.max(silenceMaxMs, end_of_turn_ms ?? 0)
   return Math.max(0, silence - (d.at - until))
 }
 

@@ -62,6 +62,7 @@ const verbs: ReadonlyArray<string> = [
   "caller presses",
   "caller hangs up",
   "model says",
+  "held answer is",
   "model calls",
   "model fails",
   "tool answers",
@@ -114,6 +115,23 @@ const actsOf = (what: string, conf: typeof config): ReadonlyArray<readonly [numb
           (call) => ({ _tag: "ModelSentence", turn: currentTurn(call), text: text.trim() })
         ]),
         [sentences.length * 50 + 50, (call) => ({ _tag: "ModelDone", turn: currentTurn(call) })]
+      ]
+    }
+    case "held answer is": {
+      const answer: { readonly say?: ReadonlyArray<string>; readonly call?: string } = JSON.parse(rest)
+      const { call: tool, say = [] } = answer
+      const calls = tool === undefined ? [] : [{ id: `t${++toolIds}`, name: tool, arguments: {} }]
+      return [
+        [0, (call) => ({ _tag: "ModelStarted", turn: currentTurn(call) })],
+        ...say.map((text): readonly [number, Act] => [
+          0,
+          (call) => ({ _tag: "ModelSentence", turn: currentTurn(call), text })
+        ]),
+        ...calls.map((each): readonly [number, Act] => [
+          0,
+          (call) => ({ _tag: "ModelToolCalls", turn: currentTurn(call), calls: [each] })
+        ]),
+        [0, (call) => ({ _tag: "ModelDone", turn: currentTurn(call) })]
       ]
     }
     case "model calls": {
@@ -196,9 +214,12 @@ const commandLine = (c: Command): string => {
   switch (c._tag) {
     case "Emit":
       return `Emit ${c.event}${pairs(c.data, ["call_id", "agent_id", "from", "to"])}`
-    case "AskModel": {
+    case "AskModel":
+    case "AskAhead": {
       const messages = c.messages.slice(1).map((m) => `${m.role}: ${m.content.replaceAll("\n", "\\n")}`)
-      return `AskModel turn=${c.turn}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${messages.join(" | ")}]`
+      const ahead = c._tag === "AskModel" && c.ahead !== undefined ? ` ahead=${c.ahead}` : ""
+      const of = c._tag === "AskModel" ? `turn=${c.turn}` : c.id
+      return `${c._tag} ${of}${ahead}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${messages.join(" | ")}]`
     }
     case "Speak":
       return `Speak ${c.id}${provider(c)} ${value(c.text)}`
