@@ -79,4 +79,8 @@ const inFolder = Effect.acquireUseRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
 
+// tsx, which loads this file, has it read the source map of each file that an error's stack names. A server that was built
+// runs without.
+process.setSourceMapsEnabled(false)
+
 inFolder.pipe(Effect.withTracerEnabled(false), NodeRuntime.runMain)

@@ -3,6 +3,7 @@
  * they were written.
  */
 const texts = new WeakMap<object, string>()
+const plainTexts = new WeakMap<object, string>()
 /** The least characters of a text that is kept. */
 const keptCharacters = 512
 
@@ -16,6 +17,15 @@ export const canonicalJson = (value: unknown): string => {
   if (kept !== undefined) return kept
   const text = Array.isArray(value) ? `[${value.map(canonicalJson).join(",")}]` : objectText(value)
   if (text.length >= keptCharacters) texts.set(value, text)
+  return text
+}
+
+/** JSON of a value with its fields in the order that they have, `null` for undefined. Kept as that of {@link canonicalJson}. */
+export const jsonText = (value: unknown): string => {
+  const kept = typeof value === "object" && value !== null ? plainTexts.get(value) : undefined
+  if (kept !== undefined) return kept
+  const text = JSON.stringify(value ?? null)
+  if (typeof value === "object" && value !== null && text.length >= keptCharacters) plainTexts.set(value, text)
   return text
 }
 

@@ -8,7 +8,7 @@ const turn = 2_000_000n
 
 /**
  * Does work that yields between its steps, and serves other work ({@link yieldThread}) whenever it has held the thread for
- * 2 ms. A step is never interrupted, so it must be short.
+ * 2 ms, also before the result is used. A step is never interrupted, so it must be short.
  */
 export const inSteps = <A>(work: () => Generator<void, A>): Effect.Effect<A> =>
   Effect.gen(function* () {
@@ -16,9 +16,10 @@ export const inSteps = <A>(work: () => Generator<void, A>): Effect.Effect<A> =>
     const steps = work()
     let from = clock.unsafeCurrentTimeNanos()
     for (let step = steps.next(); ; step = steps.next()) {
+      const isTurnOver = clock.unsafeCurrentTimeNanos() - from >= turn
+      if (isTurnOver) yield* yieldThread
       if (step.done === true) return step.value
-      if (clock.unsafeCurrentTimeNanos() - from < turn) continue
-      yield* yieldThread
+      if (!isTurnOver) continue
       from = clock.unsafeCurrentTimeNanos()
     }
   })

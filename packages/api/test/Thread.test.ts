@@ -41,6 +41,19 @@ describe("inSteps", () => {
     })
   )
 
+  it.live("serves timers before the result of a long last step is used", () =>
+    Effect.gen(function* () {
+      let fired = false
+      setTimeout(() => {
+        fired = true
+      }, 1)
+      yield* inSteps(function* () {
+        atOnce(milliseconds(5))
+      })
+      expect(fired).toBe(true)
+    })
+  )
+
   it.effect("does short work at once", () =>
     Effect.gen(function* () {
       let turns = 0

@@ -1,3 +1,4 @@
+import { jsonText } from "@svc/api/CanonicalJson"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import { platformToolsOf } from "./answers/PlatformTools.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
@@ -36,7 +37,7 @@ export const history = (state: Conversation, situation: Situation = {}): Readonl
   let results = 0
   const content = ({ result }: ToolUse): string => {
     if (results >= maxResults) return droppedResult
-    const text = typeof result === "string" ? result : JSON.stringify(result ?? null)
+    const text = typeof result === "string" ? result : jsonText(result)
     const isNewest = results === 0
     results += text.length
     return isNewest || results <= maxResults ? text : droppedResult

@@ -29,7 +29,7 @@ export interface Replayed {
 
 /**
  * Runs a journal through the conversation again; undefined when it does not begin with the call's facts. Yields after each
- * row: a large one takes milliseconds.
+ * row, and before its digest: of a large one both take milliseconds.
  */
 export function* replaying(rows: ReadonlyArray<RecordedInput>): Generator<void, Replayed | undefined> {
   const first = rows[0]
@@ -41,6 +41,7 @@ export function* replaying(rows: ReadonlyArray<RecordedInput>): Generator<void, 
     if (row.input._tag === "Facts") continue
     ;[state, commands] = step(state, row.input)
     steps.push({ input: row.input, commands })
+    yield
     if (digest(commands) !== row.commands) differing.push(row.seq)
     yield
   }

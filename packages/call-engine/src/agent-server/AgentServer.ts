@@ -4,7 +4,7 @@ import type { CommandOf } from "@svc/conversation/Command"
 import type { Facts, UntimedInput } from "@svc/conversation/Input"
 import { Effect, Either } from "effect"
 import type { ConversationServices, Feed } from "../session/ConversationServices.ts"
-import { preparedPart } from "../session/PreparedInput.ts"
+import { preparedPart, preparedResult } from "../session/PreparedInput.ts"
 import type { ServerRequestFailed } from "./AgentServerClient.ts"
 import { type ServerRequest, storyOf } from "./ServerRequest.ts"
 import * as TranscriptUpdates from "./TranscriptUpdates.ts"
@@ -115,7 +115,7 @@ export const make = (options: {
             },
             onDone
           ),
-          (result) => preparedPart(result, 1)
+          preparedResult
         ),
         {
           onSuccess: (result) => feed({ _tag: "ToolAnswered", id: command.id, result }),

@@ -38,6 +38,11 @@ function* decodeEach(
   return Either.right(decoded)
 }
 
+/** Decodes rows of a journal in steps. */
+export const decodeRows = (
+  rows: ReadonlyArray<unknown>
+): Effect.Effect<ReadonlyArray<StoredInput>, ParseResult.ParseError> => Effect.flatten(inSteps(() => decodeEach(rows)))
+
 /** SQL of `call_journal`. */
 export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
   JournalRepo,
@@ -57,13 +62,13 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
       const sql = yield* SqlClient.SqlClient
       const ofCall = Effect.fn("JournalRepo.ofCall")(function* (callId: number) {
         const rows = yield* sql`select seq, input, commands from call_journal where call_id = ${callId} order by seq`
-        return yield* Effect.flatten(inSteps(() => decodeEach(rows)))
+        return yield* decodeRows(rows)
       })
       const page = Effect.fn("JournalRepo.page")(function* (callId: number, after: number, limit: number) {
         const rows = yield* sql`
           select seq, input, commands from call_journal where call_id = ${callId} and seq > ${after}
           order by seq limit ${limit}`
-        return yield* Effect.flatten(inSteps(() => decodeEach(rows)))
+        return yield* decodeRows(rows)
       })
       return {
         insert: (rows) =>

@@ -1,5 +1,6 @@
+import { yieldThread } from "@svc/api/JsonLimits"
 import type { CommandOf } from "@svc/conversation/Command"
-import type { LanguageModel, ModelDelta, ModelToolCall } from "@svc/providers/LanguageModel"
+import type { LanguageModel, ModelDelta, ModelMessage, ModelToolCall } from "@svc/providers/LanguageModel"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { preparedPart } from "./PreparedInput.ts"
@@ -8,6 +9,12 @@ import { ThoughtFilter } from "./ThoughtFilter.ts"
 
 /** How deep the arguments are in the input `ModelToolCalls`: in a call, in the list of calls. */
 const argumentsLevel = 3
+
+/** The largest result of a tool that a provider gets in the turn of the event loop in which it came, in characters. */
+const smallCharacters = 16 * 1024
+
+const hasLargeResult = (messages: ReadonlyArray<ModelMessage>): boolean =>
+  messages.some(({ content, role }) => role === "tool" && content.length > smallCharacters)
 
 /** Receives the output of the model. */
 export interface GenerationListener {
@@ -178,7 +185,8 @@ export const make = (options: {
       ask: (command) => {
         if (held === undefined || held.id !== command.ahead || !isUsable(held)) {
           if (held !== undefined) dropAhead()
-          run(generate(command, new Output(command.turn)))
+          const generated = generate(command, new Output(command.turn))
+          run(hasLargeResult(command.messages) ? Effect.zipRight(yieldThread, generated) : generated)
           return
         }
         run(Effect.void)

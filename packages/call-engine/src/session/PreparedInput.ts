@@ -1,4 +1,4 @@
-import { canonicalJson } from "@svc/api/CanonicalJson"
+import { canonicalJson, jsonText } from "@svc/api/CanonicalJson"
 import { yieldThread } from "@svc/api/JsonLimits"
 import { Effect } from "effect"
 import { sizeOf } from "../record/LiveCallBatch.ts"
@@ -7,13 +7,15 @@ import { wellFormedPart } from "./WellFormed.ts"
 /** The largest part of an input that is fed without preparation, in characters. */
 const smallCharacters = 16 * 1024
 
+const isLarge = (part: unknown): boolean => sizeOf(part) > smallCharacters
+
 /**
  * Prepares a part of an input that may be large: cleans it and writes its text for the journal's digest, each in its own
  * turn of the event loop, so that feeding the input takes little time. `level`: how deep in the input the part is.
  */
 export const preparedPart = <A>(part: A, level: number): Effect.Effect<A> =>
   Effect.suspend(() =>
-    sizeOf(part) <= smallCharacters
+    !isLarge(part)
       ? Effect.succeed(part)
       : Effect.gen(function* () {
           yield* yieldThread
@@ -23,4 +25,15 @@ export const preparedPart = <A>(part: A, level: number): Effect.Effect<A> =>
           yield* yieldThread
           return clean
         })
+  )
+
+/** Prepares the result of a tool, and writes its text for the language model. */
+export const preparedResult = (result: unknown): Effect.Effect<unknown> =>
+  Effect.tap(preparedPart(result, 1), (clean) =>
+    isLarge(clean)
+      ? Effect.zipRight(
+          Effect.sync(() => jsonText(clean)),
+          yieldThread
+        )
+      : Effect.void
   )

@@ -1,4 +1,5 @@
 import type { CallAgent } from "@svc/agents/Agents"
+import { jsonText } from "@svc/api/CanonicalJson"
 import { inSteps } from "@svc/api/Thread"
 import type { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { sendSms } from "@svc/conversation/answers/PlatformTools"
@@ -75,7 +76,7 @@ class Messages {
       return [
         {
           role: "tool",
-          content: JSON.stringify(result ?? null),
+          content: jsonText(result),
           timestamp,
           tool_name: data.tool_name,
           ...(begin !== undefined && { arguments: begin.arguments }),
@@ -110,7 +111,12 @@ export const run = (
     const replayed = yield* inSteps(() => replaying(journal))
     const rest = replayed === undefined ? undefined : unfinished(replayed)
     const last = journal.at(-1)
-    for (const { commands } of replayed?.steps ?? []) made.of(commands, undefined)
+    yield* inSteps(function* () {
+      for (const { commands } of replayed?.steps ?? []) {
+        made.of(commands, undefined)
+        yield
+      }
+    })
     /** Completes once all that has happened by now is stored. */
     const stored = Effect.suspend(() => {
       changed.unsafeOpen()

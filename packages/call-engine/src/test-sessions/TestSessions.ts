@@ -28,7 +28,7 @@ import type { CallMessages } from "../session/CallMessages.ts"
 import { conversationServices } from "../session/ConversationServices.ts"
 import type { TextSession } from "../session/TextSession.ts"
 import * as SessionTurn from "./SessionTurn.ts"
-import { type TestSessionRow, TestSessionsRepo } from "./TestSessionsRepo.ts"
+import { type SessionKey, type TestSessionHead, type TestSessionRow, TestSessionsRepo } from "./TestSessionsRepo.ts"
 
 const readId = parseId(TestSessionId)
 
@@ -146,14 +146,18 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
           )
         )
 
-      const found = (project: Pick<PrincipalProject, "id">, id: string) => {
-        const key = readId(id)
-        if (key === undefined) return Effect.fail(new TestSessionNotFound())
-        return Effect.flatMap(
-          repo.find(project.id, key),
-          Option.match({ onNone: () => new TestSessionNotFound(), onSome: Effect.succeed })
-        )
-      }
+      const lookedUp =
+        <A>(read: (projectId: number, key: SessionKey) => Effect.Effect<Option.Option<A>>) =>
+        (project: Pick<PrincipalProject, "id">, id: string): Effect.Effect<A, TestSessionNotFound> => {
+          const key = readId(id)
+          if (key === undefined) return Effect.fail(new TestSessionNotFound())
+          return Effect.flatMap(
+            read(project.id, key),
+            Option.match({ onNone: () => new TestSessionNotFound(), onSome: (row) => Effect.succeed(row) })
+          )
+        }
+      const found = lookedUp(repo.find)
+      const headOf = lookedUp(repo.head)
 
       const factsOf = (
         agent: CallAgent,
@@ -178,7 +182,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         }) satisfies Facts
 
       /** Claims a session and begins a turn; `busy` while another turn runs. */
-      const tryTurn = (row: TestSessionRow, act: Act, endedAs: EndedAs) =>
+      const tryTurn = (row: TestSessionHead, act: Act, endedAs: EndedAs) =>
         Effect.gen(function* () {
           if (working.has(row.id)) return "busy" as const
           working.set(row.id, undefined)
@@ -212,7 +216,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
       > =>
         Effect.gen(function* () {
           for (;;) {
-            const row = yield* found(project, id)
+            const row = yield* headOf(project, id)
             if (row.ended_at !== null) return yield* endedError(row.ended_reason)
             const turn = yield* tryTurn(row, act, endedAs)
             if (typeof turn !== "string") return turn
@@ -293,7 +297,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
         id: string,
         endedAs: EndedAs = "api"
       ) {
-        const { ended_at, id: numeric } = yield* found(project, id)
+        const { ended_at, id: numeric } = yield* headOf(project, id)
         if (ended_at !== null) return
         working.get(numeric)?.feed({ _tag: "EndRequested", by: "api" })
         yield* turnOf(project, id, (session) => session.feed({ _tag: "EndRequested", by: "api" }), endedAs).pipe(

@@ -3,7 +3,7 @@ import { AgentId, TestSessionId } from "@svc/api/Ids"
 import { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { type JournalRow, StoredInput } from "../record/JournalRepo.ts"
+import { decodeRows, type JournalRow, type StoredInput } from "../record/JournalRepo.ts"
 
 /** A test session before it is written. */
 export interface NewTestSession {
@@ -20,18 +20,21 @@ export interface NewTestSession {
   readonly created_at: Date
 }
 
-const TestSessionRow = Schema.Struct({
+const TestSessionHead = Schema.Struct({
   id: Schema.Int,
   public_id: TestSessionId,
   agent_id: Schema.Int,
   agent_public_id: AgentId,
   from_number: Schema.NullOr(Schema.String),
   to_number: Schema.NullOr(Schema.String),
-  messages: Schema.Array(TestSessionMessage),
   created_at: Schema.DateFromSelf,
   ended_at: Schema.NullOr(Schema.DateFromSelf),
   ended_reason: Schema.NullOr(Schema.String)
 })
+/** A session without its messages, which may be large. */
+export type TestSessionHead = typeof TestSessionHead.Type
+
+const TestSessionRow = Schema.Struct({ ...TestSessionHead.fields, messages: Schema.Array(TestSessionMessage) })
 export type TestSessionRow = typeof TestSessionRow.Type
 
 /** What a session did since it was last stored. `ended` is the reason when it is over. */
@@ -42,7 +45,7 @@ export interface Progress {
 }
 
 /** A session by its public or numeric id. */
-type SessionKey = { readonly numeric: number } | { readonly public: string }
+export type SessionKey = { readonly numeric: number } | { readonly public: string }
 
 /** SQL of `test_sessions` and `test_session_journal`. */
 export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessionsRepo")<
@@ -51,6 +54,7 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
     /** Inserts a session of a node and returns its numeric id; null when the project has `limit` active ones. */
     readonly insert: (session: NewTestSession, limit: number) => Effect.Effect<number | null>
     readonly find: (projectId: number, key: SessionKey) => Effect.Effect<Option.Option<TestSessionRow>>
+    readonly head: (projectId: number, key: SessionKey) => Effect.Effect<Option.Option<TestSessionHead>>
     /** Takes an active session that no other node works on. */
     readonly claim: (id: number, node: string) => Effect.Effect<boolean>
     /** Stores progress, if the node still has the session; false: another node has taken it over. */
@@ -94,14 +98,26 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
         Effect.orDie
       )
 
+      interface Wanted {
+        readonly project: number
+        readonly key: SessionKey
+      }
+      const isWanted = ({ key, project }: Wanted) =>
+        sql`project_id = ${project} and ${"numeric" in key ? sql`id = ${key.numeric}` : sql`public_id = ${key.public}`}`
       const find = SqlSchema.findOne({
         Request: Schema.Any,
         Result: TestSessionRow,
-        execute: ({ key, project }: { readonly project: number; readonly key: SessionKey }) => sql`
+        execute: (wanted: Wanted) => sql`
           select id, public_id, agent_id, agent_public_id, from_number, to_number, messages, created_at, ended_at,
             ended_reason
-          from test_sessions where project_id = ${project} and
-          ${"numeric" in key ? sql`id = ${key.numeric}` : sql`public_id = ${key.public}`}`
+          from test_sessions where ${isWanted(wanted)}`
+      })
+      const head = SqlSchema.findOne({
+        Request: Schema.Any,
+        Result: TestSessionHead,
+        execute: (wanted: Wanted) => sql`
+          select id, public_id, agent_id, agent_public_id, from_number, to_number, created_at, ended_at, ended_reason
+          from test_sessions where ${isWanted(wanted)}`
       })
 
       const store = Effect.fn("TestSessionsRepo.store")(
@@ -126,18 +142,18 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
         Effect.orDie
       )
 
-      const journal = SqlSchema.findAll({
-        Request: Schema.Int,
-        Result: StoredInput,
-        execute: (id) => sql`
-          select seq, input, commands from test_session_journal where session_id = ${id} order by seq`
-      })
+      const journal = (id: number) =>
+        Effect.flatMap(
+          sql`select seq, input, commands from test_session_journal where session_id = ${id} order by seq`,
+          decodeRows
+        )
 
       const Idle = Schema.Array(Schema.Struct({ id: Schema.Int, project_id: Schema.Int }))
 
       return {
         insert,
         find: (project, key) => Effect.orDie(find({ project, key })),
+        head: (project, key) => Effect.orDie(head({ project, key })),
         claim: (id, node) =>
           sql`
             update test_sessions set node_id = ${node}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { preparedPart } from "../../src/session/PreparedInput.ts"
+import { preparedPart, preparedResult } from "../../src/session/PreparedInput.ts"
 import { wellFormed } from "../../src/session/WellFormed.ts"
 
 const large = () => ({
@@ -36,6 +36,16 @@ describe("A part of an input", () => {
       const small = { a: "x\0" }
       const { turns, value } = yield* turnsOf(preparedPart(small, 1))
       expect([turns, value]).toEqual([0, small])
+    })
+  )
+
+  it.effect("that is the large result of a tool has its text for the model written in a turn of its own", () =>
+    Effect.gen(function* () {
+      const part = yield* turnsOf(preparedPart(large(), 1))
+      const result = yield* turnsOf(preparedResult(large()))
+      expect(result.turns).toBeGreaterThan(part.turns)
+      expect(result.value).toEqual(part.value)
+      expect((yield* turnsOf(preparedResult("yes"))).turns).toBe(0)
     })
   )
 })

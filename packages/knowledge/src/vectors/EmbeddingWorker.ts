@@ -1,3 +1,5 @@
+import { yieldThread } from "@svc/api/JsonLimits"
+import { inSteps } from "@svc/api/Thread"
 import { NodeLease } from "@svc/cluster/NodeLease"
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { EmbeddingError } from "@svc/providers/Embedding"
@@ -5,7 +7,7 @@ import { Clock, Effect, Layer, Option } from "effect"
 import { cutTo } from "../PassageCutter.ts"
 import { EmbeddingModel } from "./EmbeddingModel.ts"
 import { bytesOf, codeOf, unitVector } from "./VectorCodes.ts"
-import { type Claimed, type Missing, VectorsRepo } from "./VectorsRepo.ts"
+import { type Claimed, type Missing, type NewVector, VectorsRepo } from "./VectorsRepo.ts"
 
 /** How often this node looks for bases that lack vectors. */
 const interval = "500 millis"
@@ -13,8 +15,10 @@ const interval = "500 millis"
 const registerInterval = "1 minute"
 /** Passages of one request, if the provider takes as many. */
 const maxBatch = 64
-/** Numbers of the vectors of one request: storing them takes the thread of the calls a few milliseconds. */
+/** Numbers of the vectors of one request. */
 const maxNumbers = 100_000
+/** Numbers of the vectors that are stored at once: that takes the thread of the calls a millisecond. */
+const numbersAtOnce = 32_768
 /** Requests for one base in a row, so that a large base does not keep others waiting for long. */
 const maxRequests = 16
 /** Failures in a row after which the provider is not asked again for this base now. */
@@ -27,6 +31,23 @@ const embedTimeout = "60 seconds"
 const maxError = 500
 
 const textOf = ({ heading, text }: Missing): string => (heading === null ? text : `${heading}\n${text}`)
+
+/** The vectors as they are stored; undefined when one is invalid. Yields after each. */
+function* coded(
+  passages: ReadonlyArray<Missing>,
+  vectors: ReadonlyArray<Float32Array>,
+  dimensions: number
+): Generator<void, ReadonlyArray<NewVector> | undefined> {
+  const made: Array<NewVector> = []
+  for (const [index, { content_hash }] of passages.entries()) {
+    const answer = vectors[index] ?? new Float32Array(0)
+    const unit = answer.length === dimensions ? unitVector(answer) : undefined
+    if (unit === undefined) return undefined
+    made.push({ content_hash, code: codeOf(unit), vector: bytesOf(unit) })
+    yield
+  }
+  return made
+}
 
 /**
  * Makes the vectors of passages (docs/reference/knowledge.md) when a plugin provides `embedding`. Every node runs it: it
@@ -42,6 +63,7 @@ export const EmbeddingWorker: Layer.Layer<never, never, EmbeddingModel | NodeLea
     const lease = yield* NodeLease
     const { id: modelId, provider } = model
     const batch = Math.min(maxBatch, provider.limits.texts, Math.floor(maxNumbers / provider.dimensions))
+    const storedAtOnce = Math.max(1, Math.floor(numbersAtOnce / provider.dimensions))
 
     const embed = (passages: ReadonlyArray<Missing>) =>
       Effect.suspend(() =>
@@ -64,15 +86,24 @@ export const EmbeddingWorker: Layer.Layer<never, never, EmbeddingModel | NodeLea
             const reason = `${provider.id} answered ${vectors.length} vectors for ${passages.length} texts`
             return new EmbeddingError({ reason, retryable: true })
           }
-          return Effect.forEach(passages, ({ content_hash }, index) => {
-            const answer = vectors[index] ?? new Float32Array(0)
-            const unit = answer.length === provider.dimensions ? unitVector(answer) : undefined
-            return unit === undefined
-              ? new EmbeddingError({ reason: `${provider.id} answered an invalid vector`, retryable: true })
-              : Effect.succeed({ content_hash, code: codeOf(unit), vector: bytesOf(unit) })
-          })
+          return Effect.flatMap(
+            inSteps(() => coded(passages, vectors, provider.dimensions)),
+            (made) =>
+              made === undefined
+                ? new EmbeddingError({ reason: `${provider.id} answered an invalid vector`, retryable: true })
+                : Effect.succeed(made)
+          )
         })
       )
+
+    /** In pieces. False when the claim is void. */
+    const store = Effect.fnUntraced(function* (claimed: Claimed, made: ReadonlyArray<NewVector>) {
+      for (let from = 0; from < made.length; from += storedAtOnce) {
+        if (!(yield* repo.store(claimed, made.slice(from, from + storedAtOnce)))) return false
+        yield* yieldThread
+      }
+      return true
+    })
 
     /** Makes and stores vectors until none is missing or the provider fails. Returns why some are missing. */
     const fill = Effect.fnUntraced(function* (claimed: Claimed) {
@@ -85,7 +116,7 @@ export const EmbeddingWorker: Layer.Layer<never, never, EmbeddingModel | NodeLea
         after = last.position
         const made = yield* Effect.either(embed(passages))
         if (made._tag === "Right") {
-          if (yield* repo.store(claimed, made.right)) continue
+          if (yield* store(claimed, made.right)) continue
           return null
         }
         const { reason, retryable } = made.left
@@ -99,7 +130,7 @@ export const EmbeddingWorker: Layer.Layer<never, never, EmbeddingModel | NodeLea
             continue
           }
           failures = 0
-          if (!(yield* repo.store(claimed, one.right))) return null
+          if (!(yield* store(claimed, one.right))) return null
         }
       }
       return error

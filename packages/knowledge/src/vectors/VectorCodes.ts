@@ -11,13 +11,15 @@ export const unitVector = (vector: ArrayLike<number>): Float32Array | undefined 
   let sum = 0
   for (let at = 0; at < vector.length; at++) sum += ((vector[at] ?? 0) / largest) ** 2
   const length = Math.sqrt(sum)
-  return Float32Array.from(vector, (value) => value / largest / length)
+  const unit = new Float32Array(vector.length)
+  for (let at = 0; at < unit.length; at++) unit[at] = (vector[at] ?? 0) / largest / length
+  return unit
 }
 
 /** The numbers, least significant byte first. */
 export const bytesOf = (vector: Float32Array): Uint8Array => {
   const bytes = Buffer.alloc(vector.length * 4)
-  for (const [at, value] of vector.entries()) bytes.writeFloatLE(value, at * 4)
+  for (let at = 0; at < vector.length; at++) bytes.writeFloatLE(vector[at] ?? 0, at * 4)
   return bytes
 }
 
@@ -51,8 +53,8 @@ export const codeOf = (vector: Float32Array): Uint8Array => {
   const { bits, step } = codingOf(vector.length)
   const values = 1 << bits
   const code = new Uint8Array(codeBytes(vector.length))
-  for (const [at, number] of vector.entries()) {
-    const value = Math.min(values - 1, Math.max(0, Math.floor(number / step) + values / 2))
+  for (let at = 0; at < vector.length; at++) {
+    const value = Math.min(values - 1, Math.max(0, Math.floor((vector[at] ?? 0) / step) + values / 2))
     const byte = (at * bits) >> 3
     code[byte] = (code[byte] ?? 0) | (value << ((at * bits) & 7))
   }
