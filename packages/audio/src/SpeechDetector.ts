@@ -36,6 +36,9 @@ const tolerance = 1.2
 const thresholdWeight = 0.8
 const weightPerDecibel = 0.13
 const mostWeight = 1.5
+/** While the agent speaks, a frame counts only from this far above that threshold, except soon after speech: 300 ms. */
+const toInterrupt = 6
+const recent = 15
 /** A frame that is this far below one of the two before it is the end of a click, or of speech. An echo hides the difference. */
 const fading = 8.3
 /** Frames of reported speech in which it may turn out to be an echo on a new path: before it interrupts the agent. */
@@ -67,6 +70,8 @@ export class SpeechDetector implements VoiceActivityDetector {
   #open = true
   /** For how many frames speech has been reported while an echo was possible. */
   #reported = 0
+  /** Frames since there was speech. */
+  #sinceSpeech = recent + 1
   /** The levels of the last frame and of the one before. */
   #last = 0
   #earlier = 0
@@ -104,7 +109,9 @@ export class SpeechDetector implements VoiceActivityDetector {
     const bands = this.#bands
     const { speech, speechFrames } = this.#decision
     bands.push(frame)
+    const wasKnown = this.#gate.known
     const echo = this.#gate.push(bands, speech)
+    if (this.#gate.known && !wasKnown) this.#background.relearn()
     const steadyFrames = this.#steadiness.push(bands)
     const strength = this.#strength(echo)
     const loud = strength > (echo && !speech ? enoughInEcho : enough) && bands.level > silence && steadyFrames === 0
@@ -113,13 +120,15 @@ export class SpeechDetector implements VoiceActivityDetector {
     features.loud = loud
     features.periodicity = loud ? periodicity(bands.low) : 0
     const over = bands.level - this.#background.threshold
-    features.counts = loud && over > -tolerance && (echo || !this.#fades()) && this.#isBright() && this.#agrees(frame)
+    const needed = echo && this.#sinceSpeech > recent ? toInterrupt : -tolerance
+    features.counts = loud && over > needed && (echo || !this.#fades()) && this.#isBright() && this.#agrees(frame)
     features.weight = features.counts ? Math.min(mostWeight, thresholdWeight + over * weightPerDecibel) : 0
     this.#background.push(bands.level, speechFrames, this.#gate.isEcho)
     this.#floors.push(bands.levels, this.#gate.isEcho ? "echo" : steadyFrames > 0 ? "steady" : "noise")
     this.#earlier = this.#last
     this.#last = bands.level
     this.#decision.push(features)
+    this.#sinceSpeech = this.#decision.speech ? 0 : this.#sinceSpeech + 1
     this.#reported = this.#decision.speech && echo ? this.#reported + 1 : 0
     if (this.#reported >= firstCheck && this.#reported <= lastCheck && this.#gate.hasMoved()) this.#decision.revoke()
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { mulawToPcm, pcmToMulaw } from "@svc/providers/G711"
 import * as fc from "fast-check"
 import { DtmfDetector } from "../src/DtmfDetector.ts"
-import { recordings } from "./Recordings.ts"
+import { recordings } from "../src/testing/Recordings.ts"
 
 const lows = [697, 770, 852, 941]
 const highs = [1209, 1336, 1477, 1633]

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest"
 import { DtmfDetector } from "../src/DtmfDetector.ts"
 import { Resampler } from "../src/Resampler.ts"
+import { recordings } from "../src/testing/Recordings.ts"
 import { concat, louder, type Signal, sampleRate, throughTelephone } from "../src/testing/Signal.ts"
-import { recordings } from "./Recordings.ts"
 
 /** The recording at another speed, and thus with other voices: pitch and formants change with it. */
 const atSpeed = (pcm: Int16Array, factor: number): Signal => {

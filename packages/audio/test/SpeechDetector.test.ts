@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest"
 import type { FvadPool } from "../src/FvadPool.ts"
 import { SpeechDetector } from "../src/SpeechDetector.ts"
+import { recordings } from "../src/testing/Recordings.ts"
 import { louder, mix, type Signal, seeded, throughTelephone } from "../src/testing/Signal.ts"
-import { fvad, recordings } from "./Recordings.ts"
+import { fvad } from "./Fvad.ts"
 
 const frameMs = 20
 const callers = recordings("callers").filter(({ signal }) => signal.length > 6400)

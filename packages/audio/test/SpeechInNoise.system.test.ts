@@ -11,6 +11,7 @@ import {
   speechIn
 } from "../src/testing/Measurement.ts"
 import { groupOf, heldOutNoises, type NoiseName, tunedNoises } from "../src/testing/Noise.ts"
+import { recordings } from "../src/testing/Recordings.ts"
 import { sampleRate } from "../src/testing/Signal.ts"
 import { speechTrack } from "../src/testing/SpeechTrack.ts"
 import {
@@ -24,7 +25,7 @@ import {
   movedEchoTarget,
   onsetTarget
 } from "../src/testing/Targets.ts"
-import { fvad, recordings } from "./Recordings.ts"
+import { fvad } from "./Fvad.ts"
 
 const level = -26
 const callers = recordings("callers")

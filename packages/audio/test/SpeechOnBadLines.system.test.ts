@@ -4,6 +4,7 @@ import { Resampler } from "../src/Resampler.ts"
 import { SpeechDetector } from "../src/SpeechDetector.ts"
 import { decisions, found, quantile, stretchesOf } from "../src/testing/Measurement.ts"
 import { noise } from "../src/testing/Noise.ts"
+import { recordings } from "../src/testing/Recordings.ts"
 import {
   concat,
   frameLength,
@@ -16,7 +17,7 @@ import {
   throughTelephone
 } from "../src/testing/Signal.ts"
 import { type SpeechTrack, speechTrack } from "../src/testing/SpeechTrack.ts"
-import { fvad, recordings } from "./Recordings.ts"
+import { fvad } from "./Fvad.ts"
 
 /** Lines and callers as they are, beyond steady noise: what the caller says is found, and nothing else is speech. */
 

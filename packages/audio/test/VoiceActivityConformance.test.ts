@@ -2,8 +2,9 @@ import { voiceActivitySuite } from "@svc/providers/testing/VoiceActivitySuite"
 import { VoiceActivity } from "@svc/providers/VoiceActivity"
 import { Effect, Layer } from "effect"
 import { SpeechDetector } from "../src/SpeechDetector.ts"
+import { recordings } from "../src/testing/Recordings.ts"
 import { louder } from "../src/testing/Signal.ts"
-import { fvad, recordings } from "./Recordings.ts"
+import { fvad } from "./Fvad.ts"
 
 voiceActivitySuite({
   name: "the built-in voice activity detector",

@@ -46,6 +46,11 @@ export class Background {
     return distance < pauses ? this.#middle + Math.min(most, factor * distance) : this.#low
   }
 
+  /** Learns anew, as fast as at first: the sound until now may have been the agent's own. */
+  relearn(): void {
+    this.#pace = startPace
+  }
+
   /** `speechFrames`: for how many frames there has been speech. `echo`: the sound may be the agent's own. */
   push(frameLevel: number, speechFrames: number, echo: boolean): void {
     const level = Math.max(frameLevel, lowest)

@@ -13,7 +13,7 @@ const loud = 36
 const leastMoved = -12
 const movedMargin = 1.2
 /** How fast a gain falls while the echo is lower, in dB per frame: delay unknown, delay known, the narrow window. */
-const wideFall = 0.06
+const wideFall = 0.2
 const idleFall = 0.32
 const narrowFall = 0.18
 /** How a gain rises: slowly in speech, else by the difference, or by a step if that is larger than a caller's onset. */
@@ -39,7 +39,7 @@ const mask = historyLength - 1
 export class EchoGate {
   /** The predicted level of the echo in each band of the last frame. */
   readonly echo = new Float64Array(bandCount)
-  /** Whether what was heard in the last frame is an echo mostly, by its loudest band. */
+  /** Whether what was heard in the last frame is an echo mostly, by its loudest band: only if the delay is known. */
   isEcho = false
   readonly #splitter = new BandSplitter()
   /** The levels of what was sent, frame by frame in a ring. */
@@ -51,6 +51,13 @@ export class EchoGate {
   #now = 0
   #isSent = false
   #sinceSound = longestEcho + 1
+  /** For how many frames the far end has spoken, with short pauses: an echo may come as late as `delayCount`. */
+  #spoken = 0
+
+  /** Whether the delay of the echo is known. */
+  get known(): boolean {
+    return this.#delay.known
+  }
 
   /** Takes the frame that was sent in the same 20 ms as the next frame heard. Without it, silence was sent. */
   sent(frame: Int16Array): void {
@@ -72,7 +79,9 @@ export class EchoGate {
     this.#isSent = false
     this.#match.push(now, near.levels)
     this.#sinceSound = level > audible ? 0 : this.#sinceSound + 1
+    this.#spoken++
     if (this.#sinceSound > longestEcho) {
+      this.#spoken = 0
       this.echo.fill(0)
       this.isEcho = false
       return false
@@ -82,7 +91,7 @@ export class EchoGate {
     // Once the delay is known the wide window is only kept current, every eighth frame.
     if (!known || (now & 7) === 0) this.#predictWide(now, near.levels, speech, known)
     if (this.#delay.delay >= 0) this.#predictNarrow(now, near.levels, speech, known)
-    this.isEcho = this.#isLikely(near.levels)
+    this.isEcho = known && this.#isLikely(near.levels)
     return true
   }
 
@@ -112,11 +121,12 @@ export class EchoGate {
   }
 
   #predictWide(now: number, levels: Float64Array, speech: boolean, known: boolean): void {
+    const fall = known ? idleFall : this.#spoken > delayCount ? wideFall : 0
     for (let band = 0; band < bandCount; band++) {
       const most = this.#loudest(now, band, 2, delayCount - 1)
       const gain = this.#wideGains[band] ?? 0
       if (!known) this.echo[band] = most + gain
-      this.#wideGains[band] = learn(gain, levels[band] ?? 0, most, speech, known ? idleFall : wideFall)
+      this.#wideGains[band] = learn(gain, levels[band] ?? 0, most, speech, fall)
     }
   }
 

@@ -37,13 +37,31 @@ export interface FrameFeatures {
   echo: boolean
 }
 
+/** Speech began with a frame that counted, followed by less than so many that did not, and so on until now. */
+const longestGap = 4
+
 /** Frames since the oldest one that counted, this one included. */
 const lengthOf = (bits: number): number => 32 - Math.clz32(bits)
+
+/** The same, of frames that counted one soon after the other. */
+const chainOf = (bits: number): number => {
+  let length = 0
+  for (let gap = 0; gap < longestGap && length + gap < 32; ) {
+    if (((bits >>> (length + gap)) & 1) === 0) gap++
+    else {
+      length += gap + 1
+      gap = 0
+    }
+  }
+  return length
+}
 
 /** Makes speech and silence of frames: speech begins when the last five frames are evidence enough, and ends after a hangover. */
 export class SpeechDecision {
   speech = false
   #counted = 0
+  /** Which of the last 32 frames counted, as bits. */
+  #history = 0
   /** The periodicity above `unvoiced` of the last frames that count, in a ring. */
   readonly #periodicities = new Float64Array(windowFrames)
   /** The weights of the last frames, in the same ring. */
@@ -64,6 +82,7 @@ export class SpeechDecision {
 
   push({ counts, echo, loud, periodicity, steadyFrames, weight }: FrameFeatures): void {
     this.#counted = ((this.#counted << 1) | (counts ? 1 : 0)) & window
+    this.#history = (this.#history << 1) | (counts ? 1 : 0)
     this.#periodicities[this.#at] = counts ? Math.max(0, periodicity - unvoiced) : 0
     this.#weights[this.#at] = weight
     this.#at = (this.#at + 1) % windowFrames
@@ -80,7 +99,7 @@ export class SpeechDecision {
     if (this.speech) this.#continue(echo, steadyFrames)
     else if (this.#isEvident(echo)) {
       this.speech = true
-      this.#age = lengthOf(this.#counted)
+      this.#age = chainOf(this.#history)
       this.#silence = 0
     }
   }

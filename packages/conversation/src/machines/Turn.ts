@@ -32,7 +32,7 @@ export const silenceMaxMs = 2000
 /** The longest wait for further words while there is sound. */
 export const soundMaxMs = 3000
 /** A pause within sound that lasts on: between two words, or before a plosive. */
-export const soundPauseMs = 250
+export const soundPauseMs = 320
 /** Silence before held speech is resumed: the words of a sound come a little later. */
 export const resumeSilenceMs = 500
 

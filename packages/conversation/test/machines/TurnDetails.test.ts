@@ -319,11 +319,11 @@ describe("sound with short pauses", () => {
   })
 
   it("stops the agent at once when interrupt_after_ms ended in a pause", () => {
-    expect(paused(290, 250).take()).toContain("StartTimer barge_in 0")
+    expect(paused(290, 320).take()).toContain("StartTimer barge_in 0")
   })
 
   it("begins anew after a longer pause", () => {
-    expect(paused(200, 251).take()).toContain("StartTimer barge_in 440")
+    expect(paused(200, 321).take()).toContain("StartTimer barge_in 440")
   })
 
   it("begins anew after the end of a turn", () => {

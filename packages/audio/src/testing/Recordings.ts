@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import loadFvad from "@echogarden/fvad-wasm"
 import { mulawToPcm } from "@svc/providers/G711"
-import { FvadPool } from "../src/FvadPool.ts"
-import { activeRms, atLevel } from "../src/testing/Signal.ts"
-import type { Utterance } from "../src/testing/SpeechTrack.ts"
+import { activeRms, atLevel } from "./Signal.ts"
+import type { Utterance } from "./SpeechTrack.ts"
 
-const folder = fileURLToPath(new URL("fixtures/", import.meta.url))
+const folder = fileURLToPath(new URL("../../test/fixtures/", import.meta.url))
 
 /** Recordings in mu-law at 8 kHz, by espeak-ng: `npm run fixtures:speech` makes them. */
 export const recordings = (kind: "callers" | "agent"): ReadonlyArray<Utterance> =>
@@ -19,5 +17,3 @@ export const recordings = (kind: "callers" | "agent"): ReadonlyArray<Utterance> 
       const signal = Float32Array.from(pcm)
       return { name, signal: atLevel(signal, activeRms(signal), 0) }
     })
-
-export const fvad = async (): Promise<FvadPool> => new FvadPool(await loadFvad())
