@@ -184,13 +184,15 @@ export interface Conversation {
   /**
    * The answer that the model was asked for before the end of the caller's turn; see Speculation. `expected`: the words
    * after which the turn will probably end. `held`: the answer and the digest of its request. `asked`: how often in this
-   * turn. `next`: the number of the next one.
+   * turn. `next`: the number of the next one. `caution`: rises with each answer that is dropped, falls with each that is
+   * adopted.
    */
   readonly speculation: {
     readonly expected: string | null
     readonly held: { readonly id: string; readonly key: string } | null
     readonly asked: number
     readonly next: number
+    readonly caution: number
   }
   /** The active gather, followed by queued ones. */
   readonly gathers: ReadonlyArray<Gather>
@@ -246,7 +248,7 @@ export interface Conversation {
   readonly stopping: boolean
 }
 
-export const noSpeculation: Conversation["speculation"] = { expected: null, held: null, asked: 0, next: 0 }
+export const noSpeculation: Conversation["speculation"] = { expected: null, held: null, asked: 0, next: 0, caution: 0 }
 
 export const initial = (facts: Facts): Conversation => ({
   facts,

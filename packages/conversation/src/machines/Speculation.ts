@@ -37,10 +37,10 @@ export const heldMs = 10_000
 /** How long a partial transcript does not change before the end of the turn is expected. */
 const stableMs = 80
 /**
- * How long the line has to be quiet as well, by how often the model was asked ahead in this turn: a caller who pauses
- * within a turn gets more time with each pause.
+ * How long the line has to be quiet as well, by the caution. Many words have gaps of 40 ms, few speakers pause for 160 ms
+ * within a turn: so the wait adapts to the caller and to speech-to-text, and no more answers are dropped than adopted.
  */
-const quietMs: ReadonlyArray<number> = [40, 120, 240]
+const quietMs: ReadonlyArray<number> = [40, 80, 160]
 
 const timer = "ahead"
 
@@ -68,7 +68,7 @@ export interface Pause {
 /** For the shell: the pause after which it feeds CallerEndExpected; null: the input would have no effect. */
 export const pauseOf = (state: Conversation): Pause | null =>
   isPossible(state) && state.speculation.held === null
-    ? { stableMs, quietMs: quietMs[state.speculation.asked] ?? 0 }
+    ? { stableMs, quietMs: quietMs[state.speculation.caution] ?? 0 }
     : null
 
 const patchSpeculation = (d: Draft, change: Partial<Conversation["speculation"]>): void =>
@@ -96,9 +96,9 @@ export const withdraw = (d: Draft): void => {
 export const onTimer = (d: Draft): void => drop(d)
 
 const drop = (d: Draft): void => {
-  const { held } = d.state.speculation
+  const { caution, held } = d.state.speculation
   if (held === null) return
-  patchSpeculation(d, { held: null })
+  patchSpeculation(d, { held: null, caution: Math.min(caution + 1, quietMs.length - 1) })
   stopTimer(d, timer)
   command(d, { _tag: "DropAhead", id: held.id })
 }
@@ -112,13 +112,13 @@ const keyOf = ({ messages, ...rest }: ModelRequest): string => {
 
 /** Adopts the held answer if it is one to this request, else drops it. Returns the field that names it in AskModel. */
 export const adopt = (d: Draft, request: ModelRequest): { readonly ahead?: string } => {
-  const { held } = d.state.speculation
+  const { caution, held } = d.state.speculation
   if (held === null) return {}
   if (held.key !== keyOf(request)) {
     drop(d)
     return {}
   }
-  patchSpeculation(d, { held: null })
+  patchSpeculation(d, { held: null, caution: Math.max(0, caution - 1) })
   stopTimer(d, timer)
   return { ahead: held.id }
 }

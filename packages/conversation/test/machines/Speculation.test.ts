@@ -136,15 +136,30 @@ describe("a held answer", () => {
 })
 
 describe("the pause before the model is asked", () => {
-  it("is longer after each answer that was not used in the turn", () => {
+  const quietOf = (script: Script): number => pauseOf(script.state)?.quietMs ?? Number.NaN
+
+  it("is longer after each answer that was dropped, in the next turn too, and shorter after one that was used", () => {
+    const script = call().input({ _tag: "CallerSpeechStarted" }).input({ _tag: "CallerPartial", text: "One" })
+    const first = quietOf(script)
+    expectEnd(script, "One").input({ _tag: "CallerPartial", text: "One two" })
+    const second = quietOf(script)
+    expectEnd(script, "One two").input({ _tag: "CallerPartial", text: "One two three" })
+    const third = quietOf(script)
+    expect([first < second, second < third]).toEqual([true, true])
+    end(expectEnd(script, "One two three"), "One two three").input({ _tag: "CallerSpeechStopped" })
+    script.input({ _tag: "ModelSentence", turn: 1, text: "Four." }).input({ _tag: "ModelDone", turn: 1 }).play("u1")
+    script.input({ _tag: "CallerSpeechStarted" })
+    expect(quietOf(script)).toBe(second)
+  })
+
+  it("is not asked for while an answer is held, nor after the last one of the turn", () => {
     const script = call().input({ _tag: "CallerSpeechStarted" })
-    const pauses = ["One", "One two", "One two three"].map((text) => {
-      const pause = pauseOf(script.state)
-      expectEnd(script, text).input({ _tag: "CallerPartial", text: `${text} and` })
-      return pause?.quietMs ?? Number.NaN
-    })
-    expect(pauses).toEqual(pauses.toSorted((a, b) => a - b))
-    expect(new Set(pauses).size).toBe(3)
+    for (const text of ["One", "One two", "One two three"]) {
+      expect(quietOf(script)).toBeGreaterThan(0)
+      expectEnd(script, text)
+      expect(pauseOf(script.state)).toBeNull()
+      script.input({ _tag: "CallerPartial", text: `${text} and` })
+    }
     expect(pauseOf(script.state)).toBeNull()
   })
 })
