@@ -65,13 +65,16 @@ export const newCall = (
 })
 
 /** The record of a call, from its timeline. */
-export const recordOf = ({ call, failure, left_out, turns, warnings }: CallTimeline): Call => ({
+export const recordOf = ({ call, cost, failure, left_out, line, turns, usage, warnings }: CallTimeline): Call => ({
   ...call,
   transcript: turns.map(({ role, started_at, text }) => ({ role, content: text, timestamp: started_at / 1000 })),
   latency_data: { turns: turns.flatMap(({ stages }) => (stages === null ? [] : [stages])) },
   failure,
   warnings: warnings.map((warning) => ({ ...warning, at: warning.at / 1000 })),
-  warnings_dropped: left_out.warnings
+  warnings_dropped: left_out.warnings,
+  usage,
+  line,
+  llm_cost: cost.llm_cost
 })
 
 /** The call with what a newer timeline says. */

@@ -9,11 +9,11 @@ import { Tiers } from "@svc/auth/Tiers"
 import * as TtlCache from "@svc/auth/TtlCache"
 import { BigDecimal, Clock, Context, Effect, FiberSet, Layer, Option } from "effect"
 import { type CallCharge, type CallFigures, chargeOf, freeRates } from "./CallCharge.ts"
-import { CallSlotsRepo } from "./CallSlotsRepo.ts"
+import { type CallSlot, CallSlotsRepo } from "./CallSlotsRepo.ts"
 import { type Cost, debitOf, Holds, inTransaction, type Purpose } from "./Holds.ts"
 import { LedgerRepo, type Movement } from "./LedgerRepo.ts"
 import { InvalidAmount, isAmount } from "./Money.ts"
-import { Rates } from "./Rates.ts"
+import { Rates, type RatesOfTier } from "./Rates.ts"
 
 /** A call that requests admission. */
 export interface CallRequest {
@@ -122,7 +122,7 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
 
       const admit = Effect.fn("Billing.admit")(function* (call: CallRequest) {
         const tier = yield* tiers.of(call.org_id)
-        const { call: perMinute, recording, transfer } = rates.of(tier)
+        const { call: perMinute, llm, recording, transfer } = rates.of(tier)
         const { concurrentCalls, concurrentCallsEnforced } = limits.of(tier)
         const held_eur = call.recording ? BigDecimal.sum(perMinute, recording) : perMinute
         const free = tier === "enterprise" && !concurrentCallsEnforced && BigDecimal.isZero(held_eur)
@@ -132,6 +132,9 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
           rate_per_minute: perMinute,
           recording_per_minute: recording,
           transfer_per_minute: transfer,
+          llm_input_per_million: llm.input,
+          llm_cached_input_per_million: llm.cached_input,
+          llm_output_per_million: llm.output,
           held_eur
         }
         const limit = concurrentCallsEnforced ? concurrentCalls : null
@@ -159,12 +162,9 @@ export class Billing extends Context.Tag("@svc/billing/Billing")<
             const released = yield* slots.release(callId)
             if (Option.isNone(released)) return chargeOf(freeRates, figures)
             const slot = released.value
-            const cost = chargeOf(
-              { call: slot.rate_per_minute, recording: slot.recording_per_minute, transfer: slot.transfer_per_minute },
-              figures
-            )
+            const cost = chargeOf(ratesOf(slot), figures)
             const costs = costsOf(cost)
-            // A call whose minute is free has no hold; its transfer may still cost something.
+            // A call whose minute is free has no hold; its transfer and its models may still cost something.
             if (!BigDecimal.isZero(slot.held_eur)) yield* holds.settle(purposeOf(slot), costs)
             else if (costs.length > 0) yield* book(slot.org_id, costs.map(debitOf(callId)))
             return cost
@@ -207,12 +207,24 @@ const purposeOf = ({ call_id, org_id }: { readonly call_id: string; readonly org
   reference: call_id
 })
 
+const ratesOf = (slot: CallSlot): RatesOfTier => ({
+  call: slot.rate_per_minute,
+  recording: slot.recording_per_minute,
+  transfer: slot.transfer_per_minute,
+  llm: {
+    input: slot.llm_input_per_million,
+    cached_input: slot.llm_cached_input_per_million,
+    output: slot.llm_output_per_million
+  }
+})
+
 /** What a call has cost, without parts that are free. The discount reduces the cost of the call. */
 const costsOf = (charge: CallCharge): ReadonlyArray<Cost> => {
   const costs: ReadonlyArray<Cost> = [
     { kind: "call", amount_eur: BigDecimal.subtract(charge.call_cost, charge.llm_discount) },
     { kind: "recording", amount_eur: charge.recording_cost },
-    { kind: "transfer", amount_eur: charge.transfer_cost }
+    { kind: "transfer", amount_eur: charge.transfer_cost },
+    { kind: "llm", amount_eur: charge.llm_cost }
   ]
   return costs.filter(({ amount_eur }) => !BigDecimal.isZero(amount_eur))
 }

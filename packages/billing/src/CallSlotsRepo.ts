@@ -9,6 +9,9 @@ export const CallSlot = Schema.Struct({
   rate_per_minute: Money,
   recording_per_minute: Money,
   transfer_per_minute: Money,
+  llm_input_per_million: Money,
+  llm_cached_input_per_million: Money,
+  llm_output_per_million: Money,
   held_eur: Money
 })
 export type CallSlot = typeof CallSlot.Type
@@ -53,6 +56,8 @@ export class CallSlotsRepo extends Context.Tag("@svc/billing/CallSlotsRepo")<
             insert into call_holds (${columns})
             select ${h.call_id}, ${h.org_id}::bigint, ${text(h.rate_per_minute)}::numeric,
               ${text(h.recording_per_minute)}::numeric, ${text(h.transfer_per_minute)}::numeric,
+              ${text(h.llm_input_per_million)}::numeric, ${text(h.llm_cached_input_per_million)}::numeric,
+              ${text(h.llm_output_per_million)}::numeric,
               ${text(h.held_eur)}::numeric
             ${
               limit === null

@@ -13,6 +13,7 @@ export type LedgerKind =
   | `${HeldKind}_hold_release`
   | "recording"
   | "transfer"
+  | "llm"
   | "refund"
 
 /** The hold of a purpose: never taken; taken; taken and given back. */

@@ -31,6 +31,7 @@ export const figures = (seconds: number, more: Partial<CallFigures> = {}): CallF
   recording_seconds: 0,
   transfer_seconds: 0,
   llm_discount: 0,
+  llm: { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0 },
   ...more
 })
 

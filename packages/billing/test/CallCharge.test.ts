@@ -4,7 +4,7 @@ import { chargeOf, freeRates } from "../src/CallCharge.ts"
 import { Rates } from "../src/Rates.ts"
 import { eur, figures } from "./Account.ts"
 
-const rates = { call: eur("0.08"), recording: eur("0.004"), transfer: eur("0.02") }
+const rates = { ...freeRates, call: eur("0.08"), recording: eur("0.004"), transfer: eur("0.02") }
 const numbers = (charge: ReturnType<typeof chargeOf>) =>
   Object.fromEntries(Object.entries(charge).map(([name, amount]) => [name, BigDecimal.unsafeToNumber(amount)]))
 
@@ -17,6 +17,7 @@ describe("chargeOf", () => {
       recording_cost: 0.008,
       transfer_cost: 0,
       llm_discount: 0,
+      llm_cost: 0,
       total_cost: 0.128
     })
   })
@@ -68,12 +69,19 @@ describe("chargeOf", () => {
   it("total_cost is the sum of its parts, and roundings do not add up to a cent over 10,000 calls", () => {
     const cents = (amount: BigDecimal.BigDecimal) => BigDecimal.unsafeToNumber(amount) * 100
     const anyRate = fc.integer({ min: 0, max: 5_000 }).map((n) => BigDecimal.make(BigInt(n), 4))
-    const anyRates = fc.record({ call: anyRate, recording: anyRate, transfer: anyRate })
+    const anyRates = fc.record({
+      call: anyRate,
+      recording: anyRate,
+      transfer: anyRate,
+      llm: fc.record({ input: anyRate, cached_input: anyRate, output: anyRate })
+    })
+    const tokens = fc.integer({ min: 0, max: 2_000_000 })
     const anyFigures = fc.record({
       seconds: fc.integer({ min: 0, max: 7200 }),
       recording_seconds: fc.integer({ min: 0, max: 7200 }),
       transfer_seconds: fc.integer({ min: 0, max: 7200 }),
-      llm_discount: fc.constantFrom(0, 0.1, 0.333333, 1)
+      llm_discount: fc.constantFrom(0, 0.1, 0.333333, 1),
+      llm: fc.record({ input_tokens: tokens, cached_input_tokens: tokens, output_tokens: tokens })
     })
     fc.assert(
       fc.property(anyRates, fc.array(anyFigures, { minLength: 1_000, maxLength: 1_000 }), (some, calls) => {

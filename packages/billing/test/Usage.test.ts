@@ -1,11 +1,11 @@
 import { expect, layer } from "@effect/vitest"
 import { newAgentId } from "@svc/api/Ids"
 import { Effect, TestClock } from "effect"
-import { chargeOf } from "../src/CallCharge.ts"
+import { chargeOf, freeRates } from "../src/CallCharge.ts"
 import { Usage, type UsageOwner } from "../src/Usage.ts"
 import { eur, figures, Test } from "./Account.ts"
 
-const rates = { call: eur("0.1"), recording: eur("0.01"), transfer: eur("0") }
+const rates = { ...freeRates, call: eur("0.1"), recording: eur("0.01"), transfer: eur("0") }
 const completed = (seconds: number) => ({
   status: "completed" as const,
   disposition: "answered" as const,

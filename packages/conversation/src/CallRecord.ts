@@ -1,6 +1,7 @@
 import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
 import type { CallFailure, CallWarning } from "@svc/api/calls/CallFailure"
+import { type CallUsage, type LineFigures, noLine, noUsage } from "@svc/api/calls/CallUsage"
 import { nothingExtracted } from "./answers/ExtractedValues.ts"
 import type { Outcome } from "./Command.ts"
 import { metadataOf } from "./machines/Outbound.ts"
@@ -24,6 +25,8 @@ export interface CallRecord extends Outcome {
   readonly warnings: ReadonlyArray<CallWarning>
   /** How many more warnings there were. */
   readonly warnings_dropped: number
+  readonly usage: CallUsage
+  readonly line: LineFigures
 }
 
 /** All other fields of the record of a call without a conversation. */
@@ -40,7 +43,9 @@ export const blankRecord: Omit<CallRecord, "status" | "disposition" | "ended_rea
   extracted_data: {},
   failure: null,
   warnings: [],
-  warnings_dropped: 0
+  warnings_dropped: 0,
+  usage: noUsage,
+  line: noLine
 }
 
 /**
@@ -71,6 +76,8 @@ export const recordOf = (state: Conversation): CallRecord => {
     latency_turns: state.latencies,
     failure: failureOf(state),
     warnings: state.warnings,
-    warnings_dropped: state.warnings_dropped
+    warnings_dropped: state.warnings_dropped,
+    usage: state.usage,
+    line: state.line ?? noLine
   }
 }

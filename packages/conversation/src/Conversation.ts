@@ -19,6 +19,7 @@ import * as Timers from "./machines/Timers.ts"
 import * as Tools from "./machines/Tools.ts"
 import * as Transfer from "./machines/Transfer.ts"
 import * as Turn from "./machines/Turn.ts"
+import * as Usage from "./machines/Usage.ts"
 import * as Voicemail from "./machines/Voicemail.ts"
 import { sameWords } from "./phrases/Words.ts"
 import { type Conversation, initial, spokenWords } from "./State.ts"
@@ -46,6 +47,7 @@ export const start = (facts: Facts): Result => {
 
 /** Applies one input. Returns the next state and the commands for the shell. */
 export const step = (state: Conversation, input: Input): Result => {
+  if (input._tag === "ModelUsed" || input._tag === "MediaReported") return [Usage.reported(state, input), []]
   if (state.phase === "over") return [state, []]
   const d: Draft = { state, at: Math.min(input.at, state.ended_at ?? input.at), commands: [] }
   apply(d, input)
@@ -71,7 +73,9 @@ export const endOfStepActions: ReadonlyArray<{ readonly name: string; readonly r
   { name: "watch inactivity", run: Limits.watchInactivity },
   { name: "watch silence", run: Silence.watch },
   // After everything that may change what the model would be asked.
-  { name: "ask ahead", run: (d) => Speculation.settle(d, endTurn) }
+  { name: "ask ahead", run: (d) => Speculation.settle(d, endTurn) },
+  // After everything that may ask the model.
+  { name: "count requests", run: Usage.countRequests }
 ]
 
 /** All that the end of the caller's turn would do. */
@@ -259,6 +263,9 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
     case "Extracted":
     case "ExtractionFailed":
     case "PostCallSmsDone":
+    // Taken before; see step.
+    case "ModelUsed":
+    case "MediaReported":
       return
     default:
       input satisfies never

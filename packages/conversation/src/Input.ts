@@ -1,3 +1,4 @@
+import { CallUsage, LineFigures } from "@svc/api/calls/CallUsage"
 import { AgentId, CallId, TestSessionId } from "@svc/api/Ids"
 import { Schema } from "effect"
 import { AgentDefaults, CallConfig } from "./answers/CallConfig.ts"
@@ -108,6 +109,22 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ModelToolCalls", { ...turn, calls: Schema.Array(ModelToolCall) }),
   Schema.TaggedStruct("ModelDone", turn),
   Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
+  /** Tokens of a request to the model, as the provider reports them. */
+  Schema.TaggedStruct("ModelUsed", {
+    ...at,
+    input_tokens: Schema.Number,
+    cached_input_tokens: Schema.Number,
+    output_tokens: Schema.Number,
+    /** Of a request beside the one that the conversation asked for: the next model after a failure. */
+    is_retry: Schema.optionalWith(Schema.Literal(true), { exact: true })
+  }),
+  /** What the call's media have used until now, and its connection: after each turn, and at the end. */
+  Schema.TaggedStruct("MediaReported", {
+    ...at,
+    tts: CallUsage.fields.tts,
+    stt: CallUsage.fields.stt,
+    line: Schema.NullOr(LineFigures)
+  }),
   /** The first frame of an utterance was sent, its last one was, or it could not be spoken. */
   Schema.TaggedStruct("SpeechStarted", {
     ...at,

@@ -1,6 +1,7 @@
 import type { ExtractedData } from "@svc/api/callbacks/Extraction"
 import type { TranscriptTurn, TurnLatency } from "@svc/api/calls/Call"
 import type { CallFailure, CallWarning } from "@svc/api/calls/CallFailure"
+import { type CallUsage, type LineFigures, noUsage } from "@svc/api/calls/CallUsage"
 import type { CallConfig } from "./answers/CallConfig.ts"
 import { defaultTurnTaking } from "./answers/CallSettings.ts"
 import type { GatherRules } from "./answers/GatherRules.ts"
@@ -240,6 +241,10 @@ export interface Conversation {
   readonly warnings_dropped: number
   /** Turns of the transcript that the agent's server did not take. */
   readonly lost_transcripts: number
+  /** What the call has used of its providers; see Usage. */
+  readonly usage: CallUsage
+  /** The connection to the caller, as last reported; null: not yet, or there is none. */
+  readonly line: LineFigures | null
   /** What the phase `post_call` waits for. */
   readonly post_call: "extracting" | "texting" | null
   /** The extracted data, once it is known. */
@@ -304,6 +309,8 @@ export const initial = (facts: Facts): Conversation => ({
   warnings: [],
   warnings_dropped: 0,
   lost_transcripts: 0,
+  usage: noUsage,
+  line: null,
   post_call: null,
   extracted: null,
   stopping: false

@@ -1,6 +1,7 @@
 import type { CallSummary, TranscriptTurn } from "@svc/api/calls/Call"
 import { type CallFailure, type CallWarning, maxCallWarnings } from "@svc/api/calls/CallFailure"
 import type { CallTimeline, TimelineServerRequest, TimelineTurn, TimelineWebhook } from "@svc/api/calls/CallTimeline"
+import { type CallLine, type CallUsage, noUsage } from "@svc/api/calls/CallUsage"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import { type BodyRoom, boundedBody } from "./BoundedJson.ts"
 import { recordOf } from "./CallRecord.ts"
@@ -15,6 +16,9 @@ export interface TimelineSources {
     readonly failure: CallFailure | null
     readonly warnings: ReadonlyArray<CallWarning>
     readonly warnings_dropped: number
+    readonly usage: CallUsage | null
+    readonly line: CallLine
+    readonly llm_cost: number
   }
   /** Undefined for a call without a journal: one that was refused, or is too old. */
   readonly journal: JournalTimeline | undefined
@@ -71,7 +75,7 @@ export const documentOf = (
   { call: stored, deliveries, journal, serverRequests, serverRequestsLeftOut }: TimelineSources,
   scope: "full" | "read"
 ): CallTimeline => {
-  const { failure, transcript, warnings, warnings_dropped, ...summary } = stored
+  const { failure, line, llm_cost, transcript, usage, warnings, warnings_dropped, ...summary } = stored
   const startedAt = Date.parse(summary.started_at)
   const live = summary.ended_at === null && journal !== undefined ? recordOf(journal.state) : undefined
   const texts = { left: limits.texts }
@@ -148,14 +152,15 @@ export const documentOf = (
     events,
     warnings: known.slice(0, maxCallWarnings).map((warning) => ({ ...warning, at: Math.round(warning.at * 1000) })),
     failure,
-    line: null,
-    usage: null,
+    line: live === undefined ? line : { telephony: line.telephony, ...live.line },
+    usage: live?.usage ?? usage ?? (summary.ended_at === null ? noUsage : null),
     cost: {
       minutes_used: summary.minutes_used,
       rate_per_minute: summary.rate_per_minute,
       call_cost: summary.call_cost,
       recording_cost: summary.recording_cost,
       transfer_cost: summary.transfer_cost,
+      llm_cost,
       llm_discount: summary.llm_discount,
       total_cost: summary.total_cost
     },

@@ -1,3 +1,4 @@
+import { noLine } from "@svc/api/calls/CallUsage"
 import { callSummary } from "@svc/api/testing/CallFixtures"
 import { describe, expect, it } from "vitest"
 import { timelineLimits, timelineOf } from "../src/CallTimeline.ts"
@@ -23,7 +24,10 @@ const stored: TimelineSources["call"] = {
   transcript: [],
   failure: null,
   warnings: [],
-  warnings_dropped: 0
+  warnings_dropped: 0,
+  usage: null,
+  line: { telephony: "simulated", ...noLine },
+  llm_cost: 0
 }
 
 const sources = (s: Script | undefined, change: Partial<TimelineSources> = {}): TimelineSources => ({

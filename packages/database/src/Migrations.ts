@@ -39,6 +39,7 @@ import knowledgeRefreshes from "./migrations/0036_knowledge_refreshes.ts"
 import callFailures from "./migrations/0037_call_failures.ts"
 import knowledgeIndexRows from "./migrations/0038_knowledge_index_rows.ts"
 import knowledgeVectors from "./migrations/0039_knowledge_vectors.ts"
+import callUsage from "./migrations/0040_call_usage.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -86,7 +87,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0036_knowledge_refreshes": knowledgeRefreshes,
   "0037_call_failures": callFailures,
   "0038_knowledge_index_rows": knowledgeIndexRows,
-  "0039_knowledge_vectors": knowledgeVectors
+  "0039_knowledge_vectors": knowledgeVectors,
+  "0040_call_usage": callUsage
 }
 
 /** A migration failed; the whole run was rolled back. */

@@ -40,7 +40,10 @@ export const call: Shape = {
   latency_data: "object",
   failure: "object?",
   warnings: "list",
-  warnings_dropped: "integer"
+  warnings_dropped: "integer",
+  usage: "object?",
+  line: "object",
+  llm_cost: "number"
 }
 
 export const transcriptTurn: Shape = { role: "text", content: "text", timestamp: "number" }
@@ -194,7 +197,10 @@ export const eventData: { readonly [event: string]: Shape } = {
     tools_called: "texts",
     extracted_data: "object",
     transcript: "list",
-    failure: "object?"
+    failure: "object?",
+    usage: "object",
+    line: "object",
+    llm_cost: "number"
   },
   "call.failed": { ...call_, ...parties, ended_reason: "text?", failure: "object?" },
   "call.recording_ready": { ...call_, recording_url: "text", recording_expires_at: "time" },

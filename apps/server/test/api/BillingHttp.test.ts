@@ -129,6 +129,7 @@ const used = (org_id: number, project_id: number) =>
         recording_cost: zero,
         transfer_cost: zero,
         llm_discount: zero,
+        llm_cost: zero,
         total_cost: BigDecimal.unsafeFromString("0.12")
       }
     })

@@ -20,6 +20,7 @@ const conversation = (
       agent_id: yield* newAgentId,
       status: "active",
       messages: [said("assistant", "Hello.")],
+      usage: null,
       created_at: "",
       ended_at: null
     }

@@ -3,6 +3,7 @@ import { AgentId, CallId } from "../Ids.ts"
 import { define } from "../VoiceError.ts"
 import { JsonObject, Timestamp } from "../Wire.ts"
 import { CallFailure, CallWarning } from "./CallFailure.ts"
+import { CallLine, CallUsage } from "./CallUsage.ts"
 
 /** See docs/reference/calls.md. */
 export const CallStatus = Schema.Literal(
@@ -126,12 +127,22 @@ const problemFields = {
   warnings_dropped: Schema.Int
 }
 
+/** Extensions of a single call: what it has used until now, what its models cost, and its connection. */
+const usageFields = {
+  /** Null for calls of releases that did not count it. */
+  usage: Schema.NullOr(CallUsage),
+  line: CallLine,
+  /** EUR, part of `total_cost`; 0 without a rate for tokens. */
+  llm_cost: Schema.Number
+}
+
 /** A call with its transcript and latencies. */
 export const Call = Schema.Struct({
   ...summaryFields,
   transcript: Schema.Array(TranscriptTurn),
   latency_data: Schema.Struct({ turns: Schema.Array(TurnLatency) }),
-  ...problemFields
+  ...problemFields,
+  ...usageFields
 }).annotations({ identifier: "Call" })
 export type Call = typeof Call.Type
 

@@ -1,9 +1,10 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AnyId, EventId } from "../Ids.ts"
-import { Json, JsonObject } from "../Wire.ts"
+import { Json } from "../Wire.ts"
 import { CallNotFound, CallSummary, TurnLatency } from "./Call.ts"
 import { CallFailure, CallWarning } from "./CallFailure.ts"
+import { CallLine, CallUsage } from "./CallUsage.ts"
 
 /** Milliseconds from the call's start. */
 const at = Schema.Number
@@ -111,8 +112,9 @@ export const CallTimeline = Schema.Struct({
   call: CallSummary,
   ...lists,
   failure: Schema.NullOr(CallFailure),
-  line: Schema.NullOr(JsonObject),
-  usage: Schema.NullOr(JsonObject),
+  /** As in the call's record, until now. */
+  line: CallLine,
+  usage: Schema.NullOr(CallUsage),
   /** EUR; 0 until the call is settled. */
   cost: Schema.Struct({
     minutes_used: Schema.Number,
@@ -120,6 +122,7 @@ export const CallTimeline = Schema.Struct({
     call_cost: Schema.Number,
     recording_cost: Schema.Number,
     transfer_cost: Schema.Number,
+    llm_cost: Schema.Number,
     llm_discount: Schema.Number,
     total_cost: Schema.Number
   }),

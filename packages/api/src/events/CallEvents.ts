@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { Disposition, EndedReason, TranscriptTurn } from "../calls/Call.ts"
 import { CallFailure } from "../calls/CallFailure.ts"
+import { CallLine, CallUsage } from "../calls/CallUsage.ts"
 import { Json, JsonObject } from "../Wire.ts"
 import { call, from, parties, when } from "./EventFields.ts"
 
@@ -38,7 +39,11 @@ export const callEventData = {
     extracted_data: JsonObject,
     transcript: Schema.Array(TranscriptTurn),
     /** Why the call failed; null when it did not. */
-    failure: Schema.NullOr(CallFailure)
+    failure: Schema.NullOr(CallFailure),
+    usage: CallUsage,
+    line: CallLine,
+    /** EUR, part of `total_cost`. */
+    llm_cost: Schema.Finite
   }),
   "call.failed": Schema.Struct({
     ...call,

@@ -67,7 +67,21 @@ export const eventSamples: EventData = {
       { role: "assistant", content: "Good morning, how can I help?", timestamp: 1.2 },
       { role: "user", content: "A table for four, please.", timestamp: 4.8 }
     ],
-    failure: null
+    failure: null,
+    usage: {
+      llm: { requests: 2, input_tokens: 1840, cached_input_tokens: 1024, output_tokens: 61 },
+      tts: { characters: 148, cached_characters: 29 },
+      stt: { seconds: 89.4 }
+    },
+    line: {
+      telephony: "sip",
+      carrier_call_id: "a84b4c76e66710@203.0.113.7",
+      codec: "PCMA",
+      packets_lost: 2,
+      packets_late: 1,
+      jitter_ms: 3.1
+    },
+    llm_cost: 0
   },
   "call.failed": {
     ...call,

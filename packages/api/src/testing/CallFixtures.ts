@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import type { CallSummary, TurnLatency } from "../calls/Call.ts"
 import type { CallTimeline } from "../calls/CallTimeline.ts"
+import { noLine } from "../calls/CallUsage.ts"
 import { AgentId, CallId } from "../Ids.ts"
 
 /** For tests: a live call in which nothing has happened. */
@@ -47,7 +48,7 @@ export const callTimeline = (change: Partial<CallTimeline> = {}, call: Partial<C
   events: [],
   warnings: [],
   failure: null,
-  line: null,
+  line: { telephony: "simulated", ...noLine },
   usage: null,
   cost: {
     minutes_used: 0,
@@ -55,6 +56,7 @@ export const callTimeline = (change: Partial<CallTimeline> = {}, call: Partial<C
     call_cost: 0,
     recording_cost: 0,
     transfer_cost: 0,
+    llm_cost: 0,
     llm_discount: 0,
     total_cost: 0
   },

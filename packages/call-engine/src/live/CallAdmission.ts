@@ -95,6 +95,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             agent_id: agent?.id ?? null,
             agent_public_id: agent?.public_id ?? null,
             node_id,
+            telephony: telephony.id,
             status: admission === "admitted" ? ("ringing" as const) : ("rejected" as const),
             from_number: incoming.from,
             to_number: incoming.to,
@@ -103,7 +104,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
           const owner = {
             ...row,
             recording_enabled: false,
-            id: yield* repo.insert({ ...row, telephony: telephony.id })
+            id: yield* repo.insert(row)
           }
           if (admission === "admitted") return { owner, rejected: undefined }
           const rejected = rejections[admission]
@@ -134,12 +135,13 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             agent_id: agent.id,
             agent_public_id: agent.public_id,
             node_id,
+            telephony,
             status: "ringing" as const,
             from_number: from,
             to_number: to,
             started_at: new Date(yield* Clock.currentTimeMillis)
           }
-          return { ...row, recording_enabled: false, id: yield* repo.insert({ ...row, telephony, metadata }) }
+          return { ...row, recording_enabled: false, id: yield* repo.insert({ ...row, metadata }) }
         })
 
       return {

@@ -1,6 +1,7 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
 import { Call, CallState, CallSummary, type EndedReason, TurnLatency } from "@svc/api/calls/Call"
 import type { CallsQuery } from "@svc/api/calls/CallsApi"
+import { CallUsage, LineFigures } from "@svc/api/calls/CallUsage"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
 
 /** The filters of a list, with ids resolved. */
@@ -42,7 +43,12 @@ const CallRow = Schema.Struct({
   failure: Call.fields.failure,
   warnings: Call.fields.warnings,
   warnings_dropped: Call.fields.warnings_dropped,
-  latency_turns: Schema.Array(TurnLatency)
+  latency_turns: Schema.Array(TurnLatency),
+  telephony: Schema.String,
+  /** Null until the call is settled, and in calls of releases that did not count it. */
+  usage: Schema.NullOr(CallUsage),
+  line: Schema.NullOr(LineFigures),
+  llm_cost: Money
 })
 export type CallRow = typeof CallRow.Type
 const StateRow = Schema.Struct({ ...CallState.fields, started_at: Iso, ended_at: Schema.NullOr(Iso) })
@@ -109,7 +115,8 @@ export class CallQueriesRepo extends Context.Tag("@svc/call-engine/CallQueriesRe
               Request: Schema.Void,
               Result: CallRow,
               execute: () => sql`
-                select ${summary}, transcript, latency_turns, failure, warnings, warnings_dropped
+                select ${summary}, transcript, latency_turns, failure, warnings, warnings_dropped, telephony, usage, line,
+                  llm_cost
                 from calls where ${byId(projectId, id)}`
             })(undefined)
           ),

@@ -10,6 +10,7 @@ import {
   NoControlChannel
 } from "@svc/api/calls/Call"
 import type { CallsQuery } from "@svc/api/calls/CallsApi"
+import { type CallLine, noLine, noUsage } from "@svc/api/calls/CallUsage"
 import { GatherAlreadyActive, type GatherRequest } from "@svc/api/calls/Gather"
 import { TransferAlreadyActive, TransferFailed } from "@svc/api/calls/Transfer"
 import { CallId, parseId } from "@svc/api/Ids"
@@ -23,6 +24,14 @@ import { Context, Effect, Layer, Option } from "effect"
 import { CallControl } from "../live/CallControl.ts"
 import { CallQueriesRepo, type CallRow } from "./CallQueriesRepo.ts"
 import { JournalRepo } from "./JournalRepo.ts"
+
+/** A call as it is stored. */
+export type StoredCall = Omit<CallRow, "line" | "telephony"> & { readonly line: CallLine }
+
+const withLine = ({ line, telephony, ...call }: CallRow): StoredCall => ({
+  ...call,
+  line: { telephony, ...(line ?? noLine) }
+})
 
 const readId = parseId(CallId)
 
@@ -44,7 +53,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
      */
     readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
     /** As stored: of a live call without what only its journal has. */
-    readonly stored: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<CallRow, CallNotFound>
+    readonly stored: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<StoredCall, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when its record is settled. */
     readonly end: (
@@ -132,11 +141,13 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
           Effect.gen(function* () {
             const rows = yield* journal.ofCall(row.id)
             const state = (yield* inSteps(() => replaying(rows)))?.state
-            if (state === undefined) return {}
+            if (state === undefined) return { usage: noUsage }
             const { latency_turns, metadata, tool_call_count, tools_called, transcript, turn_count, ...rest } =
               recordOf(state)
-            const { warnings, warnings_dropped } = rest
+            const { line, usage, warnings, warnings_dropped } = rest
             return {
+              line,
+              usage,
               latency_turns,
               metadata,
               tool_call_count,
@@ -154,7 +165,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
             id: _,
             latency_turns,
             ...call
-          } = row.ended_at === null ? { ...row, ...(yield* liveRecord(row)) } : row
+          } = withLine(row.ended_at === null ? { ...row, ...(yield* liveRecord(row)) } : row)
           return { ...call, latency_data: { turns: latency_turns } }
         })
 
@@ -220,7 +231,7 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
         return {
           list,
           get,
-          stored: (project, id) => find(project, id, repo.get),
+          stored: (project, id) => Effect.map(find(project, id, repo.get), withLine),
           state: (project, id) => find(project, id, repo.state),
           end,
           gather,

@@ -9,6 +9,7 @@ import {
   type TurnLatency
 } from "@svc/api/calls/Call"
 import type { CallFailure, CallWarning } from "@svc/api/calls/CallFailure"
+import type { CallUsage, LineFigures } from "@svc/api/calls/CallUsage"
 import type { AgentId, CallId } from "@svc/api/Ids"
 import { jsonbText } from "@svc/database/Jsonb"
 import { Context, Effect, Layer, type Option, Schema } from "effect"
@@ -66,6 +67,9 @@ export interface FinishedCall {
   readonly failure: CallFailure | null
   readonly warnings: ReadonlyArray<CallWarning>
   readonly warnings_dropped: number
+  readonly usage: CallUsage
+  readonly line: LineFigures
+  readonly llm_cost: number
 }
 
 /** A call with its owners and its node. */
@@ -77,6 +81,7 @@ export const CallOwner = Schema.Struct({
   agent_id: Schema.NullOr(Schema.Int),
   agent_public_id: CallSummary.fields.agent_id,
   node_id: Schema.NullOr(Schema.String),
+  telephony: Schema.String,
   status: CallSummary.fields.status,
   from_number: Schema.NullOr(Schema.String),
   to_number: Schema.NullOr(Schema.String),
@@ -109,7 +114,7 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
       const sql = yield* SqlClient.SqlClient
 
       const owner = sql`
-        id, public_id, org_id, project_id, agent_id, agent_public_id, node_id, status, from_number, to_number,
+        id, public_id, org_id, project_id, agent_id, agent_public_id, node_id, telephony, status, from_number, to_number,
         recording_enabled, started_at`
 
       const insert = SqlSchema.single({
@@ -136,7 +141,8 @@ export class CallsRepo extends Context.Tag("@svc/call-engine/CallsRepo")<
               transcript = ${jsonbText(call.transcript)}::jsonb,
               latency_turns = ${jsonbText(call.latency_turns)}::jsonb,
               failure = ${call.failure === null ? null : jsonbText(call.failure)}::jsonb,
-              warnings = ${jsonbText(call.warnings)}::jsonb, warnings_dropped = ${call.warnings_dropped}
+              warnings = ${jsonbText(call.warnings)}::jsonb, warnings_dropped = ${call.warnings_dropped},
+              usage = ${jsonbText(call.usage)}::jsonb, line = ${jsonbText(call.line)}::jsonb, llm_cost = ${call.llm_cost}
             where id = ${id} and ended_at is null
             returning id`,
           (rows) => rows.length === 1

@@ -69,7 +69,8 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
             seconds: record.duration_seconds,
             recording_seconds: recorded?.seconds ?? 0,
             transfer_seconds: record.transfer_duration_seconds,
-            llm_discount
+            llm_discount,
+            llm: record.usage.llm
           })
           const finished = { ...record, ...asNumbers(charge) }
           const first = yield* repo.finish(call.id, finished)
@@ -116,6 +117,7 @@ const asNumbers = (charge: CallCharge) => ({
   recording_cost: toNumber(charge.recording_cost),
   transfer_cost: toNumber(charge.transfer_cost),
   llm_discount: toNumber(charge.llm_discount),
+  llm_cost: toNumber(charge.llm_cost),
   total_cost: toNumber(charge.total_cost)
 })
 
@@ -207,7 +209,10 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       tools_called: record.tools_called,
       extracted_data: record.extracted_data,
       transcript: record.transcript,
-      failure: record.failure
+      failure: record.failure,
+      usage: record.usage,
+      line: { telephony: call.telephony, ...record.line },
+      llm_cost: record.llm_cost
     }
   }
   return outcome?.status === "completed" ? [ended] : [ended, failed]

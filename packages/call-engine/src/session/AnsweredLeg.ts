@@ -1,3 +1,4 @@
+import type { CallUsage, LineFigures } from "@svc/api/calls/CallUsage"
 import { BeepDetector } from "@svc/audio/BeepDetector"
 import { DtmfDetector } from "@svc/audio/DtmfDetector"
 import { QuietMeter } from "@svc/audio/QuietMeter"
@@ -16,21 +17,8 @@ import type { PhoneServices } from "./PhoneServices.ts"
 import * as Recognition from "./Recognition.ts"
 import * as SpeechOutput from "./SpeechOutput.ts"
 
-/** The codec that a leg's audio has on the network. */
-type LineCodec = "PCMU" | "PCMA" | "L16"
-
-/** A leg and its audio, as far as known; null: the network does not tell. */
-export interface LineSummary {
-  readonly carrier_call_id: string | null
-  readonly codec: LineCodec
-  readonly packets_lost: number | null
-  /** Packets that came too late to be heard. */
-  readonly packets_late: number | null
-  /** Interarrival jitter (RFC 3550, 6.4.1). */
-  readonly jitter_ms: number | null
-}
-
-const codecs: { readonly [E in Encoding]: LineCodec } = { mulaw: "PCMU", alaw: "PCMA", pcm16: "L16" }
+/** The name that an encoding has on the network. */
+const codecs: { readonly [E in Encoding]: LineFigures["codec"] } = { mulaw: "PCMU", alaw: "PCMA", pcm16: "L16" }
 
 /** An answered call leg with its media, speech-to-text and text-to-speech. */
 export interface AnsweredLeg {
@@ -54,8 +42,22 @@ export interface AnsweredLeg {
   /** Ends the leg and all audio. */
   readonly hangup: CallLeg["hangup"]
   /** The line until now; also after the end. Figures of the leg come before those of the engine's jitter buffer. */
-  readonly line: () => LineSummary
+  readonly line: () => LineFigures
+  /** What was used of text-to-speech and speech-to-text until now. */
+  readonly used: () => Pick<CallUsage, "tts" | "stt">
 }
+
+/** A count of the network; null for one that no leg can have. */
+const counted = (count: number | null | undefined): number | null =>
+  count !== null && count !== undefined && count >= 0 && count <= Number.MAX_SAFE_INTEGER ? Math.round(count) : null
+
+const tenths = (ms: number | null | undefined): number | null => {
+  const tens = counted(ms === null || ms === undefined ? ms : ms * 10)
+  return tens === null ? null : tens / 10
+}
+
+/** The longest id of a carrier that is kept, in characters. */
+const maxCarrierId = 256
 
 /**
  * The longest time between fed partials while the caller keeps speaking, in milliseconds; far below the end-of-turn
@@ -273,12 +275,13 @@ export const connect = (options: {
       line: () => {
         const quality = leg.quality?.() ?? media.quality
         return {
-          carrier_call_id: leg.carrierCallId ?? null,
+          carrier_call_id: leg.carrierCallId?.slice(0, maxCarrierId) ?? null,
           codec: codecs[leg.format.encoding],
-          packets_lost: quality?.packetsLost ?? null,
-          packets_late: quality?.packetsLate ?? null,
-          jitter_ms: quality?.jitterMs ?? null
+          packets_lost: counted(quality?.packetsLost),
+          packets_late: counted(quality?.packetsLate),
+          jitter_ms: tenths(quality?.jitterMs)
         }
-      }
+      },
+      used: () => ({ tts: speech.used(), stt: { seconds: recognition.seconds() } })
     }
   })

@@ -2,7 +2,7 @@ import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
 import type { Command, CommandOf } from "@svc/conversation/Command"
 import { start, step } from "@svc/conversation/Conversation"
-import type { Facts, Input, UntimedInput } from "@svc/conversation/Input"
+import type { Facts, Input, InputOf, UntimedInput } from "@svc/conversation/Input"
 import { digest } from "@svc/conversation/Replay"
 import { type Conversation, isoTime } from "@svc/conversation/State"
 import type { Timer } from "@svc/conversation/Timer"
@@ -62,6 +62,8 @@ export interface Shell {
   readonly onAnswered: () => void
   /** Called after each step, once its commands have been carried out. */
   readonly onStep?: (commands: ReadonlyArray<Command>) => void
+  /** What the media have used until now, and the connection; undefined: there are none. */
+  readonly media?: () => Omit<InputOf<"MediaReported">, "_tag" | "at"> | undefined
   /** Drops the caller at once: the session failed or was abandoned. */
   readonly close: () => void
 }
@@ -166,6 +168,21 @@ export const make = (
 
     const isOver = (): boolean => state.phase === "over" || abandoned
 
+    /** After each turn, so that the figures outlive the process. */
+    const reportMedia = (): void => {
+      const media = shell.media?.()
+      if (media !== undefined) feed({ _tag: "MediaReported", ...media })
+    }
+    /** The last figures of the media: the conversation takes them, and nothing else, also when it is over. */
+    const reportMediaAtEnd = (): void => {
+      const media = shell.media?.()
+      if (media === undefined) return
+      const input = wellFormed({ _tag: "MediaReported" as const, ...media, at: now() })
+      const [after, commands] = step(state, input)
+      state = after
+      journal.append({ call_id: call.id, seq: seq++, input, commands: digest(commands) }, false)
+    }
+
     /** Ends this call, and no other, after a defect. */
     const crash = (defect: unknown): void => {
       services.report(facts.call_id, defect)
@@ -173,6 +190,7 @@ export const make = (
       state = after
       for (const command of commands) if (command._tag === "Emit") events.emit(envelope(command))
       shell.close()
+      reportMediaAtEnd()
       Deferred.unsafeDone(over, Effect.succeed(state))
     }
 
@@ -198,6 +216,7 @@ export const make = (
         onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
         onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),
         onToolCalls: (turn, calls) => feed({ _tag: "ModelToolCalls", turn, calls: [...calls] }),
+        onUsage: (usage) => feed({ _tag: "ModelUsed", ...usage }),
         onDone: (turn) => feed({ _tag: "ModelDone", turn }),
         onFailed: (turn, reason) => feed({ _tag: "ModelFailed", turn, reason })
       }
@@ -253,6 +272,7 @@ export const make = (
           return
         case "TellTranscript":
           agentServer.sendTranscript(command)
+          if (command.role === "assistant") reportMedia()
           return
         case "Extract":
           Deferred.unsafeDone(extracting, Effect.void)
@@ -262,6 +282,7 @@ export const make = (
           services.background(Effect.logWarning(`Call ${facts.call_id}: ${command.text}`))
           return
         case "Finish":
+          reportMediaAtEnd()
           Deferred.unsafeDone(over, Effect.succeed(state))
           return
         default:

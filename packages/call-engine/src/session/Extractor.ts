@@ -4,6 +4,7 @@ import type { LanguageModel, ModelDelta } from "@svc/providers/LanguageModel"
 import { type Context, Data, Effect } from "effect"
 import type { Feed } from "./ConversationServices.ts"
 import { reasonOf } from "./Failure.ts"
+import { noTokens, usageOf } from "./ModelUsage.ts"
 
 /** The longest answer that is read, in characters. */
 const longestAnswer = 65_536
@@ -42,10 +43,13 @@ export const extraction = (options: {
   const { callId, feed, models, variables } = options
   return ({ fields, messages }) => {
     const request = { callId, messages, tools: [], responseSchema: responseSchemaOf(fields), variables }
-    const ask = (model: Context.Tag.Service<LanguageModel>) =>
+    const ask = (model: Context.Tag.Service<LanguageModel>, index: number) =>
       Effect.suspend(() => {
         let answer = ""
+        const countUsage = usageOf((usage) => feed({ _tag: "ModelUsed", ...usage }))
+        if (index > 0) feed({ _tag: "ModelUsed", ...noTokens, is_retry: true })
         const onDelta = (delta: ModelDelta): void => {
+          countUsage(delta)
           if (delta._tag === "Text" && answer.length <= longestAnswer) answer += delta.text
         }
         return model.generate(request, onDelta).pipe(

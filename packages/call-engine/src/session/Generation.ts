@@ -3,6 +3,7 @@ import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta, ModelMessage, ModelToolCall } from "@svc/providers/LanguageModel"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
+import { type ModelUsage, usageOf } from "./ModelUsage.ts"
 import { preparedPart } from "./PreparedInput.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
 import { ThoughtFilter } from "./ThoughtFilter.ts"
@@ -21,6 +22,8 @@ export interface GenerationListener {
   readonly onStarted: (turn: number) => void
   readonly onSentence: (turn: number, text: string) => void
   readonly onToolCalls: (turn: number, calls: ReadonlyArray<ModelToolCall>) => void
+  /** Of any request, also one that was cancelled since. */
+  readonly onUsage: (usage: ModelUsage) => void
   readonly onDone: (turn: number) => void
   readonly onFailed: (turn: number, reason: string) => void
 }
@@ -131,9 +134,11 @@ export const make = (options: {
         const splitter = new SentenceSplitter()
         const thoughts = new ThoughtFilter()
         const calls: Array<ModelToolCall> = []
+        const countUsage = usageOf(listener.onUsage)
         let started = false
         const sentence = (text: string): void => output.emit((turn) => listener.onSentence(turn, text), text.length)
         const onDelta = (delta: ModelDelta): void => {
+          countUsage(delta)
           if (output.unusable || (delta._tag !== "Text" && delta._tag !== "ToolCall")) return
           if (!started) {
             started = true

@@ -1,3 +1,4 @@
+import type { LineFigures } from "@svc/api/calls/CallUsage"
 import type { GatherRules } from "@svc/conversation/answers/GatherRules"
 import { needsPartials } from "@svc/conversation/Conversation"
 import * as Gather from "@svc/conversation/machines/Gather"
@@ -37,7 +38,7 @@ export interface PhoneSession {
   /** The call's recording, which ends with the session's scope; undefined when none was configured or begun. */
   readonly recording: () => CallRecording | undefined
   /** The call's line, also after its end; undefined: it was not answered. */
-  readonly line: () => AnsweredLeg.LineSummary | undefined
+  readonly line: () => LineFigures | undefined
   /** The conversation's final state, or undefined when the call was abandoned. Never fails. */
   readonly over: Effect.Effect<Conversation | undefined>
 }
@@ -129,6 +130,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
     const shellOf = (session: ConversationSession.ConversationSession): ConversationSession.Shell => ({
       onAnswered: () => markAnswered(session.state()),
       close: () => hangup(session, "error"),
+      media: () => (answered === undefined ? undefined : { ...answered.used(), line: answered.line() }),
       perform: (command) => {
         switch (command._tag) {
           case "Answer":

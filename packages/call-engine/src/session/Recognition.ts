@@ -23,6 +23,8 @@ export interface Recognition {
   readonly finish: () => void
   /** Closes the session; no callback is called after that. */
   readonly close: () => void
+  /** Seconds of audio that sessions got until now. */
+  readonly seconds: () => number
 }
 
 /** A session that takes audio of another sample rate. */
@@ -58,6 +60,12 @@ export const make = (options: {
     let backlog: Array<Int16Array> = []
     /** Counts sessions; events of an earlier one are ignored. */
     let epoch = 0
+    /** Samples that sessions got, at the call's rate. */
+    let pushed = 0
+    const pushTo = (to: SpeechToTextSession, frame: Int16Array): void => {
+      pushed += frame.length
+      to.push(frame)
+    }
     let isSpeaking = false
     let isListening = options.bufferBeforeListen === true
     const maxBacklog = isListening ? longBacklogFrames : backlogFrames
@@ -88,7 +96,7 @@ export const make = (options: {
           const { endpointing } = own
           if (endpointing !== undefined && endpointing !== stt.capabilities.endpointing) options.onOpened(endpointing)
           if (isSpeaking) ready.voiceActivity?.(true)
-          for (const frame of backlog) ready.push(frame)
+          for (const frame of backlog) pushTo(ready, frame)
           backlog = []
           return Effect.zipRight(Deferred.await(finishing), ready.finish)
         }).pipe(
@@ -116,7 +124,7 @@ export const make = (options: {
         isListening = false
       },
       push: (frame) => {
-        if (session !== undefined) session.push(frame)
+        if (session !== undefined) pushTo(session, frame)
         else if (isListening && backlog.length < maxBacklog) backlog.push(frame.slice())
       },
       voiceActivity: (on) => {
@@ -128,6 +136,7 @@ export const make = (options: {
         isListening = false
         session = undefined
         run(Effect.void)
-      }
+      },
+      seconds: () => Math.round((pushed / options.sampleRate) * 10) / 10
     }
   })

@@ -1,3 +1,4 @@
+import type { CallUsage } from "@svc/api/calls/CallUsage"
 import { nearestRate, Resampler } from "@svc/audio/Resampler"
 import type { CommandOf } from "@svc/conversation/Command"
 import { speakText } from "@svc/providers/SpeechTurn"
@@ -21,6 +22,8 @@ export interface SpeechOutput {
   readonly stop: () => ReadonlyArray<{ readonly id: string; readonly played: string }>
   /** When the provider was asked for the utterance, and when it returned the first audio. Can be read once. */
   readonly timesOf: (id: string) => { readonly asked_at: number; readonly audio_at: number } | undefined
+  /** Characters of the texts that were to be synthesized until now. */
+  readonly used: () => CallUsage["tts"]
 }
 
 export const make = (options: {
@@ -38,6 +41,7 @@ export const make = (options: {
     const run = yield* FiberHandle.runtime(handle)<never>()
     let queue: Array<CommandOf<"Speak">> = []
     let working = false
+    let characters = 0
     /** How long the caller has waited for utterances that were stopped before they gave any audio, in milliseconds. */
     let waited = 0
     /** When the utterance that has given no audio yet was asked for. */
@@ -56,6 +60,7 @@ export const make = (options: {
       Effect.suspend(() => {
         const mine = epoch
         media.begin(command.id, command.text)
+        characters += command.text.length
         const asked_at = options.now()
         silentSince = asked_at
         const { provider, voice } = options.chooseVoice(command)
@@ -155,6 +160,7 @@ export const make = (options: {
         const found = times.get(id)
         times.delete(id)
         return found
-      }
+      },
+      used: () => ({ characters, cached_characters: 0 })
     }
   })

@@ -1,4 +1,5 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
+import { CallUsage } from "@svc/api/calls/CallUsage"
 import { AgentId, TestSessionId } from "@svc/api/Ids"
 import { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { jsonbText } from "@svc/database/Jsonb"
@@ -34,7 +35,11 @@ const TestSessionHead = Schema.Struct({
 /** A session without its messages, which may be large. */
 export type TestSessionHead = typeof TestSessionHead.Type
 
-const TestSessionRow = Schema.Struct({ ...TestSessionHead.fields, messages: Schema.Array(TestSessionMessage) })
+const TestSessionRow = Schema.Struct({
+  ...TestSessionHead.fields,
+  messages: Schema.Array(TestSessionMessage),
+  usage: Schema.NullOr(CallUsage)
+})
 export type TestSessionRow = typeof TestSessionRow.Type
 
 /** What a session did since it was last stored. `ended` is the reason when it is over. */
@@ -42,6 +47,8 @@ export interface Progress {
   readonly rows: ReadonlyArray<JournalRow>
   readonly messages: ReadonlyArray<TestSessionMessage>
   readonly ended: string | null
+  /** Until now; null: unchanged. */
+  readonly usage: CallUsage | null
 }
 
 /** A session by its public or numeric id. */
@@ -108,8 +115,8 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
         Request: Schema.Any,
         Result: TestSessionRow,
         execute: (wanted: Wanted) => sql`
-          select id, public_id, agent_id, agent_public_id, from_number, to_number, messages, created_at, ended_at,
-            ended_reason
+          select id, public_id, agent_id, agent_public_id, from_number, to_number, messages, usage, created_at,
+            ended_at, ended_reason
           from test_sessions where ${isWanted(wanted)}`
       })
       const head = SqlSchema.findOne({
@@ -121,10 +128,11 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
       })
 
       const store = Effect.fn("TestSessionsRepo.store")(
-        function* (id: number, node: string, { ended, messages, rows }: Progress) {
+        function* (id: number, node: string, { ended, messages, rows, usage }: Progress) {
           const held = yield* sql`
             update test_sessions set
               messages = messages || ${jsonbText(messages)}::jsonb,
+              usage = coalesce(${usage === null ? null : jsonbText(usage)}::jsonb, usage),
               active_at = now(),
               ended_at = case when ${ended}::text is null then null else now() end,
               ended_reason = ${ended}::text

@@ -167,6 +167,26 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
       })
     )
   },
+  ModelUsed: {
+    weight: 2,
+    fields: fixed(
+      fc.record({
+        input_tokens: fc.constantFrom(0, 900, -1, 1e15),
+        cached_input_tokens: fc.constantFrom(0, 700, 5000),
+        output_tokens: fc.constantFrom(0, 30.5, -1)
+      })
+    )
+  },
+  MediaReported: {
+    weight: 2,
+    fields: fixed(
+      fc.record({
+        tts: fc.constant({ characters: 12, cached_characters: 0 }),
+        stt: fc.constant({ seconds: 1.5 }),
+        line: fc.constant(null)
+      })
+    )
+  },
   BeepHeard: { weight: 1, fields: none },
   CallerSpeechStarted: { weight: 6, fields: late },
   CallerSpeechStopped: { weight: 6, fields: late },

@@ -2,6 +2,7 @@ import * as Http from "node:http"
 import { expect, it } from "@effect/vitest"
 import { type CallSummary, DebugTokenNotFound, RecordingNotFound } from "@svc/api/calls/Call"
 import type { TimelineEvent, TimelineTurn } from "@svc/api/calls/CallTimeline"
+import { noLine } from "@svc/api/calls/CallUsage"
 import { EventId } from "@svc/api/Ids"
 import { callTimeline } from "@svc/api/testing/CallFixtures"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
@@ -24,7 +25,10 @@ const call = (change: Partial<CallSummary> = {}): RecordedSources["call"] => ({
   transcript: [{ role: "user", content: untrusted, timestamp: 1.5 }],
   failure: null,
   warnings: [{ at: 1.5, what: untrusted, reason: "it is none" }],
-  warnings_dropped: 0
+  warnings_dropped: 0,
+  usage: null,
+  line: { telephony: "simulated", ...noLine },
+  llm_cost: 0
 })
 
 const events = new Newest<TimelineEvent>(10)
