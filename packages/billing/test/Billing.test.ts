@@ -41,6 +41,30 @@ layer(Test, { timeout: "60 seconds" })("Billing", (it) => {
     })
   )
 
+  it.scoped("settle books the models at the token rates of the call's admission", () =>
+    Effect.gen(function* () {
+      const org = yield* organization("payg", "10")
+      const one = yield* call(org)
+      const priced = yield* another({
+        SVC_RATE_LLM_INPUT_PER_MILLION_PAYG: "2.5",
+        SVC_RATE_LLM_CACHED_INPUT_PER_MILLION_PAYG: "1.25",
+        SVC_RATE_LLM_OUTPUT_PER_MILLION_PAYG: "10"
+      })
+      yield* priced.admit(one)
+      const llm = { input_tokens: 40_000, cached_input_tokens: 30_000, output_tokens: 1200 }
+      // Another process, which has no such rates, settles it.
+      yield* (yield* Billing).settle(one.call_id, figures(60, { llm }))
+      expect(yield* entries(org)).toEqual([
+        "top_up 10 10",
+        "call_hold -0.12 9.88",
+        "call_hold_release 0.12 10",
+        "call -0.12 9.88",
+        "llm -0.0745 9.8055"
+      ])
+      expect(yield* faults(org)).toEqual([])
+    })
+  )
+
   it.effect("settle charges nothing for a call that was not answered", () =>
     Effect.gen(function* () {
       const billing = yield* Billing

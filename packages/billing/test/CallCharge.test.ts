@@ -47,6 +47,26 @@ describe("chargeOf", () => {
     })
   })
 
+  it("charges the tokens of the models by the million, and those from the cache at their own rate", () => {
+    const llm = { input: eur("2.5"), cached_input: eur("1.25"), output: eur("10") }
+    const tokens = { input_tokens: 40_000, cached_input_tokens: 30_000, output_tokens: 1200 }
+    // 10,000 × 2.5 + 30,000 × 1.25 + 1,200 × 10, for a million each; the discount is on the call alone.
+    expect(numbers(chargeOf({ ...rates, llm }, figures(60, { llm: tokens, llm_discount: 0.5 })))).toMatchObject({
+      call_cost: 0.08,
+      llm_cost: 0.0745,
+      llm_discount: 0.04,
+      total_cost: 0.1145
+    })
+    expect(numbers(chargeOf(rates, figures(60, { llm: tokens })))).toMatchObject({ llm_cost: 0, total_cost: 0.08 })
+    for (const bad of [-1, Number.NaN, Number.NEGATIVE_INFINITY]) {
+      const none = { input_tokens: bad, cached_input_tokens: bad, output_tokens: bad }
+      expect(numbers(chargeOf({ ...rates, llm }, figures(60, { llm: none })))).toMatchObject({ llm_cost: 0 })
+    }
+    // More cached tokens than tokens, and more than any call has.
+    const huge = { input_tokens: 1000, cached_input_tokens: 5000, output_tokens: Number.POSITIVE_INFINITY }
+    expect(numbers(chargeOf({ ...rates, llm }, figures(0, { llm: huge })))).toMatchObject({ llm_cost: 10_000.0013 })
+  })
+
   it("charges nothing for a negative figure or NaN, and limits too large ones", () => {
     for (const bad of [-1, -0, Number.NaN, Number.NEGATIVE_INFINITY]) {
       const charge = chargeOf(rates, figures(bad, { recording_seconds: bad, transfer_seconds: bad, llm_discount: bad }))
@@ -93,6 +113,7 @@ describe("chargeOf", () => {
             charge.call_cost,
             charge.recording_cost,
             charge.transfer_cost,
+            charge.llm_cost,
             BigDecimal.negate(charge.llm_discount)
           ]
           // Each part has 4 decimals, and the total is their sum.
@@ -105,6 +126,9 @@ describe("chargeOf", () => {
           exact += minutes(used.seconds) * rate(some.call) * (1 - used.llm_discount)
           exact += Math.ceil(used.recording_seconds / 60) * rate(some.recording)
           exact += minutes(used.transfer_seconds) * rate(some.transfer)
+          const cached = Math.min(used.llm.input_tokens, used.llm.cached_input_tokens)
+          exact += ((used.llm.input_tokens - cached) * rate(some.llm.input)) / 1e6
+          exact += (cached * rate(some.llm.cached_input) + used.llm.output_tokens * rate(some.llm.output)) / 1e6
         }
         // Ten runs of 1,000. Rounding errors are unbiased: far below a cent per thousand calls.
         expect(Math.abs(cents(booked) - exact * 100)).toBeLessThan(1)
@@ -133,10 +157,25 @@ describe("Rates", () => {
     })
   )
 
+  it.effect("of tokens are 0 unless configured; cached ones cost as others unless they have a rate", () =>
+    Effect.gen(function* () {
+      const tokens = (settings: Readonly<Record<string, string>>) =>
+        Effect.map(read(settings), (all) => Object.values(all.of("growth").llm).map(BigDecimal.unsafeToNumber))
+      expect(yield* tokens({})).toEqual([0, 0, 0])
+      const given = { SVC_RATE_LLM_INPUT_PER_MILLION_GROWTH: "2.5", SVC_RATE_LLM_OUTPUT_PER_MILLION_GROWTH: "10" }
+      expect(yield* tokens(given)).toEqual([2.5, 2.5, 10])
+      expect(yield* tokens({ ...given, SVC_RATE_LLM_CACHED_INPUT_PER_MILLION_GROWTH: "0" })).toEqual([2.5, 0, 10])
+    })
+  )
+
   it.effect("that are invalid fail with an error that names the variable", () =>
     Effect.gen(function* () {
       for (const bad of ["free", "-0.1", "0.00001", "1e1", "0,12", "10000", "Infinity", "NaN", "0x1"]) {
-        for (const name of ["SVC_RATE_TRANSFER_PER_MINUTE_SCALE", "SVC_RATE_SMS_SCALE"]) {
+        for (const name of [
+          "SVC_RATE_TRANSFER_PER_MINUTE_SCALE",
+          "SVC_RATE_SMS_SCALE",
+          "SVC_RATE_LLM_CACHED_INPUT_PER_MILLION_SCALE"
+        ]) {
           const error = yield* Effect.flip(read({ [name]: bad }))
           expect(String(error)).toContain(name)
         }

@@ -1,12 +1,15 @@
+import type { AppliedSettings } from "@svc/api/calls/AppliedSettings"
 import type { CallSummary, TranscriptTurn } from "@svc/api/calls/Call"
 import { type CallFailure, type CallWarning, maxCallWarnings } from "@svc/api/calls/CallFailure"
 import type { CallTimeline, TimelineServerRequest, TimelineTurn, TimelineWebhook } from "@svc/api/calls/CallTimeline"
 import { type CallLine, type CallUsage, noUsage } from "@svc/api/calls/CallUsage"
 import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
+import { callSettings } from "./answers/CallSettings.ts"
 import { type BodyRoom, boundedBody } from "./BoundedJson.ts"
 import { recordOf } from "./CallRecord.ts"
 import type { JournalTimeline } from "./CallTimeline.ts"
 import { shortened } from "./Shortened.ts"
+import type { Conversation } from "./State.ts"
 
 /** What a timeline is made of. */
 export interface TimelineSources {
@@ -68,6 +71,28 @@ const otherVersion: CallWarning = {
   at: 0,
   what: "server",
   reason: "This call was held by another version of Svc; the timeline is how this one reads it."
+}
+
+/** The names of the settings, to find what was left out of them. */
+const settingNames: ReadonlyArray<string> = Object.keys(callSettings)
+
+/** The settings that apply to a call. */
+const settingsOf = ({ config }: Conversation): AppliedSettings | null => {
+  if (config === null) return null
+  const { first_message_interruptible, language, languages, model, platform_tools } = config
+  const { silence_prompts, speech, turn_taking, voice, warnings } = config
+  return {
+    language,
+    voice,
+    turn_taking,
+    first_message_interruptible,
+    silence_prompts,
+    model,
+    speech,
+    platform_tools,
+    languages,
+    left_out: warnings.filter(({ field }) => settingNames.includes(field.split(".")[0] ?? ""))
+  }
 }
 
 /** The timeline of a call, of limited size whatever the length of the call. Without bodies for a `read` key. */
@@ -154,6 +179,7 @@ export const documentOf = (
     failure,
     line: live === undefined ? line : { telephony: line.telephony, ...live.line },
     usage: live?.usage ?? usage ?? (summary.ended_at === null ? noUsage : null),
+    settings: journal === undefined ? null : settingsOf(journal.state),
     cost: {
       minutes_used: summary.minutes_used,
       rate_per_minute: summary.rate_per_minute,

@@ -1,6 +1,8 @@
 import { noLine } from "@svc/api/calls/CallUsage"
 import { callSummary } from "@svc/api/testing/CallFixtures"
+import { Either } from "effect"
 import { describe, expect, it } from "vitest"
+import { resolve } from "../src/answers/CallConfig.ts"
 import { timelineLimits, timelineOf } from "../src/CallTimeline.ts"
 import { start, step } from "../src/Conversation.ts"
 import { digest, type RecordedInput } from "../src/Replay.ts"
@@ -51,9 +53,57 @@ const played = () => {
 }
 
 describe("the timeline document of a call", () => {
+  it("says which settings apply, and which of them were left out and why", () => {
+    const answer = {
+      system_prompt: "Hi",
+      turn_taking: { interrupt_after_ms: 800, resume_after_ms: 1 },
+      model: { temperature: 0.5, name: "huge" },
+      platform_tools: ["switch_language", "dance"],
+      languages: ["nl-NL"],
+      first_message: 7
+    }
+    const abilities = { speaks: () => true, voiceFor: () => "Klara", models: ["small"] }
+    const read = Either.getOrThrow(resolve(answer, facts.agent, abilities))
+    const { settings } = documentOf(sources(Script.live(read)), "full")
+    expect(settings).toEqual({
+      language: "en-US",
+      voice: "Sarah",
+      turn_taking: {
+        end_of_turn_ms: null,
+        interrupt_after_ms: 800,
+        interrupt_min_words: 0,
+        resume_after_ms: 2000,
+        preemptive: true
+      },
+      first_message_interruptible: true,
+      silence_prompts: null,
+      model: { name: null, temperature: 0.5, max_tokens: null },
+      speech: { speed: 1, pronunciations: [] },
+      platform_tools: ["switch_language"],
+      languages: [{ language: "nl-NL", voice: "Klara" }],
+      left_out: [
+        {
+          field: "turn_taking.resume_after_ms",
+          reason: "must be null, or a whole number from 500 to 10000 (it is the number 1)"
+        },
+        { field: "model.name", reason: "no loaded plugin offers this model (there is small)" },
+        {
+          field: "platform_tools.1",
+          reason: 'must be one of press_keys, switch_language (it is the text "dance")'
+        }
+      ]
+    })
+    expect(documentOf(sources(undefined), "full").settings).toBeNull()
+  })
+
   it("has the turns with their times, stages and tools, and counts of a live call", () => {
     const document = documentOf(sources(played()), "full")
-    expect(document).toMatchObject({ version: 1, failure: null, line: null, usage: null })
+    expect(document).toMatchObject({
+      version: 1,
+      failure: null,
+      line: { telephony: "simulated", codec: null },
+      usage: { llm: { requests: 2 } }
+    })
     expect(document.turns.map(({ index, role, text }) => [index, role, text])).toEqual([
       [0, "assistant", "Hello there."],
       [1, "user", "Look it up"],

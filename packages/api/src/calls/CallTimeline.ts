@@ -2,6 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { AnyId, EventId } from "../Ids.ts"
 import { Json } from "../Wire.ts"
+import { AppliedSettings } from "./AppliedSettings.ts"
 import { CallNotFound, CallSummary, TurnLatency } from "./Call.ts"
 import { CallFailure, CallWarning } from "./CallFailure.ts"
 import { CallLine, CallUsage } from "./CallUsage.ts"
@@ -115,6 +116,8 @@ export const CallTimeline = Schema.Struct({
   /** As in the call's record, until now. */
   line: CallLine,
   usage: Schema.NullOr(CallUsage),
+  /** Which settings apply; null: the call has no configuration yet, or its journal is gone. */
+  settings: Schema.NullOr(AppliedSettings),
   /** EUR; 0 until the call is settled. */
   cost: Schema.Struct({
     minutes_used: Schema.Number,
@@ -149,7 +152,7 @@ export const CallTimelineApi = HttpApiGroup.make("callTimeline")
         OpenApi.annotations({
           summary: "Get a call's timeline",
           description:
-            "Turns, tools, requests to the agent's server and to providers, webhook deliveries, events, warnings, failure and cost of a call (extension). Times are milliseconds from the call's start, those of `call` ISO 8601. A `read` key gets no bodies. Lists have the newest entries, and `left_out` the number of the others."
+            "Turns, tools, requests to the agent's server and to providers, webhook deliveries, events, warnings, failure, line, usage, settings and cost of a call (extension). Times are milliseconds from the call's start, those of `call` ISO 8601. A `read` key gets no bodies. Lists have the newest entries, and `left_out` the number of the others."
         })
       )
       .setPath(Schema.Struct({ callId: AnyId }))

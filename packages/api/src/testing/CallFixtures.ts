@@ -50,6 +50,7 @@ export const callTimeline = (change: Partial<CallTimeline> = {}, call: Partial<C
   failure: null,
   line: { telephony: "simulated", ...noLine },
   usage: null,
+  settings: null,
   cost: {
     minutes_used: 0,
     rate_per_minute: 0,

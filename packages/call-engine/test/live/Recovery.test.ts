@@ -1,5 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { describe, expect, layer } from "@effect/vitest"
+import { noLine } from "@svc/api/calls/CallUsage"
 import { CallId } from "@svc/api/Ids"
 import type { CallConfig } from "@svc/conversation/answers/CallConfig"
 import { start, step } from "@svc/conversation/Conversation"
@@ -119,6 +120,36 @@ describe.concurrent("recovery of a dead node's calls", () => {
           // The call is known to have been live until its last input, so its duration ends there.
           expect(call.ended_at?.getTime()).toBe(facts.started_at + 2120)
           expect(Record.dataOf(call, "call.failed")).toMatchObject([{ ended_reason: "error" }])
+        })
+      )
+
+      it.scoped("keeps the usage and the line that were known, with a request that was under way", () =>
+        Effect.gen(function* () {
+          const s = Script.live()
+          s.wait(100).play("u0").wait(500).say("One")
+          s.input({ _tag: "ModelSentence", turn: 1, text: "First answer." })
+          s.input({ _tag: "ModelUsed", input_tokens: 900, cached_input_tokens: 512, output_tokens: 4 })
+          s.input({ _tag: "ModelDone", turn: 1 })
+          const line = { ...noLine, carrier_call_id: "CA1", codec: "PCMA" as const, packets_lost: 3 }
+          const media = { tts: { characters: 26, cached_characters: 0 }, stt: { seconds: 2.4 }, line }
+          s.wait(700)
+            .play("u1")
+            .input({ _tag: "MediaReported", ...media })
+            .wait(500)
+            .say("Two")
+          const number = yield* left("node_u", s.inputs)
+          yield* (yield* recovery).settleCallsOf(["node_u"])
+          const call = yield* Record.settled(number)
+          const sql = yield* SqlClient.SqlClient
+          const usage = {
+            llm: { requests: 2, input_tokens: 900, cached_input_tokens: 512, output_tokens: 4 },
+            tts: media.tts,
+            stt: media.stt
+          }
+          expect(yield* sql`select usage, line from calls where id = ${call.id}`).toEqual([{ usage, line }])
+          expect(Record.dataOf(call, "call.ended")).toMatchObject([
+            { usage, line: { telephony: "simulated", ...line }, llm_cost: 0 }
+          ])
         })
       )
 
@@ -361,7 +392,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
         const journal = yield* Effect.provide(JournalRepo, one)
         const rows = yield* journal.ofCall(call.id)
         expect(rows.map((r) => r.seq)).toEqual(rows.map((_, i) => i))
-        expect(rows.slice(-2).map((r) => r.input._tag)).toEqual(["CallerHungUp", "RecognizerFinished"])
+        expect(rows.slice(-3).map((r) => r.input._tag)).toEqual(["CallerHungUp", "RecognizerFinished", "MediaReported"])
       }).pipe(Logger.withMinimumLogLevel(LogLevel.None))
     )
   })

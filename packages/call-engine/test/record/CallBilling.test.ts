@@ -61,11 +61,28 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         recording_cost: 0,
         transfer_cost: 0,
         llm_discount: 0,
+        llm_cost: 0,
         total_cost: cost
       }
       expect(call.duration_seconds).toBeGreaterThan(0)
       expect(call).toMatchObject(costs)
       expect(Record.dataOf(record, "call.ended")).toMatchObject([costs])
+      // "Hello." and "Bye." were spoken; one request to the model.
+      expect(call.usage).toMatchObject({
+        llm: { requests: 1, input_tokens: expect.any(Number), cached_input_tokens: 0, output_tokens: 1 },
+        tts: { characters: 10, cached_characters: 0 }
+      })
+      expect(call.usage?.llm.input_tokens).toBeGreaterThan(0)
+      expect(call.usage?.stt.seconds).toBeGreaterThan(0)
+      expect(call.line).toEqual({
+        telephony: "simulated",
+        carrier_call_id: expect.toSatisfy((id: unknown) => id === null || typeof id === "string"),
+        codec: "PCMU",
+        packets_lost: expect.toSatisfy((count: unknown) => count === null || count === 0),
+        packets_late: expect.toSatisfy((count: unknown) => count === null || count === 0),
+        jitter_ms: expect.toSatisfy((ms: unknown) => ms === null || typeof ms === "number")
+      })
+      expect(Record.dataOf(record, "call.ended")).toMatchObject([{ usage: call.usage, line: call.line }])
       expect(yield* ledger(org)).toEqual([
         { kind: "call_hold", amount: -0.12 },
         { kind: "call_hold_release", amount: 0.12 },
@@ -118,7 +135,12 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
       expect([record.outcome, record.call_events]).toEqual(["rejected rejected null", ["call.failed"]])
       expect(caller.messages.some(({ event }) => event === "ringing")).toBe(false)
       expect(server.received).toEqual([])
-      expect(yield* calls.get(project, record.call_id)).toMatchObject({ agent_id: agent.public_id, total_cost: 0 })
+      expect(yield* calls.get(project, record.call_id)).toMatchObject({
+        agent_id: agent.public_id,
+        total_cost: 0,
+        usage: { llm: { requests: 0 }, tts: { characters: 0 }, stt: { seconds: 0 } },
+        line: { telephony: "simulated", codec: null, packets_lost: null, packets_late: null, jitter_ms: null }
+      })
       expect(yield* ledger(org)).toEqual([])
       const used = yield* usage.summary({ org_id: org, project_id: project.id }, {})
       expect(used).toMatchObject({ total_calls: 1, completed_calls: 0, failed_calls: 0, no_answer_calls: 0 })

@@ -5,8 +5,7 @@ import type { InputOf } from "../Input.ts"
 import type { Conversation } from "../State.ts"
 
 /**
- * What the call uses of its providers. Counted in every phase, also after the end: the last figures of the media come with
- * it. A request to the model counts when the conversation asks, so that one which fails, is cancelled, or is under way when
+ * What the call uses of its providers. The last figures of the media come when it is over. A request to the model counts when the conversation asks, so that one which fails, is cancelled, or is under way when
  * the process dies counts too; its tokens count when the provider reports them.
  */
 
@@ -19,15 +18,20 @@ const whole = (count: number): number => (count > 0 ? Math.min(Math.round(count)
 /** Commands that send a request to the language model. */
 const asksModel = ({ _tag }: Command): boolean => _tag === "AskModel" || _tag === "Extract"
 
-const addToModel = ({ usage }: Conversation, add: Partial<CallUsage["llm"]>): CallUsage => ({
-  ...usage,
-  llm: {
-    requests: usage.llm.requests + (add.requests ?? 0),
-    input_tokens: usage.llm.input_tokens + (add.input_tokens ?? 0),
-    cached_input_tokens: usage.llm.cached_input_tokens + (add.cached_input_tokens ?? 0),
-    output_tokens: usage.llm.output_tokens + (add.output_tokens ?? 0)
+const addToModel = ({ usage }: Conversation, add: Partial<CallUsage["llm"]>): CallUsage => {
+  const { llm } = usage
+  const input_tokens = llm.input_tokens + whole(add.input_tokens ?? 0)
+  const cached = llm.cached_input_tokens + whole(add.cached_input_tokens ?? 0)
+  return {
+    ...usage,
+    llm: {
+      requests: llm.requests + (add.requests ?? 0),
+      input_tokens,
+      cached_input_tokens: Math.min(cached, input_tokens),
+      output_tokens: llm.output_tokens + whole(add.output_tokens ?? 0)
+    }
   }
-})
+}
 
 /** Counts the requests of a step. Called at the end of every step. */
 export const countRequests = (d: Draft): void => {
@@ -41,14 +45,6 @@ export const reported = (state: Conversation, input: InputOf<"ModelUsed" | "Medi
     const { line, stt, tts } = input
     return { ...state, line, usage: { ...state.usage, stt, tts } }
   }
-  const input_tokens = whole(input.input_tokens)
-  return {
-    ...state,
-    usage: addToModel(state, {
-      requests: input.is_retry === true ? 1 : 0,
-      input_tokens,
-      cached_input_tokens: Math.min(whole(input.cached_input_tokens), input_tokens),
-      output_tokens: whole(input.output_tokens)
-    })
-  }
+  if (state.phase === "over") return state
+  return { ...state, usage: addToModel(state, { ...input, requests: input.is_retry === true ? 1 : 0 }) }
 }

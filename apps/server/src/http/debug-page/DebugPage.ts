@@ -93,10 +93,63 @@ const warningsOf = ({ left_out, warnings }: CallTimeline): string => {
   return `<section class="warnings" aria-labelledby="warnings"><h2 id="warnings">Warnings</h2><ol>${rows.join("")}</ol>${more}</section>`
 }
 
-const factsOf = ({ call, cost, turns }: CallTimeline): string => {
+const count = (n: number): string => n.toLocaleString("en-US")
+
+const lineFacts = ({ line }: CallTimeline): ReadonlyArray<string> => {
+  const { carrier_call_id, codec, jitter_ms, packets_late, packets_lost, telephony } = line
+  const packets = [
+    ...(packets_lost === null ? [] : [`${count(packets_lost)} lost`]),
+    ...(packets_late === null ? [] : [`${count(packets_late)} late`])
+  ]
+  const heard = [...packets, ...(jitter_ms === null ? [] : [`jitter ${jitter_ms} ms`])].join(", ")
+  return [
+    fact("Line", [telephony, ...(codec === null ? [] : [codec])].join(", ")),
+    ...(carrier_call_id === null ? [] : [fact("Carrier's id", carrier_call_id)]),
+    ...(heard === "" ? [] : [fact("Packets", heard)])
+  ]
+}
+
+const usageFacts = ({ usage }: CallTimeline): ReadonlyArray<string> => {
+  if (usage === null) return []
+  const { llm, stt, tts } = usage
+  const cached = (n: number) => (n === 0 ? "" : ` (${count(n)} cached)`)
+  return [
+    fact(
+      "Model",
+      `${count(llm.requests)} requests, ${count(llm.input_tokens)}${cached(llm.cached_input_tokens)} tokens in, ${count(llm.output_tokens)} out`
+    ),
+    fact("Voice", `${count(tts.characters)} characters${cached(tts.cached_characters)}`),
+    fact("Recognizer", `${stt.seconds} s`)
+  ]
+}
+
+/** A setting in a few words. */
+const inWords = (value: unknown): string =>
+  value === null ? "not set" : typeof value === "string" ? value : JSON.stringify(value)
+
+const settingsOf = ({ settings }: CallTimeline): string => {
+  if (settings === null) return ""
+  const { languages, left_out, speech, ...others } = settings
+  const shown: ReadonlyArray<readonly [string, unknown]> = [
+    ...Object.entries(others),
+    ["speech", { speed: speech.speed, pronunciations: speech.pronunciations.length }],
+    ["languages", languages.map(({ language, voice }) => `${language} (${voice})`).join(", ")]
+  ]
+  const left = left_out.map(
+    ({ field, reason }) => `<li class="plain"><code>${shortText(field)}</code> ${shortText(reason)}</li>`
+  )
+  const without = left.length === 0 ? "" : `<h3>Left out</h3><ol>${left.join("")}</ol>`
+  return `<section aria-labelledby="settings"><h2 id="settings">Settings</h2><dl>${shown
+    .map(([name, value]) => fact(name, inWords(value)))
+    .join("")}</dl>${without}</section>`
+}
+
+const factsOf = (timeline: CallTimeline): string => {
+  const { call, cost, turns } = timeline
   const extras = [
     ...(cost.recording_cost === 0 ? [] : [`with recording ${money(cost.recording_cost)}`]),
     ...(cost.transfer_cost === 0 ? [] : [`with transfer ${money(cost.transfer_cost)}`]),
+    ...(cost.llm_cost === 0 ? [] : [`with models ${money(cost.llm_cost)}`]),
     ...(cost.llm_discount === 0 ? [] : [`with discount ${money(cost.llm_discount)}`])
   ]
   return `<section aria-labelledby="facts"><h2 id="facts">Call</h2><dl>${[
@@ -110,6 +163,8 @@ const factsOf = ({ call, cost, turns }: CallTimeline): string => {
     fact("Turns", Math.max(call.turn_count, turns.length)),
     fact("Tools", call.tools_called.join(", ")),
     fact("Cost", call.ended_at === null ? "at the end" : [money(cost.total_cost), ...extras].join(", ")),
+    ...usageFacts(timeline),
+    ...lineFacts(timeline),
     fact("Agent", call.agent_id)
   ].join("")}</dl></section>`
 }
@@ -337,7 +392,7 @@ export function* rendering({ scope, timeline }: ShownCall): Generator<void, Rend
     scope === "full" ? "" : scopeNote,
     causeOf(timeline),
     warningsOf(timeline),
-    `<div class="columns"><div>${yield* transcriptOf(timeline)}</div><div>${factsOf(timeline)}`
+    `<div class="columns"><div>${yield* transcriptOf(timeline)}</div><div>${factsOf(timeline)}${settingsOf(timeline)}`
   ].join("")
   const sections = [
     "</div></div>",

@@ -116,6 +116,60 @@ const lines = (timeline: CallTimeline) =>
     .split("\n")
     .filter((line) => !line.startsWith("#"))
 
+describe("The facts of a debug page", () => {
+  it("have usage, line and the settings that apply, with those left out and why", () => {
+    const { top } = atOnce(
+      rendering({
+        scope: "full",
+        timeline: callTimeline({
+          usage: {
+            llm: { requests: 3, input_tokens: 1840, cached_input_tokens: 1024, output_tokens: 61 },
+            tts: { characters: 148, cached_characters: 0 },
+            stt: { seconds: 89.4 }
+          },
+          line: {
+            telephony: "sip",
+            carrier_call_id: "a84b@203.0.113.7",
+            codec: "PCMA",
+            packets_lost: 2,
+            packets_late: null,
+            jitter_ms: 3.1
+          },
+          settings: {
+            language: "en-US",
+            voice: "Sarah",
+            turn_taking: {
+              end_of_turn_ms: null,
+              interrupt_after_ms: 800,
+              interrupt_min_words: 0,
+              resume_after_ms: 2000,
+              preemptive: true
+            },
+            first_message_interruptible: true,
+            silence_prompts: null,
+            model: null,
+            speech: { speed: 1, pronunciations: [] },
+            platform_tools: [],
+            languages: [{ language: "nl-NL", voice: "Femke" }],
+            left_out: [{ field: "model.name", reason: "no loaded plugin offers this model (there is <small>)" }]
+          }
+        })
+      })
+    )
+    for (const shown of [
+      "<dt>Model</dt><dd>3 requests, 1,840 (1,024 cached) tokens in, 61 out</dd>",
+      "<dt>Voice</dt><dd>148 characters</dd>",
+      "<dt>Recognizer</dt><dd>89.4 s</dd>",
+      "<dt>Line</dt><dd>sip, PCMA</dd>",
+      "<dt>Packets</dt><dd>2 lost, jitter 3.1 ms</dd>",
+      "&quot;interrupt_after_ms&quot;:800",
+      "<dt>languages</dt><dd>nl-NL (Femke)</dd>",
+      "<code>model.name</code> no loaded plugin offers this model (there is &lt;small&gt;)"
+    ])
+      expect(top).toContain(shown)
+  })
+})
+
 describe("A call saved as a script", () => {
   it("says and types what the caller did, in order, and expects what the agent said", () => {
     const turn = { interrupted: false, stages: null, ended_at: null }
