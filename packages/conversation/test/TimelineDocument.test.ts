@@ -89,7 +89,7 @@ describe("the timeline document of a call", () => {
         { field: "model.name", reason: "no loaded plugin offers this model (there is small)" },
         {
           field: "platform_tools.1",
-          reason: 'must be one of press_keys, switch_language (it is the text "dance")'
+          reason: "must be one of press_keys, switch_language"
         }
       ]
     })
