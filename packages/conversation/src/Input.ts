@@ -115,7 +115,10 @@ export const Input = Schema.Union(
     input_tokens: Schema.Number,
     cached_input_tokens: Schema.Number,
     output_tokens: Schema.Number,
-    /** Of a request beside the one that the conversation asked for: the next model after a failure. */
+    /**
+     * Of a request beside the one that the conversation asked for: to the next model after a failure, or in place of an
+     * answer asked for ahead that was of no use.
+     */
     is_retry: Schema.optionalWith(Schema.Literal(true), { exact: true })
   }),
   /** What the call's media have used until now, and its connection: after each turn, and at the end. */

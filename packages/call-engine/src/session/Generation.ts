@@ -3,7 +3,7 @@ import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta, ModelMessage, ModelToolCall } from "@svc/providers/LanguageModel"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
-import { type ModelUsage, usageOf } from "./ModelUsage.ts"
+import { type ModelUsage, noTokens, usageOf } from "./ModelUsage.ts"
 import { preparedPart } from "./PreparedInput.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
 import { ThoughtFilter } from "./ThoughtFilter.ts"
@@ -190,6 +190,8 @@ export const make = (options: {
       ask: (command) => {
         if (held === undefined || held.id !== command.ahead || !isUsable(held)) {
           if (held !== undefined) dropAhead()
+          // The conversation counts no request for an answer that is adopted.
+          if (command.ahead !== undefined) listener.onUsage({ ...noTokens, is_retry: true })
           const generated = generate(command, new Output(command.turn))
           run(hasLargeResult(command.messages) ? Effect.zipRight(yieldThread, generated) : generated)
           return

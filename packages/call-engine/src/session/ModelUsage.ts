@@ -2,7 +2,7 @@ import type { InputOf } from "@svc/conversation/Input"
 import type { ModelDelta } from "@svc/providers/LanguageModel"
 
 /** Tokens of one request. */
-export type ModelUsage = Pick<InputOf<"ModelUsed">, "input_tokens" | "cached_input_tokens" | "output_tokens">
+export type ModelUsage = Omit<InputOf<"ModelUsed">, "_tag" | "at">
 
 export const noTokens: ModelUsage = { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0 }
 

@@ -4,6 +4,7 @@ import { healthy } from "@svc/providers/Health"
 import { type LanguageModel, LanguageModelError, type ModelDelta } from "@svc/providers/LanguageModel"
 import { Clock, type Context, Effect, Exit, TestClock } from "effect"
 import * as Generation from "../../src/session/Generation.ts"
+import type { ModelUsage } from "../../src/session/ModelUsage.ts"
 
 type Model = Context.Tag.Service<LanguageModel>
 type Answer = (onDelta: (delta: ModelDelta) => void) => ReturnType<Model["generate"]>
@@ -35,6 +36,7 @@ const says =
 const generationOf = (...answers: ReadonlyArray<Answer>) =>
   Effect.gen(function* () {
     const heard: Array<string> = []
+    const used: Array<ModelUsage> = []
     const ends: Array<string> = []
     const clock = yield* Effect.clock
     let requests = 0
@@ -60,11 +62,12 @@ const generationOf = (...answers: ReadonlyArray<Answer>) =>
         onStarted: (turn) => heard.push(`${turn} started`),
         onSentence: (turn, text) => heard.push(`${turn} ${text}`),
         onToolCalls: (turn, calls) => heard.push(`${turn} calls ${calls.map(({ name }) => name)}`),
+        onUsage: (usage) => used.push(usage),
         onDone: (turn) => heard.push(`${turn} done`),
         onFailed: (turn, reason) => heard.push(`${turn} failed: ${reason}`)
       }
     })
-    return { generation, heard, ends, requests: () => requests }
+    return { generation, heard, used, ends, requests: () => requests }
   })
 
 /** Lets time pass, and everything that is ready run. */
@@ -96,6 +99,25 @@ it.scoped("an answer that was complete while it was held is reported whole", () 
     yield* pass(10)
     generation.ask(ask(1, "a0"))
     expect(heard).toEqual(["1 started", "1 One moment.", "1 calls lookup", "1 done"])
+  })
+)
+
+it.scoped("the usage of a held answer counts also when it is dropped, and the request in its place", () =>
+  Effect.gen(function* () {
+    const { generation, used } = yield* generationOf((onDelta) =>
+      Effect.zipRight(
+        Effect.sync(() => onDelta({ _tag: "Usage", inputTokens: 40, outputTokens: 2 })),
+        Effect.fail(new LanguageModelError({ reason: "503", retryable: true }))
+      )
+    )
+    generation.askAhead(askAhead("a0"))
+    yield* pass(10)
+    // It failed, so the model is asked again.
+    generation.ask(ask(1, "a0"))
+    expect(used).toEqual([
+      { input_tokens: 40, cached_input_tokens: 0, output_tokens: 2 },
+      { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, is_retry: true }
+    ])
   })
 )
 

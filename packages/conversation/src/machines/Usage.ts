@@ -15,8 +15,11 @@ const most = 1e12
 /** A count of a plugin: whole, and not negative. */
 const whole = (count: number): number => (count > 0 ? Math.min(Math.round(count), most) : 0)
 
-/** Commands that send a request to the language model. */
-const asksModel = ({ _tag }: Command): boolean => _tag === "AskModel" || _tag === "Extract"
+/** Commands that send a request to the language model. One that adopts the answer to an earlier request sends none. */
+const asksModel = (command: Command): boolean =>
+  command._tag === "AskAhead" ||
+  command._tag === "Extract" ||
+  (command._tag === "AskModel" && command.ahead === undefined)
 
 const addToModel = ({ usage }: Conversation, add: Partial<CallUsage["llm"]>): CallUsage => {
   const { llm } = usage
