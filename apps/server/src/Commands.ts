@@ -6,6 +6,7 @@ import { commandTree } from "./command-line/CommandTree.ts"
 import { accountCommands } from "./commands/AccountCommands.ts"
 import { agentCommand } from "./commands/AgentCommands.ts"
 import { numbersCommand } from "./commands/NumberCommands.ts"
+import { replayCommand } from "./commands/ReplayCommand.ts"
 import { chatCommand } from "./commands/TestSessionCommand.ts"
 import * as Logging from "./Logging.ts"
 import * as Settings from "./Settings.ts"
@@ -72,6 +73,7 @@ const commands = [
   agentCommand,
   numbersCommand,
   chatCommand,
+  replayCommand(version),
   migrate,
   secrets
 ] as const

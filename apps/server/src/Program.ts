@@ -11,8 +11,8 @@ import { exitCodeOf, exitCodes, Reported, report } from "./StartFailure.ts"
 
 const words = process.argv.slice(2)
 
-/** The exit code for a wrong command line. Of `svc agent` it differs from that for faults of an agent's server. */
-const usageCode = words[0] === "agent" ? exitCodes.usage : exitCodes.failed
+/** The exit code for a wrong command line. It differs from the result of commands whose exit code is their result. */
+const usageCode = words[0] === "agent" || words[0] === "replay" ? exitCodes.usage : exitCodes.failed
 
 // Nobody reads the output any more, as after `svc … | head -1`: a command ends as by SIGPIPE. A server goes on.
 if (words[0] !== "serve") {

@@ -22,7 +22,11 @@ export const digest = (commands: ReadonlyArray<Command>): string =>
 /** The result of a replay. */
 export interface Replayed {
   readonly state: Conversation
-  readonly steps: ReadonlyArray<{ readonly input: Facts | Input; readonly commands: ReadonlyArray<Command> }>
+  readonly steps: ReadonlyArray<{
+    readonly seq: number
+    readonly input: Facts | Input
+    readonly commands: ReadonlyArray<Command>
+  }>
   /** The `seq` of rows with a different digest: the logic has changed since the call. */
   readonly differing: ReadonlyArray<number>
 }
@@ -35,12 +39,12 @@ export function* replaying(rows: ReadonlyArray<RecordedInput>): Generator<void, 
   const first = rows[0]
   if (first === undefined || first.input._tag !== "Facts") return undefined
   let [state, commands] = start(first.input)
-  const steps = [{ input: first.input as Facts | Input, commands }]
+  const steps = [{ seq: first.seq, input: first.input as Facts | Input, commands }]
   const differing = digest(commands) === first.commands ? [] : [first.seq]
   for (const row of rows) {
     if (row.input._tag === "Facts") continue
     ;[state, commands] = step(state, row.input)
-    steps.push({ input: row.input, commands })
+    steps.push({ seq: row.seq, input: row.input, commands })
     yield
     if (digest(commands) !== row.commands) differing.push(row.seq)
     yield

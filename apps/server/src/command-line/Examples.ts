@@ -27,5 +27,8 @@ export const examples: ReadonlyArray<Example> = [
   { line: "svc numbers search NL --org org_… --type mobile", what: "" },
   { line: "svc numbers buy +12125550100 --org org_… --agent agent_…", what: "" },
   { line: "svc numbers assign +12125550100 none --org org_…", what: "" },
-  { line: "svc chat Reception --from +15550100200", what: "" }
+  { line: "svc chat Reception --from +15550100200", what: "" },
+  { line: "svc replay call_…", what: "" },
+  { line: "svc replay call_… --save call.jsonl", what: "" },
+  { line: "svc replay call.jsonl --json", what: "" }
 ]

@@ -1,11 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { readdirSync } from "node:fs"
+import { mkdtempSync, readdirSync } from "node:fs"
 import * as Net from "node:net"
 import * as Os from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import * as NodeContext from "@effect/platform-node/NodeContext"
 import { describe, expect, it } from "@effect/vitest"
+import { start } from "@svc/conversation/Conversation"
+import { digest } from "@svc/conversation/Replay"
+import { facts } from "@svc/conversation/testing/Script"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Redacted } from "effect"
+import * as SavedJournal from "../../src/commands/replay/SavedJournal.ts"
 import { ask } from "../servers/Client.ts"
 
 const main = fileURLToPath(new URL("../../dist/main.js", import.meta.url))
@@ -143,6 +149,38 @@ describe("svc", () => {
       })
       expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Did you mean --transcript") })
       expect(unfit).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("give --tool too") })
+    })
+  )
+
+  it.scopedLive("replay compares a saved journal without a database, and has its own exit codes", () =>
+    Effect.gen(function* () {
+      const folder = mkdtempSync(join(Os.tmpdir(), "svc-replay-"))
+      const save = (name: string, commands: string) =>
+        SavedJournal.write(join(folder, name), {
+          version: "0.1.0",
+          at: "2026-01-01T00:00:00.000Z",
+          journal: { call_id: facts.call_id, ended: false, rows: [{ seq: 0, input: facts, commands }] },
+          given: new Map()
+        }).pipe(Effect.provide(NodeContext.layer))
+      yield* save("same.jsonl", digest(start(facts)[1]))
+      yield* save("other.jsonl", "other")
+      const [same, other, wrong] = yield* Effect.all(
+        [
+          run(["replay", join(folder, "same.jsonl")]),
+          run(["replay", join(folder, "other.jsonl"), "--json"]),
+          run(["replay", join(folder, "same.jsonl"), "--safe", "x"])
+        ],
+        { concurrency: 2 }
+      )
+      expect(same).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("1 step, the call was live") })
+      expect(other.code).toBe(1)
+      expect(JSON.parse(other.stdout)).toMatchObject({ ok: false, differences: [{ seq: 0 }] })
+      expect(wrong).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Did you mean --save") })
+      expect(yield* run(["replay", "1"], yield* database)).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining("there is no call 1 in this database")
+      })
     })
   )
 

@@ -2,7 +2,7 @@ import { SqlClient } from "@effect/sql"
 import { inSteps } from "@svc/api/Thread"
 import { Facts, Input } from "@svc/conversation/Input"
 import { jsonbText } from "@svc/database/Jsonb"
-import { Context, Effect, Either, Layer, type ParseResult, Schema } from "effect"
+import { Context, Effect, Either, Layer, Option, type ParseResult, Schema } from "effect"
 
 /** One row of a call's journal: an input, and a digest of the commands that `step` returned for it. */
 export interface JournalRow {
@@ -21,6 +21,16 @@ export const StoredInput = Schema.Struct({
   commands: Schema.String
 })
 export type StoredInput = typeof StoredInput.Type
+
+/** A call's journal as it is stored. Its inputs are not decoded: another version may have written them. */
+export interface StoredJournal {
+  /** The call's public id. */
+  readonly call_id: string
+  /** Whether the call is over; rows of a live call may still be added. */
+  readonly ended: boolean
+  /** Like {@link StoredInput}, in the order of `seq`; none when the call was refused before it had a conversation. */
+  readonly rows: ReadonlyArray<{ readonly seq: number; readonly input: unknown; readonly commands: string }>
+}
 
 const decodeRow = Schema.decodeUnknownEither(StoredInput)
 
@@ -54,6 +64,8 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
     readonly ofCall: (callId: number) => Effect.Effect<ReadonlyArray<StoredInput>>
     /** The first `limit` rows of a call after this `seq`, in order. */
     readonly page: (callId: number, after: number, limit: number) => Effect.Effect<ReadonlyArray<StoredInput>>
+    /** The journal of a call of any project, by the call's public or numeric id. */
+    readonly stored: (id: string) => Effect.Effect<Option.Option<StoredJournal>>
   }
 >() {
   static readonly layer: Layer.Layer<JournalRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -70,7 +82,18 @@ export class JournalRepo extends Context.Tag("@svc/call-engine/JournalRepo")<
           order by seq limit ${limit}`
         return yield* decodeRows(rows)
       })
+      const stored = Effect.fn("JournalRepo.stored")(function* (id: string) {
+        const numeric = /^[0-9]{1,15}$/.test(id) ? Number(id) : null
+        const [call] = yield* sql<{ readonly id: number; readonly call_id: string; readonly ended: boolean }>`
+          select id, public_id as call_id, ended_at is not null as ended from calls
+          where public_id = ${id} or id = ${numeric}::bigint`
+        if (call === undefined) return Option.none()
+        const rows = yield* sql<StoredJournal["rows"][number]>`
+          select seq, input, commands from call_journal where call_id = ${call.id} order by seq`
+        return Option.some({ call_id: call.call_id, ended: call.ended, rows })
+      })
       return {
+        stored: (id) => Effect.orDie(stored(id)),
         insert: (rows) =>
           rows.length === 0
             ? Effect.void
