@@ -1,18 +1,40 @@
+import { Alignment, wordStart } from "./Alignment.ts"
+
 /**
- * Encoded audio on its way to the leg: a ring of bytes, and the utterance that each byte belongs to. Positions count
- * bytes since the start of the call. Written by text-to-speech, read once per 20 ms. An utterance is kept until it was
- * played, which is later than it was sent.
+ * Encoded audio on its way to the leg: a ring of bytes, and the turn and utterance that each byte belongs to. Positions
+ * count bytes since the start of the call. Written by text-to-speech, read once per 20 ms. A turn is kept until it was
+ * played, which is later than it was sent; what was sent last is kept as well, so that stopped speech can go on from a
+ * word that was cut.
  */
 
-interface Segment {
+/** A text within a turn: the characters `from` to `to` of the turn's text. */
+interface Utterance {
   readonly id: string
-  readonly text: string
-  readonly start: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Speech that text-to-speech synthesizes as one, with one or more utterances. */
+interface Turn {
+  text: string
+  /** Those that were not reported as played, oldest first, and whether the first was reported as started. */
+  utterances: Array<Utterance>
+  isStarted: boolean
+  start: number
   /** Position after its last byte; -1 while it is being synthesized. */
   end: number
-  started: boolean
-  /** Pairs of a position and the characters spoken until there. */
-  readonly aligned: Array<number>
+  readonly alignment: Alignment
+  /** More text may follow. */
+  isOpen: boolean
+  /** Characters that were reported as played when the turn was stopped. */
+  heard: number
+}
+
+/** What was played of an utterance. `held`: its audio is kept. */
+export interface Cut {
+  readonly id: string
+  readonly played: string
+  readonly held?: true
 }
 
 /** Gets the progress of utterances. */
@@ -21,15 +43,25 @@ export interface PlayoutListener {
   readonly onPlayed: (id: string) => void
 }
 
-/** Characters per second, for text-to-speech without alignment. */
-const charactersPerSecond = 15
+/** Seconds of audio that wait to be sent at most, and that are kept at least after they were sent. */
+const aheadSeconds = 2
+const keptSeconds = 2
+/** How much later than estimated, in seconds, an utterance counts as played whose turn goes on without alignment. */
+const doubtSeconds = 2
 
 export class Playout {
   private readonly ring: Uint8Array
+  private readonly capacity: number
+  private readonly frameBytes: number
   private head = 0
   private used = 0
   private sent = 0
-  private segments: Array<Segment> = []
+  /** Bytes before `head` that can be sent again, as far as the ring still has them. */
+  private behind = 0
+  private turns: Array<Turn> = []
+  private isHeld = false
+  /** Position until which it was played when it was stopped. */
+  private heldAt = 0
   private waiting: Array<() => void> = []
   private readonly bytesPerSecond: number
   private readonly silence: number
@@ -43,16 +75,29 @@ export class Playout {
     this.bytesPerSecond = options.bytesPerSecond
     this.silence = options.silence
     this.listener = options.listener
-    this.ring = new Uint8Array(2 * options.bytesPerSecond)
+    this.frameBytes = options.bytesPerSecond / 50
+    this.capacity = aheadSeconds * options.bytesPerSecond
+    this.ring = new Uint8Array(this.capacity + keptSeconds * options.bytesPerSecond)
   }
 
   /** Bytes that can be written now. */
   get room(): number {
-    return this.ring.length - this.used
+    return this.capacity - this.used
   }
 
   get pending(): boolean {
     return this.used > 0
+  }
+
+  /** Whether a whole frame waits, or speech is held. */
+  get busy(): boolean {
+    return this.isHeld || this.used >= this.frameBytes
+  }
+
+  /** Whether there is audio to go on with. */
+  get canHold(): boolean {
+    const first = this.turns[0]
+    return first !== undefined && first.start < this.written
   }
 
   /** Position after the last byte that was sent. */
@@ -60,21 +105,29 @@ export class Playout {
     return this.sent
   }
 
-  /** Whether an utterance has been sent completely and was not reported as played. */
+  /** Whether all that was written of a turn has been sent, and it was not reported as played. */
   get unconfirmed(): boolean {
-    const first = this.segments[0]
-    return first !== undefined && first.end !== -1 && first.end <= this.sent
+    const first = this.turns[0]
+    if (first === undefined || this.isHeld) return false
+    if (first.end !== -1) return first.end <= this.sent
+    return first.isOpen && first.utterances.length > 0 && first.start < this.sent && this.used < this.frameBytes
   }
 
-  /** Whether the end of an utterance was sent after `position`. */
+  /** Whether the position until which audio was played matters now. */
+  get awaitsPlayed(): boolean {
+    const first = this.turns[0]
+    return this.unconfirmed || (first !== undefined && first.utterances.length > 1)
+  }
+
+  /** Whether the end of a turn was sent after `position`. */
   sentEndSince(position: number): boolean {
-    for (const { end } of this.segments) if (end > position && end <= this.sent) return true
+    for (const { end } of this.turns) if (end > position && end <= this.sent) return true
     return false
   }
 
   /** Whether a writer should wait: more than a second is buffered. */
   get full(): boolean {
-    return this.used > this.ring.length / 2
+    return this.used > this.capacity / 2
   }
 
   /** Calls back once less than half a second is buffered, or after `clear`. */
@@ -85,27 +138,60 @@ export class Playout {
     }
   }
 
-  begin(id: string, text: string): void {
-    this.segments.push({ id, text, start: this.written, end: -1, started: false, aligned: [] })
+  /** Begins a turn: what is written from now on belongs to it. `isOpen`: it may get more text until `endText`. */
+  begin(isOpen: boolean): void {
+    this.turns.push({
+      isOpen,
+      text: "",
+      utterances: [],
+      isStarted: false,
+      start: this.written,
+      end: -1,
+      alignment: new Alignment(this.bytesPerSecond),
+      heard: 0
+    })
+  }
+
+  /** No text follows in the turn that was begun last. */
+  endText(): void {
+    const turn = this.turns.at(-1)
+    if (turn !== undefined) turn.isOpen = false
+  }
+
+  /** Adds an utterance to the turn that was begun last, after `space`. */
+  say(id: string, space: string, text: string): void {
+    const turn = this.turns.at(-1)
+    if (turn === undefined || turn.end !== -1) return
+    const from = turn.text.length + space.length
+    turn.text += space + text
+    turn.utterances.push({ id, from, to: turn.text.length })
   }
 
   /**
-   * The first `bytes` of an utterance speak the first `characters` of its text. Neither may decrease. May come before or
-   * after the audio; does nothing when the utterance has been played.
+   * The first `bytes` of the turn that was begun last speak the first `characters` of its text. May come before or after
+   * the audio. Ignored are characters that were not said.
    */
-  align(id: string, characters: number, bytes: number): void {
-    const segment = this.segments.findLast((one) => one.id === id)
-    segment?.aligned.push(segment.start + bytes, characters)
+  align(characters: number, bytes: number): void {
+    const turn = this.turns.at(-1)
+    if (turn === undefined || turn.end !== -1 || characters > turn.text.length) return
+    turn.alignment.add(bytes, characters)
   }
 
-  /** Ends the current utterance. Returns whether it had any audio. */
-  end(): boolean {
-    const segment = this.segments.at(-1)
-    if (segment === undefined) return false
-    segment.end = this.written
-    if (segment.end > segment.start) return true
-    this.segments.pop()
-    return false
+  /**
+   * Ends the turn that was begun last. Returns the ids of its utterances of which there is no audio, or not all, oldest
+   * first. `isComplete`: if there is any audio, there is all.
+   */
+  end(isComplete: boolean): ReadonlyArray<string> {
+    const turn = this.turns.at(-1)
+    if (turn === undefined || turn.end !== -1) return []
+    const length = this.written - turn.start
+    const spoken = length === 0 ? 0 : isComplete ? turn.text.length : this.charactersAt(turn, this.written)
+    const unspoken = turn.utterances.filter(({ to }) => length === 0 || to > spoken)
+    turn.utterances = turn.utterances.filter(({ from }) => from < spoken)
+    turn.text = turn.text.slice(0, spoken)
+    turn.end = this.written
+    if (length === 0) this.turns.pop()
+    return unspoken.map(({ id }) => id)
   }
 
   private get written(): number {
@@ -121,12 +207,12 @@ export class Playout {
     this.used += count
   }
 
-  /** Reads the next frame; false when there is none. The last, short frame of an utterance is padded with silence. */
+  /** Reads the next frame; false when there is none. The last, short frame of a turn is padded with silence. */
   read(frame: Uint8Array): boolean {
     const count = Math.min(frame.length, this.used)
     if (count < frame.length) {
-      const last = this.segments.at(-1)
-      // The rest of the frame is still being synthesized. An utterance without audio so far is not waited for.
+      const last = this.turns.at(-1)
+      // The rest of the frame is still being synthesized. A turn without audio so far is not waited for.
       const growing = last !== undefined && last.end === -1 && last.start < this.written
       if (count === 0 || growing) return false
       frame.fill(this.silence, count)
@@ -137,7 +223,8 @@ export class Playout {
     this.head = (this.head + count) % this.ring.length
     this.used -= count
     this.sent += count
-    if (this.used * 4 < this.ring.length) this.wakeWriters()
+    this.behind += count
+    if (this.used * 4 < this.capacity) this.wakeWriters()
     return true
   }
 
@@ -154,50 +241,130 @@ export class Playout {
    */
   progress(played: number): void {
     for (;;) {
-      const first = this.segments[0]
-      if (first?.started === true && first.end !== -1 && first.end <= Math.min(played, this.sent)) {
-        this.segments.shift()
-        this.listener.onPlayed(first.id)
+      if (this.isHeld) return
+      const first = this.turns[0]
+      const utterance = first?.utterances[0]
+      if (first !== undefined && utterance === undefined && first.end !== -1 && first.end <= this.sent) {
+        this.turns.shift()
         continue
       }
-      const next = this.firstUnreported()
-      if (next === undefined) return
-      next.started = true
-      this.listener.onStarted(next.id)
+      if (first?.isStarted === true && utterance !== undefined && this.isPlayed(first, utterance, played)) {
+        first.utterances.shift()
+        first.isStarted = false
+        if (first.utterances.length === 0 && first.end !== -1) this.turns.shift()
+        this.listener.onPlayed(utterance.id)
+        continue
+      }
+      const next = this.unstarted()
+      const begun = next?.utterances[0]
+      if (next === undefined || begun === undefined) return
+      next.isStarted = true
+      this.listener.onStarted(begun.id)
     }
   }
 
-  /** The first utterance that was begun and not reported as started. */
-  private firstUnreported(): Segment | undefined {
-    for (const segment of this.segments) if (!segment.started) return segment.start < this.sent ? segment : undefined
+  /** The first turn of whose next utterance audio was sent, and which was not reported. */
+  private unstarted(): Turn | undefined {
+    for (const turn of this.turns) {
+      const next = turn.utterances[0]
+      if (next === undefined || turn.isStarted) continue
+      if (turn.start >= this.sent) return undefined
+      const isFirst = next.from === 0
+      return isFirst || turn.end <= this.sent || this.charactersAt(turn, this.sent) > next.from ? turn : undefined
+    }
     return undefined
   }
 
-  /** Drops all audio that was not sent. Returns how much of each unfinished utterance lies before `played`. */
-  clear(played: number): ReadonlyArray<{ readonly id: string; readonly played: string }> {
+  /** Whether an utterance of a turn was played: for certain, or by an estimate with a margin. */
+  private isPlayed(turn: Turn, { to }: Utterance, played: number): boolean {
+    const { alignment, end, isOpen, start, text } = turn
     const heard = Math.min(played, this.sent)
-    const cuts = this.segments.map((segment) => ({ id: segment.id, played: this.playedText(segment, heard) }))
+    if (end !== -1 && end <= heard) return true
+    const isLast = to === text.length
+    if (heard <= start || (isLast && !isOpen)) return false
+    // All that was written is played: the last word has its rest.
+    const isSilent = end === -1 && heard > this.written - this.frameBytes
+    if (alignment.isKnown) {
+      const known = isLast && !isSilent ? undefined : alignment.knownEnd(to)
+      return known !== undefined && start + known <= heard
+    }
+    const doubt = isSilent ? 0 : doubtSeconds * this.bytesPerSecond
+    return !(isLast && !isSilent) && this.charactersAt(turn, heard - doubt) >= to
+  }
+
+  /** Drops all audio that was not sent. Returns how much of each unfinished utterance lies before `played`. */
+  clear(played: number): ReadonlyArray<Cut> {
+    const cuts = this.turns.flatMap((turn) => this.cutsOf(turn, played))
     this.head = 0
     this.used = 0
-    this.segments = []
+    this.behind = 0
+    this.turns = []
+    this.isHeld = false
     this.wakeWriters()
     return cuts
   }
 
-  private playedText(segment: Segment, heard: number): string {
-    if (heard <= segment.start) return ""
-    const { aligned, end, start, text } = segment
-    if (end !== -1 && heard >= end) return text
-    if (aligned.length > 0) {
-      let characters = 0
-      for (let i = 0; i < aligned.length && (aligned[i] ?? 0) <= heard; i += 2) characters = aligned[i + 1] ?? 0
-      return text.slice(0, characters)
+  /** Nothing is sent any more until `resume` or `clear`. Returns what `clear` does, and which utterances can go on. */
+  hold(played: number): ReadonlyArray<Cut> {
+    const from = this.resumePosition(played)
+    const canResume = this.sent - from <= this.kept
+    const cuts = this.turns.flatMap((turn) => this.cutsOf(turn, played, canResume))
+    for (const turn of this.turns) turn.heard = this.charactersAt(turn, Math.min(played, this.sent))
+    this.isHeld = true
+    this.heldAt = played
+    return cuts
+  }
+
+  /** Goes on where it was stopped, from the beginning of the word that was cut. */
+  resume(): void {
+    if (!this.isHeld) return
+    const heard = Math.min(this.heldAt, this.sent)
+    const back = Math.min(this.sent - this.resumePosition(heard), this.kept)
+    this.isHeld = false
+    this.turns = this.turns.filter(({ end }) => end === -1 || end > heard)
+    for (const turn of this.turns) {
+      turn.start += back
+      if (turn.end !== -1) turn.end += back
+      turn.utterances = turn.utterances.filter(({ to }) => to > turn.heard)
+      turn.isStarted = false
     }
-    const played = heard - start
-    const share =
-      end === -1 ? (played / this.bytesPerSecond) * charactersPerSecond : (played / (end - start)) * text.length
-    // An estimate is only accurate to the word.
-    const estimate = text.slice(0, Math.floor(share))
-    return share >= text.length ? text : estimate.slice(0, Math.max(0, estimate.lastIndexOf(" ")))
+    this.head = (this.head - back + this.ring.length) % this.ring.length
+    this.used += back
+    this.behind -= back
+  }
+
+  /** Bytes before `head` that the ring still has. */
+  private get kept(): number {
+    return Math.min(this.behind, this.ring.length - this.used)
+  }
+
+  /** Where speech goes on that was heard until `played`: at the beginning of the word, or a little before it. */
+  private resumePosition(played: number): number {
+    const heard = Math.min(played, this.sent)
+    const turn = this.turns.find(({ end }) => end === -1 || end > heard)
+    if (turn === undefined || heard <= turn.start) return turn === undefined ? heard : turn.start
+    const characters = wordStart(turn.text, this.charactersAt(turn, heard))
+    const { alignment, text } = turn
+    const position = turn.start + alignment.positionAt(characters, text, this.lengthOf(turn))
+    // Whole samples.
+    return Math.min(heard, Math.max(turn.start, position - (position % 2)))
+  }
+
+  private lengthOf({ end, start }: Turn): number | undefined {
+    return end === -1 ? undefined : end - start
+  }
+
+  private charactersAt(turn: Turn, position: number): number {
+    const characters = turn.alignment.charactersAt(position - turn.start, turn.text, this.lengthOf(turn))
+    return Math.max(turn.heard, characters)
+  }
+
+  private cutsOf(turn: Turn, played: number, held = false): ReadonlyArray<Cut> {
+    const heard = this.charactersAt(turn, Math.min(played, this.sent))
+    return turn.utterances.map(({ from, id, to }) => ({
+      id,
+      played: turn.text.slice(from, Math.max(from, Math.min(to, heard))),
+      ...(held ? { held } : {})
+    }))
   }
 }

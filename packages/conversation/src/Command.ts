@@ -63,19 +63,32 @@ export type Command =
    * RecognizerFailed.
    */
   | { readonly _tag: "StopListening" }
-  /** Speak a text after all texts queued before → SpeechStarted, then SpeechPlayed | SpeechFailed. */
+  /**
+   * Speak a text after all texts queued before → SpeechStarted, then SpeechPlayed | SpeechFailed. With `turn` it is a part
+   * of the agent's answer in that turn: consecutive texts of one turn are spoken as one, until EndSpeech or other speech.
+   */
   | {
       readonly _tag: "Speak"
       readonly id: string
       readonly text: string
       readonly voice: string
       readonly language: string
+      readonly turn?: number
       /** From 0.5 to 2; absent: 1. */
       readonly speed?: number
       readonly provider?: ProviderIndex
     }
-  /** Stop speaking at once and drop queued texts → SpeechCleared. */
-  | { readonly _tag: "StopSpeaking" }
+  /** No text of this turn follows. */
+  | { readonly _tag: "EndSpeech"; readonly turn: number }
+  /**
+   * Stop speaking at once → SpeechCleared. All texts are dropped; with `hold` their audio is kept, where there is any, until
+   * ResumeSpeaking or DropSpeech.
+   */
+  | { readonly _tag: "StopSpeaking"; readonly hold?: true }
+  /** Speak on with the audio that was held, from the beginning of the word that was cut → SpeechStarted, SpeechPlayed…. */
+  | { readonly _tag: "ResumeSpeaking" }
+  /** Drop what was held. */
+  | { readonly _tag: "DropSpeech" }
   /**
    * Start a generation, in place of a running one → ModelStarted, ModelSentence…, ModelToolCalls, then ModelDone |
    * ModelFailed. `ahead`: the held answer with this id is used, with all that it has given so far; if it failed, gives

@@ -63,6 +63,8 @@ export const endOfStepActions: ReadonlyArray<{ readonly name: string; readonly r
   { name: "take an early answer", run: Turn.takeEarlyAnswer },
   // After the caller's turn, which drops what waited during it.
   { name: "speak what waited for the caller", run: Turn.speakWaiting },
+  // After all that an answer consists of was said.
+  { name: "end the speech of a complete answer", run: Speech.endComplete },
   // After the caller's turn, which asks the model: a gather starts only when the model has nothing more to say.
   { name: "open the next gather", run: Gather.openNext },
   // After gathers: a transfer waits for all digits, because the caller leaves with it.

@@ -137,10 +137,16 @@ export const Input = Schema.Union(
   }),
   Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String }),
   Schema.TaggedStruct("SpeechFailed", { ...at, id: Schema.String, reason: Schema.String }),
-  /** The outcome of `StopSpeaking`: what was played of each unfinished utterance. */
+  /** The outcome of `StopSpeaking`: what was played of each unfinished utterance, and whether the rest is held. */
   Schema.TaggedStruct("SpeechCleared", {
     ...at,
-    cuts: Schema.Array(Schema.Struct({ id: Schema.String, played: Schema.String }))
+    cuts: Schema.Array(
+      Schema.Struct({
+        id: Schema.String,
+        played: Schema.String,
+        held: Schema.optionalWith(Schema.Literal(true), { exact: true })
+      })
+    )
   }),
   Schema.TaggedStruct("ToolAnswered", { ...at, id: Schema.String, result: Schema.Unknown }),
   /** `reason` is what the model gets. */

@@ -123,6 +123,13 @@ export const spokenText = (text: string, pronunciations: ReadonlyArray<Pronuncia
   return replace(oneSpace(spoken), /^\s+|\s+$/dg, () => [])
 }
 
+/** Letters and marks of scripts that are written without spaces. */
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u
+
+/** What stands between two successive pieces of a text: a space, or nothing in a script without spaces. */
+export const spaceBetween = (before: string, after: string): "" | " " =>
+  before === "" || (unspaced.test(before.slice(-1)) && unspaced.test(after.slice(0, 1))) ? "" : " "
+
 /**
  * How much of the model's text was spoken when `played`, a beginning of its spoken form, was. A word that was spoken only in
  * part is counted to where it stands.

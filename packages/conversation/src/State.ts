@@ -25,6 +25,8 @@ export interface Utterance {
   readonly said_at: number
   /** The part that the caller heard. */
   readonly played: string
+  /** The shell holds its audio. */
+  readonly has_audio?: true
 }
 
 /** A tool that the model called in a turn. */
@@ -229,6 +231,10 @@ export interface Conversation {
    * Text-to-speech failed and was stopped; when the shell has reported what was played, the fallback speaks the rest.
    */
   readonly switching_tts: boolean
+  /** The turn whose texts text-to-speech gets as one, and which may get more; null: none. */
+  readonly open_speech: number | null
+  /** The shell holds audio of speech that was stopped. */
+  readonly holds_audio: boolean
   /** Consecutive failures of each capability. */
   readonly failures: { readonly model: number; readonly tts: number; readonly stt: number }
   readonly timers: ReadonlyArray<Timer>
@@ -301,6 +307,8 @@ export const initial = (facts: Facts): Conversation => ({
   provider_index: { model: 0, tts: 0, stt: 0 },
   unrecognized_ms: 0,
   switching_tts: false,
+  open_speech: null,
+  holds_audio: false,
   failures: { model: 0, tts: 0, stt: 0 },
   timers: [],
   ending: null,

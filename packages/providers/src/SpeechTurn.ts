@@ -7,7 +7,7 @@ export type TextRequest = SpeechRequest & { readonly text: string }
 /**
  * The `open` of a provider that synthesizes one text at a time. `synthesize` is called for each piece of text of a turn,
  * one after the other, with a sink that counts from the beginning of that piece. It completes when all audio of the
- * piece was written, and is interrupted when the turn is cancelled.
+ * piece was written, which aligns the end of the piece, and is interrupted when the turn is cancelled.
  */
 export const byText =
   (synthesize: (request: TextRequest) => Effect.Effect<void, TextToSpeechError>) =>
@@ -24,18 +24,24 @@ export const byText =
 
       const piece = (text: string) => {
         const [charactersBefore, samplesBefore] = [characters, samples]
+        let aligned = 0
         const ofPiece: AudioSink = {
           write: (written) => {
             samples += written.length
             return sink.write(written)
           },
-          align: (count, atSample) => sink.align(charactersBefore + count, samplesBefore + atSample),
+          align: (count, atSample) => {
+            aligned = count
+            sink.align(charactersBefore + count, samplesBefore + atSample)
+          },
           drained: sink.drained
         }
         return Effect.zipRight(
           Effect.suspend(() => synthesize({ ...request, text, sink: ofPiece })),
           Effect.sync(() => {
             characters += text.length
+            // So that the pieces are told apart, also with a provider that does not align.
+            if (aligned < text.length && samples > samplesBefore) sink.align(characters, samples)
           })
         )
       }

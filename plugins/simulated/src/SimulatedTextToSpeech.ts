@@ -1,6 +1,6 @@
 import { healthy } from "@svc/providers/Health"
 import { byText, type TextRequest } from "@svc/providers/SpeechTurn"
-import { TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
+import { type AudioSink, TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
 import { Effect, Layer } from "effect"
 import { CallRequests } from "./CallRequests.ts"
 import { languages } from "./Languages.ts"
@@ -81,8 +81,14 @@ const speak = ({ sampleRate, sink, text }: TextRequest): Effect.Effect<void> => 
   return run
 }
 
-const speakText = (request: TextRequest): Effect.Effect<void> =>
-  request.text.trim() === "" ? Effect.void : Effect.suspend(() => speak(request))
+/** The space between two pieces of a turn is not spoken. */
+const speakText = (request: TextRequest): Effect.Effect<void> => {
+  const text = request.text.trimStart()
+  const space = request.text.length - text.length
+  if (text === "") return Effect.void
+  const align: AudioSink["align"] = (characters, atSample) => request.sink.align(space + characters, atSample)
+  return Effect.suspend(() => speak({ ...request, text, sink: { ...request.sink, align } }))
+}
 
 const openIdeal = byText(speakText)
 

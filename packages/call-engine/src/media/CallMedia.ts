@@ -1,5 +1,5 @@
 import { type Codec, codecOf } from "@svc/audio/Codec"
-import { Playout } from "@svc/audio/Playout"
+import { type Cut, Playout } from "@svc/audio/Playout"
 import { SentFrames } from "@svc/audio/SentFrames"
 import { type AudioFormat, frameBytes, frameMs, frameSamples } from "@svc/providers/Audio"
 import type { LineQuality } from "@svc/providers/Telephony"
@@ -10,6 +10,9 @@ import { ReceivePath } from "./ReceivePath.ts"
 
 /** Frames after an end of turn in which speech reported by the detector belongs to the finished turn: 300 ms. */
 const hangoverFrames = 15
+
+/** The length of the rise with which held speech goes on: 5 ms at 8 kHz. */
+const fadeSamples = 40
 
 /** Called synchronously from the media path. */
 export interface MediaListener {
@@ -53,6 +56,9 @@ export class CallMedia implements FrameSource {
   private stopped = false
   /** The network carries no audio for now. */
   private suspended = false
+  /** Speech was stopped, and its audio is kept. */
+  private held = false
+  private fadesIn = false
   /** PCM that did not fit into the playout buffer, because the provider does not wait. */
   private overflow: Array<Int16Array> = []
   private readonly wheel: FrameWheel
@@ -148,7 +154,7 @@ export class CallMedia implements FrameSource {
   }
 
   private join(): void {
-    if (!this.suspended) this.wheel.join(this, this.now())
+    if (!this.suspended && !this.held) this.wheel.join(this, this.now())
   }
 
   private isSpeech(frame: Int16Array): boolean {
@@ -180,27 +186,42 @@ export class CallMedia implements FrameSource {
     this.listener.onVoiceActivity(on, on ? Math.min(lasted, this.turnFrames * frameMs) : lasted)
   }
 
-  begin(id: string, text: string): void {
-    this.playout.begin(id, text)
+  /**
+   * Begins a turn with its first utterance: what is said and written from now on belongs to it. `isOpen`: more text may
+   * follow until `endText`.
+   */
+  begin(id: string, text: string, isOpen = false): void {
+    this.playout.begin(isOpen)
+    this.playout.say(id, "", text)
   }
 
-  /** The first `characters` of the utterance are spoken in its first `atSample` samples. */
-  align(id: string, characters: number, atSample: number): void {
-    this.playout.align(id, characters, atSample * this.codec.bytesPerSample)
+  /** Adds an utterance to the turn. Its text is spoken after `space`. */
+  say(id: string, space: string, text: string): void {
+    this.playout.say(id, space, text)
   }
 
-  /** Ends the current utterance. Returns whether it had any audio. */
-  end(): boolean {
+  /** No text follows in the turn. */
+  endText(): void {
+    this.playout.endText()
+  }
+
+  /** The first `characters` of the turn are spoken in its first `atSample` samples. */
+  align(characters: number, atSample: number): void {
+    this.playout.align(characters, atSample * this.codec.bytesPerSample)
+  }
+
+  /** Ends the turn. Returns the utterances of which there is no audio, or, unless it is complete, not all. */
+  end(isComplete = true): ReadonlyArray<string> {
     this.refillPlayout()
-    const spoken = this.playout.end()
-    if (!spoken || this.stopped) return spoken
+    const unspoken = this.playout.end(isComplete)
+    if (this.stopped || this.held) return unspoken
     if (this.playout.pending) this.join()
     // Synthesis was so slow that its last frame has been sent already.
     else this.marks.utteranceEnded()
-    return spoken
+    return unspoken
   }
 
-  /** Takes samples of the current utterance. False: wait for `onDrained` before writing more. */
+  /** Takes samples of the current turn. False: wait for `onDrained` before writing more. */
   write(pcm: Int16Array): boolean {
     if (this.stopped) return true
     if (this.overflow.length > 0) this.overflow.push(pcm.slice())
@@ -225,9 +246,14 @@ export class CallMedia implements FrameSource {
     }
   }
 
-  /** Whether audio is waiting to be sent. */
+  /** Whether audio is waiting to be sent, or is held. */
   get busy(): boolean {
-    return this.playout.pending
+    return this.playout.busy
+  }
+
+  /** Whether there is speech that can go on after a `hold`. */
+  get canHold(): boolean {
+    return this.playout.canHold
   }
 
   get overflowing(): boolean {
@@ -241,6 +267,7 @@ export class CallMedia implements FrameSource {
   /** Sends one frame; called by the wheel. */
   tick(): boolean {
     if (this.stopped || !this.playout.read(this.frame)) return false
+    if (this.fadesIn) this.fadeIn()
     this.send(this.frame)
     this.sent?.put(this.frame, this.now())
     this.tap?.sent(this.frame)
@@ -255,11 +282,39 @@ export class CallMedia implements FrameSource {
   }
 
   /** Stops the agent's speech at once: no frame is sent after this. */
-  clear(): ReadonlyArray<{ readonly id: string; readonly played: string }> {
+  clear(): ReadonlyArray<Cut> {
     this.overflow = []
+    this.held = false
     const cuts = this.playout.clear(this.marks.cut())
     this.wheel.leave(this)
     return cuts
+  }
+
+  /** The same, but keeps the audio until `resume` or `clear`. */
+  hold(): ReadonlyArray<Cut> {
+    this.held = true
+    this.wheel.leave(this)
+    return this.playout.hold(this.marks.cut())
+  }
+
+  /** Goes on with the audio that was held, from the beginning of the word that was cut. */
+  resume(): void {
+    if (!this.held) return
+    this.held = false
+    this.fadesIn = true
+    this.playout.resume()
+    if (this.playout.pending) this.join()
+    else this.marks.utteranceEnded()
+  }
+
+  /** Speech that goes on within a sound does not begin with a click. */
+  private fadeIn(): void {
+    this.fadesIn = false
+    const { codec, frame, sentPcm } = this
+    codec.decode(frame, 0, sentPcm.length, sentPcm, 0)
+    const ramp = Math.min(fadeSamples, sentPcm.length)
+    for (let n = 0; n < ramp; n++) sentPcm[n] = Math.round(((sentPcm[n] ?? 0) * n) / ramp)
+    codec.encode(sentPcm, 0, sentPcm.length, frame, 0)
   }
 
   /** Ends all audio and closes the detector. */

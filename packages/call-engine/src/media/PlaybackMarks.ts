@@ -18,6 +18,8 @@ export const unmarkedLeg: MarkedLeg = { marks: () => "none", mark: () => {}, del
 
 /** A mark within an utterance every 200 ms. */
 const markEveryFrames = 10
+/** The same before a pause of the synthesis: the end of what was written so far. */
+const dryMarkFrames = 5
 /** Audio that is not confirmed counts as played this long after it should have been, in milliseconds. */
 export const confirmationLimitMs = 2000
 /** Marks that can be pending. */
@@ -82,7 +84,9 @@ export class PlaybackMarks implements FrameSource {
     const isFirst = now > this.#times.latest + 2 * frameMs
     const due = this.#times.add(this.#sent, now)
     this.#framesSinceMark++
-    if (isFirst || this.#framesSinceMark >= markEveryFrames || this.#playout.sentEndSince(before)) this.#mark(due)
+    const isDry = this.#framesSinceMark >= dryMarkFrames && !this.#playout.pending
+    if (isFirst || isDry || this.#framesSinceMark >= markEveryFrames || this.#playout.sentEndSince(before))
+      this.#mark(due)
     this.#report()
   }
 
@@ -120,7 +124,7 @@ export class PlaybackMarks implements FrameSource {
 
   #report(): void {
     if (this.#stopped) return
-    this.#playout.progress(this.#playout.unconfirmed ? this.#played() : 0)
+    this.#playout.progress(this.#playout.awaitsPlayed ? this.#played() : 0)
     if (this.#playout.unconfirmed) this.#wheel.join(this, this.#now())
   }
 

@@ -2,7 +2,6 @@ import type { CallUsage, LineFigures } from "@svc/api/calls/CallUsage"
 import { BeepDetector } from "@svc/audio/BeepDetector"
 import { DtmfDetector } from "@svc/audio/DtmfDetector"
 import { QuietMeter } from "@svc/audio/QuietMeter"
-import type { CommandOf } from "@svc/conversation/Command"
 import type { UntimedInput } from "@svc/conversation/Input"
 import type * as Speculation from "@svc/conversation/machines/Speculation"
 import type { Encoding } from "@svc/providers/Audio"
@@ -26,9 +25,10 @@ export interface AnsweredLeg {
   readonly listen: Recognition.Recognition["listen"]
   /** Asks speech-to-text for the rest of its transcript. */
   readonly stopListening: () => void
-  readonly speak: (command: CommandOf<"Speak">) => void
+  /** Speaks. See {@link SpeechOutput.SpeechOutput}. */
+  readonly speech: Pick<SpeechOutput.SpeechOutput, "speak" | "end" | "resume" | "drop">
   /** Stops the agent's speech at once, including audio that the network buffers, and feeds back what was played. */
-  readonly stopSpeaking: () => void
+  readonly stopSpeaking: (hold?: boolean) => void
   /** Takes the events of the leg. */
   readonly onEvent: (event: CallEvent) => void
   /** From now on, both sides go into the recording. */
@@ -246,10 +246,10 @@ export const connect = (options: {
         if (lastPartial !== "") feed({ _tag: "CallerPartial", text: lastPartial })
         recognition.finish()
       },
-      speak: speech.speak,
+      speech,
       onEvent,
-      stopSpeaking: () => {
-        const cuts = speech.stop()
+      stopSpeaking: (hold) => {
+        const cuts = speech.stop(hold)
         leg.clear()
         feed({ _tag: "SpeechCleared", cuts: [...cuts] })
       },

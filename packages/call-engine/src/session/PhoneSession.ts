@@ -146,12 +146,24 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
             return
           case "Speak": {
             const preferred = session.state().config?.voice ?? agent.voice
-            answered?.speak({ ...command, voice: services.resolveVoice(command.voice, command.language, preferred) })
+            answered?.speech.speak({
+              ...command,
+              voice: services.resolveVoice(command.voice, command.language, preferred)
+            })
             return
           }
           case "StopSpeaking":
             if (answered === undefined) session.feed({ _tag: "SpeechCleared", cuts: [] })
-            else answered.stopSpeaking()
+            else answered.stopSpeaking(command.hold)
+            return
+          case "EndSpeech":
+            answered?.speech.end(command.turn)
+            return
+          case "ResumeSpeaking":
+            answered?.speech.resume()
+            return
+          case "DropSpeech":
+            answered?.speech.drop()
             return
           case "PressKeys":
             if (answered?.pressKeys(command.digits) !== true)

@@ -1,10 +1,14 @@
 /**
  * Splits the model's text into sentences as it streams, so that speech starts before the model is done. A sentence ends
- * at `.`, `!`, `?`, `…`, or at a line break; not after an abbreviation or an initial, and not before it is long enough
- * for a request of its own.
+ * at `.`, `!`, `?`, `…`, or at a line break; not after an abbreviation, an initial or the number of a list, and not before it
+ * is long enough for a request of its own. In scripts without spaces it ends at their own marks. The first clause of a
+ * text that comes in several chunks is returned on its own, so that the voice begins with it.
  */
 
 const shortest = 8
+/** The first clause has so many words at least, or so many characters. */
+const clauseWords = 4
+const clauseCharacters = 20
 /** Text without an end is cut at a comma or space before this many characters. */
 const longest = 240
 
@@ -22,18 +26,42 @@ const isAbbreviation = (text: string): boolean => {
   return abbreviations.has(word) || /^\p{L}$/u.test(word)
 }
 
+/** The number of a list: at the beginning of a line, or after a colon. */
+const isListNumber = (text: string): boolean => /(?:^|\n|:\s*)\d{1,2}\.$/.test(text)
+
+/** Letters of scripts that are written without spaces between words. */
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/gu
+
+/** The length of a text in letters of an alphabet: one letter of another script says as much as several. */
+const weight = (text: string): number => text.trim().length + 1.5 * (text.match(unspaced)?.length ?? 0)
+
+/** The number of words, where two letters of a script without spaces count as one. */
+const words = (text: string): number => {
+  const letters = text.match(unspaced)?.length ?? 0
+  return letters / 2 + (text.replace(unspaced, " ").match(/[\p{L}\p{N}]+(?:['’.-][\p{L}\p{N}]+)*/gu)?.length ?? 0)
+}
+
+const isClause = (text: string): boolean => words(text) >= clauseWords || weight(text) >= clauseCharacters
+
 export class SentenceSplitter {
   private buffer = ""
+  private chunks = 0
+  private isFirst = true
+  private readonly clauses: boolean
+
+  /** `clauses`: whether the first clause is returned on its own. */
+  constructor(clauses = true) {
+    this.clauses = clauses
+  }
 
   /** Adds text and returns the sentences that are complete now. */
   push(text: string): ReadonlyArray<string> {
+    if (text !== "") this.chunks++
     this.buffer = (this.buffer + text).trimStart()
     const sentences: Array<string> = []
-    for (let end = this.boundary(); end > 0; end = this.boundary()) {
-      const sentence = this.buffer.slice(0, end).trim()
-      this.buffer = this.buffer.slice(end).trimStart()
-      if (sentence !== "") sentences.push(sentence)
-    }
+    for (let end = this.boundary(); end > 0; end = this.boundary()) this.take(end, sentences)
+    const clause = this.clauseEnd()
+    if (clause > 0) this.take(clause, sentences)
     return sentences
   }
 
@@ -44,16 +72,35 @@ export class SentenceSplitter {
     return rest === "" ? null : rest
   }
 
+  private take(end: number, sentences: Array<string>): void {
+    const sentence = this.buffer.slice(0, end).trim()
+    this.buffer = this.buffer.slice(end).trimStart()
+    if (sentence === "") return
+    this.isFirst = false
+    sentences.push(sentence)
+  }
+
+  /** The position after the first clause, or 0. A model that gives its text as a whole has no use for it. */
+  private clauseEnd(): number {
+    if (!this.clauses || !this.isFirst || this.chunks < 2) return 0
+    const ends = /[,;:](?=\s)|\s[–—-](?=\s)|[，、；：](?=[^\s])|(?<=\p{Script=Thai}) +(?=\p{Script=Thai})/gu
+    for (let match = ends.exec(this.buffer); match !== null; match = ends.exec(this.buffer)) {
+      const end = match.index + match[0].length
+      if (isClause(this.buffer.slice(0, end))) return end
+    }
+    return 0
+  }
+
   /** The position after the first complete sentence, or 0. */
   private boundary(): number {
-    const ends = /[.!?…]+["'”’»)\]]*(?=\s)|\n+/gu
+    const ends = /[.!?…]+["'”’»)\]]*(?=\s)|[。！？｡]+["'”’」』）)]*(?=[^。！？｡"'”’」』）)])|\n+/gu
     for (let match = ends.exec(this.buffer); match !== null; match = ends.exec(this.buffer)) {
       const end = match.index + match[0].length
       // Sentences must not depend on how the text is chunked: one this long has been cut by now.
       if (end > longest) break
       const sentence = this.buffer.slice(0, end)
-      if (sentence.trim().length < shortest) continue
-      if (match[0] === "." && isAbbreviation(sentence)) continue
+      if (weight(sentence) < shortest) continue
+      if (match[0] === "." && (isAbbreviation(sentence) || isListNumber(sentence))) continue
       return end
     }
     if (this.buffer.length <= longest) return 0

@@ -1,25 +1,70 @@
 import type { CallUsage } from "@svc/api/calls/CallUsage"
 import { nearestRate, Resampler } from "@svc/audio/Resampler"
 import type { CommandOf } from "@svc/conversation/Command"
-import { speakText } from "@svc/providers/SpeechTurn"
+import { spaceBetween } from "@svc/conversation/SpokenText"
+import type { SpeechTurn } from "@svc/providers/TextToSpeech"
 import { Effect, FiberHandle, type Scope } from "effect"
 import type { CallMedia } from "../media/CallMedia.ts"
 import { reasonOf } from "./Failure.ts"
 import type { ChooseVoice } from "./VoiceChoice.ts"
 
-/** Longest wait for the first or the next audio of an utterance, in milliseconds. */
+/** Longest wait for the first or the next audio of a text, in milliseconds. */
 const silentMs = 10_000
-/** The same when utterances before it were stopped without any audio: a voice that hangs is not waited for again. */
+/** The same when texts before it were stopped without any audio: a voice that hangs is not waited for again. */
 const shortestSilentMs = 1000
+/** The longest text that is given to a voice as what was said before, in characters. */
+const longestBefore = 500
+
+/** What was played of an utterance that was stopped. `held`: it can go on. */
+type Cut = ReturnType<CallMedia["clear"]>[number]
+
+/** Texts that are spoken as one, and may get more until they are ended. */
+interface Speech {
+  readonly first: CommandOf<"Speak">
+  readonly texts: Array<CommandOf<"Speak">>
+  isEnded: boolean
+  /** Called for further texts, and for the end, once the synthesis has begun. */
+  onText: (command: CommandOf<"Speak">) => void
+  onEnd: () => void
+}
+
+const speechOf = (first: CommandOf<"Speak">, ...others: ReadonlyArray<CommandOf<"Speak">>): Speech => ({
+  first,
+  texts: [first, ...others],
+  isEnded: first.turn === undefined || others.length > 0,
+  onText: () => {},
+  onEnd: () => {}
+})
+
+const end = (speech: Speech): void => {
+  if (speech.isEnded) return
+  speech.isEnded = true
+  speech.onEnd()
+}
+
+/** Whether a text goes on with the speech of another. */
+const continues = ({ first, isEnded }: Speech, next: CommandOf<"Speak">): boolean =>
+  !isEnded &&
+  first.turn === next.turn &&
+  first.voice === next.voice &&
+  first.language === next.language &&
+  first.speed === next.speed &&
+  first.provider === next.provider
 
 /**
- * The text-to-speech of a call: synthesizes one utterance after the other into the media, the next while the previous
- * still plays. The media reports which utterances were played.
+ * The text-to-speech of a call: synthesizes one turn after the other into the media, the next while the previous still
+ * plays. The texts of an answer are one turn. The media reports which utterances were played.
  */
 export interface SpeechOutput {
   readonly speak: (command: CommandOf<"Speak">) => void
-  /** Stops at once. Returns what had been played of each unfinished utterance. */
-  readonly stop: () => ReadonlyArray<{ readonly id: string; readonly played: string }>
+  /** No text of this turn follows. */
+  readonly end: (turn: number) => void
+  /** Stops at once. Returns what had been played of each unfinished utterance. `hold`: what has audio is kept. */
+  readonly stop: (hold?: boolean) => ReadonlyArray<Cut>
+  /** Goes on with what is held. */
+  readonly resume: () => void
+  /** Drops what is held. */
+  readonly drop: () => void
   /** When the provider was asked for the utterance, and when it returned the first audio. Can be read once. */
   readonly timesOf: (id: string) => { readonly asked_at: number; readonly audio_at: number } | undefined
   /** Characters of the texts that were to be synthesized until now. */
@@ -36,18 +81,25 @@ export const make = (options: {
   readonly now: () => number
 }): Effect.Effect<SpeechOutput, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { media } = options
+    const { media, now } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
-    let queue: Array<CommandOf<"Speak">> = []
+    /** The speech that is synthesized, and what follows it. */
+    let current: Speech | undefined
+    let queue: Array<Speech> = []
     let working = false
     let characters = 0
-    /** How long the caller has waited for utterances that were stopped before they gave any audio, in milliseconds. */
+    /** How long the caller has waited for texts that were stopped before they gave any audio, in milliseconds. */
     let waited = 0
-    /** When the utterance that has given no audio yet was asked for. */
+    /** When the speech that has given no audio yet was asked for. */
     let silentSince: number | undefined
     /** Raised by `stop`: audio of an earlier epoch is dropped. */
     let epoch = 0
+    let held = false
+    /** A failure that is reported when what is held goes on. */
+    let failedWhileHeld: (() => void) | undefined
+    /** What was said before, for the voice's melody. */
+    let before = ""
     /** Times of the utterances of which no frame has been sent. */
     const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
 
@@ -55,107 +107,189 @@ export const make = (options: {
       const forget = media.onDrained(() => resume(Effect.void))
       return Effect.sync(forget)
     })
+    /** Waits until everything that was written has its place. */
+    const placed: Effect.Effect<void> = Effect.suspend(() =>
+      media.overflowing ? Effect.zipRight(drained, placed) : Effect.void
+    )
 
-    const synthesize = (command: CommandOf<"Speak">): Effect.Effect<void> =>
+    const synthesize = (speech: Speech): Effect.Effect<void> =>
       Effect.suspend(() => {
         const mine = epoch
-        media.begin(command.id, command.text)
-        characters += command.text.length
-        const asked_at = options.now()
+        const { first } = speech
+        const asked_at = now()
         silentSince = asked_at
-        const { provider, voice } = options.chooseVoice(command)
-        const rates = provider.sampleRatesFor?.({ callId: options.callId, voice, language: command.language })
+        const { provider, voice } = options.chooseVoice(first)
+        const rates = provider.sampleRatesFor?.({ callId: options.callId, voice, language: first.language })
         const sampleRate = nearestRate(options.sampleRate, rates ?? provider.sampleRates)
         const ratio = options.sampleRate / sampleRate
         const resampler = ratio === 1 ? undefined : new Resampler(sampleRate, options.sampleRate)
+        let turn: SpeechTurn | undefined
+        let text = ""
         let written = 0
+        /** Audio is expected. */
+        let owes = true
+        let active = asked_at
+        const expect = () => {
+          owes = true
+          active = now()
+        }
         const request = {
           callId: options.callId,
-          turn: command.id,
-          text: command.text,
+          turn: first.id,
           voice,
-          language: command.language,
+          language: first.language,
           sampleRate,
-          speed: command.speed ?? 1,
+          speed: first.speed ?? 1,
+          ...(before === "" ? {} : { previousText: before }),
           sink: {
             write: (samples: Int16Array) => {
-              if (mine === epoch) {
+              if (mine !== epoch) return true
+              if (samples.length > 0) {
                 silentSince = undefined
                 waited = 0
+                active = now()
+                // A turn that may get more text owes nothing as long as it has spoken.
+                owes = speech.isEnded
+                if (written === 0) times.set(first.id, { asked_at, audio_at: active })
               }
-              if (written === 0 && mine === epoch) times.set(command.id, { asked_at, audio_at: options.now() })
               written += samples.length
-              return mine !== epoch || media.write(resampler?.push(samples) ?? samples)
+              return media.write(resampler?.push(samples) ?? samples)
             },
             align: (characters: number, atSample: number) => {
-              if (mine === epoch) media.align(command.id, characters, Math.round(atSample * ratio))
+              if (mine === epoch) media.align(characters, Math.round(atSample * ratio))
             },
             drained
           }
         }
-        /** Fails when nothing is written for a while although there is room. */
-        const watch = Effect.gen(function* () {
-          let limit = Math.max(shortestSilentMs, silentMs - waited)
-          for (let before = -1; before !== written || media.busy; limit = silentMs) {
-            before = written
-            yield* Effect.sleep(limit)
-          }
-          return yield* Effect.fail({ reason: "the voice gave no audio" })
+        /** Fails when nothing is written for a while although audio is expected and there is room. */
+        const watch: Effect.Effect<never, { readonly reason: string }> = Effect.suspend(() => {
+          const limit = written === 0 ? Math.max(shortestSilentMs, silentMs - waited) : silentMs
+          if (!owes || media.busy) active = now()
+          const rest = active + limit - now()
+          return rest > 0
+            ? Effect.zipRight(Effect.sleep(rest), watch)
+            : Effect.fail({ reason: "the voice gave no audio" })
         })
-        const rest = Effect.sync(() => {
-          if (resampler !== undefined && mine === epoch) media.write(resampler.end())
-        })
-        return speakText(provider, request).pipe(
+        const pieces: Array<string> = []
+        const say = (command: CommandOf<"Speak">): void => {
+          const space = spaceBetween(text, command.text)
+          const piece = space + command.text
+          if (text === "") media.begin(command.id, command.text, !speech.isEnded)
+          else media.say(command.id, space, command.text)
+          text += piece
+          characters += command.text.length
+          expect()
+          if (turn === undefined) pieces.push(piece)
+          else turn.say(piece)
+        }
+        const spoken = Effect.scoped(
+          Effect.gen(function* () {
+            const opened = yield* provider.open(request)
+            turn = opened
+            for (const piece of pieces) opened.say(piece)
+            if (speech.isEnded) opened.end()
+            yield* opened.done
+          })
+        )
+        for (const command of speech.texts) say(command)
+        speech.onText = say
+        speech.onEnd = () => {
+          expect()
+          media.endText()
+          turn?.end()
+        }
+        return spoken.pipe(
           Effect.raceFirst(watch),
-          Effect.zipLeft(rest),
-          Effect.zipRight(Effect.suspend(() => (media.overflowing ? drained : Effect.void))),
-          Effect.matchCause({
-            onSuccess: () => (media.end() ? undefined : "the voice gave no audio"),
-            onFailure: (cause) => {
-              media.end()
-              return reasonOf(cause)
-            }
+          Effect.matchCause({ onSuccess: () => undefined, onFailure: reasonOf }),
+          Effect.tap(() => {
+            if (mine !== epoch) return Effect.void
+            speech.isEnded = true
+            if (resampler !== undefined) media.write(resampler.end())
+            return placed
           }),
-          Effect.flatMap((failure) =>
-            failure === undefined || mine !== epoch
-              ? Effect.void
-              : Effect.sync(() => options.onFailed(command.id, failure))
-          )
+          Effect.flatMap((failure) => Effect.sync(() => mine === epoch && settle(speech, text, failure)))
         )
       })
+
+    /** The synthesis of a turn is over. Of the texts that were not spoken, the first has failed; others are tried again. */
+    const settle = ({ texts }: Speech, text: string, failure: string | undefined): void => {
+      current = undefined
+      before = `${before} ${text}`.slice(-longestBefore).trim()
+      const unspoken = media.end(failure === undefined)
+      const [failed] = unspoken
+      if (failed === undefined) return
+      const [first, ...others] = texts.filter(({ id }) => id !== failed && unspoken.includes(id))
+      if (first !== undefined) queue.unshift(speechOf(first, ...others))
+      const report = () => options.onFailed(failed, failure ?? "the voice gave no audio")
+      if (held) failedWhileHeld = report
+      else report()
+    }
 
     const work: Effect.Effect<void> = Effect.gen(function* () {
       const mine = epoch
       // After `stop`, which a failure may cause at once, the queue belongs to another fiber.
       while (mine === epoch) {
-        const next = queue.shift()
-        if (next === undefined) {
+        current = queue.shift()
+        if (current === undefined) {
           working = false
           return
         }
-        yield* synthesize(next)
+        yield* synthesize(current)
       }
     })
 
+    const notBegun = (): ReadonlyArray<string> => queue.flatMap(({ texts }) => texts.map(({ id }) => id))
+
+    /** Drops everything. */
+    const clear = (): ReadonlyArray<Cut> => {
+      const unplayed = notBegun().map((id) => ({ id, played: "" }))
+      queue = []
+      current = undefined
+      working = false
+      held = false
+      failedWhileHeld = undefined
+      epoch++
+      if (silentSince !== undefined) waited += now() - silentSince
+      silentSince = undefined
+      times.clear()
+      const cuts = media.clear()
+      run(Effect.void)
+      return [...cuts, ...unplayed]
+    }
+
     return {
       speak: (command) => {
-        queue.push(command)
+        const last = queue.at(-1) ?? current
+        if (last !== undefined && continues(last, command)) {
+          last.texts.push(command)
+          last.onText(command)
+          return
+        }
+        if (last !== undefined) end(last)
+        queue.push(speechOf(command))
         if (working) return
         working = true
         run(work)
       },
-      stop: () => {
-        const unplayed = queue.map(({ id }) => ({ id, played: "" }))
-        queue = []
-        working = false
-        epoch++
-        if (silentSince !== undefined) waited += options.now() - silentSince
-        silentSince = undefined
-        times.clear()
-        const cuts = media.clear()
-        run(Effect.void)
-        return [...cuts, ...unplayed]
+      end: (turn) => {
+        const last = queue.at(-1) ?? current
+        if (last?.first.turn === turn) end(last)
       },
+      stop: (hold = false) => {
+        if (!hold || !media.canHold) return clear()
+        const cuts = media.hold()
+        // What is to go on is too long ago.
+        if (!cuts.some(({ held }) => held)) return (clear(), cuts)
+        held = true
+        return [...cuts, ...notBegun().map((id) => ({ id, played: "", held: true as const }))]
+      },
+      resume: () => {
+        held = false
+        media.resume()
+        failedWhileHeld?.()
+        failedWhileHeld = undefined
+      },
+      drop: () => void clear(),
       timesOf: (id) => {
         const found = times.get(id)
         times.delete(id)

@@ -59,6 +59,9 @@ export const make = (
               feed({ _tag: "TransferProgressed", state: "completed", reason: null })
               feed({ _tag: "CallerHungUp" })
               return
+            case "EndSpeech":
+            case "ResumeSpeaking":
+            case "DropSpeech":
             case "PressKeys":
             case "Hangup":
             case "Listen":

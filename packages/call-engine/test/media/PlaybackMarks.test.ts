@@ -54,7 +54,7 @@ class MarksBench {
 
   begin(id: string, text: string): void {
     this.media.begin(id, text)
-    for (let n = 1; n <= text.length; n++) this.media.align(id, n, n * frame)
+    for (let n = 1; n <= text.length; n++) this.media.align(n, n * frame)
   }
 
   /** At most two seconds, which is what fits into the playout buffer. */

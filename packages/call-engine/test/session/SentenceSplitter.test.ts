@@ -2,8 +2,11 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { SentenceSplitter } from "../../src/session/SentenceSplitter.ts"
 
-const split = (...chunks: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const splitter = new SentenceSplitter()
+/** The sentences, without a first clause of its own. */
+const split = (...chunks: ReadonlyArray<string>): ReadonlyArray<string> =>
+  splitWith(new SentenceSplitter(false), chunks)
+
+const splitWith = (splitter: SentenceSplitter, chunks: ReadonlyArray<string>): ReadonlyArray<string> => {
   const sentences = chunks.flatMap((chunk) => splitter.push(chunk))
   const rest = splitter.rest()
   return rest === null ? sentences : [...sentences, rest]
@@ -25,6 +28,10 @@ describe("SentenceSplitter", () => {
     ["These are:\n- one thing\n- another", ["These are:", "- one thing", "- another"]],
     ["Ok. Yes. No. I will look it up. Wait.", ["Ok. Yes.", "No. I will look it up.", "Wait."]],
     ["Dat is bijv. morgen goed. Tot dan.", ["Dat is bijv. morgen goed.", "Tot dan."]],
+    ["The steps are: 1. Turn it off. 2. Wait.", ["The steps are: 1. Turn it off.", "2. Wait."]],
+    ["1. Turn it off now.\n2. Wait a minute.", ["1. Turn it off now.", "2. Wait a minute."]],
+    ["我们九点开门。请问您想预订吗？好的！", ["我们九点开门。", "请问您想预订吗？", "好的！"]],
+    ["「はい、そうです。」と言いました。次です。", ["「はい、そうです。」", "と言いました。", "次です。"]],
     ["   \n  ", []],
     ["", []]
   ])("splits %j", (text, sentences) => {
@@ -49,6 +56,49 @@ describe("SentenceSplitter", () => {
     const long = `${"word ".repeat(60)}end. Next sentence.`
     expect(split(long).at(-1)).toBe("Next sentence.")
     expect(split(...long)).toEqual(split(long))
+  })
+
+  const clauses = (text: string, size = 4): ReadonlyArray<string> =>
+    splitWith(new SentenceSplitter(), text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? [])
+
+  it.each([
+    [
+      "We are open from nine, and close at five. Come by.",
+      ["We are open from nine,", "and close at five.", "Come by."]
+    ],
+    ["Yes, of course, I can do that now. Fine.", ["Yes, of course, I can do that now.", "Fine."]],
+    ["Yes, of course I can, on Monday, at nine.", ["Yes, of course I can,", "on Monday, at nine."]],
+    ["Unfortunately nothing; try again later.", ["Unfortunately nothing;", "try again later."]],
+    [
+      "It costs 3,500 euros, or 3.5 thousand: less, that is.",
+      ["It costs 3,500 euros,", "or 3.5 thousand: less, that is."]
+    ],
+    ["We are open from 10:30 to 11 – then no more.", ["We are open from 10:30 to 11 –", "then no more."]],
+    ["Dr. Smith, e.g. today, has time. Ok then.", ["Dr. Smith, e.g. today,", "has time.", "Ok then."]],
+    ["Here is what we have:\n- one thing\n- another", ["Here is what we have:", "- one thing", "- another"]],
+    [
+      "A whole sentence without any mark. And, of course, more.",
+      ["A whole sentence without any mark.", "And, of course, more."]
+    ],
+    ["您好，我们今天营业，直到晚上九点。再见。", ["您好，我们今天营业，", "直到晚上九点。", "再见。"]],
+    ["ร้านของเราเปิดเก้าโมงเช้า และปิดห้าโมงเย็น", ["ร้านของเราเปิดเก้าโมงเช้า", "และปิดห้าโมงเย็น"]]
+  ])("returns the first clause of %j on its own, and then sentences", (text, pieces) => {
+    for (const size of [1, 2, 3]) expect(clauses(text, size)).toEqual(pieces)
+  })
+
+  it("returns the first clause as soon as the next word begins", () => {
+    const splitter = new SentenceSplitter()
+    expect(splitter.push("We are open ")).toEqual([])
+    expect(splitter.push("from nine,")).toEqual([])
+    expect(splitter.push(" and")).toEqual(["We are open from nine,"])
+    expect(splitter.push(" close at five, or six,")).toEqual([])
+    expect(splitter.rest()).toBe("and close at five, or six,")
+  })
+
+  it("returns no clause of a text that comes as a whole", () => {
+    const splitter = new SentenceSplitter()
+    expect(splitter.push("We are open from nine, and close at five")).toEqual([])
+    expect(splitter.rest()).toBe("We are open from nine, and close at five")
   })
 
   const piece = fc.constantFrom(
@@ -84,7 +134,7 @@ describe("SentenceSplitter", () => {
   it("loses no character but white space, and returns no empty sentence", () => {
     fc.assert(
       fc.property(text, (whole) => {
-        const sentences = split(whole)
+        const sentences = clauses(whole)
         expect(sentences.join("").replace(/\s/g, "")).toBe(whole.replace(/\s/g, ""))
         for (const sentence of sentences) {
           expect(sentence.trim()).toBe(sentence)

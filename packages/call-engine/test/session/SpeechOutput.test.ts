@@ -36,6 +36,7 @@ const oneFramePerCharacter = ({ sink, text }: TextRequest): Effect.Effect<void> 
 const make = (speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechError>) =>
   Effect.gen(function* () {
     const log: Array<string> = []
+    const clock = yield* Effect.clock
     let frames = 0
     let now = 0
     const wheel = new FrameWheel(() => {})
@@ -60,7 +61,7 @@ const make = (speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechE
       sampleRate: 8000,
       chooseVoice: (command) => ({ provider: provider(speak), voice: command.voice }),
       onFailed: (id, reason) => log.push(`failed ${id}: ${reason}`),
-      now: () => now
+      now: () => now + clock.unsafeCurrentTimeMillis()
     })
     /** Sends frames, and lets the synthesis that waits for them continue. */
     const run = (count: number) =>

@@ -156,7 +156,14 @@ const finish = (d: Draft, outcome: Outcome, reason: string, next?: typeof PostCa
   }
   Speech.closeFinished(d)
   for (const timer of d.state.timers) stopTimer(d, timer)
-  patch(d, { phase: "draining", ended_at: d.at, interruption: null, ending: { outcome, hanging_up: true } })
+  patch(d, {
+    phase: "draining",
+    ended_at: d.at,
+    interruption: null,
+    open_speech: null,
+    holds_audio: false,
+    ending: { outcome, hanging_up: true }
+  })
   command(d, { _tag: "Hangup", reason })
   if (d.state.listening && next === undefined) {
     startTimer(d, "drain", drainMs)

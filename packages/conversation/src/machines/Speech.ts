@@ -13,8 +13,16 @@ import {
 import { callerHoldsFloor } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { recordLatency } from "../Latency.ts"
-import { type SpokenText, spokenText, writtenLength } from "../SpokenText.ts"
-import { type AgentEntry, type Conversation, isActive, isSpeaking, openEntries, type Utterance } from "../State.ts"
+import { type SpokenText, spaceBetween, spokenText, writtenLength } from "../SpokenText.ts"
+import {
+  type AgentEntry,
+  agentEntry,
+  type Conversation,
+  isActive,
+  isSpeaking,
+  openEntries,
+  type Utterance
+} from "../State.ts"
 
 /**
  * The agent's speech. The states of an utterance:
@@ -28,7 +36,7 @@ import { type AgentEntry, type Conversation, isActive, isSpeaking, openEntries, 
  * | queued, playing | SpeechPlayed | played |
  * | queued, playing | SpeechFailed | cut |
  * | queued, playing | stop | held; SpeechCleared reports how much of it was played |
- * | held | resume | played up to the cut; the rest is queued under a new id |
+ * | held | resume | queued, if the shell holds its audio; else played up to the cut, and the rest is queued under a new id |
  * | held | drop | cut |
  *
  * An entry is closed, and its played text enters the transcript, when all its utterances are played or cut and its
@@ -45,7 +53,7 @@ const join = (parts: ReadonlyArray<string>): string =>
   parts
     .map((p) => p.trim())
     .filter((p) => p !== "")
-    .join(" ")
+    .reduce((text, part) => text + spaceBetween(text, part) + part, "")
 
 /** The played text of an entry. */
 export const playedText = (e: AgentEntry): string => join(e.utterances.map((u) => u.played))
@@ -62,14 +70,21 @@ const nextId = (d: Draft): string => {
 /** What text-to-speech gets of a text. */
 const spokenOf = ({ config }: Conversation, text: string): SpokenText => spokenText(text, config?.speech.pronunciations)
 
-const speak = (d: Draft, { id, language, text, voice }: Utterance): void => {
+const speak = (
+  d: Draft,
+  { id, language, text, voice }: Utterance,
+  { generating, turn, utterances }: AgentEntry
+): void => {
   const speed = d.state.config?.speech.speed ?? 1
+  const isPart = generating || utterances.length > 1
+  patch(d, { open_speech: isPart ? turn : null })
   command(d, {
     _tag: "Speak",
     id,
     text: spokenOf(d.state, text).text,
     voice,
     language,
+    ...(isPart ? { turn } : {}),
     ...(speed === 1 ? {} : { speed }),
     ...providerField(d.state.provider_index.tts)
   })
@@ -121,7 +136,8 @@ export const say = (d: Draft, turn: number, text: string, generating: boolean, o
     played: isSilent ? text : ""
   }
   updateAgent(d, turn, (e) => ({ ...e, utterances: [...e.utterances, utterance] }))
-  if (state === "queued") speak(d, utterance)
+  const entry = agentEntry(d.state, turn)
+  if (state === "queued" && entry !== undefined) speak(d, utterance, entry)
 }
 
 /** Says one text as a turn of its own: greeting, apology, prompt, farewell. */
@@ -163,9 +179,10 @@ export const addToTranscript = (d: Draft, role: "assistant" | "user", content: s
   command(d, { _tag: "TellTranscript", role, content, timestamp: seconds(at) })
 }
 
-const mapUtterances = (d: Draft, change: (u: Utterance) => ReadonlyArray<Utterance>): void => {
+const mapUtterances = (d: Draft, change: (u: Utterance, e: AgentEntry) => ReadonlyArray<Utterance>): void => {
   for (const entry of openEntries(d.state)) {
-    updateAgent(d, entry.turn, (e) => ({ ...e, utterances: e.utterances.flatMap(change) }))
+    const utterances = entry.utterances.flatMap((u) => change(u, entry))
+    updateAgent(d, entry.turn, (e) => ({ ...e, utterances }))
   }
 }
 
@@ -177,17 +194,23 @@ export const recordSilence = (d: Draft): void => {
   }
 }
 
-/** Stops the agent's speech at once; what was not played is held. */
-export const stop = (d: Draft): void => {
+/** Stops the agent's speech at once; what was not played is held. With `hold` the shell holds its audio. */
+export const stop = (d: Draft, hold = false): void => {
   recordSilence(d)
   mapUtterances(d, (u) => [isActive(u) ? { ...u, state: "held" } : u])
-  command(d, { _tag: "StopSpeaking" })
+  patch(d, { holds_audio: false, open_speech: hold ? d.state.open_speech : null })
+  command(d, hold ? { _tag: "StopSpeaking", hold } : { _tag: "StopSpeaking" })
 }
 
 /** Speaks held utterances from where they were stopped; a word that was cut is repeated from its start. */
-export const resume = (d: Draft): void =>
-  mapUtterances(d, (u) => {
+export const resume = (d: Draft): void => {
+  if (openEntries(d.state).some((e) => e.utterances.some((u) => u.has_audio))) {
+    patch(d, { holds_audio: false })
+    command(d, { _tag: "ResumeSpeaking" })
+  } else dropAudio(d)
+  mapUtterances(d, (u, entry) => {
     if (u.state !== "held") return [u]
+    if (u.has_audio === true) return [{ ...withoutAudio(u), state: "queued", said_at: d.at }]
     const at = wordEnd(u)
     const again: Utterance = {
       ...u,
@@ -197,23 +220,44 @@ export const resume = (d: Draft): void =>
       said_at: d.at,
       played: ""
     }
-    speak(d, again)
+    speak(d, again, entry)
     const spoken = u.text.slice(0, at)
     return at === 0 ? [again] : [{ ...u, text: spoken, played: spoken, state: "played" }, again]
   })
+}
+
+const withoutAudio = ({ has_audio: _, ...u }: Utterance): Utterance => u
+
+/** Tells the shell that the audio it holds is not needed. */
+const dropAudio = (d: Draft): void => {
+  if (!d.state.holds_audio) return
+  patch(d, { holds_audio: false, open_speech: null })
+  command(d, { _tag: "DropSpeech" })
+}
+
+/** At the end of a step: the answer whose texts are spoken as one is complete. */
+export const endComplete = (d: Draft): void => {
+  const turn = d.state.open_speech
+  if (turn === null) return
+  const entry = agentEntry(d.state, turn)
+  if (entry?.generating === true || entry?.utterances.some((u) => u.state === "held" || u.state === "waiting")) return
+  patch(d, { open_speech: null })
+  command(d, { _tag: "EndSpeech", turn })
+}
 
 /** The position after the last whole word that was played. */
 const wordEnd = ({ played, text }: Utterance): number =>
   text.charAt(played.length) === " " ? played.length : played.lastIndexOf(" ") + 1
 
 const drop = (d: Draft, state: "held" | "waiting"): void => {
+  if (state === "held") dropAudio(d)
   for (const entry of openEntries(d.state)) {
     if (!entry.utterances.some((u) => u.state === state)) continue
     updateAgent(d, entry.turn, (e) => ({
       ...e,
       interrupted: true,
       generating: false,
-      utterances: e.utterances.map((u) => (u.state === state ? { ...u, state: "cut" } : u))
+      utterances: e.utterances.map((u) => (u.state === state ? { ...withoutAudio(u), state: "cut" } : u))
     }))
   }
 }
@@ -226,25 +270,26 @@ export const dropWaiting = (d: Draft): void => drop(d, "waiting")
 
 /** Speaks what waited for the caller. */
 export const speakWaiting = (d: Draft): void =>
-  mapUtterances(d, (u) => {
+  mapUtterances(d, (u, entry) => {
     if (u.state !== "waiting") return [u]
     const queued: Utterance = { ...u, state: "queued", said_at: d.at }
-    speak(d, queued)
+    speak(d, queued, entry)
     return [queued]
   })
 
 /** Records how much was played of stopped speech. */
 export const onCleared = (d: Draft, input: InputOf<"SpeechCleared">): void => {
-  const played = new Map(input.cuts.map((cut) => [cut.id, cut.played]))
-  mapUtterances(d, (u) => {
-    const spoken = u.state === "held" || isActive(u) ? (played.get(u.id) ?? "") : ""
-    if (spoken === "") return [u]
+  const cuts = new Map(input.cuts.map((cut) => [cut.id, cut]))
+  const holds_audio = input.cuts.some(({ held }) => held)
+  patch(d, { holds_audio, open_speech: holds_audio ? d.state.open_speech : null })
+  mapUtterances(d, (stopped) => {
+    const cut = cuts.get(stopped.id)
+    if (cut === undefined || (stopped.state !== "held" && !isActive(stopped))) return [stopped]
+    const u: Utterance = cut.held === true ? { ...stopped, has_audio: true } : stopped
     const whole = spokenOf(d.state, u.text)
-    if (!whole.text.startsWith(spoken)) return [u]
-    const playedPart = u.text.slice(0, writtenLength(whole, spoken, u.text))
-    return [
-      playedPart.length === u.text.length ? { ...u, state: "played", played: playedPart } : { ...u, played: playedPart }
-    ]
+    if (cut.played === "" || !whole.text.startsWith(cut.played)) return [u]
+    const played = u.text.slice(0, writtenLength(whole, cut.played, u.text))
+    return [played.length === u.text.length ? { ...stopped, state: "played", played } : { ...u, played }]
   })
 }
 

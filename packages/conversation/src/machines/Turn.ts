@@ -171,21 +171,16 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
     awaitLongSound(d, Math.max(backchannelMs, interrupt_after_ms))
   },
   "hold speech": (d) => {
-    // Already stopped: new speech is held too.
-    if (d.state.interruption !== null) return
-    patch(d, {
-      caller: { ...d.state.caller, long_sound: d.state.caller.voice_active },
-      interruption: { at: d.at, certain: false, user_text: null, clearing: true }
-    })
-    Speech.stop(d)
-    if (turnTakingOf(d.state).resume_after_ms === null) confirmInterruption(d)
+    const mayResume = turnTakingOf(d.state).resume_after_ms !== null
+    stopAgent(d, mayResume)
+    if (!mayResume) confirmInterruption(d)
   },
   "hold coming speech": (d) => {
     patch(d, { caller: { ...d.state.caller, long_sound: true } })
   },
   interrupt: (d) => {
     forgetSound(d)
-    actions["hold speech"](d, 0)
+    stopAgent(d, false)
     confirmInterruption(d)
   },
   "drop held speech": (d) => {
@@ -227,6 +222,16 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
     if (isAsking(d) || !isBackchannel(text, languageOf(d.state))) actions["keep turn"](d, 0)
     else endSpeech(d, text)
   }
+}
+
+/** Stops the agent's speech, unless it was stopped already: new speech is held too. */
+const stopAgent = (d: Draft, mayResume: boolean): void => {
+  if (d.state.interruption !== null) return
+  patch(d, {
+    caller: { ...d.state.caller, long_sound: d.state.caller.voice_active },
+    interruption: { at: d.at, certain: false, user_text: null, clearing: true }
+  })
+  Speech.stop(d, mayResume)
 }
 
 /** How long to wait for words before held speech goes on: counted from the cut, and from the end of the sound. */

@@ -124,9 +124,12 @@ export class Script {
     return this.input({ _tag: "TimerFired", timer })
   }
 
-  /** The commands since the last `take`, each in short form. */
+  /** The commands since the last `take`, each in short form; without EndSpeech, which follows every answer. */
   take(): ReadonlyArray<string> {
-    return this.commands.splice(0).map(describe)
+    return this.commands
+      .splice(0)
+      .filter(({ _tag }) => _tag !== "EndSpeech")
+      .map(describe)
   }
 
   get events(): ReadonlyArray<string> {

@@ -222,7 +222,7 @@ const commandLine = (c: Command): string => {
       return `${c._tag} ${of}${ahead}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${messages.join(" | ")}]`
     }
     case "Speak":
-      return `Speak ${c.id}${provider(c)} ${value(c.text)}`
+      return `Speak ${c.id}${c.turn === undefined ? "" : ` turn=${c.turn}`}${provider(c)} ${value(c.text)}`
     case "Listen":
       return `Listen ${c.language}${provider(c)}`
     case "Finish":

@@ -43,6 +43,8 @@ export class PlayedCall {
   private readonly delays: ProviderDelays
   private readonly timers = new Map<Timer, number>()
   private speeches: Array<Speech> = []
+  /** Speech that was stopped, and what was played of each. */
+  private held: ReadonlyArray<{ readonly speech: Speech; readonly played: string }> = []
   private finishes = Number.POSITIVE_INFINITY
   private readonly pending: Array<UntimedInput> = []
   private feeding = false
@@ -91,6 +93,7 @@ export class PlayedCall {
         const { asked, id, started } = speech
         speech.started = true
         if (started) this.input({ _tag: "SpeechPlayed", id })
+        else if (asked > speech.starts) this.input({ _tag: "SpeechStarted", id })
         else {
           const voice = { asked_at: asked, audio_at: asked + (this.delays.voice ?? 0) }
           this.input({ _tag: "SpeechStarted", id, voice })
@@ -116,12 +119,29 @@ export class PlayedCall {
       const ends = starts + Math.round((text.length * 1000) / speed)
       this.speeches.push({ id, text, asked: this.at, starts, ends, started: false })
     } else if (command._tag === "StopSpeaking") {
-      const cuts = this.speeches.map(({ id, starts, text }) => ({
-        id,
-        played: text.slice(0, Math.max(0, Math.floor(((this.at - starts) * speed) / 1000)))
+      const stopped = this.speeches.map((speech) => ({
+        speech,
+        played: speech.text.slice(0, Math.max(0, Math.floor(((this.at - speech.starts) * speed) / 1000)))
       }))
       this.speeches = []
-      this.input({ _tag: "SpeechCleared", cuts })
-    }
+      // Only what has audio is held.
+      this.held = command.hold === true && stopped[0]?.speech.started === true ? stopped : []
+      const held = this.held.length > 0 ? { held: true as const } : {}
+      this.input({
+        _tag: "SpeechCleared",
+        cuts: stopped.map(({ played, speech }) => ({ id: speech.id, played, ...held }))
+      })
+    } else if (command._tag === "ResumeSpeaking") {
+      let starts = this.at
+      this.speeches = this.held.map(({ played, speech }) => {
+        const isWhole = speech.text.charAt(played.length) === " "
+        const rest = speech.text.length - (isWhole ? played.length : played.lastIndexOf(" ")) - 1
+        const from = starts
+        starts += Math.round((rest * 1000) / speed)
+        const before = Math.round(((speech.text.length - rest) * 1000) / speed)
+        return { ...speech, asked: this.at, starts: from - before, ends: starts, started: false }
+      })
+      this.held = []
+    } else if (command._tag === "DropSpeech") this.held = []
   }
 }

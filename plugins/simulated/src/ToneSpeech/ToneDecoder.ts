@@ -65,6 +65,7 @@ export class ToneDecoder {
   #crc = crcStart
   #crcHeard = 0
   #bad = false
+  #isJoined = false
   /** The number of bytes that were passed to the listener. */
   #reported = 0
 
@@ -187,11 +188,14 @@ export class ToneDecoder {
     this.#length = 0
     this.#crc = crcStart
     this.#bad = joined
+    this.#isJoined = joined
     this.#reported = 0
     this.#listener.started()
   }
 
   #add(byte: number): void {
+    // Speech that goes on in the middle may begin with the space before its first word.
+    if (byte === space && this.#length === 0 && this.#isJoined) return
     if (byte === space) this.#progress()
     if (this.#length === maxBytes) {
       this.#bad = true
