@@ -41,7 +41,6 @@ const logged = (voice: Voice, log: Array<string>): Voice => ({
 
 /** Sound is speech, whatever it is. */
 const loud: NonNullable<Context.Tag.Service<Providers>["voiceActivity"]> = {
-  id: "loud",
   open: () => ({ push: (frame) => (frame.some((sample) => Math.abs(sample) > 2000) ? "speech" : "silence") })
 }
 
