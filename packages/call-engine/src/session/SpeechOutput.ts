@@ -279,7 +279,10 @@ export const make = (options: {
         if (!hold || !media.canHold) return clear()
         const cuts = media.hold()
         // What is to go on is too long ago.
-        if (!cuts.some(({ held }) => held)) return (clear(), cuts)
+        if (!cuts.some(({ held }) => held)) {
+          clear()
+          return cuts
+        }
         held = true
         return [...cuts, ...notBegun().map((id) => ({ id, played: "", held: true as const }))]
       },
