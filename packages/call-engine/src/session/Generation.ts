@@ -1,10 +1,11 @@
 import { yieldThread } from "@svc/api/JsonLimits"
+import { endCall } from "@svc/conversation/answers/PlatformTools"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta, ModelMessage, ModelToolCall } from "@svc/providers/LanguageModel"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { type ModelUsage, noTokens, usageOf } from "./ModelUsage.ts"
-import { preparedPart } from "./PreparedInput.ts"
+import { isLarge, preparedPart } from "./PreparedInput.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
 import { ThoughtFilter } from "./ThoughtFilter.ts"
 
@@ -21,6 +22,7 @@ const hasLargeResult = (messages: ReadonlyArray<ModelMessage>): boolean =>
 export interface GenerationListener {
   readonly onStarted: (turn: number) => void
   readonly onSentence: (turn: number, text: string) => void
+  /** Complete calls, in their order: each as soon as the model has given it. */
   readonly onToolCalls: (turn: number, calls: ReadonlyArray<ModelToolCall>) => void
   /** Of any request, also one that was cancelled since. */
   readonly onUsage: (usage: ModelUsage) => void
@@ -46,6 +48,13 @@ const chooseModel = (
 /** The name for the request, where the provider offers it: a fallback uses its own preferred model. */
 const named = ({ models }: Model, { model }: Pick<CommandOf<"AskModel">, "model">) =>
   model !== undefined && models.includes(model) ? { model } : {}
+
+/**
+ * Whether a tool call is reported while the model goes on. `end_call` is not, because what the model says after it belongs
+ * to the farewell; nor are calls with large arguments, which must be prepared first. Calls after such a one wait as well,
+ * so that their order stays.
+ */
+const startsAtOnce = (call: ModelToolCall): boolean => call.name !== endCall && !isLarge(call.arguments)
 
 /** The language model of a call: one generation at a time, and beside it one whose answer is held. */
 export interface Generation {
@@ -133,7 +142,8 @@ export const make = (options: {
       Effect.suspend(() => {
         const splitter = new SentenceSplitter()
         const thoughts = new ThoughtFilter()
-        const calls: Array<ModelToolCall> = []
+        /** Calls that wait for the end; see `startsAtOnce`. */
+        const waiting: Array<ModelToolCall> = []
         const countUsage = usageOf(listener.onUsage)
         let started = false
         const sentence = (text: string): void => output.emit((turn) => listener.onSentence(turn, text), text.length)
@@ -144,18 +154,30 @@ export const make = (options: {
             started = true
             output.emit(listener.onStarted)
           }
-          if (delta._tag === "ToolCall") {
-            calls.push(delta.call)
-            if (output.isHeld) output.grow(JSON.stringify(delta.call.arguments).length)
-          } else for (const text of splitter.push(thoughts.push(delta.text))) sentence(text)
+          if (delta._tag === "Text") {
+            for (const text of splitter.push(thoughts.push(delta.text))) sentence(text)
+            return
+          }
+          const { call } = delta
+          if (output.isHeld) output.grow(JSON.stringify(call.arguments).length)
+          if (waiting.length > 0 || !startsAtOnce(call)) {
+            waiting.push(call)
+            return
+          }
+          // What was said before the call is complete with it.
+          endSentence()
+          output.emit((turn) => listener.onToolCalls(turn, [call]))
+        }
+        const endSentence = (): void => {
+          const rest = splitter.rest()
+          if (rest !== null) sentence(rest)
         }
         const flush = Effect.gen(function* () {
           for (const text of splitter.push(thoughts.rest())) sentence(text)
-          const rest = splitter.rest()
-          if (rest !== null) sentence(rest)
-          if (calls.length === 0) return
+          endSentence()
+          if (waiting.length === 0) return
           const prepared: Array<ModelToolCall> = []
-          for (const each of calls)
+          for (const each of waiting)
             prepared.push({ ...each, arguments: yield* preparedPart(each.arguments, argumentsLevel) })
           output.emit((turn) => listener.onToolCalls(turn, prepared))
         })

@@ -7,7 +7,8 @@ import { wellFormedPart } from "./WellFormed.ts"
 /** The largest part of an input that is fed without preparation, in characters. */
 const smallCharacters = 16 * 1024
 
-const isLarge = (part: unknown): boolean => sizeOf(part) > smallCharacters
+/** Whether a part of an input is to be prepared. */
+export const isLarge = (part: unknown): boolean => sizeOf(part) > smallCharacters
 
 /**
  * Prepares a part of an input that may be large: cleans it and writes its text for the journal's digest, each in its own

@@ -200,3 +200,49 @@ it.scoped("an answer that is not held here, as after a restart, is asked for", (
     expect(heard).toEqual(["1 started", "1 Yes.", "1 done"])
   })
 )
+
+const callOf = (id: string, name: string, args: { readonly [name: string]: unknown } = {}): ModelDelta => ({
+  _tag: "ToolCall",
+  call: { id, name, arguments: args }
+})
+
+it.scoped("each tool call is reported when it is complete, after the text before it and before the text after it", () =>
+  Effect.gen(function* () {
+    const { generation, heard } = yield* generationOf((onDelta) =>
+      Effect.gen(function* () {
+        onDelta({ _tag: "Text", text: "One moment" })
+        onDelta(callOf("a", "lookup"))
+        onDelta({ _tag: "Text", text: "And the depot. " })
+        onDelta(callOf("b", "slow"))
+        yield* Effect.sleep(2000)
+        onDelta({ _tag: "Text", text: "Soon" })
+      })
+    )
+    generation.ask(ask(1))
+    yield* pass(10)
+    expect(heard).toEqual(["1 started", "1 One moment", "1 calls lookup", "1 And the depot.", "1 calls slow"])
+    yield* pass(2000)
+    expect(heard.slice(5)).toEqual(["1 Soon", "1 done"])
+  })
+)
+
+it.scoped("end_call and large arguments wait for the end of the answer, and with them the calls that follow", () =>
+  Effect.gen(function* () {
+    const { generation, heard } = yield* generationOf((onDelta) =>
+      Effect.gen(function* () {
+        onDelta(callOf("a", "lookup"))
+        onDelta(callOf("b", "store", { text: "x".repeat(20_000) }))
+        onDelta(callOf("c", "lookup"))
+        onDelta(callOf("d", "end_call"))
+        onDelta({ _tag: "Text", text: "Goodbye." })
+        yield* Effect.sleep(100)
+      })
+    )
+    generation.ask(ask(1))
+    yield* pass(10)
+    expect(heard).toEqual(["1 started", "1 calls lookup"])
+    yield* pass(100)
+    while (!heard.includes("1 done")) yield* Effect.yieldNow()
+    expect(heard.slice(2)).toEqual(["1 Goodbye.", "1 calls store,lookup,end_call", "1 done"])
+  })
+)

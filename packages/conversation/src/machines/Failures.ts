@@ -81,12 +81,13 @@ export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
     return
   }
   const next = failure.may_fall_back && failed_without_output === 0 && fallBack(d, "model")
-  // What was said before the failure stays valid, and running tools will lead to an answer: no apology is needed.
-  if (Speech.isAnswering(d.state)) return
+  // Tools that it called lead to an answer, as soon as none of them runs.
   if (d.state.must_ask_model) {
     Model.continueAfterTools(d)
     return
   }
+  // What was said before the failure stays valid: no apology is needed.
+  if (Speech.isAnswering(d.state)) return
   if (!next) {
     Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology)
     return

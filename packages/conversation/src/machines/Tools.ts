@@ -29,7 +29,9 @@ import * as Problems from "./Problems.ts"
  * | pending | ToolAnswered, ToolFailed, KnowledgeFound, KnowledgeFailed | tool.completed with its result |
  * | pending | its timer | tool.timeout; the model continues without a result |
  *
- * When none is pending, the model continues.
+ * A tool starts when its call is complete, while the model may still speak or call others. The model continues with all
+ * results, in the order of the calls, when its generation has ended and none is pending. A generation that fails or is
+ * interrupted after a call does not take it back: the tool goes on, and its result is kept.
  */
 
 /** The tool by which the model reports that a voicemail took an outbound call; see Voicemail. */
