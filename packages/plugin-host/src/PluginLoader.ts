@@ -15,7 +15,7 @@ import { asPlugin } from "./host/PluginHost.ts"
 import { type BuiltPlugin, buildPlugin } from "./loader/PluginBuild.ts"
 import { pluginConfig } from "./loader/PluginConfig.ts"
 import { type ImportedPlugin, importPlugin } from "./loader/PluginModule.ts"
-import { pluginSources } from "./loader/PluginSources.ts"
+import { configFile, pluginSources } from "./loader/PluginSources.ts"
 import { chosenVoiceActivity } from "./loader/VoiceActivityChoice.ts"
 
 /** A kind of provider. */
@@ -104,16 +104,20 @@ interface Started extends ImportedPlugin {
 const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   const directory = options.directory ?? process.cwd()
   const deadline = Duration.decode(options.deadline ?? "20 seconds")
-  const sources = yield* pluginSources(directory, options.defaults ?? [])
+  const { settings, sources } = yield* pluginSources(directory, options.defaults ?? [])
 
   // All checks that need no running plugin come first.
   const plugins = yield* Effect.forEach(sources, (source) => importPlugin(source, directory, deadline))
   yield* refuseDuplicateNames(plugins)
   const configured = yield* Effect.forEach(plugins, (imported) =>
-    Effect.map(pluginConfig(imported.plugin), (config) => ({ ...imported, config }))
+    Effect.map(pluginConfig(imported.plugin, settings), (read) => ({ ...imported, read }))
   )
-  const started: ReadonlyArray<Started> = yield* Effect.forEach(configured, ({ config, plugin, source }) =>
-    Effect.map(buildPlugin(plugin, config, deadline), (built) => ({ plugin, source, built }))
+  const unused = Object.keys(settings).filter((name) => !plugins.some(({ plugin }) => plugin.name === name))
+  if (unused.length > 0) {
+    yield* Effect.logWarning(`${configFile} has settings of plugins that are not loaded: ${unused.join(", ")}`)
+  }
+  const started: ReadonlyArray<Started> = yield* Effect.forEach(configured, ({ plugin, read, source }) =>
+    Effect.map(buildPlugin(plugin, read, deadline), (built) => ({ plugin, source, built }))
   )
   yield* refuseDuplicateTelephony(started)
 

@@ -279,6 +279,64 @@ describe("PluginLoader", () => {
         expect(lifecycle).toEqual([])
       })
     )
+
+    /** Loads with a `svc.config.json`. */
+    const inFile = (file: unknown, variables = {}) =>
+      Effect.map(temporary, (root) => {
+        writeFileSync(join(root, "svc.config.json"), JSON.stringify(file))
+        return { directory: root, variables }
+      })
+
+    it.scoped("settings stand in svc.config.json too; a variable comes before them", () =>
+      Effect.gen(function* () {
+        const plugin = join(directory, "Settings.ts")
+        const written = { apiKey: "in the file", maxTokens: 12, baseURL: "http://file" }
+        const options = yield* inFile(
+          { plugins: [plugin], settings: { "with-settings": written } },
+          { SVC_WITH_SETTINGS_BASE_URL: "http://variable" }
+        )
+        const [model] = (yield* load([], options)).languageModel
+        expect(model?.models).toEqual(["in the file", "12", "http://variable"])
+        const other = yield* load([plugin, join(directory, "Good.ts")], options)
+        expect(other.languageModel[0]?.models).toEqual(["in the file", "12", "http://variable"])
+      })
+    )
+
+    it.scoped("a wrong setting in the file is named with its place, and its value is not shown", () =>
+      Effect.gen(function* () {
+        const sources = [join(directory, "Settings.ts")]
+        const of = (settings: unknown) => Effect.flatMap(inFile({ plugins: sources, settings }), (o) => refusal([], o))
+        expect(yield* of({ "with-settings": { apiKey: "s3cret" } })).toMatch(
+          /^plugin with-settings: settings\.with-settings\.apiKey in svc\.config\.json must be .*8 character(?!.*s3cret)/
+        )
+        expect(yield* of({ "with-settings": { apikey: "12345678", api_key: 1 } })).toBe(
+          "plugin with-settings: settings.with-settings in svc.config.json has apikey, api_key; the settings of this plugin are apiKey, maxTokens, baseURL, provides"
+        )
+        expect(yield* of({ "with-settings": { apiKey: { s3cret: 1 } } })).toBe(
+          "plugin svc.config.json: settings.with-settings.apiKey: Expected a text, a number, true, false, or a list of them"
+        )
+        expect(yield* of({ "with-settings": { maxTokens: 7 } })).toBe(
+          "plugin with-settings: SVC_WITH_SETTINGS_API_KEY is not set"
+        )
+      })
+    )
+
+    it.scoped("SVC_<NAME>_PROVIDES limits a plugin to some of its capabilities", () =>
+      Effect.gen(function* () {
+        const good = (provides: string) => ({ variables: { SVC_GOOD_PROVIDES: provides } })
+        const limited = yield* load(["./Good.ts"], good("language-model, speech-to-text"))
+        expect(limited.plugins[0]?.capabilities).toEqual(["speechToText", "languageModel"])
+        expect([limited.textToSpeech, limited.telephony]).toEqual([[], []])
+        expect(yield* refusal(["./Good.ts"], good("speech"))).toBe(
+          'plugin good: SVC_GOOD_PROVIDES has "speech"; it is a list of telephony, speech-to-text, text-to-speech, language-model, voice-activity, embedding, object-store'
+        )
+        expect(yield* refusal(["./Good.ts"], good("language-model,embedding"))).toBe(
+          "plugin good: it is to provide embedding, and does not: it cannot, or a setting that this needs is not set"
+        )
+        const file = { plugins: [join(directory, "Good.ts")], settings: { good: { provides: ["telephony"] } } }
+        expect((yield* load([], yield* inFile(file))).plugins[0]?.capabilities).toEqual(["telephony"])
+      })
+    )
   })
 
   describe("plugins that fail to start", () => {

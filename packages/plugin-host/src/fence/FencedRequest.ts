@@ -13,6 +13,9 @@ export interface RequestState {
   readonly abort: (reason: string) => void
 }
 
+/** How long a request has done nothing when it counts as silent; the engine gives up after 10 s. */
+export const silentMs = 9000
+
 /**
  * Runs one request to a provider: isolated, with an idle timeout, through the circuit breaker. The provider has a fiber
  * of its own. The request waits for it or the timeout, without a race, whose fibers and copies cost more than all else
@@ -23,8 +26,14 @@ export const fencedRequest = <E extends ProviderError>(
   failed: (reason: string) => E,
   idle: { readonly timeout: SharedTimeout; readonly reason: string },
   run: (state: RequestState) => Effect.Effect<void, E>
-): Effect.Effect<void, E> =>
-  Effect.uninterruptibleMask((restore) =>
+): Effect.Effect<void, E> => {
+  let running: RequestState | undefined
+  const silence = (): string | undefined => {
+    const since = running?.lastActivity ?? circuit.now()
+    const ms = circuit.now() - since
+    return ms < silentMs ? undefined : `${idle.reason} for ${Math.round(ms / 1000)} s`
+  }
+  return Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       let aborted: E | undefined
       let end: (outcome: Effect.Effect<void, E>) => void = () => {}
@@ -37,6 +46,7 @@ export const fencedRequest = <E extends ProviderError>(
           end(Effect.fail(aborted))
         }
       }
+      running = state
       const self = yield* Effect.fiberId
       const provider = yield* Effect.forkDaemon(Effect.interruptible(circuit.logs(Effect.suspend(() => run(state)))))
       let stopWatching = () => {}
@@ -62,4 +72,5 @@ export const fencedRequest = <E extends ProviderError>(
         Effect.zipRight(Effect.suspend(() => (aborted === undefined ? Effect.void : Effect.fail(aborted))))
       )
     })
-  ).pipe(throughCircuit(circuit, failed))
+  ).pipe(throughCircuit(circuit, failed, silence))
+}

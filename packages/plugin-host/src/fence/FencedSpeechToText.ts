@@ -31,6 +31,7 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
       if (!circuit.admit()) return yield* failed(circuit.refusal())
       let live = true
       let proven = false
+      let isSilent = false
       const onEvent = (given: SpeechEvent) => {
         if (!live) return
         const problem = problemOf(speechEvent, given)
@@ -61,7 +62,10 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
       ).pipe(
         Effect.timeoutFail({
           duration: openDeadline,
-          onTimeout: () => failed(`did not open within ${Duration.format(openDeadline)}`)
+          onTimeout: () => {
+            isSilent = true
+            return failed(`did not open within ${Duration.format(openDeadline)}`)
+          }
         }),
         Effect.tap((opened) => {
           const problem = problemOf(speechSession, opened)
@@ -70,7 +74,7 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
         Effect.tapError((error) =>
           Effect.suspend(() => {
             live = false
-            circuit.settle(outcomeOfError(error))
+            circuit.settle(isSilent ? { _tag: "Silent", reason: error.reason } : outcomeOfError(error))
             return Effect.forkDaemon(Scope.close(scope, Exit.fail(error)))
           })
         ),

@@ -26,8 +26,11 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.zipWith(
   (clock: Clock.Clock, logs): ProviderCircuit => {
     let state: CircuitBreaker = initial
     const now = () => clock.unsafeCurrentTimeMillis()
-    const open = `circuit breaker open after ${threshold} consecutive failures`
-    const refusal = () => `${open}; last failure: ${state.reason}`
+    const open = () =>
+      state._tag !== "Closed" && state.silences > 0
+        ? "circuit breaker open because it did not respond"
+        : `circuit breaker open after ${threshold} consecutive failures`
+    const refusal = () => `${open()}; last failure: ${state.reason}`
     return {
       now,
       logs,
@@ -43,7 +46,7 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.zipWith(
       health: (own) =>
         Effect.suspend(() =>
           // Without the last failure, which may be a plugin's exception: whoever asks `/readyz` has no key.
-          state._tag === "Closed" ? fencedHealth(own) : Effect.succeed<Health>({ healthy: false, reason: open })
+          state._tag === "Closed" ? fencedHealth(own) : Effect.succeed<Health>({ healthy: false, reason: open() })
         )
     }
   }
@@ -60,18 +63,26 @@ export interface ProviderError extends TypedError {
 export const outcomeOfError = (error: ProviderError): Outcome =>
   error.retryable ? { _tag: "Failed", reason: error.reason } : { _tag: "Answered" }
 
-const outcomeOf = <A, E extends ProviderError>(exit: Exit.Exit<A, E>): Outcome => {
+const outcomeOf = <A, E extends ProviderError>(exit: Exit.Exit<A, E>, silence: string | undefined): Outcome => {
   if (Exit.isSuccess(exit)) return { _tag: "Succeeded" }
+  if (silence !== undefined) return { _tag: "Silent", reason: silence }
   const error = Cause.failureOption(exit.cause)
   return error._tag === "Some" ? outcomeOfError(error.value) : { _tag: "Abandoned" }
 }
 
-/** Makes a call if the circuit admits it, and settles it. Otherwise fails at once with `onRefusal(reason)`. */
+/**
+ * Makes a call if the circuit admits it, and settles it. Otherwise fails at once with `onRefusal(reason)`. `silence`: asked
+ * when the call has failed or was interrupted; a text says that the provider did nothing for too long.
+ */
 export const throughCircuit =
-  <E extends ProviderError>(circuit: ProviderCircuit, onRefusal: (reason: string) => E) =>
+  <E extends ProviderError>(
+    circuit: ProviderCircuit,
+    onRefusal: (reason: string) => E,
+    silence: () => string | undefined = () => undefined
+  ) =>
   <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.suspend(() =>
       circuit.admit()
-        ? Effect.onExit(call, (exit) => Effect.sync(() => circuit.settle(outcomeOf(exit))))
+        ? Effect.onExit(call, (exit) => Effect.sync(() => circuit.settle(outcomeOf(exit, silence()))))
         : Effect.fail(onRefusal(circuit.refusal()))
     )

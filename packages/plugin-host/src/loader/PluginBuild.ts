@@ -9,6 +9,7 @@ import { VoiceActivity } from "@svc/providers/VoiceActivity"
 import { Cause, Context, Duration, Effect, type Exit, Fiber, Layer, Scope } from "effect"
 import { errorSummary } from "../ErrorSummary.ts"
 import { asPlugin, makeHost } from "../host/PluginHost.ts"
+import { capabilityNames, type PluginSettings } from "./PluginConfig.ts"
 
 /** The running providers of one plugin. */
 export interface BuiltPlugin {
@@ -66,19 +67,37 @@ const release = (plugin: string, scope: Scope.CloseableScope, exit: Exit.Exit<un
     )
   )
 
+/** The capabilities to which the operator limits a plugin. It must provide each of them. */
+const limited = (plugin: string, provided: Capabilities, { only }: PluginSettings) => {
+  if (only === undefined) return Effect.succeed(provided)
+  const missing = only.filter((capability) => provided[capability] === undefined)
+  if (missing.length > 0) {
+    const names = missing.map((capability) => capabilityNames[capability]).join(", ")
+    return Effect.fail(
+      new PluginError({
+        plugin,
+        reason: `it is to provide ${names}, and does not: it cannot, or a setting that this needs is not set`
+      })
+    )
+  }
+  const kept: Capabilities = Object.fromEntries(only.map((capability) => [capability, provided[capability]]))
+  return Effect.succeed(kept)
+}
+
 /**
  * Builds a plugin's layers with one memo map, so that shared layers are built once. They live until the scope closes.
  * When one of them fails, throws or takes longer than `deadline`, the others are released before the error is returned.
  */
 export const buildPlugin = Effect.fn("PluginBuild.build")(function* (
   plugin: Plugin,
-  config: unknown,
+  settings: PluginSettings,
   deadline: Duration.Duration
 ) {
   const fail = (reason: string) => new PluginError({ plugin: plugin.name, reason })
   const host = yield* makeHost(plugin.name)
   const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => release(plugin.name, scope, exit))
-  return yield* Effect.suspend(() => build(plugin.provides(config, host), scope)).pipe(
+  return yield* Effect.suspend(() => limited(plugin.name, plugin.provides(settings.config, host), settings)).pipe(
+    Effect.flatMap((capabilities) => build(capabilities, scope)),
     asPlugin(plugin.name),
     // An uninterruptible layer must not delay the error.
     Effect.disconnect,

@@ -3,11 +3,28 @@ import { join } from "node:path"
 import { PluginError } from "@svc/providers/Plugin"
 import { Config, Data, Effect, Option, ParseResult, Schema } from "effect"
 
-/** The file that names the plugins when `SVC_PLUGINS` is not set. */
+/** The file that names the plugins when `SVC_PLUGINS` is not set, and has settings of plugins. */
 export const configFile = "svc.config.json"
 
+const Value = Schema.Union(Schema.String, Schema.Number, Schema.Boolean)
+
+/** The settings of plugins in the file: plugin's name → setting → value. A list is as a text with commas. */
+const FileSettings = Schema.Record({
+  key: Schema.String,
+  value: Schema.Record({
+    key: Schema.String,
+    value: Schema.Union(Value, Schema.Array(Value)).annotations({
+      message: () => ({ message: "Expected a text, a number, true, false, or a list of them", override: true })
+    })
+  })
+})
+export type FileSettings = typeof FileSettings.Type
+
 const ConfigFile = Schema.parseJson(
-  Schema.Struct({ plugins: Schema.optionalWith(Schema.Array(Schema.NonEmptyTrimmedString), { default: () => [] }) })
+  Schema.Struct({
+    plugins: Schema.optionalWith(Schema.Array(Schema.NonEmptyTrimmedString), { default: () => [] }),
+    settings: Schema.optionalWith(FileSettings, { default: () => ({}) })
+  })
 )
 
 const decodeFile = Schema.decode(ConfigFile)
@@ -35,12 +52,19 @@ const fileProblem = (error: ParseResult.ParseError): string => {
   const issue = ParseResult.ArrayFormatter.formatErrorSync(error)[0]
   if (issue === undefined) return "is not valid"
   const path = issue.path.join(".")
-  return path === "" ? `is not a JSON object { "plugins": [...] }` : `${path}: ${issue.message}`
+  return path === "" ? `is not a JSON object { "plugins": [...], "settings": {...} }` : `${path}: ${issue.message}`
+}
+
+/** What to load, and the settings in the file. */
+export interface PluginSources {
+  readonly sources: ReadonlyArray<string>
+  readonly settings: FileSettings
 }
 
 /**
  * The packages and paths to load, in order of preference: from `SVC_PLUGINS` (comma-separated), else from
- * `svc.config.json` in `directory`, else `defaults`. An empty variable counts as not set.
+ * `svc.config.json` in `directory`, else `defaults`; and the settings of plugins in that file. An empty variable counts as
+ * not set.
  */
 export const pluginSources = Effect.fn("PluginSources.read")(function* (
   directory: string,
@@ -54,12 +78,15 @@ export const pluginSources = Effect.fn("PluginSources.read")(function* (
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "")
-  if (named.length > 0) return named
-
   const text = yield* readConfigFile(join(directory, configFile))
-  if (Option.isNone(text)) return defaults
-  const file = yield* decodeFile(text.value).pipe(
-    Effect.mapError((error) => new PluginError({ plugin: configFile, reason: fileProblem(error) }))
-  )
-  return file.plugins
+  const file = Option.isNone(text)
+    ? undefined
+    : yield* decodeFile(text.value).pipe(
+        Effect.mapError((error) => new PluginError({ plugin: configFile, reason: fileProblem(error) }))
+      )
+  const found: PluginSources = {
+    sources: named.length > 0 ? named : (file?.plugins ?? defaults),
+    settings: file?.settings ?? {}
+  }
+  return found
 })

@@ -111,6 +111,35 @@ describe("a fenced language model", () => {
       })
   )
 
+  it.effect("a call that is given up after ten seconds of silence costs the next calls no time", () =>
+    Effect.gen(function* () {
+      let calls = 0
+      const model = yield* fenced(() => {
+        calls++
+        return Effect.never
+      })
+      const asked = (seconds: number) =>
+        Effect.gen(function* () {
+          const fiber = yield* Effect.fork(model.generate(request, () => {}))
+          yield* TestClock.adjust(`${seconds} seconds`)
+          return yield* Fiber.interrupt(fiber)
+        })
+      // The caller spoke again, or hung up: that says nothing about the model.
+      yield* asked(5)
+      yield* asked(10)
+      expect(calls).toBe(2)
+      const refused = yield* Effect.flip(model.generate(request, () => {}))
+      expect(refused.reason).toBe(
+        "silent: circuit breaker open because it did not respond; last failure: generated nothing for 10 s"
+      )
+      expect(yield* model.health).toEqual({
+        healthy: false,
+        reason: "circuit breaker open because it did not respond"
+      })
+      expect(calls).toBe(2)
+    })
+  )
+
   it.effect("interruptions and errors that are not retryable do not open the circuit", () =>
     Effect.gen(function* () {
       const model = yield* fenced(({ callId }) =>
@@ -290,6 +319,8 @@ describe("a fenced speech-to-text provider", () => {
       yield* TestClock.adjust("5 seconds")
       expect((yield* Fiber.join(fiber)).reason).toBe("silent: did not open within 5s")
       yield* Deferred.await(released)
+      // The next call does not wait.
+      expect((yield* Effect.flip(speech.open(listening([])))).reason).toContain("did not respond")
     })
   )
 
