@@ -6,6 +6,7 @@ import { commandTree } from "./command-line/CommandTree.ts"
 import { accountCommands } from "./commands/AccountCommands.ts"
 import { agentCommand } from "./commands/AgentCommands.ts"
 import { numbersCommand } from "./commands/NumberCommands.ts"
+import { pluginsCommand } from "./commands/PluginCommands.ts"
 import { replayCommand } from "./commands/ReplayCommand.ts"
 import { chatCommand } from "./commands/TestSessionCommand.ts"
 import * as Logging from "./Logging.ts"
@@ -72,6 +73,7 @@ const commands = [
   ...accountCommands,
   agentCommand,
   numbersCommand,
+  pluginsCommand,
   chatCommand,
   replayCommand(version),
   migrate,

@@ -48,6 +48,10 @@ export interface LoaderOptions {
   readonly required?: ReadonlyArray<Capability>
   /** The directory of `svc.config.json`, relative paths and packages; the working directory by default. */
   readonly directory?: string
+  /** Loads these packages and paths, whatever `SVC_PLUGINS` or the file names. */
+  readonly sources?: ReadonlyArray<string>
+  /** Of the plugins that are named, starts only that with this short name; a failure when there is none. */
+  readonly only?: string
   /** How long the import of each plugin may take, and again its start. 20 s by default. */
   readonly deadline?: Duration.DurationInput
 }
@@ -104,16 +108,24 @@ interface Started extends ImportedPlugin {
 const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   const directory = options.directory ?? process.cwd()
   const deadline = Duration.decode(options.deadline ?? "20 seconds")
-  const { settings, sources } = yield* pluginSources(directory, options.defaults ?? [])
+  const { settings, sources: named } = yield* pluginSources(directory, options.defaults ?? [])
+  const sources = options.sources ?? named
 
   // All checks that need no running plugin come first.
-  const plugins = yield* Effect.forEach(sources, (source) => importPlugin(source, directory, deadline))
-  yield* refuseDuplicateNames(plugins)
-  const configured = yield* Effect.forEach(plugins, (imported) =>
-    Effect.map(pluginConfig(imported.plugin, settings), (read) => ({ ...imported, read }))
+  const imported = yield* Effect.forEach(sources, (source) => importPlugin(source, directory, deadline))
+  yield* refuseDuplicateNames(imported)
+  const { only } = options
+  const plugins = only === undefined ? imported : imported.filter(({ plugin }) => plugin.name === only)
+  if (only !== undefined && plugins.length === 0) {
+    const names = imported.map(({ plugin }) => plugin.name).join(", ")
+    const known = names === "" ? "SVC_PLUGINS and svc.config.json name none" : `the plugins that are named: ${names}`
+    return yield* new PluginError({ plugin: only, reason: `no plugin has this short name; ${known}` })
+  }
+  const configured = yield* Effect.forEach(plugins, (one) =>
+    Effect.map(pluginConfig(one.plugin, settings), (read) => ({ ...one, read }))
   )
-  const unused = Object.keys(settings).filter((name) => !plugins.some(({ plugin }) => plugin.name === name))
-  if (unused.length > 0) {
+  const unused = Object.keys(settings).filter((name) => !imported.some(({ plugin }) => plugin.name === name))
+  if (unused.length > 0 && options.sources === undefined) {
     yield* Effect.logWarning(`${configFile} has settings of plugins that are not loaded: ${unused.join(", ")}`)
   }
   const started: ReadonlyArray<Started> = yield* Effect.forEach(configured, ({ plugin, read, source }) =>
