@@ -132,6 +132,64 @@ describe("inputs in any order", () => {
     })
   })
 
+  it("lead to the same, usage aside, when the model is asked ahead as often as possible", () => {
+    let held = 0
+    holds((call) => {
+      // With knowledge bases the words would be looked up earlier.
+      if (call.facts.knowledge === true) return
+      const { preemptive: _, ...facts } = call.facts
+      let [plain, plainCommands] = start(facts)
+      let [state, commands] = start({ ...facts, preemptive: true })
+      const expected = [...plainCommands]
+      const all = [...commands]
+      for (const { input } of call.steps) {
+        if (input._tag === "CallerEndExpected" || input._tag === "CallerEndWithdrawn") continue
+        ;[plain, plainCommands] = step(plain, input)
+        expected.push(...plainCommands)
+        ;[state, commands] = step(state, input)
+        all.push(...commands)
+        // The end of the turn is expected with the words so far, after every input.
+        ;[state, commands] = step(state, { _tag: "CallerEndExpected", at: input.at, text: state.caller.partial })
+        all.push(...commands)
+      }
+      held += of(all, "AskAhead").length
+      const isOfHeldAnswer = (c: Command): boolean =>
+        c._tag === "AskAhead" ||
+        c._tag === "DropAhead" ||
+        ((c._tag === "StartTimer" || c._tag === "StopTimer") && c.timer === "ahead")
+      const others = all.flatMap((c): ReadonlyArray<Command> => {
+        if (isOfHeldAnswer(c)) return []
+        if (c._tag !== "AskModel") return [c]
+        const { ahead: __, ...asked } = c
+        return [asked]
+      })
+      expect(others).toEqual(expected)
+      const { speculation, usage } = plain
+      const timers = state.timers.filter((timer) => timer !== "ahead")
+      expect({ ...state, facts, speculation, timers, usage }).toEqual(plain)
+    })
+    expect(held).toBeGreaterThan(50)
+  })
+
+  it("ask the model ahead only where nothing is held, and adopt only what is held", () => {
+    holds((call) => {
+      let held: string | null = null
+      for (const c of commandsOf(call)) {
+        if (c._tag === "AskAhead") {
+          expect(held).toBeNull()
+          held = c.id
+        } else if (c._tag === "DropAhead") {
+          expect(c.id).toBe(held)
+          held = null
+        } else if (c._tag === "AskModel") {
+          // Nothing is held beside a generation.
+          expect(c.ahead ?? null).toBe(held)
+          held = null
+        }
+      }
+    })
+  })
+
   it("look nothing up and offer no search for an agent that had no knowledge bases", () => {
     holds((call) => {
       const commands = commandsOf(call)

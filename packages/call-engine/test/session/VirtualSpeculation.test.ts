@@ -1,9 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { tool } from "@svc/conversation/testing/Script"
+import { mulaw8k } from "@svc/providers/Audio"
 import { LanguageModelError, type ModelRequest } from "@svc/providers/LanguageModel"
 import type { Providers } from "@svc/providers/Providers"
 import { type Context, Effect } from "effect"
 import { configuration } from "../doubles/Engine.ts"
+import type { LegKind } from "../doubles/VirtualPhone.ts"
 import { during, type VirtualCall } from "../doubles/VirtualProviders.ts"
 
 /** Whole calls in which the model may be asked before the end of a turn. */
@@ -59,11 +61,14 @@ const callOf = (
     readonly providers?: object
     readonly turn_taking?: object
     readonly instead?: (n: number) => Effect.Effect<void, LanguageModelError> | undefined
+    readonly leg?: LegKind
+    /** From the beginning of one text to that of the next. */
+    readonly restMs?: number
   } = {}
 ) =>
   Effect.gen(function* () {
     const requests: Array<ModelRequest> = []
-    const { texts = ["One two three"], providers = {}, turn_taking } = options
+    const { restMs = 6000, texts = ["One two three"], providers = {}, turn_taking } = options
     const { result, state } = yield* during(
       watched(requests, options.instead),
       (call) =>
@@ -71,12 +76,15 @@ const callOf = (
           yield* call.wait("3 seconds")
           for (const text of texts) {
             yield* call.say(text)
-            yield* call.wait("6 seconds")
+            yield* call.wait(restMs)
           }
+          yield* call.wait("4 seconds")
           const [, first = 0] = timesOf(call, "SpeechStarted")
           return { turns: call.turns(), answered: first, ended: timesOf(call, "CallerEndOfTurn"), log: call.log }
         }),
-      answerOf(providers, turn_taking)
+      answerOf(providers, turn_taking),
+      [],
+      options.leg
     )
     return { ...result, requests, state }
   })
@@ -164,6 +172,31 @@ describe("the model is asked before the end of the turn", () => {
       })
       expect(turns[1]).toBe("user: One two three four five six seven")
       expect(requests.length).toBeLessThanOrEqual(4)
+    })
+  )
+
+  it.live("also where the phone sends nothing in silence", () =>
+    Effect.gen(function* () {
+      const leg: LegKind = { format: mulaw8k, network: { dtx: true } }
+      const ahead = yield* callOf({ leg })
+      const after = yield* callOf({ leg, turn_taking: { preemptive: false } })
+      expect(ahead.turns).toEqual(understood)
+      expect(after.answered - ahead.answered).toBeGreaterThanOrEqual(100)
+    })
+  )
+
+  it.live("after the caller has interrupted the agent, with what was heard of it", () =>
+    Effect.gen(function* () {
+      const { requests, turns } = yield* callOf({ texts: ["One two three", "Four five"], restMs: 2200 })
+      const [, , , , cut = ""] = turns
+      expect(turns[3]).toBe("user: Four five")
+      const heard = turns[2]?.replace("assistant: ", "") ?? ""
+      expect("You said One two three.".startsWith(heard) && heard.length < 20).toBe(true)
+      expect(requests.at(-1)?.messages.slice(-2)).toEqual([
+        { role: "assistant", content: heard },
+        { role: "user", content: "Four five" }
+      ])
+      expect(cut).toBe("assistant: You said Four five.")
     })
   )
 })
