@@ -7,6 +7,7 @@ import * as Failures from "./machines/Failures.ts"
 import * as Gather from "./machines/Gather.ts"
 import * as Keypad from "./machines/Keypad.ts"
 import * as Knowledge from "./machines/Knowledge.ts"
+import * as Language from "./machines/Language.ts"
 import * as Limits from "./machines/Limits.ts"
 import * as Model from "./machines/Model.ts"
 import * as Opening from "./machines/Opening.ts"
@@ -179,6 +180,7 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
     case "CallerFinal":
       if (input.text.trim() !== "") patch(d, { failures: { ...d.state.failures, stt: 0 } })
       Voicemail.onWords(d, input.text)
+      Language.onFinal(d, input)
       Turn.onWords(d, input.text, true)
       Speculation.onFinalOrSilence(d)
       return

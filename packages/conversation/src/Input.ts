@@ -87,7 +87,12 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("CallerSpeechStopped", { ...at, ...late }),
   /** A partial transcript, a final one, and the end of turn as speech-to-text detects it. */
   Schema.TaggedStruct("CallerPartial", { ...at, text: Schema.String }),
-  Schema.TaggedStruct("CallerFinal", { ...at, text: Schema.String }),
+  Schema.TaggedStruct("CallerFinal", {
+    ...at,
+    text: Schema.String,
+    /** The language that was detected in it, BCP-47. */
+    language: Schema.optionalWith(Schema.String, { exact: true })
+  }),
   Schema.TaggedStruct("CallerEndOfTurn", at),
   /**
    * The caller has probably finished: speech-to-text says so before it is certain, or the partial transcript did not

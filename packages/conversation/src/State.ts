@@ -218,6 +218,11 @@ export interface Conversation {
   readonly unconfirmed: string | null
   /** The `press_keys` that runs: its tool call, and the keys still to be pressed. */
   readonly keys: { readonly tool: string; readonly rest: string } | null
+  /**
+   * The languages that were detected in the caller's turn, each with its number of words (empty: one that the call does not
+   * have), and the one of the turn before, if it may become the call's; see Language.
+   */
+  readonly detected: { readonly words: { readonly [language: string]: number }; readonly before: string | null }
   /** How many `silence_prompts` were said since the caller's last sound or key. */
   readonly prompts_said: number
   /** The turn of the first message; null: it has not been said. */
@@ -301,6 +306,7 @@ export const initial = (facts: Facts): Conversation => ({
   session_endpointing: null,
   unconfirmed: null,
   keys: null,
+  detected: { words: {}, before: null },
   prompts_said: 0,
   greeting: null,
   next_utterance: 0,

@@ -185,7 +185,11 @@ export const connect = (options: {
           lastPartial = ""
           setWords("")
           fed = { text: "", at: now() }
-          feed({ _tag: "CallerFinal", text: event.text })
+          feed({
+            _tag: "CallerFinal",
+            text: event.text,
+            ...(event.language === undefined ? {} : { language: event.language })
+          })
           return
         case "EndOfTurn":
           media.endOfTurn()

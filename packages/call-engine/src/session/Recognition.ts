@@ -8,10 +8,12 @@ import { reasonOf } from "./Failure.ts"
 const backlogFrames = 50
 const longBacklogFrames = 400
 
+type ListenOptions = Omit<CommandOf<"Listen">, "_tag">
+
 /** The speech-to-text of a call: feeds the caller's frames to one session after another. */
 export interface Recognition {
-  /** Opens a session, in place of a former one. */
-  readonly listen: (options: Omit<CommandOf<"Listen">, "_tag">) => void
+  /** Opens a session, in place of a former one; or changes its language, where it can. */
+  readonly listen: (options: ListenOptions) => void
   /** Takes one frame; synchronous. */
   readonly push: (frame: Int16Array) => void
   /** The caller started or stopped to speak with the frame that comes next; synchronous. */
@@ -60,6 +62,8 @@ export const make = (options: {
     let backlog: Array<Int16Array> = []
     /** Counts sessions; events of an earlier one are ignored. */
     let epoch = 0
+    /** How the open session listens; undefined: there is none, or it has failed. */
+    let listening: ListenOptions | undefined
     /** Samples that sessions got, at the call's rate. */
     let pushed = 0
     const pushTo = (to: SpeechToTextSession, frame: Int16Array): void => {
@@ -71,10 +75,27 @@ export const make = (options: {
     const maxBacklog = isListening ? longBacklogFrames : backlogFrames
     const finishing = yield* Deferred.make<void>()
 
-    const open = ({ format, keyterms, language, provider = 0 }: Parameters<Recognition["listen"]>[0]) =>
+    /** Tells how the session ends turns, where it does so in another way than its provider's others. */
+    const tellEndpointing = ({ endpointing }: SpeechToTextSession, { provider = 0 }: ListenOptions): void => {
+      if (endpointing !== undefined && endpointing !== options.providers[provider]?.capabilities.endpointing)
+        options.onOpened(endpointing)
+    }
+    /** Changes the language of the open session, so that nothing of what the caller says now is lost. */
+    const changeLanguage = (how: ListenOptions): boolean => {
+      if (session === undefined || listening === undefined || listening.language === how.language) return false
+      if (listening.provider !== how.provider || listening.format !== how.format) return false
+      if (session.update?.({ language: how.language, keyterms: how.keyterms }) !== true) return false
+      listening = how
+      tellEndpointing(session, how)
+      return true
+    }
+
+    const open = (how: ListenOptions) =>
       Effect.suspend((): Effect.Effect<void> => {
+        const { format, keyterms, language, provider = 0 } = how
         const mine = ++epoch
         session = undefined
+        listening = undefined
         const stt = options.providers[provider]
         if (stt === undefined) return Effect.sync(() => options.onFailed("there is no such recognizer"))
         const sampleRate = nearestRate(options.sampleRate, stt.capabilities.sampleRates)
@@ -86,15 +107,17 @@ export const make = (options: {
           keyterms,
           onEvent: (event) => {
             if (mine !== epoch) return
-            if (event._tag === "Failed") options.onFailed(event.error.reason)
-            else options.onEvent(event)
+            if (event._tag === "Failed") {
+              listening = undefined
+              options.onFailed(event.error.reason)
+            } else options.onEvent(event)
           }
         })
         return Effect.flatMap(opened, (own) => {
           const ready = sampleRate === options.sampleRate ? own : converted(own, options.sampleRate, sampleRate)
           session = ready
-          const { endpointing } = own
-          if (endpointing !== undefined && endpointing !== stt.capabilities.endpointing) options.onOpened(endpointing)
+          listening = how
+          tellEndpointing(own, how)
           if (isSpeaking) ready.voiceActivity?.(true)
           for (const frame of backlog) pushTo(ready, frame)
           backlog = []
@@ -116,7 +139,7 @@ export const make = (options: {
     return {
       listen: (how) => {
         isListening = true
-        run(open(how))
+        if (!changeLanguage(how)) run(open(how))
       },
       finish: () => {
         if (isListening) Deferred.unsafeDone(finishing, Effect.void)

@@ -13,6 +13,7 @@ import {
   turnTakingOf
 } from "../State.ts"
 import * as Knowledge from "./Knowledge.ts"
+import * as Language from "./Language.ts"
 import * as Model from "./Model.ts"
 import * as Silence from "./Silence.ts"
 import * as Speech from "./Speech.ts"
@@ -363,5 +364,6 @@ export const commit = (d: Draft): void => {
   if (text === "") return
   Speech.closeFinished(d)
   patch(d, { entries: [...d.state.entries, { kind: "caller", content: text }] })
+  Language.onTurn(d)
   Speech.addToTranscript(d, "user", text, since)
 }

@@ -191,7 +191,12 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
   CallerSpeechStarted: { weight: 6, fields: late },
   CallerSpeechStopped: { weight: 6, fields: late },
   CallerPartial: { weight: 6, fields: fixed(fc.record({ text: words })) },
-  CallerFinal: { weight: 8, fields: fixed(fc.record({ text: words })) },
+  CallerFinal: {
+    weight: 8,
+    fields: fixed(
+      fc.oneof(fc.record({ text: words }), fc.record({ text: words, language: fc.constantFrom("nl", "en-US", "xx") }))
+    )
+  },
   CallerEndOfTurn: { weight: 6, fields: none },
   RecognizerFailed: { weight: 1, fields: reason },
   RecognizerFinished: { weight: 1, fields: none },
