@@ -20,10 +20,13 @@ const timers: { readonly [timer: string]: Row } = {
   model: ["model", "has been silent for too long"]
 }
 
-/** The text of each utterance by its id. */
-type Texts = ReadonlyMap<string, string>
+/** The texts of utterances by their ids, and those that have begun: speech that goes on does not begin again. */
+interface Speech {
+  readonly texts: ReadonlyMap<string, string>
+  readonly begun: Set<string>
+}
 
-const inputRow = (input: Input, then: ReadonlyArray<Command>, texts: Texts): Row | undefined => {
+const inputRow = (input: Input, then: ReadonlyArray<Command>, { begun, texts }: Speech): Row | undefined => {
   switch (input._tag) {
     case "CallerSpeechStarted":
       return ["caller", "makes sound"]
@@ -56,6 +59,8 @@ const inputRow = (input: Input, then: ReadonlyArray<Command>, texts: Texts): Row
     case "ToolAnswered":
       return ["tool", `answers ${JSON.stringify(input.result)}`]
     case "SpeechStarted":
+      if (begun.has(input.id)) return undefined
+      begun.add(input.id)
       return ["agent", `begins to say ${quoted(texts.get(input.id) ?? "")}`]
     case "SpeechPlayed":
       return ["agent", `has said ${quoted(texts.get(input.id) ?? "")}`]
@@ -64,6 +69,8 @@ const inputRow = (input: Input, then: ReadonlyArray<Command>, texts: Texts): Row
       return played.length === 0 ? undefined : ["agent", `was heard up to ${quoted(played.join(" "))}`]
     }
     case "TimerFired":
+      if (input.timer === "endpoint" && !then.some(({ _tag }) => _tag === "TellTranscript"))
+        return ["silence", "ends sound without words"]
       // Long sound of a caller who has the floor anyway.
       return input.timer === "barge_in" && then.length === 0 ? undefined : timers[input.timer]
     default:
@@ -92,7 +99,11 @@ const commandRow = (command: Command): Row | undefined => {
     case "Speak":
       return ["tts", `is asked for ${quoted(command.text)}`]
     case "StopSpeaking":
-      return ["agent", "is stopped"]
+      return ["agent", command.hold === true ? "is stopped; the rest is held" : "is stopped"]
+    case "ResumeSpeaking":
+      return ["agent", "goes on from the word that was cut"]
+    case "DropSpeech":
+      return ["agent", "what was held is dropped"]
     case "Hangup":
       return ["call", `is hung up: ${command.reason}`]
     case "Emit":
@@ -108,15 +119,14 @@ const commandRow = (command: Command): Row | undefined => {
 
 /** The rows of a call between two times in seconds, both included. */
 export const pageTimeline = ({ commands, steps }: PlayedCall, from: number, to: number): string => {
-  const texts: Texts = new Map(commands.flatMap((c) => (c._tag === "Speak" ? [[c.id, c.text] as const] : [])))
-  const rows = steps
-    .filter(({ input }) => input.at >= from * 1000 && input.at <= to * 1000)
-    .flatMap(({ commands: then, input }) =>
-      [inputRow(input, then, texts), ...then.map(commandRow)].flatMap((row) =>
-        row === undefined ? [] : [[input.at, ...row]]
-      )
-    )
-  return rows
-    .map(([at, who, what]) => `${(Number(at) / 1000).toFixed(3).padStart(7)}  ${String(who).padEnd(10)}  ${what}`)
+  const texts = new Map(commands.flatMap((c) => (c._tag === "Speak" ? [[c.id, c.text] as const] : [])))
+  const speech: Speech = { texts, begun: new Set() }
+  return steps
+    .flatMap(({ commands: then, input }) => {
+      const rows = [inputRow(input, then, speech), ...then.map(commandRow)]
+      if (input.at < from * 1000 || input.at > to * 1000) return []
+      const at = (input.at / 1000).toFixed(3).padStart(7)
+      return rows.flatMap((row) => (row === undefined ? [] : [`${at}  ${row[0].padEnd(10)}  ${row[1]}`]))
+    })
     .join("\n")
 }
