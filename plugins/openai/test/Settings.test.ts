@@ -1,0 +1,36 @@
+import { describe, expect, it } from "@effect/vitest"
+import { pluginConfig } from "@svc/plugin-host/loader/PluginConfig"
+import { makeHostDouble } from "@svc/providers/testing/HostDouble"
+import { ConfigProvider, Effect } from "effect"
+import plugin from "../src/OpenAi.ts"
+import { provided } from "./Provided.ts"
+
+const problemOf = (variables: Readonly<Record<string, string>>) =>
+  Effect.map(
+    Effect.flip(
+      Effect.withConfigProvider(pluginConfig(plugin, {}), ConfigProvider.fromMap(new Map(Object.entries(variables))))
+    ),
+    ({ reason }) => reason
+  )
+
+describe("the settings", () => {
+  it.effect("need a key or an address, and are named when they are wrong", () =>
+    Effect.gen(function* () {
+      expect(yield* problemOf({})).toBe(
+        "SVC_OPENAI_API_KEY must be set, or SVC_OPENAI_BASE_URL for a server without keys"
+      )
+      expect(yield* problemOf({ SVC_OPENAI_BASE_URL: "localhost:8080" })).toBe(
+        "SVC_OPENAI_BASE_URL must be an http or https address with its path, as http://127.0.0.1:8080/v1"
+      )
+    })
+  )
+
+  it.effect("provide the language model with a key or an address", () =>
+    Effect.gen(function* () {
+      const double = yield* makeHostDouble()
+      for (const settings of [{ apiKey: "k" }, { baseUrl: "http://127.0.0.1:9/v1" }]) {
+        expect(Object.keys(yield* provided(settings, double))).toEqual(["languageModel"])
+      }
+    })
+  )
+})
