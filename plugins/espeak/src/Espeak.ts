@@ -6,20 +6,14 @@ const Settings = Schema.Struct({
   program: Schema.optionalWith(Schema.NonEmptyString, { default: () => "espeak-ng" }),
   wordsPerMinute: Schema.optionalWith(Schema.NumberFromString.pipe(Schema.int(), Schema.between(80, 450)), {
     default: () => 175
-  }),
-  provides: Schema.optionalWith(
-    Schema.Literal("text-to-speech").annotations({
-      message: () => "must be `text-to-speech`, which is all it provides"
-    }),
-    { default: () => "text-to-speech" as const }
-  )
+  })
 })
 
 /**
  * Text-to-speech without a vendor or a network, in all languages of the platform, by the program `espeak-ng`. Each text is
  * spoken by a process of its own: the program is under the GPL and is never loaded into this one.
  *
- * Settings: `SVC_ESPEAK_PROGRAM` (its name or path), `SVC_ESPEAK_WORDS_PER_MINUTE` (at speed 1), `SVC_ESPEAK_PROVIDES`.
+ * Settings: `SVC_ESPEAK_PROGRAM` (its name or path), `SVC_ESPEAK_WORDS_PER_MINUTE` (at speed 1).
  */
 export default Plugin.make({
   name: "espeak",
