@@ -110,6 +110,29 @@ describe("A server with a hostile plugin", () => {
   )
 
   it.scopedLive(
+    "names the plugin that holds the thread, and the calls go on",
+    () =>
+      Effect.gen(function* () {
+        const { provoke, server } = yield* withHostilePlugin
+        const line = yield* Line.open(server, () => Line.configuration(echo))
+        const { callId, phone } = yield* line.call
+        yield* phone.hears("Hello.")
+        for (const path of ["/block", "/block-at-once"]) {
+          expect((yield* provoke(path)).status).toBe(202)
+          const logged = /plugin hostile: spinning at file:\S+hostile\/Plugin\.mjs:\d+ held the thread for \d+ ms/
+          yield* server.lines.find(`the log line of ${path}`, (text) => logged.test(text))
+        }
+        phone.say("Hi")
+        yield* phone.hears("Ok Hi.")
+        phone.hangup()
+        expect(yield* CallRecords.settled(server.api, callId)).toMatchObject({ ended_reason: "caller-hangup" })
+        const { body } = yield* call(`${server.url}/readyz`, "GET")
+        expect(body["warnings"]).toEqual(["plugin hostile: 2 times it held the thread since the start"])
+      }),
+    { timeout: 120_000 }
+  )
+
+  it.scopedLive(
     "ends its calls with their farewell, refuses new ones, and exits with 1 after an exception that is nobody's",
     () =>
       Effect.gen(function* () {

@@ -20,6 +20,16 @@ export const allowances: ReadonlyArray<Allowance> = [
     path: "plugins/simulated/src/Network/TimeSource.ts",
     globals: ["setTimeout"],
     reason: "the media clock of the simulated phone; a plugin cannot use that of the call engine"
+  },
+  {
+    path: "apps/server/src/stalls/StallThread.ts",
+    globals: ["Date.now", "setInterval"],
+    reason: "a thread of its own, without Effect, so that it starts fast and needs little memory"
+  },
+  {
+    path: "apps/server/src/stalls/StallWatch.ts",
+    globals: ["setInterval"],
+    reason: "what is watched is Node's event loop, and not the scheduler of fibers"
   }
 ]
 

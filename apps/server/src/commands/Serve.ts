@@ -8,6 +8,7 @@ import { HttpServer } from "../http/listening/HttpServer.ts"
 import { httpSettings } from "../http/listening/HttpSettings.ts"
 import { processFaults, type ServerFault } from "../ProcessFaults.ts"
 import { Server } from "../Server.ts"
+import { watchStalls } from "../stalls/StallWatch.ts"
 
 /** What to try next; on the first start only, later starts keep to one line. */
 const firstSteps = (url: string, dev: boolean): string =>
@@ -52,6 +53,8 @@ const run = (options: { readonly dev: boolean }, fault: Effect.Effect<never, Ser
     const context = yield* Layer.build(Server)
     yield* Fiber.interrupt(waiting)
     yield* yieldToMainThread
+    // After it: the watching thread is needed most when the main thread does not yield.
+    yield* watchStalls()
     // Calls are ended at the same time as requests, not after them.
     yield* Effect.addFinalizer(() =>
       Effect.logInfo("Stopping: waiting for requests and calls in progress to end").pipe(

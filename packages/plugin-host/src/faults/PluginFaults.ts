@@ -6,35 +6,46 @@ import { StackOwners } from "./StackOwners.ts"
 const threshold = 5
 const windowMs = 60_000
 
-/** The uncaught errors of one plugin since the start. */
+/** `error`: nobody caught it. `stall`: a function held the thread for long. */
+export type FaultKind = "error" | "stall"
+
+/** The faults of one plugin since the start. */
 export interface FaultCount {
   readonly plugin: string
-  readonly count: number
+  readonly errors: number
+  readonly stalls: number
 }
 
 interface Entry {
-  count: number
+  readonly errors: number
+  readonly stalls: number
   /** Times of the latest faults, in ms, oldest first; at most {@link threshold}. */
-  times: ReadonlyArray<number>
+  readonly times: ReadonlyArray<number>
 }
 
 /**
- * Uncaught errors of plugins outside of any call: in their timers, event listeners and promises. Their texts are in the
+ * Faults of plugins outside of any call, in their timers, event listeners and promises: uncaught errors, and functions that
+ * hold the thread. Their texts are in the
  * log only: whoever asks `/readyz` has no key.
  */
 export class FaultRegister {
   readonly owners = new StackOwners()
   readonly #entries = new Map<string, Entry>()
 
-  /** Counts a fault at `now`. Returns how many there have been. */
-  record(plugin: string, now: number): number {
-    const { count, times } = this.#entries.get(plugin) ?? { count: 0, times: [] }
-    this.#entries.set(plugin, { count: count + 1, times: [...times, now].slice(-threshold) })
-    return count + 1
+  /** Counts a fault at `now`. Returns how many of its kind there have been. */
+  record(plugin: string, now: number, kind: FaultKind = "error"): number {
+    const { errors, stalls, times } = this.#entries.get(plugin) ?? { errors: 0, stalls: 0, times: [] }
+    const entry: Entry = {
+      errors: errors + (kind === "error" ? 1 : 0),
+      stalls: stalls + (kind === "stall" ? 1 : 0),
+      times: [...times, now].slice(-threshold)
+    }
+    this.#entries.set(plugin, entry)
+    return kind === "error" ? entry.errors : entry.stalls
   }
 
   counts(): ReadonlyArray<FaultCount> {
-    return [...this.#entries].map(([plugin, { count }]) => ({ plugin, count }))
+    return [...this.#entries].map(([plugin, { errors, stalls }]) => ({ plugin, errors, stalls }))
   }
 
   /** The health of a provider of the plugin, whose own is `own`. */
@@ -45,7 +56,8 @@ export class FaultRegister {
       if (entry === undefined || first === undefined || entry.times.length < threshold || now - first > windowMs) {
         return own
       }
-      const reason = `plugin ${plugin}: ${threshold} or more uncaught errors within a minute; the log has their texts`
+      const what = entry.stalls === 0 ? "uncaught errors" : "uncaught errors or stalls"
+      const reason = `plugin ${plugin}: ${threshold} or more ${what} within a minute; the log has their texts`
       return Effect.succeed<Health>({ healthy: false, reason })
     })
   }

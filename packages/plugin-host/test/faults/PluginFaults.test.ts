@@ -19,7 +19,7 @@ describe("The uncaught errors of a plugin", () => {
       expect(yield* register.health("other", Effect.succeed(healthy))).toEqual(healthy)
       yield* TestClock.adjust("61 seconds")
       expect(yield* health).toEqual(healthy)
-      expect(register.counts()).toEqual([{ plugin: "house", count: 5 }])
+      expect(register.counts()).toEqual([{ plugin: "house", errors: 5, stalls: 0 }])
     })
   )
 })

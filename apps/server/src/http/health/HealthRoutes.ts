@@ -11,12 +11,20 @@ const json = (body: object, status = 200): PlainResponse => ({
   body: JSON.stringify(body)
 })
 
-/** What does not prevent work and needs attention: uncaught errors of plugins, a proxy that is not trusted. */
+const counted = (count: number, one: string, many: string): ReadonlyArray<string> =>
+  count === 0 ? [] : [count === 1 ? one : `${count} ${many}`]
+
+/** What does not prevent work and needs attention: faults of plugins, a proxy that is not trusted. */
 const warningsOf = (clients: Context.Tag.Service<ClientAddress>): Effect.Effect<ReadonlyArray<string>> =>
   Effect.map(PluginFaults, (faults) => [
     ...faults
       .counts()
-      .map(({ count, plugin }) => `plugin ${plugin}: ${count} uncaught error${count === 1 ? "" : "s"} since the start`),
+      .flatMap(({ errors, plugin, stalls }) =>
+        [
+          ...counted(errors, "1 uncaught error", "uncaught errors"),
+          ...counted(stalls, "1 time it held the thread", "times it held the thread")
+        ].map((what) => `plugin ${plugin}: ${what} since the start`)
+      ),
     ...(clients.hasUntrustedProxy() ? [untrustedProxy] : [])
   ])
 

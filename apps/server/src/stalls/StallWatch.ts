@@ -1,0 +1,96 @@
+import { url as inspectorUrl } from "node:inspector"
+import { startWorkerThread } from "@svc/cluster/WorkerThread"
+import { PluginFaults } from "@svc/plugin-host/faults/PluginFaults"
+import { Effect, Runtime } from "effect"
+
+/** A function on the stack of the main thread. Line and column are from 1. */
+export interface StallFrame {
+  readonly name: string
+  readonly url: string
+  readonly line: number
+  readonly column: number
+}
+
+/** What the watching thread tells when the main thread goes on. `frames`: innermost first. */
+export interface StallMessage {
+  readonly ms: number
+  readonly frames: ReadonlyArray<StallFrame>
+}
+
+export interface StallThreadData {
+  /** A 32-bit counter, which the main thread increases. */
+  readonly shared: SharedArrayBuffer
+  readonly beats: {
+    /** Milliseconds without an increase that count as a stall, */
+    readonly stallMs: number
+    /** that the thread complains of on standard error by itself, */
+    readonly complainMs: number
+    /** and after which it ends the process. */
+    readonly endMs: number
+  }
+}
+
+/** How often the main thread increases the counter. */
+const beatMs = 50
+
+const usual: StallThreadData["beats"] = { stallMs: 300, complainMs: 10_000, endMs: 60_000 }
+
+/** The frames as the stack of an error, whose owner can be told. */
+const stackOf = (frames: ReadonlyArray<StallFrame>): Error => {
+  const error = new Error("the thread stood still")
+  error.stack = [
+    "Error: the thread stood still",
+    ...frames.map(({ column, line, name, url }) => `    at ${name || "<anonymous>"} (${url}:${line}:${column})`)
+  ].join("\n")
+  return error
+}
+
+/**
+ * Watches the main thread, on which all calls are paced: when it stands still for 300 ms, because a function does not
+ * return, the log names the function, and its plugin if it is one's; that counts against the plugin's health. A main thread
+ * that stands still for a minute ends the process: its calls have gone to other nodes or are lost, and its supervisor
+ * starts it again. Nothing is watched while a debugger is attached.
+ */
+export const watchStalls = Effect.fnUntraced(function* (beats: StallThreadData["beats"] = usual) {
+  if (inspectorUrl() !== undefined) return
+  const faults = yield* PluginFaults
+  const clock = yield* Effect.clock
+  const run = Runtime.runFork(yield* Effect.runtime<never>())
+  const shared = new SharedArrayBuffer(4)
+  const counter = new Int32Array(shared)
+
+  const onStall = ({ frames, ms }: StallMessage): void => {
+    const [innermost] = frames
+    if (innermost === undefined) return
+    const place = `${innermost.name || "a function"} at ${innermost.url}:${innermost.line}`
+    const origin = faults.owners.originOf(stackOf(frames))
+    if (origin._tag !== "Plugin") {
+      run(Effect.logDebug(`The main thread stood still for ${ms} ms in ${place}`))
+      return
+    }
+    faults.record(origin.plugin, clock.unsafeCurrentTimeMillis(), "stall")
+    run(
+      Effect.logError(
+        `plugin ${origin.plugin}: ${place} held the thread for ${ms} ms; no call of this server was heard meanwhile`
+      )
+    )
+  }
+
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const timer = setInterval(() => Atomics.add(counter, 0, 1), beatMs)
+      timer.unref()
+      const worker = startWorkerThread(import.meta.url, "./StallThread", {
+        workerData: { shared, beats } satisfies StallThreadData
+      })
+      worker.on("message", onStall)
+      worker.on("error", (cause) => run(Effect.logWarning("Stalls of the main thread are not watched any more", cause)))
+      return { timer, worker }
+    }),
+    ({ timer, worker }) =>
+      Effect.promise(() => {
+        clearInterval(timer)
+        return worker.terminate()
+      })
+  )
+})
