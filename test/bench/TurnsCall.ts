@@ -7,6 +7,7 @@ import { CallKnowledge } from "@svc/call-engine/session/CallKnowledge"
 import { CallMessages } from "@svc/call-engine/session/CallMessages"
 import { phoneServices } from "@svc/call-engine/session/PhoneServices"
 import * as PhoneSession from "@svc/call-engine/session/PhoneSession"
+import { SpeechCache } from "@svc/call-engine/speech/SpeechCache"
 import { facts } from "@svc/conversation/testing/Script"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { legFormats, mulaw8k } from "@svc/providers/Audio"
@@ -94,6 +95,7 @@ const surroundings = (answer: unknown) =>
       isWriting: () => false
     }),
     CallKnowledge.layerNone,
+    SpeechCache.layerMemory,
     Layer.succeed(CallMessages, { send: () => Effect.succeed("sms_1") }),
     Layer.succeed(AgentServerClient, {
       callStarted: () => Effect.succeed(answer),

@@ -270,7 +270,9 @@ export class Playout {
       if (next === undefined || turn.isStarted) continue
       if (turn.start >= this.sent) return undefined
       const isFirst = next.from === 0
-      return isFirst || turn.end <= this.sent || this.charactersAt(turn, this.sent) > next.from ? turn : undefined
+      return isFirst || (turn.end !== -1 && turn.end <= this.sent) || this.charactersAt(turn, this.sent) > next.from
+        ? turn
+        : undefined
     }
     return undefined
   }

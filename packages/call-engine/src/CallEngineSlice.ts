@@ -49,6 +49,7 @@ import { RecordingsRepo } from "./recording/RecordingsRepo.ts"
 import { RetentionWorker } from "./recording/RetentionWorker.ts"
 import { CallKnowledge } from "./session/CallKnowledge.ts"
 import { CallMessages } from "./session/CallMessages.ts"
+import { SpeechCache } from "./speech/SpeechCache.ts"
 import { TestSessions } from "./test-sessions/TestSessions.ts"
 import { TestSessionsHttp } from "./test-sessions/TestSessionsHttp.ts"
 import { TestSessionsRepo } from "./test-sessions/TestSessionsRepo.ts"
@@ -111,7 +112,7 @@ type Needs =
 
 /**
  * Live calls, their records and recordings, with the parts and repositories that tests read. Tests replace
- * `ObjectStore`, `PublicUrl` and `Ticker`. On release, live calls first say their farewell and are settled, so what it
+ * `ObjectStore`, `PublicUrl`, `SpeechCache` and `Ticker`. On release, live calls first say their farewell and are settled, so what it
  * requires must outlive it.
  */
 export const services: Layer.Layer<
@@ -129,7 +130,7 @@ export const services: Layer.Layer<
     )
   | (CallsRepo | CallQueriesRepo | JournalRepo | ServerRequestsRepo | DebugLinksRepo | RecordingsRepo),
   ConfigError.ConfigError,
-  Needs | ObjectStore | PublicUrl | Ticker
+  Needs | ObjectStore | PublicUrl | SpeechCache | Ticker
 > = Layer.mergeAll(
   DebugLinks.layer,
   Timelines.layer,
@@ -182,4 +183,4 @@ export const layer: Layer.Layer<
   CallsOfDeletedProjects,
   IdleTestSessions,
   RetentionWorker
-).pipe(Layer.provideMerge(services), Layer.provide(RecordingStore.layer))
+).pipe(Layer.provideMerge(services), Layer.provide([RecordingStore.layer, SpeechCache.layer]))

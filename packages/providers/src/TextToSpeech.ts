@@ -71,6 +71,12 @@ export class TextToSpeech extends Context.Tag("@svc/providers/TextToSpeech")<
      * Synchronous; must not throw.
      */
     readonly sampleRatesFor?: (turn: Pick<SpeechRequest, "callId" | "voice" | "language">) => ReadonlyArray<number>
+    /**
+     * Names what else the sound depends on, such as the model and the settings of the voice. Fixed texts, such as
+     * greetings, are synthesized once for each key and kept, also on disk and for other calls. Undefined: not to be kept.
+     * Absent: nothing else, as long as the process runs. Asked before each fixed text. Synchronous; must not throw.
+     */
+    readonly cacheKey?: (turn: Pick<SpeechRequest, "callId" | "voice" | "language" | "speed">) => string | undefined
     readonly health: Effect.Effect<Health>
     /**
      * Opens a turn. Closing its scope cancels it: it stops within 50 ms, and no write follows. See `byText` in

@@ -109,6 +109,11 @@ export const SimulatedTextToSpeech: Layer.Layer<TextToSpeech, never, CallRealism
         const only = calls.of(callId).tts?.sample_rate
         return only === undefined ? sampleRates : [only]
       },
+      cacheKey: ({ callId, language, speed, voice }) => {
+        requests.record(callId, { tts: { language, voice, ...(speed === 1 ? {} : { speed }) } })
+        const realism = calls.of(callId).tts
+        return realism?.fail === undefined ? JSON.stringify(realism ?? {}) : undefined
+      },
       health: Effect.succeed(healthy),
       open: (request) => {
         const { callId, language, speed } = request

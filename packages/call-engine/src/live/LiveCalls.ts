@@ -16,6 +16,7 @@ import type { CallMessages } from "../session/CallMessages.ts"
 import type { OutboundDial } from "../session/Direction.ts"
 import { phoneServices } from "../session/PhoneServices.ts"
 import * as PhoneSession from "../session/PhoneSession.ts"
+import type { SpeechCache } from "../speech/SpeechCache.ts"
 
 /** A call that is live in this process. */
 export interface LiveCall {
@@ -68,6 +69,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
     | Settlement
     | Recorder
     | Recordings
+    | SpeechCache
   > = Layer.scoped(
     LiveCalls,
     Effect.gen(function* () {

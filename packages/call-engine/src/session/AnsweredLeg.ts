@@ -73,6 +73,8 @@ export const connect = (options: {
   readonly feed: Feed
   /** The call's time, in milliseconds. */
   readonly now: () => number
+  /** Speech that was synthesized before the answer. */
+  readonly prepared: SpeechOutput.PreparedSpeech | null
   /** Whether a partial would change a decision now. */
   readonly needsPartials: () => boolean
   /** How long words and line have to be still before the end of the turn is expected; null: nobody wants to know. */
@@ -158,6 +160,8 @@ export const connect = (options: {
       media,
       sampleRate,
       chooseVoice: services.chooseVoice,
+      cache: services.speechCache,
+      prepared: options.prepared,
       onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
       now
     })

@@ -6,6 +6,7 @@ import { builtInVoiceActivity } from "../media/BuiltInVoiceActivity.ts"
 import { Ticker } from "../media/Ticker.ts"
 import { LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { Recorder } from "../recording/Recorder.ts"
+import { SpeechCache } from "../speech/SpeechCache.ts"
 import type { CallKnowledge } from "./CallKnowledge.ts"
 import type { CallMessages } from "./CallMessages.ts"
 import { type ConversationServices, conversationServices } from "./ConversationServices.ts"
@@ -18,6 +19,9 @@ export interface PhoneServices extends ConversationServices {
   readonly speechToText: Context.Tag.Service<Providers>["speechToText"]
   readonly chooseVoice: ChooseVoice
   readonly resolveVoice: ResolveVoice
+  readonly speechCache: Context.Tag.Service<SpeechCache>
+  /** The sample rate of the last leg that was answered, in Hz: probably that of the next. */
+  readonly expectedRate: { hz: number }
   readonly voiceActivity: (sampleRate: number) => VoiceActivityDetector
   readonly ticker: Context.Tag.Service<Ticker>
   readonly recorder: Context.Tag.Service<Recorder>
@@ -29,7 +33,7 @@ export const phoneServices = (
 ): Effect.Effect<
   PhoneServices,
   ConfigError.ConfigError,
-  Providers | AgentServerClient | CallKnowledge | CallMessages | LiveCallWriter | Ticker | Recorder
+  Providers | AgentServerClient | CallKnowledge | CallMessages | LiveCallWriter | Ticker | Recorder | SpeechCache
 > =>
   Effect.gen(function* () {
     const { speechToText, textToSpeech, voiceActivity } = yield* Providers
@@ -45,6 +49,8 @@ export const phoneServices = (
       speechToText,
       chooseVoice: chooseVoice(textToSpeech, preferred),
       resolveVoice: resolveVoice(textToSpeech),
+      speechCache: yield* SpeechCache,
+      expectedRate: { hz: 8000 },
       voiceActivity: detectors.open,
       ticker: yield* Ticker,
       recorder: yield* Recorder

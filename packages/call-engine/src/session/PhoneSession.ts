@@ -12,7 +12,9 @@ import type { CallRecording } from "../recording/Recorder.ts"
 import * as AnsweredLeg from "./AnsweredLeg.ts"
 import * as ConversationSession from "./ConversationSession.ts"
 import * as Direction from "./Direction.ts"
+import { prepareOpening } from "./OpeningSpeech.ts"
 import type { PhoneServices } from "./PhoneServices.ts"
+import type { PreparedSpeech } from "./SpeechOutput.ts"
 
 /** A phone call that is live in this process. */
 export interface PhoneSession {
@@ -76,10 +78,12 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
 
     const connect = (
       session: ConversationSession.ConversationSession,
-      connected: CallLeg
+      connected: CallLeg,
+      prepared: PreparedSpeech | null
     ): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
         leg = connected
+        services.expectedRate.hz = connected.format.sampleRate
         // The call ended while the network connected it.
         if (session.isOver()) return connected.hangup("given up")
         yield* Effect.addFinalizer(() => Effect.sync(() => recording?.stop()))
@@ -89,6 +93,7 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
           services,
           feed: session.feed,
           now: session.now,
+          prepared,
           needsPartials: () => needsPartials(session.state()),
           pauseOf: () => Speculation.pauseOf(session.state()),
           isOutbound: facts.outbound !== undefined,
@@ -100,17 +105,23 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
 
     /** Answers or dials. */
     const open = (session: ConversationSession.ConversationSession) =>
-      Effect.matchEffect(direction.leg, {
-        onSuccess: (connected) => connect(session, connected),
-        onFailure: (failed) =>
-          Effect.sync(() =>
-            session.feed(
-              failed._tag === "DialFailed"
-                ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
-                : { _tag: "AnswerFailed", reason: failed.reason }
-            )
-          )
-      })
+      Effect.flatMap(
+        facts.outbound === undefined ? prepareOpening(services, session) : Effect.succeed(null),
+        (prepared) =>
+          session.state().phase !== "answering"
+            ? Effect.void
+            : Effect.matchEffect(direction.leg, {
+                onSuccess: (connected) => connect(session, connected, prepared),
+                onFailure: (failed) =>
+                  Effect.sync(() =>
+                    session.feed(
+                      failed._tag === "DialFailed"
+                        ? { _tag: "DialFailed", outcome: failed.outcome, reason: failed.reason }
+                        : { _tag: "AnswerFailed", reason: failed.reason }
+                    )
+                  )
+              })
+      )
 
     const markAnswered = (state: Conversation): void => {
       if (state.answered_at === null) return

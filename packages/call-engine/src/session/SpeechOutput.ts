@@ -3,8 +3,9 @@ import { nearestRate, Resampler } from "@svc/audio/Resampler"
 import type { CommandOf } from "@svc/conversation/Command"
 import { spaceBetween } from "@svc/conversation/SpokenText"
 import type { SpeechTurn } from "@svc/providers/TextToSpeech"
-import { Effect, FiberHandle, type Scope } from "effect"
+import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import type { CallMedia } from "../media/CallMedia.ts"
+import type { SpeechCache, SpeechSource } from "../speech/SpeechCache.ts"
 import { reasonOf } from "./Failure.ts"
 import type { ChooseVoice } from "./VoiceChoice.ts"
 
@@ -42,6 +43,12 @@ const end = (speech: Speech): void => {
   speech.onEnd()
 }
 
+/** The text that was synthesized before the call was answered. */
+export interface PreparedSpeech {
+  readonly text: string
+  readonly source: SpeechSource
+}
+
 /** Whether a text goes on with the speech of another. */
 const continues = ({ first, isEnded }: Speech, next: CommandOf<"Speak">): boolean =>
   !isEnded &&
@@ -76,12 +83,15 @@ export const make = (options: {
   readonly media: CallMedia
   readonly sampleRate: number
   readonly chooseVoice: ChooseVoice
+  /** Keeps the audio of fixed texts; absent: every text is synthesized. */
+  readonly cache?: Context.Tag.Service<SpeechCache>
+  readonly prepared?: PreparedSpeech | null
   readonly onFailed: (id: string, reason: string) => void
   /** The call's time, in milliseconds. */
   readonly now: () => number
 }): Effect.Effect<SpeechOutput, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { media, now } = options
+    const { cache, media, now } = options
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
     /** The speech that is synthesized, and what follows it. */
@@ -89,6 +99,8 @@ export const make = (options: {
     let queue: Array<Speech> = []
     let working = false
     let characters = 0
+    let cached_characters = 0
+    let { prepared } = options
     /** How long the caller has waited for texts that were stopped before they gave any audio, in milliseconds. */
     let waited = 0
     /** When the speech that has given no audio yet was asked for. */
@@ -111,6 +123,13 @@ export const make = (options: {
     const placed: Effect.Effect<void> = Effect.suspend(() =>
       media.overflowing ? Effect.zipRight(drained, placed) : Effect.void
     )
+
+    const countSource = (text: string, source: SpeechSource): void => {
+      // What was prepared before the answer is in the cache because of this call.
+      const from = prepared?.text === text ? prepared.source : source
+      prepared = null
+      if (from === "cache") cached_characters += text.length
+    }
 
     const synthesize = (speech: Speech): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -182,7 +201,7 @@ export const make = (options: {
           if (turn === undefined) pieces.push(piece)
           else turn.say(piece)
         }
-        const spoken = Effect.scoped(
+        const synthesis = Effect.scoped(
           Effect.gen(function* () {
             const opened = yield* provider.open(request)
             turn = opened
@@ -198,7 +217,13 @@ export const make = (options: {
           media.endText()
           turn?.end()
         }
-        return spoken.pipe(
+        const known =
+          first.turn === undefined
+            ? cache?.speak(provider, { ...request, text: first.text }, (source) => {
+                if (mine === epoch) countSource(first.text, source)
+              })
+            : undefined
+        return (known ?? synthesis).pipe(
           Effect.raceFirst(watch),
           Effect.matchCause({ onSuccess: () => undefined, onFailure: reasonOf }),
           Effect.tap(() => {
@@ -298,6 +323,6 @@ export const make = (options: {
         times.delete(id)
         return found
       },
-      used: () => ({ characters, cached_characters: 0 })
+      used: () => ({ characters, cached_characters })
     }
   })

@@ -20,6 +20,7 @@ import * as WebhooksSlice from "@svc/webhooks/WebhooksSlice"
 import { BigDecimal, ConfigProvider, Effect, Layer } from "effect"
 import * as CallEngineSlice from "../../src/CallEngineSlice.ts"
 import { Ticker } from "../../src/media/Ticker.ts"
+import { SpeechCache } from "../../src/speech/SpeechCache.ts"
 import * as AgentServerDouble from "../../src/testing/AgentServerDouble.ts"
 import { MemoryStore } from "./MemoryStore.ts"
 import { Phone } from "./Phone.ts"
@@ -53,7 +54,7 @@ export const Base = Services.pipe(Layer.provideMerge(TestDatabase.layer))
 export const Engine = CallEngineSlice.services.pipe(
   Layer.provideMerge(
     Layer.merge(
-      Ticker.layer,
+      Layer.merge(Ticker.layer, SpeechCache.layerMemory),
       Layer.suspend(() => new MemoryStore().layer)
     )
   ),

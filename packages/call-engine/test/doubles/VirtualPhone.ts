@@ -16,6 +16,7 @@ import { LiveCallWriter } from "../../src/record/LiveCallWriter.ts"
 import { Recorder } from "../../src/recording/Recorder.ts"
 import { CallKnowledge } from "../../src/session/CallKnowledge.ts"
 import { CallMessages, type MessageFailed } from "../../src/session/CallMessages.ts"
+import { SpeechCache } from "../../src/speech/SpeechCache.ts"
 
 /** Doubles for calls in virtual time: the network, the agent's server and the database. Everything else is real. */
 
@@ -61,6 +62,7 @@ export const memory = (log: Log, server: VirtualServer) =>
     }),
     Layer.succeed(Recorder, { begin: () => expect.fail("nothing is to be recorded"), isWriting: () => false }),
     CallKnowledge.layerNone,
+    SpeechCache.layerMemory,
     Layer.succeed(CallMessages, { send: (_, __, sms) => server.sendSms?.(sms) ?? Effect.succeed("sms_1") }),
     Layer.succeed(AgentServerClient, {
       callStarted: (_, body) => server.callStarted(body),

@@ -134,6 +134,16 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
     }
   }
 
+  /** Nothing is kept of a provider that throws, or names something else than a text. */
+  const cacheKey: NonNullable<Service["cacheKey"]> = (turn) => {
+    try {
+      const key: unknown = speech.cacheKey?.(turn)
+      return typeof key === "string" ? key : undefined
+    } catch {
+      return undefined
+    }
+  }
+
   return {
     id: speech.id,
     get voices() {
@@ -141,6 +151,7 @@ export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) 
     },
     sampleRates: speech.sampleRates,
     ...(speech.sampleRatesFor && { sampleRatesFor }),
+    ...(speech.cacheKey && { cacheKey }),
     health: circuit.health(Effect.suspend(() => speech.health)),
     open
   } satisfies Service
