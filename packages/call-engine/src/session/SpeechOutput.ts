@@ -225,7 +225,10 @@ export const make = (options: {
             : undefined
         return (known ?? synthesis).pipe(
           Effect.raceFirst(watch),
-          Effect.matchCause({ onSuccess: () => undefined, onFailure: reasonOf }),
+          Effect.matchCause({
+            onSuccess: () => (speech.isEnded ? undefined : "the voice ended the turn before its text"),
+            onFailure: reasonOf
+          }),
           Effect.tap(() => {
             if (mine !== epoch) return Effect.void
             speech.isEnded = true

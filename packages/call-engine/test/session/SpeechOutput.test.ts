@@ -77,7 +77,13 @@ const make = (speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechE
         Effect.sync(() => speech.speak({ _tag: "Speak", id, text, voice: "Sarah", language: "en-US" })),
         Effect.repeatN(Effect.yieldNow(), 5)
       )
-    return { log, speech, run, say, frames: () => frames, wheel }
+    /** Says a part of an answer. */
+    const part = (id: string, text: string, turn = 1) =>
+      Effect.zipRight(
+        Effect.sync(() => speech.speak({ _tag: "Speak", id, text, turn, voice: "Sarah", language: "en-US" })),
+        Effect.repeatN(Effect.yieldNow(), 5)
+      )
+    return { log, speech, run, say, part, frames: () => frames, wheel }
   })
 
 it.scoped("utterances are spoken one after the other, and reported when they start and when they were played", () =>
@@ -191,5 +197,143 @@ it.scoped("utterances are spoken again after stop()", () =>
     yield* say("b", "ok")
     yield* run(5)
     expect(log).toEqual(["started a", "started b", "played b"])
+  })
+)
+
+it.scoped("a voice that hangs within an answer fails the text that it owes; what follows is tried again", () =>
+  Effect.gen(function* () {
+    const { log, part, run, speech } = yield* make((request) =>
+      request.text.includes("hang") ? Effect.never : oneFramePerCharacter(request)
+    )
+    yield* part("a", "abc")
+    yield* part("b", "hang")
+    yield* part("c", "ok")
+    speech.end(1)
+    yield* run(10)
+    expect(log).toEqual(["started a", "played a"])
+    yield* TestClock.adjust("11 seconds")
+    yield* run(10)
+    expect(log).toEqual(["started a", "played a", "failed b: the voice gave no audio", "started c", "played c"])
+  })
+)
+
+it.scoped("an answer that the model writes slowly does not fail the voice, and is one turn", () =>
+  Effect.gen(function* () {
+    const opened: Array<string> = []
+    const { log, part, run, speech } = yield* make((request) => {
+      opened.push(request.turn)
+      return oneFramePerCharacter(request)
+    })
+    yield* part("a", "abc")
+    yield* run(10)
+    expect(log).toEqual(["started a", "played a"])
+    yield* TestClock.adjust("60 seconds")
+    yield* part("b", "de")
+    speech.end(1)
+    yield* run(10)
+    expect(log).toEqual(["started a", "played a", "started b", "played b"])
+    // Both texts were spoken in the turn of the first.
+    expect(opened).toEqual(["a", "a"])
+  })
+)
+
+it.scoped("a voice that fails within an answer keeps what it has spoken, and is reported once", () =>
+  Effect.gen(function* () {
+    const { log, part, run } = yield* make((request) =>
+      request.text.includes("bad")
+        ? Effect.fail(new TextToSpeechError({ reason: "closed", retryable: true }))
+        : oneFramePerCharacter(request)
+    )
+    yield* part("a", "abc")
+    yield* part("b", "bad")
+    yield* run(10)
+    expect(log).toEqual(["started a", "failed b: closed", "played a"])
+    yield* part("c", "ok")
+    yield* run(10)
+    expect(log.slice(-2)).toEqual(["started c", "played c"])
+  })
+)
+
+it.scoped("speech that is held goes on with its audio; a failure meanwhile is reported when it does", () =>
+  Effect.gen(function* () {
+    let fail = () => {}
+    const { frames, log, part, run, speech } = yield* make((request) =>
+      request.text.includes("bad")
+        ? Effect.async<void, TextToSpeechError>((resume) => {
+            fail = () => resume(new TextToSpeechError({ reason: "closed", retryable: true }))
+          })
+        : oneFramePerCharacter(request)
+    )
+    yield* part("a", "one two three")
+    yield* part("b", "bad")
+    yield* run(5)
+    expect(speech.stop(true)).toEqual([
+      { id: "a", played: "one tw", held: true },
+      { id: "b", played: "", held: true }
+    ])
+    const sent = frames()
+    fail()
+    yield* run(20)
+    expect([frames(), log]).toEqual([sent, ["started a"]])
+    speech.resume()
+    yield* run(20)
+    // From "two": two frames again.
+    expect(frames()).toBe(13 + 2)
+    expect(log).toEqual(["started a", "started a", "failed b: closed", "played a"])
+  })
+)
+
+it.scoped("speech that has given no audio is not held", () =>
+  Effect.gen(function* () {
+    const { part, speech } = yield* make(() => Effect.never)
+    yield* part("a", "one two three")
+    expect(speech.stop(true)).toEqual([{ id: "a", played: "" }])
+  })
+)
+
+it.scoped("held speech that is dropped cancels the voice, and late audio is not heard", () =>
+  Effect.gen(function* () {
+    let late = () => {}
+    let cancelled = 0
+    const { frames, part, run, speech } = yield* make((request) =>
+      Effect.zipRight(
+        oneFramePerCharacter(request),
+        Effect.async<void>(() => {
+          late = () => void request.sink.write(new Int16Array(10 * frame).fill(1000))
+          return Effect.sync(() => cancelled++)
+        })
+      )
+    )
+    yield* part("a", "one two three")
+    yield* run(5)
+    speech.stop(true)
+    speech.drop()
+    yield* Effect.yieldNow()
+    const sent = frames()
+    late()
+    yield* run(20)
+    expect([cancelled, frames()]).toEqual([1, sent])
+  })
+)
+
+it.scoped("alignment that goes back, or beyond the text, is ignored", () =>
+  Effect.gen(function* () {
+    const { run, say, speech } = yield* make(({ sink, text }) =>
+      Effect.sync(() => {
+        sink.write(new Int16Array(20 * frame).fill(1000))
+        for (const [characters, frames] of [
+          [100, 1],
+          [3, 5],
+          [1, 6],
+          [7, 2],
+          [7, 15],
+          [text.length, 20]
+        ] as const)
+          sink.align(characters, frames * frame)
+      })
+    )
+    yield* say("a", "one two three")
+    yield* run(7)
+    expect(speech.stop()).toEqual([{ id: "a", played: "one" }])
   })
 )
