@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { VoiceApi } from "@svc/api/VoiceApi"
 import { LiveCalls } from "@svc/call-engine/live/LiveCalls"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { yieldToMainThread } from "@svc/server/HelperThreads"
+import { prepareDocuments } from "@svc/server/http/documents/DocumentRoutes"
 import { HttpServer } from "@svc/server/http/listening/HttpServer"
 import * as Logging from "@svc/server/Logging"
 import { Server } from "@svc/server/Server"
@@ -70,8 +72,7 @@ const inFolder = Effect.acquireUseRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-bench-"))),
   (folder) => {
     const place = ConfigProvider.fromMap(new Map([["SVC_DATA_DIR", folder]]))
-    return program(folder).pipe(
-      Effect.provide(Server),
+    return Effect.zipRight(prepareDocuments(VoiceApi), Effect.provide(program(folder), Server)).pipe(
       Effect.provide(Logging.layer),
       Effect.withConfigProvider(ConfigProvider.orElse(place, () => Settings.provider(true)))
     )

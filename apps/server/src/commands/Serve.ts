@@ -1,9 +1,11 @@
+import { VoiceApi } from "@svc/api/VoiceApi"
 import { LiveCalls } from "@svc/call-engine/live/LiveCalls"
 import { Providers } from "@svc/providers/Providers"
 import { Console, Context, Effect, Fiber, Layer } from "effect"
 import { exposedSimulator } from "../Exposure.ts"
 import { FirstStart } from "../FirstStart.ts"
 import { yieldToMainThread } from "../HelperThreads.ts"
+import { prepareDocuments } from "../http/documents/DocumentRoutes.ts"
 import { HttpServer } from "../http/listening/HttpServer.ts"
 import { httpSettings } from "../http/listening/HttpSettings.ts"
 import { processFaults, type ServerFault } from "../ProcessFaults.ts"
@@ -50,6 +52,7 @@ export const serve = (options: { readonly dev: boolean }) =>
 const run = (options: { readonly dev: boolean }, fault: Effect.Effect<never, ServerFault>) =>
   Effect.gen(function* () {
     const waiting = yield* Effect.fork(slowStart)
+    yield* prepareDocuments(VoiceApi)
     const context = yield* Layer.build(Server)
     yield* Fiber.interrupt(waiting)
     yield* yieldToMainThread

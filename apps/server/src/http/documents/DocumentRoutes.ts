@@ -20,6 +20,41 @@ const security: ResponseHeaders = { "X-Content-Type-Options": "nosniff", "Referr
 const scriptPath = "/docs/scalar.js"
 const script = `${scriptPath}?v=${release.sha256.slice(0, 16)}`
 
+/** A contract that has a document at a path. */
+interface Documented {
+  readonly path: string
+  readonly api: HttpApi.HttpApi.Any
+  /** The URL of the API. */
+  readonly address: string
+  readonly conventions: Conventions
+}
+
+const documented = (api: HttpApi.HttpApi.Any, url: string | undefined): ReadonlyArray<Documented> => [
+  { path: "/openapi.json", api, address: url ?? "/", conventions: voice },
+  {
+    path: "/openapi.workspace.json",
+    api: WorkspaceApi,
+    address: `${url ?? ""}${workspacePath}`,
+    conventions: workspace
+  }
+]
+
+/** OpenAPI documents that were made, with their addresses. */
+const texts = new WeakMap<HttpApi.HttpApi.Any, { readonly address: string; readonly text: string }>()
+
+/** An OpenAPI document. Making it takes the thread of the calls up to a tenth of a second, so it is kept. */
+const textOf = ({ address, api, conventions }: Documented): string => {
+  const known = texts.get(api)
+  if (known?.address === address) return known.text
+  const text = JSON.stringify(describe(api, address, conventions))
+  texts.set(api, { address, text })
+  return text
+}
+
+/** Makes the OpenAPI documents: before the server takes calls, which would wait. `api` is the voice API. */
+export const prepareDocuments = (api: HttpApi.HttpApi.Any): Effect.Effect<void, ConfigError.ConfigError> =>
+  Effect.map(httpSettings, ({ baseUrl }) => documented(api, baseUrl).forEach(textOf))
+
 /**
  * `GET /openapi.json` and `GET /openapi.workspace.json`, the OpenAPI documents of the voice and the workspace API, and
  * `GET /docs` and `GET /docs/workspace`, pages to read them on that load nothing from other hosts. They need no key. `api`
@@ -41,10 +76,10 @@ const makeRoutes = (api: HttpApi.HttpApi.Any): Effect.Effect<ReadonlyArray<Plain
           handle: (request) => Effect.map(cached, (made) => Document.serve(made, headers, request))
         })
       )
-    const contract = (path: string, of: HttpApi.HttpApi.Any, address: string, conventions: Conventions) =>
+    const contract = (one: Documented) =>
       route(
-        path,
-        Effect.suspend(() => Document.finish(JSON.stringify(describe(of, address, conventions)))),
+        one.path,
+        Effect.suspend(() => Document.finish(textOf(one))),
         json
       )
     const reference = (path: string, shown: Reference) =>
@@ -54,8 +89,7 @@ const makeRoutes = (api: HttpApi.HttpApi.Any): Effect.Effect<ReadonlyArray<Plain
         { ...security, "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policyOf(shown) }
       )
     return [
-      yield* contract("/openapi.json", api, url ?? "/", voice),
-      yield* contract("/openapi.workspace.json", WorkspaceApi, `${url ?? ""}${workspacePath}`, workspace),
+      ...(yield* Effect.forEach(documented(api, url), contract)),
       yield* reference("/docs", { title: "Svc voice API", document: "/openapi.json", base: "/", script }),
       yield* reference("/docs/workspace", {
         title: "Svc workspace API",

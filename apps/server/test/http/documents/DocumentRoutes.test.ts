@@ -3,12 +3,14 @@ import { gunzipSync } from "node:zlib"
 import { HttpApi } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
 import { Validator } from "@seriousme/openapi-schema-validator"
+import { RouteRegistry } from "@svc/api/PlainRoutes"
 import { VoiceApi } from "@svc/api/VoiceApi"
 import { WorkspaceApi } from "@svc/api/WorkspaceApi"
 import { workspaceErrors } from "@svc/api/WorkspaceError"
-import { Effect, Either, Option, SchemaAST } from "effect"
+import { Context, Effect, Either, Layer, Option, SchemaAST } from "effect"
 import type { JsonSchema, Operation } from "../../../src/http/documents/Contract.ts"
 import { describe as describeContract } from "../../../src/http/documents/Description.ts"
+import { documentRoutes, prepareDocuments } from "../../../src/http/documents/DocumentRoutes.ts"
 import { render } from "../../../src/http/documents/ReferencePage.ts"
 import { readScript, release } from "../../../src/http/documents/Scalar.ts"
 import { voice } from "../../../src/http/documents/VoiceConventions.ts"
@@ -393,6 +395,35 @@ describe("the documents", () => {
         expect(etags.size).toBe(2)
         expect((yield* ask(port, { path, body: "{}" })).status).toBe(405)
       }
+    })
+  )
+
+  it.scoped("are made before the server starts: a request only sends them", () =>
+    Effect.gen(function* () {
+      let reads = 0
+      const api = new Proxy(TinyApi, {
+        get: (target, key) => {
+          reads += 1
+          return Reflect.get(target, key)
+        }
+      })
+      yield* prepareDocuments(api)
+      expect(reads).toBeGreaterThan(0)
+      const prepared = reads
+      const registry = yield* Layer.build(documentRoutes(api).pipe(Layer.provideMerge(RouteRegistry.layer)))
+      const routes = yield* Context.get(registry, RouteRegistry).all
+      const route = routes.find(({ path }) => path === "/openapi.json")
+      const { body } = yield* route?.handle({
+        method: "GET",
+        path: "/openapi.json",
+        params: {},
+        query: new URLSearchParams(),
+        headers: {},
+        address: "127.0.0.1",
+        body: Effect.succeed(new Uint8Array())
+      }) ?? Effect.dieMessage("there is no route")
+      expect(JSON.parse(String(body))).toEqual(JSON.parse(JSON.stringify(describeContract(TinyApi, "/", voice))))
+      expect(reads).toBe(prepared)
     })
   )
 })
