@@ -23,6 +23,9 @@ const program = Effect.gen(function* () {
   })
 })
 
+// As in ServerProcess.ts.
+process.setSourceMapsEnabled(false)
+
 program.pipe(
   Effect.provide(Server),
   Effect.provide(Logging.layer),
