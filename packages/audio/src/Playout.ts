@@ -263,18 +263,15 @@ export class Playout {
     }
   }
 
-  /** The first turn of whose next utterance audio was sent, and which was not reported. */
+  /** The oldest turn, if audio of its next utterance was sent and that was not reported: each begins after the last. */
   private unstarted(): Turn | undefined {
-    for (const turn of this.turns) {
-      const next = turn.utterances[0]
-      if (next === undefined || turn.isStarted) continue
-      if (turn.start >= this.sent) return undefined
-      const isFirst = next.from === 0
-      return isFirst || (turn.end !== -1 && turn.end <= this.sent) || this.charactersAt(turn, this.sent) > next.from
-        ? turn
-        : undefined
-    }
-    return undefined
+    const turn = this.turns[0]
+    const next = turn?.utterances[0]
+    if (turn === undefined || next === undefined || turn.isStarted || turn.start >= this.sent) return undefined
+    const isFirst = next.from === 0
+    return isFirst || (turn.end !== -1 && turn.end <= this.sent) || this.charactersAt(turn, this.sent) > next.from
+      ? turn
+      : undefined
   }
 
   /** Whether an utterance of a turn was played: for certain, or by an estimate with a margin. */
