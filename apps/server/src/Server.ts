@@ -37,6 +37,8 @@ import { Readiness } from "./http/health/Readiness.ts"
 import { HttpServer } from "./http/listening/HttpServer.ts"
 import { httpSettings } from "./http/listening/HttpSettings.ts"
 import { publicAddress } from "./http/listening/PublicAddress.ts"
+import { MetricsRoutes } from "./http/metrics/MetricsRoutes.ts"
+import { ServerMetrics } from "./http/metrics/ServerMetrics.ts"
 import { PluginRoutes } from "./http/plugins/PluginRoutes.ts"
 import { PluginSockets } from "./http/plugins/PluginSockets.ts"
 import { WorkspacePipeline } from "./http/workspace/WorkspacePipeline.ts"
@@ -73,6 +75,7 @@ const Http = Layer.mergeAll(
   CallTimelineHttp,
   HealthHttp,
   HealthRoutes.pipe(Layer.provide(ClientAddress.layer)),
+  MetricsRoutes.pipe(Layer.provide(ServerMetrics)),
   VerifyHttp,
   documentRoutes(VoiceApi),
   GuideRoutes,

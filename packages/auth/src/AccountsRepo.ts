@@ -25,6 +25,8 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
     readonly findProject: (orgId: number, id: string) => Effect.Effect<Option.Option<Project>>
     /** Oldest first. */
     readonly organizations: Effect.Effect<ReadonlyArray<Organization>>
+    /** The ids of the organizations of a tier. */
+    readonly idsOfTier: (tier: Tier) => Effect.Effect<ReadonlyArray<number>>
     /** By public or numeric id. */
     readonly findOrganization: (id: string) => Effect.Effect<Option.Option<Organization>>
     readonly setTier: (id: number, tier: Tier) => Effect.Effect<Option.Option<Organization>>
@@ -141,6 +143,11 @@ export class AccountsRepo extends Context.Tag("@svc/auth/AccountsRepo")<
           Effect.flatMap(Schema.decodeUnknown(Schema.Array(Organization))),
           Effect.orDie
         ),
+        idsOfTier: (tier) =>
+          sql<{ readonly id: number }>`select id from organizations where tier = ${tier}`.pipe(
+            Effect.map((rows) => rows.map(({ id }) => id)),
+            Effect.orDie
+          ),
         findOrganization: (id) => {
           const parsed = parseOrgId(id)
           return parsed === undefined ? Effect.succeedNone : Effect.orDie(findOrganization(idParameters(parsed)))

@@ -47,6 +47,8 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
     readonly lock: (orgId: number) => Effect.Effect<BigDecimal.BigDecimal>
     /** Which of these organizations have had a balance of 0 or less since before `before`. */
     readonly emptySince: (orgIds: ReadonlyArray<number>, before: Date) => Effect.Effect<ReadonlyArray<number>>
+    /** How many organizations have a balance of 0 or less, apart from these. */
+    readonly countEmpty: (except: ReadonlyArray<number>) => Effect.Effect<number>
     /** The hold of a kind and reference, in the transaction that holds the lock. */
     readonly held: (purpose: {
       readonly org_id: number
@@ -128,6 +130,13 @@ export class LedgerRepo extends Context.Tag("@svc/billing/LedgerRepo")<
       })
 
       return {
+        countEmpty: (except) =>
+          sql<{ readonly count: number }>`
+            select count(*)::int as count from balances
+            where balance_eur <= 0 and org_id <> all(${except}::bigint[])`.pipe(
+            Effect.map(([row]) => row?.count ?? 0),
+            Effect.orDie
+          ),
         balance: (orgId) =>
           Effect.map(Effect.orDie(read(orgId)), Option.match({ onNone: () => zero, onSome: (row) => row.balance_eur })),
         lock: (orgId) => Effect.map(Effect.orDie(lock(orgId)), ({ balance_eur }) => balance_eur),

@@ -39,6 +39,11 @@ export interface Connection {
   readonly displayName: string
 }
 
+/** The connection pools of this process, for metrics. */
+export class DatabasePools extends Context.Reference<DatabasePools>()("@svc/database/DatabasePools", {
+  defaultValue: (): Set<Pg.Pool> => new Set()
+}) {}
+
 /** The database that this process uses. */
 export class Database extends Context.Tag("@svc/database/Database")<
   Database,
@@ -128,6 +133,7 @@ const pool = ({
 }: Connection): Effect.Effect<Pg.Pool, SqlError.SqlError, Scope.Scope> =>
   Effect.gen(function* () {
     const names = new StatementNames()
+    const pools = yield* DatabasePools
     const pool = yield* Effect.acquireRelease(
       Effect.sync(
         () =>
@@ -139,8 +145,13 @@ const pool = ({
             types: columnTypes
           })
       ),
-      (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
+      (pool) =>
+        Effect.promise(() => {
+          pools.delete(pool)
+          return pool.end()
+        }).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
     )
+    pools.add(pool)
     // Idle connections that break: the pool opens new ones.
     pool.on("error", () => undefined)
     if (prepareStatements) pool.on("connect", (client) => prepare(client, names))

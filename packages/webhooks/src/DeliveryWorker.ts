@@ -5,6 +5,7 @@ import { type DeliveriesRepo, deadLetterReasons } from "./DeliveriesRepo.ts"
 import { makeClaimLoop } from "./delivery/ClaimLoop.ts"
 import { leases } from "./delivery/ClaimStatement.ts"
 import { DeliveryFanOut } from "./delivery/DeliveryFanOut.ts"
+import { showInFlight } from "./delivery/DeliveryMetrics.ts"
 import { InFlight } from "./delivery/InFlight.ts"
 import { makeOutcomeRecorder } from "./delivery/OutcomeRecorder.ts"
 import { type ClaimedDelivery, QueueRepo } from "./delivery/QueueRepo.ts"
@@ -81,6 +82,7 @@ export const DeliveryWorker: Layer.Layer<
       yield* isActive.await
       yield* Effect.sleep(tickMs)
       inFlight.tick()
+      showInFlight(inFlight.size)
       if (inFlight.isIdle) isActive.unsafeClose()
     })
 

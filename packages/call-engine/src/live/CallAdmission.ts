@@ -6,6 +6,7 @@ import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Clock, Context, Effect, Layer } from "effect"
 import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
 import { Settlement } from "../record/Settlement.ts"
+import { countAdmitted, countRejected, type RejectionReason } from "./CallMetrics.ts"
 
 /** An inbound call to one of our numbers. */
 export interface ArrivedCall {
@@ -32,6 +33,8 @@ export interface OutboundCall {
 }
 
 export type Refusal = "no-agent" | "paused" | "full"
+
+const reasonOf = (refusal: Refusal): RejectionReason => (refusal === "no-agent" ? "no_agent" : refusal)
 
 const rejections = {
   "no-agent": {
@@ -106,7 +109,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             recording_enabled: false,
             id: yield* repo.insert(row)
           }
-          if (admission === "admitted") return { owner, rejected: undefined }
+          if (admission === "admitted") return { owner, refusal: undefined }
           const rejected = rejections[admission]
           yield* settlement.settleWithoutConversation(
             owner,
@@ -114,7 +117,7 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             owner.started_at,
             { stage: "server", reason: `the call was refused: ${rejected.reason}`, hint: rejected.hint }
           )
-          return { owner, rejected }
+          return { owner, refusal: admission }
         })
 
       const recordOutbound = ({ agent, from, metadata, node_id, org_id, telephony, to }: OutboundCall) =>
@@ -146,13 +149,25 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
 
       return {
         admitOutbound: Effect.fn("CallAdmission.admitOutbound")((call) =>
-          Effect.orDie(sql.withTransaction(recordOutbound(call)))
+          sql.withTransaction(recordOutbound(call)).pipe(
+            Effect.orDie,
+            Effect.tap((made) =>
+              Effect.sync(() =>
+                typeof made === "string" ? countRejected("outbound", reasonOf(made)) : countAdmitted("outbound")
+              )
+            )
+          )
         ),
         admit: Effect.fn("CallAdmission.admit")(function* (call) {
           // One transaction: a slot without a record would never be released, and a rejected call would never end.
-          const { owner, rejected } = yield* Effect.orDie(sql.withTransaction(record(call)))
-          if (rejected === undefined) return owner
-          call.incoming.reject(rejected.cause, rejected.reason)
+          const { owner, refusal } = yield* Effect.orDie(sql.withTransaction(record(call)))
+          if (refusal === undefined) {
+            countAdmitted("inbound")
+            return owner
+          }
+          countRejected("inbound", reasonOf(refusal))
+          const { cause, reason } = rejections[refusal]
+          call.incoming.reject(cause, reason)
           return undefined
         })
       }

@@ -5,6 +5,7 @@ import { Providers } from "@svc/providers/Providers"
 import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Cause, type Context, Effect, Layer, Option, Stream } from "effect"
 import { CallAdmission } from "./CallAdmission.ts"
+import { countRejected, type RejectionReason } from "./CallMetrics.ts"
 import { LiveCalls } from "./LiveCalls.ts"
 
 /** Accepts the inbound calls of all telephony plugins. */
@@ -21,11 +22,16 @@ export const InboundCalls: Layer.Layer<
     const admission = yield* CallAdmission
     const live = yield* LiveCalls
 
+    const refuse = (incoming: IncomingCall, reason: RejectionReason, text: string): void => {
+      countRejected("inbound", reason)
+      incoming.reject("unavailable", text)
+    }
+
     const accept = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall) =>
       Effect.gen(function* () {
-        if (live.isDraining()) return incoming.reject("unavailable", "shutting down")
+        if (live.isDraining()) return refuse(incoming, "draining", "shutting down")
         const route = yield* numbers.route(incoming.to, telephony.id)
-        if (Option.isNone(route)) return incoming.reject("unavailable", "no such number")
+        if (Option.isNone(route)) return refuse(incoming, "no_number", "no such number")
         const { agent_id, org_id, project_id } = route.value
         const agent = agent_id === null ? null : yield* Effect.orElseSucceed(agents.forCall(agent_id), () => null)
         const { id: node_id, lost } = yield* lease.current
@@ -39,7 +45,7 @@ export const InboundCalls: Layer.Layer<
             ? Effect.failCause(cause)
             : Effect.zipRight(
                 Effect.logError(`Call ${incoming.id} of ${telephony.id} could not be accepted`, cause),
-                Effect.sync(() => incoming.reject("unavailable", "error"))
+                Effect.sync(() => refuse(incoming, "error", "error"))
               )
         )
       )

@@ -17,11 +17,15 @@ import type { OutboundDial } from "../session/Direction.ts"
 import { phoneServices } from "../session/PhoneServices.ts"
 import * as PhoneSession from "../session/PhoneSession.ts"
 import type { SpeechCache } from "../speech/SpeechCache.ts"
+import type { CallDirection } from "./CallMetrics.ts"
 
 /** A call that is live in this process. */
 export interface LiveCall {
   /** Numeric id. */
   readonly project: number
+  /** Numeric id. */
+  readonly agent: number
+  readonly direction: CallDirection
   readonly session: PhoneSession.PhoneSession
   /** Completes when the call's record has been settled. */
   readonly settled: Deferred.Deferred<void>
@@ -114,7 +118,8 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                   ...(outbound === undefined ? {} : { outbound })
                 }
               })
-              live.set(owner.public_id, { project: agent.project_id, session, settled })
+              const direction = outbound === undefined ? "inbound" : "outbound"
+              live.set(owner.public_id, { project: agent.project_id, agent: agent.id, direction, session, settled })
               if (draining) session.end("shutdown")
               yield* Effect.forkScoped(
                 Effect.zipRight(

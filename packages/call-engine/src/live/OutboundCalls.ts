@@ -13,6 +13,7 @@ import { Context, Effect, Layer, Option } from "effect"
 import { Calls } from "../record/Calls.ts"
 import type { CallOwner } from "../record/CallsRepo.ts"
 import { CallAdmission, type OutboundCall, type Refusal } from "./CallAdmission.ts"
+import { countRejected } from "./CallMetrics.ts"
 import { LiveCalls } from "./LiveCalls.ts"
 
 /** Seconds in `Retry-After` when all slots are taken. */
@@ -79,7 +80,10 @@ export class OutboundCalls extends Context.Tag("@svc/call-engine/OutboundCalls")
         read: (owner: CallOwner) => Effect.Effect<A>
       ): Effect.Effect<{ readonly value: A } | Refusal | "draining"> =>
         Effect.gen(function* () {
-          if (live.isDraining()) return "draining" as const
+          if (live.isDraining()) {
+            countRejected("outbound", "draining")
+            return "draining" as const
+          }
           const { id: node_id, lost } = yield* lease.current
           const owner = yield* admission.admitOutbound({ ...call, node_id })
           if (typeof owner === "string") return owner

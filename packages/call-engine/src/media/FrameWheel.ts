@@ -18,13 +18,27 @@ const stallMs = 100
 
 /** Counts of outbound frames by lateness, in steps of 0.25 ms up to 64 ms. */
 export class Lateness {
-  private readonly counts = new Uint32Array(257)
+  private readonly counts = new Float64Array(257)
   private total = 0
+  private sum = 0
 
   add(ms: number): void {
     const step = Math.min(256, Math.max(0, Math.floor(ms * 4)))
     this.counts[step] = (this.counts[step] ?? 0) + 1
     this.total++
+    this.sum += ms
+  }
+
+  /** Of all frames, in ms. */
+  get totalMs(): number {
+    return this.sum
+  }
+
+  /** How many frames were not later than this, a whole number of ms up to 64. */
+  within(ms: number): number {
+    let seen = 0
+    for (let step = 0; step < ms * 4; step++) seen += this.counts[step] ?? 0
+    return seen
   }
 
   /** The lateness in ms that this share of the frames did not exceed; 0 without frames. */
@@ -44,6 +58,7 @@ export class Lateness {
   reset(): void {
     this.counts.fill(0)
     this.total = 0
+    this.sum = 0
   }
 }
 

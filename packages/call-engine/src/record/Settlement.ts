@@ -11,6 +11,7 @@ import { type Conversation, isoTime } from "@svc/conversation/State"
 import { Outbox } from "@svc/database/Outbox"
 import { Providers } from "@svc/providers/Providers"
 import { Context, Effect, Layer } from "effect"
+import { countEnded } from "../live/CallMetrics.ts"
 import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
 
@@ -79,7 +80,11 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
           yield* usage.addCall(ownerOf(call), { ...record, charge })
           yield* outbox.appendAll(events(finished))
           return true
-        }).pipe(sql.withTransaction, Effect.orDie)
+        }).pipe(
+          sql.withTransaction,
+          Effect.orDie,
+          Effect.tap((first) => Effect.sync(() => first && countEnded(record.status, record.failure)))
+        )
 
       return {
         freeSlot: (call) =>

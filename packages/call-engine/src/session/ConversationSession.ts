@@ -1,13 +1,15 @@
 import type { CallAgent } from "@svc/agents/Agents"
 import type { EventDraft } from "@svc/api/events/Event"
+import { CallId } from "@svc/api/Ids"
 import type { Command, CommandOf } from "@svc/conversation/Command"
 import { start, step } from "@svc/conversation/Conversation"
 import type { Facts, Input, InputOf, UntimedInput } from "@svc/conversation/Input"
 import { digest } from "@svc/conversation/Replay"
 import { type Conversation, isoTime } from "@svc/conversation/State"
 import type { Timer } from "@svc/conversation/Timer"
-import { Deferred, Effect, FiberMap, type Scope } from "effect"
+import { Deferred, Effect, FiberMap, Schema, type Scope } from "effect"
 import * as AgentServer from "../agent-server/AgentServer.ts"
+import { countStep } from "../live/CallMetrics.ts"
 import { knowledgeLookUp } from "./CallKnowledge.ts"
 import { messageSender } from "./CallMessages.ts"
 import type { ConversationServices, Feed } from "./ConversationServices.ts"
@@ -134,6 +136,7 @@ export const make = (
     let state: Conversation = resumed?.state ?? firstState
     let seq = resumed?.seq ?? 0
     let feeding = false
+    const isPhoneCall = Schema.is(CallId)(facts.call_id)
     let abandoned = false
     const pending: Array<UntimedInput> = []
 
@@ -159,6 +162,7 @@ export const make = (
           // First: a command may answer the call.
           prepareModel(after, before)
           record(input, commands)
+          if (isPhoneCall) countStep(before, after, commands)
           const mayAnswer = input._tag === "Answered" || input._tag === "ConfigAnswered"
           if (mayAnswer && state.answered_at !== null) shell.onAnswered()
         }

@@ -87,6 +87,8 @@ export class NumberOrdersRepo extends Context.Tag("@svc/numbers/NumberOrdersRepo
     readonly finish: (id: number, status: "done" | "refused", reason: string | null) => Effect.Effect<boolean>
     /** Oldest first, at most 1000. */
     readonly pending: Effect.Effect<ReadonlyArray<OrderRow>>
+    /** How many are pending, and for how many seconds the oldest one has been. */
+    readonly backlog: Effect.Effect<{ readonly pending: number; readonly oldest_seconds: number }>
     /** Which of these numbers have an order that is pending, or that ended in the last ten minutes. */
     readonly recent: (numbers: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
   }
@@ -185,6 +187,13 @@ export class NumberOrdersRepo extends Context.Tag("@svc/numbers/NumberOrdersRepo
             Effect.map((found) => found.map(({ number }) => number)),
             Effect.orDie
           ),
+        backlog: sql<{ readonly pending: number; readonly oldest_seconds: number }>`
+          select count(*)::int as pending,
+            greatest(0, coalesce(extract(epoch from now() - min(created_at)), 0))::float8 as oldest_seconds
+          from number_orders where status = 'pending'`.pipe(
+          Effect.map(([backlog = { pending: 0, oldest_seconds: 0 }]) => backlog),
+          Effect.orDie
+        ),
         pending: sql`
           select ${columns} from number_orders where status = 'pending' order by id limit 1000`.pipe(
           Effect.flatMap(rows),

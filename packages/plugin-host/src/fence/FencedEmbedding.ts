@@ -17,7 +17,7 @@ export const embedDeadline = Duration.seconds(30)
 export const fencedEmbedding = Effect.fnUntraced(function* (provider: Service) {
   const wrong = problemOf(embedding, provider)
   if (wrong !== undefined) return yield* Effect.dieMessage(wrong)
-  const circuit = yield* makeCircuit
+  const circuit = yield* makeCircuit("embedding")
   const { dimensions, id, model } = provider
   const { characters, texts } = provider.limits
   const failed = (reason: string) => new EmbeddingError({ reason: `${id}: ${reason}`, retryable: true })

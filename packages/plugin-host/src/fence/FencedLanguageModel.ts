@@ -19,7 +19,7 @@ export const prepareDeadline = Duration.seconds(10)
  * breaker, and no delta passes after its request has ended or was interrupted. `prepare` has a deadline.
  */
 export const fencedLanguageModel = Effect.fnUntraced(function* (model: Service) {
-  const circuit = yield* makeCircuit
+  const circuit = yield* makeCircuit("language_model")
   const timeout = yield* SharedTimeout.make(modelIdleMs)
   const failed = (reason: string) => new LanguageModelError({ reason: `${model.id}: ${reason}`, retryable: true })
 

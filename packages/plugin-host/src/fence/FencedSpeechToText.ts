@@ -23,7 +23,7 @@ export const finishDeadline = Duration.seconds(5)
  * failures open a circuit breaker, and no event passes after `Failed` or after the scope was closed.
  */
 export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) {
-  const circuit = yield* makeCircuit
+  const circuit = yield* makeCircuit("speech_to_text")
   const failed = (reason: string) => new SpeechToTextError({ reason: `${speech.id}: ${reason}`, retryable: true })
 
   const open: Service["open"] = (options) =>

@@ -56,7 +56,7 @@ const fencedSink = (sink: AudioSink, state: RequestState, circuit: ProviderCircu
  * not ended has spoken since the last text, does not count as idle.
  */
 export const fencedTextToSpeech = Effect.fnUntraced(function* (speech: Service) {
-  const circuit = yield* makeCircuit
+  const circuit = yield* makeCircuit("text_to_speech")
   const timeout = yield* SharedTimeout.make(speechIdleMs)
   const failed = (reason: string) => new TextToSpeechError({ reason: `${speech.id}: ${reason}`, retryable: true })
 

@@ -1,9 +1,10 @@
 import type { Health } from "@svc/providers/Health"
-import { Cause, type Clock, Effect, Exit } from "effect"
-import { type PluginLogs, pluginLogs } from "../host/PluginHost.ts"
+import { Cause, Effect, Exit } from "effect"
+import { currentPlugin, type PluginLogs, pluginLogs } from "../host/PluginHost.ts"
 import { admit, type CircuitBreaker, initial, type Outcome, settle, threshold } from "./CircuitBreaker.ts"
 import { fencedHealth } from "./HealthCheck.ts"
 import type { TypedError } from "./IsolatedFiber.ts"
+import { type ProviderCapability, providerMetrics } from "./ProviderMetrics.ts"
 
 /** The circuit breaker of one provider. Synchronous, because callbacks on the media path report to it. */
 export interface ProviderCircuit {
@@ -15,16 +16,23 @@ export interface ProviderCircuit {
   /** The provider's own health while the circuit is closed, else unhealthy. Never fails or hangs. */
   readonly health: (own: Effect.Effect<Health>) => Effect.Effect<Health>
   readonly now: () => number
+  /** Counts how long a request took, in milliseconds. */
+  readonly onDuration: (ms: number) => void
   /** Marks what an effect of the provider logs with the plugin's name. */
   readonly logs: PluginLogs
 }
 
-/** A closed circuit. */
-export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.zipWith(
-  Effect.clock,
-  pluginLogs,
-  (clock: Clock.Clock, logs): ProviderCircuit => {
+/** A closed circuit of a provider of the plugin of this fiber. What passes through it is counted. */
+export const makeCircuit = (capability: ProviderCapability): Effect.Effect<ProviderCircuit> =>
+  Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    const logs = yield* pluginLogs
+    const metrics = providerMetrics(yield* currentPlugin, capability)
     let state: CircuitBreaker = initial
+    const become = (next: CircuitBreaker): void => {
+      if (next._tag !== state._tag) metrics.onState(next._tag)
+      state = next
+    }
     const now = () => clock.unsafeCurrentTimeMillis()
     const open = () =>
       state._tag !== "Closed" && state.silences > 0
@@ -34,14 +42,18 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.zipWith(
     return {
       now,
       logs,
+      onDuration: metrics.onDuration,
       refusal,
       admit: () => {
         const [next, admitted] = admit(state, now())
-        state = next
+        become(next)
+        if (admitted) metrics.onRequest()
+        else metrics.onRefusal()
         return admitted
       },
       settle: (outcome) => {
-        state = settle(state, outcome, now())
+        if (outcome._tag === "Failed" || outcome._tag === "Silent") metrics.onError()
+        become(settle(state, outcome, now()))
       },
       health: (own) =>
         Effect.suspend(() =>
@@ -49,8 +61,7 @@ export const makeCircuit: Effect.Effect<ProviderCircuit> = Effect.zipWith(
           state._tag === "Closed" ? fencedHealth(own) : Effect.succeed<Health>({ healthy: false, reason: open() })
         )
     }
-  }
-)
+  })
 
 /** A typed error of a provider. */
 export interface ProviderError extends TypedError {
@@ -70,6 +81,20 @@ const outcomeOf = <A, E extends ProviderError>(exit: Exit.Exit<A, E>, silence: s
   return error._tag === "Some" ? outcomeOfError(error.value) : { _tag: "Abandoned" }
 }
 
+const timed = <A, E extends ProviderError, R>(
+  circuit: ProviderCircuit,
+  call: Effect.Effect<A, E, R>,
+  silence: () => string | undefined
+) => {
+  const from = circuit.now()
+  return Effect.onExit(call, (exit) =>
+    Effect.sync(() => {
+      circuit.settle(outcomeOf(exit, silence()))
+      circuit.onDuration(circuit.now() - from)
+    })
+  )
+}
+
 /**
  * Makes a call if the circuit admits it, and settles it. Otherwise fails at once with `onRefusal(reason)`. `silence`: asked
  * when the call has failed or was interrupted; a text says that the provider did nothing for too long.
@@ -81,8 +106,4 @@ export const throughCircuit =
     silence: () => string | undefined = () => undefined
   ) =>
   <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.suspend(() =>
-      circuit.admit()
-        ? Effect.onExit(call, (exit) => Effect.sync(() => circuit.settle(outcomeOf(exit, silence()))))
-        : Effect.fail(onRefusal(circuit.refusal()))
-    )
+    Effect.suspend(() => (circuit.admit() ? timed(circuit, call, silence) : Effect.fail(onRefusal(circuit.refusal()))))

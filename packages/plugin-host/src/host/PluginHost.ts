@@ -60,11 +60,16 @@ export const makeHost = (plugin: string): Effect.Effect<Host> =>
 /** Runs an effect of a plugin so that what it logs has the plugin's name. */
 export type PluginLogs = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
+/** The plugin of this fiber, as {@link asPlugin} has marked it; empty without one. */
+export const currentPlugin: Effect.Effect<string> = Effect.map(Effect.logAnnotations, (annotations) => {
+  const plugin = [...annotations].find(([name]) => name === annotation)?.[1]
+  return typeof plugin === "string" ? plugin : ""
+})
+
 /**
  * Makes a function that runs effects of a plugin so that what they log has its name: the plugin of the fiber that runs
  * this, as {@link asPlugin} has marked it. The other annotations are those of the caller, such as the id of the call.
  */
-export const pluginLogs: Effect.Effect<PluginLogs> = Effect.map(Effect.logAnnotations, (annotations) => {
-  const plugin = [...annotations].find(([name]) => name === annotation)?.[1]
-  return typeof plugin === "string" ? asPlugin(plugin) : (effect) => effect
-})
+export const pluginLogs: Effect.Effect<PluginLogs> = Effect.map(currentPlugin, (plugin) =>
+  plugin === "" ? (effect) => effect : asPlugin(plugin)
+)

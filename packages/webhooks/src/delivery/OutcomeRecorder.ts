@@ -1,5 +1,6 @@
 import { Effect, Option, Schedule } from "effect"
 import { DeliveriesRepo } from "../DeliveriesRepo.ts"
+import { countOutcome } from "./DeliveryMetrics.ts"
 import { FailingWebhooks } from "./FailureStreaks.ts"
 import { type Outcome, QueueRepo, withStatementTimeout } from "./QueueRepo.ts"
 import { RetrySchedule } from "./RetrySchedule.ts"
@@ -71,6 +72,7 @@ export const makeOutcomeRecorder: Effect.Effect<OutcomeRecorder, never, QueueRep
       }
       yield* retryUntilDone(queue.recordOutcomes(outcomes), "Outcomes of deliveries")
       for (const { delivery } of batch) unrecorded.delete(delivery.id)
+      for (const outcome of outcomes) countOutcome(outcome)
       const streaks = failing.changedBy(batch.filter(countsForStreak))
       const disabled =
         streaks.length === 0 ? [] : yield* retryUntilDone(queue.recordStreaks(streaks), "Failures of webhooks")

@@ -71,6 +71,13 @@ export interface Outcome {
   readonly next_at: Date | null
 }
 
+/** The deliveries that are pending in the whole installation. */
+export interface DeliveryBacklog {
+  readonly pending: number
+  /** For how long the oldest due delivery has waited, in seconds; 0 when none is due. */
+  readonly oldest_seconds: number
+}
+
 /**
  * A statement whose connection broke may never return and not be interruptible: after 5 seconds it is abandoned, and
  * the next one gets a connection that works.
@@ -100,6 +107,8 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
       nodes: ReadonlyArray<string>,
       ids?: ReadonlyArray<number>
     ) => Effect.Effect<void, SqlError.SqlError>
+    /** How much is pending, for metrics; counts at most `limit` deliveries. */
+    readonly backlog: (limit: number) => Effect.Effect<DeliveryBacklog, SqlError.SqlError>
   }
 >() {
   static readonly layer: Layer.Layer<QueueRepo, never, SqlClient.SqlClient> = Layer.effect(
@@ -122,6 +131,14 @@ export class QueueRepo extends Context.Tag("@svc/webhooks/QueueRepo")<
       const asyncCommit = sql`(set_config('synchronous_commit', 'off', true) = 'off')`
 
       return {
+        backlog: (limit) =>
+          Effect.map(
+            sql<DeliveryBacklog>`
+              select count(*)::int as pending,
+                greatest(0, coalesce(extract(epoch from now() - min(next_at)), 0))::float8 as oldest_seconds
+              from (select next_at from webhook_deliveries limit ${limit}) counted`,
+            ([backlog = { pending: 0, oldest_seconds: 0 }]) => backlog
+          ),
         // Not decoded by a schema: the statement itself builds the rows, thousands a second.
         claim: (request) =>
           Effect.map(sql<StoredDelivery>`${claimStatement(sql, asyncCommit, request)}`, (rows) => rows.map(opened)),
