@@ -137,20 +137,27 @@ export const ServerMetrics: Layer.Layer<Metrics, never, LiveCalls | Ticker | Pro
       ),
       Effect.cachedWithTTL(databaseTtl)
     )
-    const faultsOf = (): Family => {
-      const counts = new Map(faults.counts().map(({ count, plugin }) => [plugin, count]))
-      return {
-        name: "svc_plugin_uncaught_errors_total",
+    const faultsOf = (): ReadonlyArray<Family> => {
+      const counts = new Map(faults.counts().map((count) => [count.plugin, count]))
+      const family = (name: string, help: string, of: "errors" | "stalls"): Family => ({
+        name,
         type: "counter",
-        help: "Errors that a plugin threw outside of any call into it",
-        samples: plugins.map(({ name }) => ({ labels: { plugin: name }, value: counts.get(name) ?? 0 }))
-      }
+        help,
+        samples: plugins.map((plugin) => ({
+          labels: { plugin: plugin.name },
+          value: counts.get(plugin.name)?.[of] ?? 0
+        }))
+      })
+      return [
+        family("svc_plugin_uncaught_errors_total", "Errors that a plugin threw outside of any call into it", "errors"),
+        family("svc_plugin_stalls_total", "How often a plugin held the thread of all calls for too long", "stalls")
+      ]
     }
     return {
       read: Effect.gen(function* () {
         const stored = yield* database
         const counted = familiesOf(yield* Metric.snapshot)
-        return [...counted, ...calls(live), ...frames(ticker), ...pool(pools), faultsOf(), ...stored, ...own.read()]
+        return [...counted, ...calls(live), ...frames(ticker), ...pool(pools), ...faultsOf(), ...stored, ...own.read()]
       })
     }
   })
