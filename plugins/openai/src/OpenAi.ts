@@ -1,9 +1,15 @@
+import { Embedding } from "@svc/providers/Embedding"
 import { LanguageModel } from "@svc/providers/LanguageModel"
 import * as Plugin from "@svc/providers/Plugin"
+import { SpeechToText } from "@svc/providers/SpeechToText"
+import { TextToSpeech } from "@svc/providers/TextToSpeech"
 import { Context, Effect, Layer, Schema } from "effect"
 import { make as makeList } from "./ModelList.ts"
 import { make as makeClient } from "./OpenAiClient.ts"
+import { make as makeEmbedding } from "./OpenAiEmbedding.ts"
 import { make as makeModel } from "./OpenAiModel.ts"
+import { make as makeSpeech } from "./OpenAiSpeech.ts"
+import { make as makeTranscription } from "./OpenAiTranscription.ts"
 
 const openAiUrl = "https://api.openai.com/v1"
 /** OpenAI's model when none is named: quick enough for speech. */
@@ -61,6 +67,7 @@ class Server extends Context.Tag("@svc/plugin-openai/Server")<
 
 /**
  * Language models of OpenAI, and of every server that speaks the same protocol: vLLM, llama.cpp, Ollama, Groq and others.
+ * Speech-to-text, text-to-speech and embeddings each where a model is named for them.
  *
  * Settings: `SVC_OPENAI_API_KEY`, `SVC_OPENAI_BASE_URL` (with `/v1`), `SVC_OPENAI_MODEL`, `SVC_OPENAI_MODELS`,
  * `SVC_OPENAI_TTS_MODEL`, `SVC_OPENAI_STT_MODEL`, `SVC_OPENAI_EMBEDDING_MODEL`.
@@ -86,7 +93,34 @@ export default Plugin.make({
     const languageModel = Layer.effect(
       LanguageModel,
       Effect.flatMap(Server, ({ client, list }) => makeModel({ client, list, models, isOpenAi, host }))
-    ).pipe(Layer.provide(server))
-    return { languageModel }
+    )
+    const { embeddingModel, sttModel, ttsModel } = settings
+    return {
+      languageModel: Layer.provide(languageModel, server),
+      ...(sttModel === undefined
+        ? {}
+        : {
+            speechToText: Layer.effect(
+              SpeechToText,
+              Effect.flatMap(Server, (shared) => makeTranscription({ ...shared, model: sttModel }))
+            ).pipe(Layer.provide(server))
+          }),
+      ...(ttsModel === undefined
+        ? {}
+        : {
+            textToSpeech: Layer.effect(
+              TextToSpeech,
+              Effect.flatMap(Server, (shared) => makeSpeech({ ...shared, model: ttsModel }))
+            ).pipe(Layer.provide(server))
+          }),
+      ...(embeddingModel === undefined
+        ? {}
+        : {
+            embedding: Layer.effect(
+              Embedding,
+              Effect.flatMap(Server, (shared) => makeEmbedding({ ...shared, model: embeddingModel }))
+            ).pipe(Layer.provide(server))
+          })
+    }
   }
 })

@@ -25,12 +25,19 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("provide the language model with a key or an address", () =>
+  it.effect("provide the language model, and each other capability with its model", () =>
     Effect.gen(function* () {
       const double = yield* makeHostDouble()
       for (const settings of [{ apiKey: "k" }, { baseUrl: "http://127.0.0.1:9/v1" }]) {
         expect(Object.keys(yield* provided(settings, double))).toEqual(["languageModel"])
       }
+      const all = { apiKey: "k", sttModel: "a", ttsModel: "b", embeddingModel: "c" }
+      expect(Object.keys(yield* provided(all, double)).sort()).toEqual([
+        "embedding",
+        "languageModel",
+        "speechToText",
+        "textToSpeech"
+      ])
     })
   )
 })

@@ -243,7 +243,10 @@ export const speechToTextChecks = (options: SpeechToTextCheckOptions): ReadonlyA
         const shared = new Int16Array(rate / 50)
         for (const frame of [...(yield* options.speak(first, rate)), ...pause(rate)]) {
           shared.set(frame)
-          yield* mustNotThrow("push", () => listening.session.push(shared))
+          yield* mustNotThrow("push", () => {
+            listening.session.voiceActivity?.(!isSilent(frame))
+            listening.session.push(shared)
+          })
           shared.fill(0x55)
           yield* pace
         }

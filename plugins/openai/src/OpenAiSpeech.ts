@@ -1,0 +1,123 @@
+import { byText, type TextRequest } from "@svc/providers/SpeechTurn"
+import { TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
+import { type Context, Duration, Effect } from "effect"
+import { languages } from "./Languages.ts"
+import type { ModelList } from "./ModelList.ts"
+import { type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
+
+/** In Hz, of the format `pcm`. */
+const sampleRate = 24_000
+const patience = Duration.seconds(3)
+/** Characters of a request; OpenAI takes 4,096. */
+const longestText = 4000
+
+/** The vendor's voices, which speak all languages, and their genders as they sound. */
+const genders = {
+  alloy: "neutral",
+  ash: "male",
+  ballad: "male",
+  cedar: "male",
+  coral: "female",
+  echo: "male",
+  fable: "male",
+  marin: "female",
+  nova: "female",
+  onyx: "male",
+  sage: "female",
+  shimmer: "female",
+  verse: "male"
+} as const
+/** The vendor's voice of agents that choose none. */
+const sarah = "coral"
+/** Voices that older models do not have. */
+const newer: ReadonlyArray<string> = ["ballad", "cedar", "marin", "verse"]
+
+const failed = (reason: string, retryable: boolean) => new RequestFailed({ reason, retryable })
+
+/** A text in parts of which each fits into a request, cut after a space where there is one. */
+const partsOf = (text: string): ReadonlyArray<string> => {
+  if (text.length <= longestText) return [text]
+  const space = text.lastIndexOf(" ", longestText - 1)
+  const end = space > 0 ? space + 1 : longestText
+  return [text.slice(0, end), ...partsOf(text.slice(end))]
+}
+
+/** Text-to-speech by `/audio/speech`, whose audio is streamed. */
+export const make = (options: {
+  readonly client: OpenAiClient
+  readonly list: ModelList
+  readonly model: string
+}): Effect.Effect<Context.Tag.Service<TextToSpeech>> =>
+  Effect.sync(() => {
+    const { client, list, model } = options
+    const names = Object.keys(genders).filter((name) => !model.startsWith("tts-1") || !newer.includes(name))
+    const genderOf = new Map<string, Voice["gender"]>(Object.entries(genders))
+    const voices: ReadonlyArray<Voice> = [
+      { name: "Sarah", languages: "*", gender: "female" },
+      ...names.map((name): Voice => ({ name, languages: "*", gender: genderOf.get(name) ?? "neutral" }))
+    ]
+
+    /** Speaks a part of a text. Returns how many samples were written. */
+    const speakPart = (voice: string, text: string, { sink, speed }: TextRequest) =>
+      Effect.gen(function* () {
+        const body = JSON.stringify({
+          model,
+          voice,
+          input: text.toWellFormed(),
+          response_format: "pcm",
+          ...(speed === 1 ? {} : { speed })
+        })
+        const { contentType, next } = yield* client.send({
+          method: "POST",
+          path: "/audio/speech",
+          contentType: "application/json",
+          body,
+          patience
+        })
+        if (/json|text|html/.test(contentType)) return yield* failed(`the answer is ${contentType} and no audio`, true)
+        let rest: Buffer = Buffer.alloc(0)
+        let written = 0
+        for (let bytes = yield* next; bytes !== null; bytes = yield* next) {
+          const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
+          if (written === 0 && all.toString("latin1", 0, 4) === "RIFF") {
+            return yield* failed("the answer is a WAV file although the format pcm was asked for", false)
+          }
+          const samples = new Int16Array(all.length >> 1)
+          for (let i = 0; i < samples.length; i++) samples[i] = all.readInt16LE(2 * i)
+          rest = all.subarray(2 * samples.length)
+          if (samples.length === 0) continue
+          written += samples.length
+          if (!sink.write(samples)) yield* sink.drained
+        }
+        if (rest.length > 0) return yield* failed("the audio ended in the middle of a sample", true)
+        return written
+      }).pipe(Effect.scoped)
+
+    const speak = (voice: string) => (request: TextRequest) =>
+      Effect.gen(function* () {
+        if (request.text.trim() === "") return
+        let characters = 0
+        let samples = 0
+        for (const part of partsOf(request.text)) {
+          samples += yield* speakPart(voice, part, request)
+          characters += part.length
+          request.sink.align(characters, samples)
+        }
+      }).pipe(Effect.mapError(({ reason, retryable }) => new TextToSpeechError({ reason, retryable })))
+
+    const refuse = (reason: string) => new TextToSpeechError({ reason, retryable: false })
+    return TextToSpeech.of({
+      id: "openai",
+      voices,
+      sampleRates: [sampleRate],
+      health: list.health,
+      open: (request) => {
+        const asked = request.voice.toLowerCase()
+        const voice = asked === "sarah" ? sarah : asked
+        if (!names.includes(voice)) return refuse(`there is no voice "${request.voice}"`)
+        if (!languages.includes(request.language)) return refuse(`the language "${request.language}" is not supported`)
+        if (request.sampleRate !== sampleRate) return refuse(`${request.sampleRate} Hz is not supported`)
+        return byText(speak(voice))(request)
+      }
+    })
+  })
