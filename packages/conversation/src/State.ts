@@ -242,6 +242,8 @@ export interface Conversation {
   readonly holds_audio: boolean
   /** Consecutive failures of each capability. */
   readonly failures: { readonly model: number; readonly tts: number; readonly stt: number }
+  /** When speech-to-text failed, within the last minute. */
+  readonly stt_failed_at: ReadonlyArray<number>
   readonly timers: ReadonlyArray<Timer>
   readonly ending: { readonly outcome: Outcome; readonly hanging_up: boolean } | null
   readonly outcome: Outcome | null
@@ -316,6 +318,7 @@ export const initial = (facts: Facts): Conversation => ({
   open_speech: null,
   holds_audio: false,
   failures: { model: 0, tts: 0, stt: 0 },
+  stt_failed_at: [],
   timers: [],
   ending: null,
   outcome: null,

@@ -34,20 +34,24 @@ describe("speech-to-text", () => {
     expect(commandsOf(s, "Listen")).toEqual([expect.objectContaining({ format: "raw", keyterms: ["Svc"] })])
   })
 
-  it("that fails again after a final transcript does not end the call", () => {
+  it("that fails three times within a minute ends the call, whatever is understood in between", () => {
     const s = Script.greeted()
-    s.input({ _tag: "RecognizerFailed", reason: "gone" }).input({ _tag: "CallerFinal", text: "Hello" })
-    s.input({ _tag: "RecognizerFailed", reason: "gone" })
-    expect(s.state.phase).toBe("live")
-    s.input({ _tag: "RecognizerFailed", reason: "gone" })
-    expect(s.state.phase).not.toBe("live")
+    for (const ms of [0, 29_999, 30_000]) {
+      expect(s.state.phase).toBe("live")
+      s.input({ _tag: "CallerFinal", text: "Hello" }).input({ _tag: "CallerEndOfTurn" })
+      s.wait(ms).input({ _tag: "RecognizerFailed", reason: "gone" })
+    }
+    expect(s.state.phase).toBe("ending")
   })
 
-  it("that fails again after an empty final transcript ends the call", () => {
-    const s = Script.greeted()
-    s.input({ _tag: "RecognizerFailed", reason: "gone" }).input({ _tag: "CallerFinal", text: "  " })
-    s.input({ _tag: "RecognizerFailed", reason: "gone" })
-    expect(s.state.phase).not.toBe("live")
+  it("that fails every half minute, or every hour, is opened again each time", () => {
+    for (const ms of [30_000, 3_600_000]) {
+      const s = Script.greeted()
+      s.commands.length = 0
+      for (let n = 0; n < 10; n++) s.wait(ms).input({ _tag: "RecognizerFailed", reason: "gone" })
+      expect(commandsOf(s, "Listen")).toHaveLength(10)
+      expect(s.state.stt_failed_at.length).toBeLessThanOrEqual(2)
+    }
   })
 
   it("fails after enough speech without words, counted from the last end of turn", () => {

@@ -132,11 +132,17 @@ describe("text-to-speech or speech-to-text that fails", () => {
     expect(commands.at(-1)).toBe("Finish failed failed error")
   })
 
-  it("is opened again once", () => {
+  it("is opened again twice within a minute; then the call ends with an apology and the farewell", () => {
     const s = Script.greeted()
-    s.input({ _tag: "RecognizerFailed", reason: "x" })
-    expect(s.take()).toEqual(["Listen"])
-    s.input({ _tag: "RecognizerFailed", reason: "x" }).play("u1")
+    for (let n = 0; n < 2; n++) {
+      s.input({ _tag: "RecognizerFailed", reason: "x" })
+      expect(s.take()).toEqual(["Listen"])
+    }
+    s.input({ _tag: "RecognizerFailed", reason: "x" }).play("u1").play("u2")
+    expect(s.transcript.slice(-2)).toEqual([
+      "assistant: I'm sorry, I can't hear you properly because of a technical problem. Please call again later.",
+      "assistant: Goodbye."
+    ])
     expect(s.take().at(-1)).toBe("Finish failed failed error")
   })
 })

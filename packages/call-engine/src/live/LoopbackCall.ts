@@ -39,7 +39,8 @@ export const loopbackCall: Effect.Effect<
     const recognition = yield* Recognition.make({
       callId: "loopback",
       providers: [stt],
-      sampleRate: mulaw8k.sampleRate,
+      format: mulaw8k,
+      now: ticker.now,
       onEvent: (event) => {
         if (event._tag === "Final") Deferred.unsafeDone(heard, Effect.succeed(event.text))
       },

@@ -206,7 +206,8 @@ export const connect = (options: {
     const recognition = yield* Recognition.make({
       callId,
       providers: services.speechToText,
-      sampleRate,
+      format: leg.format,
+      now,
       bufferBeforeListen: options.isOutbound,
       onEvent: onSpeech,
       onOpened: (endpointing) => feed({ _tag: "RecognizerOpened", endpointing }),

@@ -1,16 +1,32 @@
 import { nearestRate, Resampler } from "@svc/audio/Resampler"
 import type { CommandOf } from "@svc/conversation/Command"
+import { type AudioFormat, frameMs } from "@svc/providers/Audio"
 import type { SpeechEvent, SpeechToText, SpeechToTextSession } from "@svc/providers/SpeechToText"
 import { type Context, Deferred, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
+import { HeardAudio } from "./HeardAudio.ts"
 
-/** 20 ms frames kept until speech-to-text is open: one second; with `bufferBeforeListen` eight. */
-const backlogFrames = 50
-const longBacklogFrames = 400
+/** Frames of silence that are kept, because quiet speech begins before voice activity is reported: 500 ms. */
+const silentFrames = 25
+/**
+ * A final without the times of its words contains the speech until then, and its end of at most 100 ms; not what began
+ * at most 600 ms before, after other speech.
+ */
+const restFrames = 5
+const latestFrames = 30
+/** Frames before the voice activity that belong to speech: 200 ms. */
+const onsetFrames = 10
+/** A session that breaks within `soonMs` is opened again after `pauseMs`, the first time at once. In milliseconds. */
+const soonMs = 1000
+const pauseMs = 1000
 
 type ListenOptions = Omit<CommandOf<"Listen">, "_tag">
 
-/** The speech-to-text of a call: feeds the caller's frames to one session after another. */
+/**
+ * The speech-to-text of a call: feeds the caller's frames to one session after another. What was heard and is not final
+ * yet, up to 10 s, is kept, and each session gets it first, as fast as it takes it: so nothing is lost while a session
+ * opens, or when it breaks.
+ */
 export interface Recognition {
   /** Opens a session, in place of a former one; or changes its language, where it can. */
   readonly listen: (options: ListenOptions) => void
@@ -46,7 +62,9 @@ export const make = (options: {
   readonly callId: string
   /** In the order of preference. */
   readonly providers: ReadonlyArray<Context.Tag.Service<SpeechToText>>
-  readonly sampleRate: number
+  readonly format: AudioFormat
+  /** The call's time, in milliseconds. */
+  readonly now: () => number
   /** Whether frames before the first `listen` are recognized too. */
   readonly bufferBeforeListen?: boolean
   readonly onEvent: (event: SpeechEvent) => void
@@ -58,22 +76,79 @@ export const make = (options: {
   Effect.gen(function* () {
     const handle = yield* FiberHandle.make<void>()
     const run = yield* FiberHandle.runtime(handle)<never>()
+    const { format: legFormat, now } = options
+    const heard = new HeardAudio(legFormat)
     let session: SpeechToTextSession | undefined
-    let backlog: Array<Int16Array> = []
+    /** The frames that the session was given: from the first one, up to the next one. */
+    let given = { first: 0, next: 0 }
     /** Counts sessions; events of an earlier one are ignored. */
     let epoch = 0
-    /** How the open session listens; undefined: there is none, or it has failed. */
+    /** How the session listens; it is set with the session. */
     let listening: ListenOptions | undefined
-    /** Samples that sessions got, at the call's rate. */
+    /** Samples that sessions got, at the call's rate; what was pushed again counts again. */
     let pushed = 0
     const pushTo = (to: SpeechToTextSession, frame: Int16Array): void => {
       pushed += frame.length
       to.push(frame)
     }
     let isSpeaking = false
+    /** The frame with which the caller began to speak, and the one after the last in which they spoke. */
+    let speechBegan = 0
+    let speechEnded = 0
+    /** The frame after the last of the speech before that. */
+    let spokenBefore = 0
+    /** The frame up to which what is heard belongs to the last final, and the session that emitted it. */
+    let finalUntil = 0
+    let finalEpoch = 0
+    /** There are words that are not final. */
+    let isPartial = false
     let isListening = options.bufferBeforeListen === true
-    const maxBacklog = isListening ? longBacklogFrames : backlogFrames
+    /** When a session was asked for, and how many broke soon, one after the other. */
+    let listenedAt = 0
+    let brokeSoon = 0
     const finishing = yield* Deferred.make<void>()
+
+    /** What was heard until now is final, in so far as it is known. */
+    const settle = (wordsEnd: number | undefined): void => {
+      isPartial = false
+      const beganAfter = isSpeaking && given.next - speechBegan < latestFrames && spokenBefore > heard.start
+      if (wordsEnd !== undefined) heard.forget(Math.min(given.next, given.first + Math.ceil(wordsEnd / frameMs)))
+      else if (beganAfter) heard.forget(speechBegan - onsetFrames)
+      else {
+        finalUntil = given.next + restFrames
+        finalEpoch = epoch
+        heard.forget(Math.min(finalUntil, heard.end))
+      }
+    }
+
+    const onFailed = (reason: string): void => {
+      session = undefined
+      brokeSoon = now() - listenedAt < soonMs ? brokeSoon + 1 : 0
+      options.onFailed(reason)
+    }
+
+    const onEvent = (event: SpeechEvent): void => {
+      if (event._tag === "Failed") onFailed(event.error.reason)
+      else {
+        if (event._tag === "Partial") isPartial = event.text !== ""
+        else if (event._tag === "Final") settle(event.words?.at(-1)?.end)
+        else if (event._tag === "EndOfTurn") settle(undefined)
+        options.onEvent(event)
+      }
+    }
+
+    /** Pushes what is not final yet. Its events may end the session. */
+    const pushAgain = (ready: SpeechToTextSession, isOpen: () => boolean): void => {
+      let was = false
+      given = { first: heard.start, next: heard.start }
+      while (given.next < heard.end && isOpen()) {
+        const on = heard.isSpeech(given.next)
+        if (on !== was) ready.voiceActivity?.(on)
+        was = on
+        pushTo(ready, heard.frame(given.next++))
+      }
+      if (isOpen() && isSpeaking !== was) ready.voiceActivity?.(isSpeaking)
+    }
 
     /** Tells how the session ends turns, where it does so in another way than its provider's others. */
     const tellEndpointing = ({ endpointing }: SpeechToTextSession, { provider = 0 }: ListenOptions): void => {
@@ -90,15 +165,12 @@ export const make = (options: {
       return true
     }
 
-    const open = (how: ListenOptions) =>
+    const open = (how: ListenOptions, isOpen: () => boolean) =>
       Effect.suspend((): Effect.Effect<void> => {
         const { format, keyterms, language, provider = 0 } = how
-        const mine = ++epoch
-        session = undefined
-        listening = undefined
         const stt = options.providers[provider]
-        if (stt === undefined) return Effect.sync(() => options.onFailed("there is no such recognizer"))
-        const sampleRate = nearestRate(options.sampleRate, stt.capabilities.sampleRates)
+        if (stt === undefined) return Effect.sync(() => onFailed("there is no such recognizer"))
+        const sampleRate = nearestRate(legFormat.sampleRate, stt.capabilities.sampleRates)
         const opened = stt.open({
           callId: options.callId,
           language,
@@ -106,21 +178,19 @@ export const make = (options: {
           format,
           keyterms,
           onEvent: (event) => {
-            if (mine !== epoch) return
-            if (event._tag === "Failed") {
-              listening = undefined
-              options.onFailed(event.error.reason)
-            } else options.onEvent(event)
+            if (isOpen()) onEvent(event)
           }
         })
-        return Effect.flatMap(opened, (own) => {
-          const ready = sampleRate === options.sampleRate ? own : converted(own, options.sampleRate, sampleRate)
+        const whenTime = Effect.suspend(() => {
+          listenedAt = now()
+          return opened
+        })
+        return Effect.flatMap(brokeSoon > 1 ? Effect.delay(whenTime, pauseMs) : whenTime, (own) => {
+          const ready = sampleRate === legFormat.sampleRate ? own : converted(own, legFormat.sampleRate, sampleRate)
+          tellEndpointing(own, how)
           session = ready
           listening = how
-          tellEndpointing(own, how)
-          if (isSpeaking) ready.voiceActivity?.(true)
-          for (const frame of backlog) pushTo(ready, frame)
-          backlog = []
+          pushAgain(ready, () => session === ready)
           return Effect.zipRight(Deferred.await(finishing), ready.finish)
         }).pipe(
           // Events after this are ignored, even if the provider goes on.
@@ -132,14 +202,24 @@ export const make = (options: {
             })
           ),
           Effect.scoped,
-          Effect.catchAllCause((cause) => Effect.sync(() => options.onFailed(reasonOf(cause))))
+          Effect.catchAllCause((cause) => Effect.sync(() => onFailed(reasonOf(cause))))
         )
       })
 
     return {
       listen: (how) => {
         isListening = true
-        if (!changeLanguage(how)) run(open(how))
+        if (changeLanguage(how)) return
+        session = undefined
+        isPartial = false
+        const mine = ++epoch
+        // A failure at once may open another session, which must come after this one.
+        run(
+          Effect.zipRight(
+            Effect.yieldNow(),
+            open(how, () => mine === epoch)
+          )
+        )
       },
       finish: () => {
         if (isListening) Deferred.unsafeDone(finishing, Effect.void)
@@ -147,11 +227,26 @@ export const make = (options: {
         isListening = false
       },
       push: (frame) => {
-        if (session !== undefined) pushTo(session, frame)
-        else if (isListening && backlog.length < maxBacklog) backlog.push(frame.slice())
+        if (!isListening && session === undefined) return
+        heard.push(frame, isSpeaking)
+        if (isSpeaking) speechEnded = heard.end
+        const isRest = heard.end <= finalUntil
+        if (isRest) heard.forget(heard.end)
+        if (session === undefined) return
+        if (isRest && epoch !== finalEpoch) {
+          given = { first: heard.end, next: heard.end }
+          return
+        }
+        if (!isSpeaking && !isPartial && speechEnded <= heard.start) heard.forget(heard.end - silentFrames)
+        given.next = heard.end
+        pushTo(session, frame)
       },
       voiceActivity: (on) => {
         isSpeaking = on
+        if (on) {
+          spokenBefore = speechEnded
+          speechBegan = heard.end
+        }
         session?.voiceActivity?.(on)
       },
       close: () => {
@@ -160,6 +255,6 @@ export const make = (options: {
         session = undefined
         run(Effect.void)
       },
-      seconds: () => Math.round((pushed / options.sampleRate) * 10) / 10
+      seconds: () => Math.round((pushed / legFormat.sampleRate) * 10) / 10
     }
   })

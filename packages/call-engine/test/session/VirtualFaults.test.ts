@@ -202,7 +202,7 @@ describe("speech-to-text", () => {
     })
   )
 
-  it.live("that fails while the caller speaks is replaced, and the caller is asked to repeat", () =>
+  it.live("that fails while the caller speaks is replaced, and no word is lost", () =>
     Effect.gen(function* () {
       const breaks = scriptedSpeechToText({
         onFrame: (frame, emit) => {
@@ -222,8 +222,12 @@ describe("speech-to-text", () => {
           }),
         answer
       )
-      expect(result[1]).toMatch(/^assistant: I'm sor/)
-      expect(result.slice(-2)).toEqual(["user: One", "assistant: You said One."])
+      expect(result.slice(1)).toEqual([
+        "user: One two three four",
+        "assistant: You said One two three four.",
+        "user: One",
+        "assistant: You said One."
+      ])
     })
   )
 
@@ -245,7 +249,8 @@ describe("speech-to-text", () => {
           }),
         answer
       )
-      expect(result.filter((turn) => turn.includes("something went wrong")).length).toBe(1)
+      // The next one gets what was said in the last ten seconds.
+      expect(result).toContain("user: Is there anybody there? Hello? I am still here.")
       expect(result.slice(-2)).toEqual(["user: One", "assistant: You said One."])
     })
   )

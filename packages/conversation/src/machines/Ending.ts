@@ -57,6 +57,8 @@ export const begin = (
     readonly farewell?: boolean
     /** Replaces the outcome that follows from the reason. */
     readonly outcome?: Outcome
+    /** Said before the farewell. */
+    readonly apology?: string
     /** Said in place of the farewell; null: nothing is said. */
     readonly message?: string | null
   } = {}
@@ -72,6 +74,7 @@ export const begin = (
   if (options.finishSpeech === true) Speech.speakWaiting(d)
   else Speech.dropWaiting(d)
   if (options.finishSpeech !== true && isSpeaking(d.state)) Speech.stop(d)
+  if (options.apology !== undefined) Speech.announce(d, options.apology)
   const text = options.message === undefined ? (d.state.config?.end_session_message ?? null) : options.message
   if (text !== null && options.farewell !== false) Speech.announce(d, text)
   startTimer(d, "farewell", options.limitMs ?? farewellMs)

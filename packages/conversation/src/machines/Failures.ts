@@ -19,7 +19,8 @@ import * as Turn from "./Turn.ts"
  * | model | it fails without any output | the next model is asked, and so on; only when all have failed, this is a failure as below | |
  * | model | it is silent for {@link Model.modelMs}, fails, or returns nothing | the next model is asked; if there is none, or all were asked, the agent apologizes and asks the caller to repeat | the call ends, with the farewell |
  * | text-to-speech | it fails, or returns no audio for 10 s | the next provider speaks the rest; if there is none, the utterance is skipped | the call ends, without a farewell |
- * | speech-to-text | it fails, or recognizes nothing in {@link unrecognizedMs} of speech | the next provider is opened, else the same again; the agent apologizes if words were lost | the call ends, with the farewell |
+ * | speech-to-text | it recognizes nothing in {@link unrecognizedMs} of speech | the next provider is opened, else the same again; the agent apologizes | the call ends, with an apology and the farewell |
+ * | speech-to-text | it fails | the same, without an apology: the shell pushes what is not final yet to the new session | the same; the third failure within {@link sttFailuresMs} ends the call |
  *
  * A fallback stays in use for the rest of the call. If the caller has waited for {@link noticeableMs}, the agent
  * apologizes for the delay first. A provider with an open circuit breaker fails at once.
@@ -27,6 +28,8 @@ import * as Turn from "./Turn.ts"
 
 /** Caller speech without recognized words after which speech-to-text counts as failed. */
 export const unrecognizedMs = 8_000
+/** The third failure of speech-to-text within this time ends the call. */
+export const sttFailuresMs = 60_000
 /** A delay for which the agent apologizes. */
 export const noticeableMs = 3_000
 
@@ -128,17 +131,31 @@ export const onCleared = (d: Draft): boolean => {
   return true
 }
 
-export const onSttFailed = (d: Draft, reason: string, wordsLost = d.state.caller.speaking): void => {
-  patch(d, { unrecognized_ms: 0 })
-  if (isSecondFailure(d, "stt", reason)) {
-    patch(d, { listening: false })
-    Ending.begin(d, "error")
-    return
-  }
+/** A session of speech-to-text failed. What it heard and did not make final is not lost: the next one gets it too. */
+export const onSttFailed = (d: Draft, reason: string): void => {
+  countSttFailure(d)
+  if (d.state.stt_failed_at.length > 2) stopListening(d, `failed three times within a minute; the last time: ${reason}`)
+  else listenAgain(d, reason)
+}
+
+const countSttFailure = (d: Draft): void =>
+  patch(d, {
+    unrecognized_ms: 0,
+    failures: { ...d.state.failures, stt: d.state.failures.stt + 1 },
+    stt_failed_at: [...d.state.stt_failed_at.filter((at) => d.at - at < sttFailuresMs), d.at]
+  })
+
+const listenAgain = (d: Draft, reason: string): void => {
+  Problems.warn(d, stages.stt, reason)
   fallBack(d, "stt")
   Listening.listen(d)
-  if (wordsLost && isAllowed(d.state, "apologize"))
-    Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology, { over_caller: true })
+}
+
+/** The call ends, because the caller cannot be heard. */
+const stopListening = (d: Draft, reason: string): void => {
+  Problems.failed(d, stages.stt, reason)
+  patch(d, { listening: false })
+  Ending.begin(d, "error", { apology: phrasesIn(languageOf(d.state)).hearingApology })
 }
 
 /** The endpoint timer fired: the end of a turn, or of speech without recognized words. */
@@ -152,5 +169,13 @@ export const onEndpointTimer = (d: Draft): void => {
 const onUnrecognizedSpeech = (d: Draft, ms: number): void => {
   patch(d, { unrecognized_ms: d.state.unrecognized_ms + ms })
   if (!d.state.listening || d.state.phase !== "live" || d.state.unrecognized_ms < unrecognizedMs) return
-  onSttFailed(d, `no words were recognized in ${unrecognizedMs / 1000} s of speech`, true)
+  const reason = `no words were recognized in ${unrecognizedMs / 1000} s of speech`
+  countSttFailure(d)
+  if (d.state.failures.stt > 1) {
+    stopListening(d, `failed twice in a row; the last time: ${reason}`)
+    return
+  }
+  listenAgain(d, reason)
+  if (isAllowed(d.state, "apologize"))
+    Speech.announce(d, phrasesIn(languageOf(d.state)).modelApology, { over_caller: true })
 }

@@ -60,12 +60,14 @@ describe("the failure of a call", () => {
     ],
     [
       "speech-to-text",
-      "two failures of the recognizer",
-      /failed twice in a row.*gone$/,
+      "three failures of the recognizer",
+      /failed three times within a minute.*gone$/,
       () =>
         Script.greeted({ end_session_message: null })
           .input({ _tag: "RecognizerFailed", ...gone })
           .input({ _tag: "RecognizerFailed", ...gone })
+          .input({ _tag: "RecognizerFailed", ...gone })
+          .play("u1")
     ],
     [
       "telephony",

@@ -164,8 +164,10 @@ const play = (script: ReadonlyArray<readonly [number, Move]>): PlayedCall => {
 describe("the speech events of any call", () => {
   it("have no apology between the parts of a turn in which text-to-speech failed while it was playing", () => {
     const call = play([
-      [0, { kind: "partial", text: "Yes" }],
-      [900, { kind: "deaf" }],
+      [1500, { kind: "final", text: "Yes" }],
+      [0, { kind: "end of turn" }],
+      [0, { kind: "failed" }],
+      [0, { kind: "failed" }],
       [3000, { kind: "mute" }]
     ])
     const spoken = emitted(call.commands).filter((e) => e.event.startsWith("ai.speech."))

@@ -4,6 +4,8 @@ export const german: Phrases = {
   wait: "Einen Moment, bitte.",
   waitWithApology: "Entschuldigung, einen Moment, bitte.",
   modelApology: "Entschuldigung, da ist etwas schiefgegangen. Können Sie das bitte wiederholen?",
+  hearingApology:
+    "Entschuldigung, wegen einer technischen Störung kann ich Sie nicht verstehen. Bitte rufen Sie später noch einmal an.",
   backchannels:
     "aha, mm, mmm, mhm, hm, hmm, äh, ähm, ah, ach, ach so, achso, oh, ja, jaja, jawohl, ok, okay, gut, genau, richtig, klar, stimmt, verstehe, ich verstehe, alles klar",
   voicemailGreetings: [
