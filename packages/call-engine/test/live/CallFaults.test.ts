@@ -166,7 +166,8 @@ describe.concurrent("on one engine", () => {
         const caller = yield* dial(number)
         yield* caller.hears(/^Hi\.$/)
         caller.send({ event: "say", text: "Yo" })
-        yield* caller.next((m) => m.event === "heard" && !m.final)
+        // The phone tells a letter with its first frame, and the transcript has it with its last.
+        yield* caller.next((m) => m.event === "heard" && !m.final && m.text.length >= 3)
         caller.send({ event: "hangup" })
         const call = yield* Record.settled(number)
         expect(call.outcome).toBe("completed answered caller-hangup")
