@@ -17,7 +17,7 @@ const slow = { timeout: 120_000 }
 
 /** Lines on standard error, without log lines. */
 const lines = (errors: string): ReadonlyArray<string> =>
-  errors.split("\n").filter((line) => line.trim() !== "" && !/^timestamp=\S+ level=INFO /.test(line))
+  errors.split("\n").filter((line) => line.trim() !== "" && !line.includes('"logLevel":"INFO"'))
 
 /** Another process on a port. */
 const occupied = Effect.map(

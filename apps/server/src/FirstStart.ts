@@ -4,7 +4,7 @@ import { Bootstrap, type BootstrapKey, type BootstrapResult } from "@svc/auth/Bo
 import { dataDir } from "@svc/database/Database"
 import { makeFolder } from "@svc/database/Folders"
 import { type ConfigError, Console, Context, Data, Effect, Layer, Redacted } from "effect"
-import { logFormat } from "./Logging.ts"
+import { isOutputCollected } from "./Logging.ts"
 
 type Created = Extract<BootstrapResult, { readonly created: true }>
 
@@ -33,12 +33,12 @@ const write = (file: string, text: string): Effect.Effect<void, NotWritten> =>
   })
 
 /**
- * Shows the generated keys once, because only their hashes are stored. With a JSON log the output goes to a collector,
- * which keeps it: the keys go to a file.
+ * Shows the generated keys once, because only their hashes are stored. With `SVC_LOG_FORMAT=json` the output goes to a
+ * collector, which keeps it: the keys go to a file.
  */
 const announce = (created: Created) =>
   Effect.gen(function* () {
-    if ((yield* logFormat) !== "json") {
+    if (!(yield* isOutputCollected)) {
       const hint = "Its keys; note them now, they are not shown again:"
       return yield* Console.log(["", made(created), hint, "", ...keyLines(created), ""].join("\n"))
     }

@@ -119,10 +119,20 @@ export const logLevel: Config.Config<LogLevel.LogLevel> = Config.string("SVC_LOG
   Config.map((level) => levels[level])
 )
 
-/** `SVC_LOG_FORMAT`: pretty (the default on a terminal), logfmt (the default elsewhere) or json. */
-export const logFormat: Config.Config<keyof typeof formats> = Config.string("SVC_LOG_FORMAT").pipe(
-  Config.validate({ message: "must be pretty, logfmt or json", validation: isFormat }),
-  Config.withDefault(process.stderr.isTTY ? ("pretty" as const) : ("logfmt" as const))
+const chosenFormat: Config.Config<keyof typeof formats> = Config.string("SVC_LOG_FORMAT").pipe(
+  Config.validate({ message: "must be pretty, logfmt or json", validation: isFormat })
+)
+
+/** `SVC_LOG_FORMAT`: pretty (the default on a terminal), json (the default elsewhere) or logfmt. */
+export const logFormat: Config.Config<keyof typeof formats> = Config.withDefault(
+  chosenFormat,
+  process.stderr.isTTY ? ("pretty" as const) : ("json" as const)
+)
+
+/** Whether `SVC_LOG_FORMAT` is set to json: a collector keeps the whole output of the program, which must have no keys. */
+export const isOutputCollected: Config.Config<boolean> = chosenFormat.pipe(
+  Config.map((format) => format === "json"),
+  Config.withDefault(false)
 )
 
 /**
