@@ -62,7 +62,7 @@ export class LossConcealment {
     const history = this.#history
     const kept = Math.min(count, history.length)
     history.copyWithin(0, kept)
-    for (let i = 0; i < kept; i++) history[history.length - kept + i] = samples[offset + count - kept + i] ?? 0
+    history.set(samples.subarray(offset + count - kept, offset + count), history.length - kept)
   }
 
   /** Takes a whole frame that was heard, for the level of the background. */
