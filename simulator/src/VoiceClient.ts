@@ -53,6 +53,8 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
     readonly createAgent: (agent: {
       readonly name: string
       readonly server_url: string
+      /** False by default. */
+      readonly recording?: boolean
     }) => Effect.Effect<{ readonly agent: Agent; readonly server_secret: string }, ApiFailure>
     readonly importNumber: (number: string) => Effect.Effect<PhoneNumber, ApiFailure>
     readonly assignNumber: (numberId: number, agentId: string) => Effect.Effect<void, ApiFailure>

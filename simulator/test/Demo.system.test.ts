@@ -73,7 +73,9 @@ const answers = (url: string): Promise<boolean> =>
 describe("the demo with arguments", () => {
   it.each([
     [["--help"], 0],
-    [["--to", "+15550100100"], 2]
+    [["--to", "+15550100100"], 2],
+    [["--voice", "nobody"], 2],
+    [["more"], 2]
   ] as const)("%j says what it is, and starts nothing", async (args, code) => {
     const run = demo([...fromSources, ...args])
     expect(await run.ended).toBe(code)

@@ -1,4 +1,7 @@
+import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { parseArgs } from "node:util"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -33,10 +36,14 @@ const notes = new Map([
 ])
 
 /** Creates the agent and its numbers. */
-const setUp = Effect.gen(function* () {
+const setUp = Effect.fn("demo.setUp")(function* (recording: boolean) {
   const client = yield* VoiceClient
   const customer = yield* SampleCustomer
-  const { agent, server_secret } = yield* client.createAgent({ name: "Bright Smile Dental", server_url: customer.url })
+  const { agent, server_secret } = yield* client.createAgent({
+    name: "Bright Smile Dental",
+    server_url: customer.url,
+    recording
+  })
   yield* customer.trust(Redacted.make(server_secret))
   // The list is newest first, so that the number without a menu is selected.
   for (const each of [menuNumber, demoNumber]) {
@@ -77,8 +84,13 @@ const examples = [
   { file: "outbound.yaml", to: demoNumber }
 ]
 
+/** The call that is played with a real voice: its words are in the events of the call, because the phone decodes only tones. */
+const spokenExamples = [{ file: "voice.yaml", to: demoNumber }]
+
 /** Plays the example scripts until one fails. */
-const scripted = Effect.gen(function* () {
+const scripted = Effect.fn("demo.scripted")(function* (
+  examples: ReadonlyArray<{ readonly file: string; readonly to: string }>
+) {
   const customer = yield* SampleCustomer
   const { key } = yield* DemoServer
   let refused = 0
@@ -108,29 +120,52 @@ const phone = Layer.unwrapEffect(
   )
 )
 
-/** What the demo is, for whoever gives it arguments: it takes none. */
+/** What the demo is, for whoever gives it arguments. */
 const usage = `npm run demo
+npm run demo -- --voice espeak [--recordings <folder>]
 
 Starts a server of its own with a sample agent, and a phone in the terminal to call it. Without a terminal it plays
-scripted calls. It takes no arguments; to call the agents of your own server: npm run simulate -- --help`
+scripted calls. With --voice espeak the agent speaks with the voice of espeak-ng, which must be installed, instead of tones;
+--recordings keeps the recordings of the calls in a folder.
+It takes no arguments but these; to call the agents of your own server: npm run simulate -- --help`
+
+/** The arguments, or what is wrong with them. */
+const readArguments = (args: ReadonlyArray<string>) => {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { help: { type: "boolean", short: "h" }, voice: { type: "string" }, recordings: { type: "string" } }
+    })
+    const { help = false, recordings, voice } = values
+    if (voice !== undefined && voice !== "espeak") return { problem: `"${voice}" is no voice of the demo` }
+    return { help, isSpoken: voice === "espeak", recordings: recordings === undefined ? null : resolve(recordings) }
+  } catch {
+    return { problem: `"${args.join(" ")}" are no arguments of the demo` }
+  }
+}
 
 const program = Effect.gen(function* () {
-  const [word] = process.argv.slice(2)
-  if (word === "--help" || word === "-h") return yield* Effect.as(Console.log(usage), exitCodes.ok)
-  if (word !== undefined)
-    return yield* Effect.as(Console.error(`"${word}" is no argument of the demo.\n\n${usage}`), exitCodes.usage)
+  const read = readArguments(process.argv.slice(2))
+  if ("problem" in read) return yield* Effect.as(Console.error(`${read.problem}.\n\n${usage}`), exitCodes.usage)
+  const { help, isSpoken, recordings } = read
+  if (help) return yield* Effect.as(Console.log(usage), exitCodes.ok)
+  if (isSpoken && (yield* Effect.sync(() => spawnSync("espeak-ng", ["--version"]).status)) !== 0) {
+    yield* Console.error("espeak-ng is not installed: install it first (on Debian: apt-get install espeak-ng)")
+    return exitCodes.failed
+  }
   yield* Console.log("Starting a server of its own, with its database and the simulated phone network …")
+  const plugins = [...(isSpoken ? ["@svc/plugin-espeak"] : []), "@svc/plugin-simulated"]
   const demo = Effect.gen(function* () {
     const { ended, started_in, url } = yield* DemoServer
     yield* Console.log(`The server is ready at ${url} after ${(started_in / 1000).toFixed(1)} s.`)
     const demoCalls = Effect.gen(function* () {
-      yield* setUp
+      yield* setUp(recordings !== null)
       yield* Console.log(`An appointment line answers ${demoNumber}; with a menu first, ${menuNumber}.\n`)
       // With CI set, Ink draws only once, so the simulator cannot be interactive.
       const isCi = yield* Config.withDefault(Config.string("CI"), "")
       const terminal =
         process.stdout.isTTY === true && process.stdin.isTTY === true && (isCi === "" || isCi === "false")
-      return yield* terminal ? interactive : scripted
+      return yield* terminal ? interactive : scripted(isSpoken ? spokenExamples : examples)
     })
     // What fails because the server has ended is seen a moment before its end.
     const notice = Effect.sleep("1 second")
@@ -140,7 +175,7 @@ const program = Effect.gen(function* () {
     )
     return yield* Effect.raceFirst(calls, ended)
   })
-  return yield* Effect.provide(demo, Layer.merge(DemoServer.layer, SampleCustomer.layer))
+  return yield* Effect.provide(demo, Layer.merge(DemoServer.layerOf({ plugins, recordings }), SampleCustomer.layer))
 }).pipe(
   Effect.provide(Layer.provideMerge(NodeHttpClient.layer, NodeContext.layer)),
   Effect.tapErrorTag("ServerFailed", (error) => Console.error(error.message)),
