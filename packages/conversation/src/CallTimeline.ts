@@ -50,7 +50,8 @@ type Open<A> = { -readonly [K in keyof A]: A[K] }
 const timeOf = (input: Facts | Input): number => (input._tag === "Facts" ? 0 : input.at)
 
 /** Commands with the whole conversation: their digests would take most of the time. */
-const isLong = ({ _tag }: Command): boolean => _tag === "AskModel" || _tag === "AskAhead" || _tag === "Extract"
+const isLong = ({ _tag }: Command): boolean =>
+  _tag === "AskModel" || _tag === "AskAhead" || _tag === "Extract" || _tag === "Summarize"
 
 /** The step of a row; undefined for one before the call's facts, and for facts that are repeated. */
 const next = (before: Conversation | undefined, input: Facts | Input) => {

@@ -128,6 +128,14 @@ export type Command =
       readonly messages: ReadonlyArray<ModelMessage>
       readonly fields: ReadonlyArray<ExtractionField>
     }
+  /**
+   * Sum up turns that left the history, beside the call → Summarized | SummaryFailed. `model` and `provider` as in
+   * AskModel.
+   */
+  | ({ readonly _tag: "Summarize"; readonly id: string; readonly messages: ReadonlyArray<ModelMessage> } & Pick<
+      ModelRequest,
+      "model" | "provider"
+    >)
   /** A message for people, in the log and the timeline. */
   | { readonly _tag: "Note"; readonly text: string }
   /** → TimerFired after `ms`. Restarts a running timer of that name. */

@@ -5,6 +5,7 @@ import type { Facts, Input, InputOf } from "./Input.ts"
 import * as Ending from "./machines/Ending.ts"
 import * as Failures from "./machines/Failures.ts"
 import * as Gather from "./machines/Gather.ts"
+import * as History from "./machines/History.ts"
 import * as Keypad from "./machines/Keypad.ts"
 import * as Knowledge from "./machines/Knowledge.ts"
 import * as Language from "./machines/Language.ts"
@@ -247,6 +248,12 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
     case "SpeechCleared":
       Speech.onCleared(d, input)
       if (!Failures.onCleared(d)) Turn.onCleared(d)
+      return
+    case "Summarized":
+      History.onSummarized(d, input)
+      return
+    case "SummaryFailed":
+      History.onSummaryFailed(d, input)
       return
     case "ToolAnswered":
       Tools.onAnswered(d, input)

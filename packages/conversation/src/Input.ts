@@ -36,6 +36,12 @@ export const Facts = Schema.TaggedStruct("Facts", {
   filler_ms: Schema.optionalWith(Schema.Number, { exact: true }),
   /** The model may be asked before the end of a turn; absent: in text sessions and in calls of earlier versions. */
   preemptive: Schema.optionalWith(Schema.Literal(true), { exact: true }),
+  /**
+   * How many tokens a request and its answer may have together, of the preferred model of each provider; null: not known.
+   */
+  context_tokens: Schema.optionalWith(Schema.Array(Schema.NullOr(Schema.Number)), { exact: true }),
+  /** The most tokens of a request; absent: the default. */
+  history_tokens: Schema.optionalWith(Schema.Number, { exact: true }),
   /** The agent had knowledge bases when the call began; absent: it had none. */
   knowledge: Schema.optionalWith(Schema.Literal(true), { exact: true }),
   /** Only for outbound calls, in which `from` is our number. */
@@ -114,6 +120,9 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ModelToolCalls", { ...turn, calls: Schema.Array(ModelToolCall) }),
   Schema.TaggedStruct("ModelDone", turn),
   Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
+  /** The outcome of `Summarize`. */
+  Schema.TaggedStruct("Summarized", { ...at, id: Schema.String, text: Schema.String }),
+  Schema.TaggedStruct("SummaryFailed", { ...at, id: Schema.String, reason: Schema.String }),
   /** Tokens of a request to the model, as the provider reports them. */
   Schema.TaggedStruct("ModelUsed", {
     ...at,

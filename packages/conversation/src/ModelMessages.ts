@@ -4,7 +4,7 @@ import { platformToolsOf } from "./answers/PlatformTools.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
 import { referenceMessage, searchKnowledge, searchKnowledgeTool } from "./Passages.ts"
 import { sameWords } from "./phrases/Words.ts"
-import type { AgentEntry, CallerEntry, Conversation, ToolUse } from "./State.ts"
+import type { AgentEntry, CallerEntry, Conversation, Entry, ToolUse } from "./State.ts"
 
 /** Characters of the newest tool results that the model gets, so that a long call does not send ever more. */
 const maxResults = 256 * 1024
@@ -31,9 +31,26 @@ const situationMessage = ({ silent_seconds }: Situation): ReadonlyArray<ModelMes
 /**
  * The messages for the language model. Speech that the caller interrupted is included only as far as it was played, and
  * tool results only up to {@link maxResults}, the newest first; the newest always. Passages of knowledge bases come
- * before the caller's last words. The system prompt is never changed: providers cache by its bytes.
+ * before the caller's last words. Old turns may have left it; see History. The system prompt is never changed: providers cache
+ * by its bytes.
  */
 export const history = (state: Conversation, situation: Situation = {}): ReadonlyArray<ModelMessage> => {
+  const last = state.entries.findLast(({ kind }) => kind === "caller")
+  const entries = state.entries.slice(state.history.from)
+  const prompt: ModelMessage = { role: "system", content: state.config?.system_prompt ?? "" }
+  const found = (entry: CallerEntry) => (entry === last ? reference(state, entry) : [])
+  return [prompt, ...summary(state), ...ofEntries(entries, found), ...situationMessage(situation)]
+}
+
+/** What stands for the turns that left the history. */
+const summary = ({ history: { summary: text } }: Conversation): ReadonlyArray<ModelMessage> =>
+  text === null ? [] : [{ role: "system", content: `Summary of the earlier part of the call: ${text}` }]
+
+/** The messages of these entries. `before`: those that come before the words of the caller. */
+export const ofEntries = (
+  entries: ReadonlyArray<Entry>,
+  before: (entry: CallerEntry) => ReadonlyArray<ModelMessage> = () => []
+): ReadonlyArray<ModelMessage> => {
   let results = 0
   const content = ({ result }: ToolUse): string => {
     if (results >= maxResults) return droppedResult
@@ -42,13 +59,11 @@ export const history = (state: Conversation, situation: Situation = {}): Readonl
     results += text.length
     return isNewest || results <= maxResults ? text : droppedResult
   }
-  const last = state.entries.findLast(({ kind }) => kind === "caller")
-  const backwards = state.entries.toReversed().map((entry): ReadonlyArray<ModelMessage> => {
-    if (entry.kind === "caller") return [...(entry === last ? reference(state, entry) : []), caller(entry)]
+  const backwards = entries.toReversed().map((entry): ReadonlyArray<ModelMessage> => {
+    if (entry.kind === "caller") return [...before(entry), caller(entry)]
     return entry.hidden_from_model ? [] : agent(entry, content)
   })
-  const prompt: ModelMessage = { role: "system", content: state.config?.system_prompt ?? "" }
-  return [prompt, ...backwards.reverse().flat(), ...situationMessage(situation)]
+  return backwards.reverse().flat()
 }
 
 const caller = ({ content }: CallerEntry): ModelMessage => ({ role: "user", content })
@@ -123,9 +138,27 @@ const extractionTask =
   "The phone call is over. Draw from it the values that the schema asks for, as one JSON object, and say nothing else. " +
   "Use null for what was not said; guess nothing."
 
-/** The messages for the extraction: the transcript, after the call's own prompt as context. */
-export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => [
-  { role: "system", content: state.config?.system_prompt ?? "" },
-  ...state.transcript.map(({ content, role }): ModelMessage => ({ role, content })),
-  { role: "system", content: extractionTask }
-]
+/** The most characters of the transcript that data is extracted from: its newest turns. */
+const maxExtracted = 200_000
+
+/** The messages for the extraction: the transcript, after the call's own prompt as context. They end with the user. */
+export const extraction = (state: Conversation): ReadonlyArray<ModelMessage> => {
+  const { history, transcript } = state
+  const characters = Math.min(maxExtracted, 3 * smallestContext(state))
+  let left = characters
+  const from = transcript.findLastIndex(({ content }) => {
+    left -= content.length
+    return left < 0
+  })
+  const turns = transcript.slice(from + 1).map(({ content, role }): ModelMessage => ({ role, content }))
+  return [
+    { role: "system", content: state.config?.system_prompt ?? "" },
+    ...(from >= 0 && history.summary !== null ? summary(state) : []),
+    ...turns,
+    { role: "user", content: extractionTask }
+  ]
+}
+
+/** Half the context of the smallest model, as any may be asked. */
+const smallestContext = ({ facts }: Conversation): number =>
+  Math.min(...(facts.context_tokens ?? []).flatMap((tokens) => (tokens === null ? [] : [tokens / 2])))

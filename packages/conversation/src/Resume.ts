@@ -41,6 +41,7 @@ export const unfinished = ({ state, steps }: Replayed): Unfinished => {
     commands.push(lookUp(id))
   }
   if (state.knowledge.pending !== null) commands.push(lookUp(state.knowledge.pending.id))
+  if (state.history.pending !== null && state.ended_at === null) commands.push(last("Summarize"))
   if (state.post_call === "extracting") commands.push(last("Extract"))
   if (state.post_call === "texting") inputs.push({ _tag: "PostCallSmsDone", failed: lost })
   for (const timer of state.timers)

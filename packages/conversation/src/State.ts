@@ -223,6 +223,17 @@ export interface Conversation {
    * have), and the one of the turn before, if it may become the call's; see Language.
    */
   readonly detected: { readonly words: { readonly [language: string]: number }; readonly before: string | null }
+  /**
+   * What the model gets of the entries: those from the index `from`, and a `summary` of those before `summarized`. `pending`:
+   * the summary that is asked for, of the entries before `to`; see History.
+   */
+  readonly history: {
+    readonly from: number
+    readonly summary: string | null
+    readonly summarized: number
+    readonly pending: { readonly id: string; readonly to: number } | null
+    readonly next: number
+  }
   /** How many `silence_prompts` were said since the caller's last sound or key. */
   readonly prompts_said: number
   /** The turn of the first message; null: it has not been said. */
@@ -309,6 +320,7 @@ export const initial = (facts: Facts): Conversation => ({
   unconfirmed: null,
   keys: null,
   detected: { words: {}, before: null },
+  history: { from: 0, summary: null, summarized: 0, pending: null, next: 0 },
   prompts_said: 0,
   greeting: null,
   next_utterance: 0,

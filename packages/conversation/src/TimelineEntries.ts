@@ -45,6 +45,10 @@ const inputEntry = (input: Facts | Input): EntryText => {
       return line("caller", `digit ${input.digit}`)
     case "ModelStarted":
       return line("model", `first token of turn ${input.turn}`)
+    case "Summarized":
+      return line("model", "summed up earlier turns", input.text)
+    case "SummaryFailed":
+      return line("model", `earlier turns were not summed up: ${input.reason}`)
     case "ModelFailed":
       return line("model", `turn ${input.turn} failed: ${input.reason}`)
     case "SpeechFailed":
@@ -117,6 +121,8 @@ const commandEntry = (command: Command): EntryText => {
         : line("knowledge", "searched by the model", command.query)
     case "SendSms":
       return line("tool", `text message to ${command.to}`, command.message)
+    case "Summarize":
+      return line("model", "asked to sum up earlier turns")
     case "Extract":
       return line("model", "asked to extract data", command.fields)
     case "Note":

@@ -1,7 +1,7 @@
 import type { Abilities } from "@svc/conversation/answers/CallSettings"
 import type { Facts, UntimedInput } from "@svc/conversation/Input"
 import { Providers } from "@svc/providers/Providers"
-import { Config, type ConfigError, type Context, Effect, Runtime } from "effect"
+import { Config, type ConfigError, type Context, Effect, Option, Runtime } from "effect"
 import { AgentServerClient } from "../agent-server/AgentServerClient.ts"
 import { type CallEvents, type Journal, LiveCallWriter } from "../record/LiveCallWriter.ts"
 import { CallKnowledge } from "./CallKnowledge.ts"
@@ -22,7 +22,10 @@ export interface ConversationServices {
   /** Language models in the order of preference. */
   readonly models: Context.Tag.Service<Providers>["languageModel"]
   /** The part of each call's facts that is the same for the whole process. */
-  readonly facts: Pick<Facts, "endpointing" | "providers" | "filler_ms" | "preemptive">
+  readonly facts: Pick<
+    Facts,
+    "endpointing" | "providers" | "filler_ms" | "preemptive" | "context_tokens" | "history_tokens"
+  >
   /** What the voices and language models of all providers can do. */
   readonly abilities: Abilities
   /** Runs an effect that may outlive the call, but not the engine. */
@@ -40,6 +43,15 @@ const fillerMs: Config.Config<number> = Config.integer("SVC_FILLER_AFTER_MS").pi
   Config.withDefault(0)
 )
 
+/** The most tokens of a request; a smaller context of the model counts more. */
+const historyTokens: Config.Config<Option.Option<number>> = Config.integer("SVC_MODEL_HISTORY_TOKENS").pipe(
+  Config.validate({
+    message: "must be tokens from 1000 to 10000000",
+    validation: (tokens) => tokens >= 1000 && tokens <= 10_000_000
+  }),
+  Config.option
+)
+
 /** The services, from the loaded providers. `background` runs effects that may outlive a call. */
 export const conversationServices = (
   background: (effect: Effect.Effect<void>) => void
@@ -52,6 +64,7 @@ export const conversationServices = (
     const { languageModel, speechToText, textToSpeech } = yield* Providers
     const writer = yield* LiveCallWriter
     const filler_ms = yield* fillerMs
+    const history_tokens = yield* historyTokens
     const runtime = yield* Effect.runtime<never>()
     const [stt] = speechToText
     if (stt === undefined || languageModel.length === 0) {
@@ -72,7 +85,14 @@ export const conversationServices = (
           models: languageModel.length,
           voices: textToSpeech.length
         },
-        ...(filler_ms === 0 ? {} : { filler_ms })
+        ...(filler_ms === 0 ? {} : { filler_ms }),
+        ...(Option.isNone(history_tokens) ? {} : { history_tokens: history_tokens.value }),
+        // Read for each call: plugins may refresh their lists.
+        get context_tokens() {
+          return languageModel.map(({ contextTokens, models: [model] }) =>
+            model === undefined ? null : (contextTokens?.(model) ?? null)
+          )
+        }
       },
       abilities: abilitiesOf({ languageModel, textToSpeech }),
       background,

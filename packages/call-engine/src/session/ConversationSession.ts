@@ -16,6 +16,7 @@ import type { ConversationServices, Feed } from "./ConversationServices.ts"
 import { extraction } from "./Extractor.ts"
 import * as Generation from "./Generation.ts"
 import { modelPreparation } from "./ModelPreparation.ts"
+import { summarizer } from "./Summarizer.ts"
 import * as Timers from "./Timers.ts"
 import { wellFormed } from "./WellFormed.ts"
 
@@ -237,6 +238,7 @@ export const make = (
     })
     const lookUp = knowledgeLookUp({ agent, facts, knowledge: services.knowledge, now, feed })
     if (facts.knowledge === true) services.background(services.knowledge.prepare(agent))
+    const summarize = summarizer({ callId: facts.call_id, models: services.models, variables, feed })
     const extract = extraction({ callId: facts.call_id, models: services.models, variables, feed })
 
     const perform = (command: Command): void => {
@@ -280,6 +282,9 @@ export const make = (
         case "TellTranscript":
           agentServer.sendTranscript(command)
           if (command.role === "assistant") reportMedia()
+          return
+        case "Summarize":
+          run("summary", summarize(command))
           return
         case "Extract":
           Deferred.unsafeDone(extracting, Effect.void)

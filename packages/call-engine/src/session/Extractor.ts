@@ -4,6 +4,7 @@ import type { LanguageModel, ModelDelta } from "@svc/providers/LanguageModel"
 import { type Context, Data, Effect } from "effect"
 import type { Feed } from "./ConversationServices.ts"
 import { reasonOf } from "./Failure.ts"
+import { requestFor } from "./ModelChoice.ts"
 import { noTokens, usageOf } from "./ModelUsage.ts"
 
 /** The longest answer that is read, in characters. */
@@ -52,7 +53,7 @@ export const extraction = (options: {
           countUsage(delta)
           if (delta._tag === "Text" && answer.length <= longestAnswer) answer += delta.text
         }
-        return model.generate(request, onDelta).pipe(
+        return model.generate(requestFor(model, request), onDelta).pipe(
           Effect.sandbox,
           Effect.mapError((cause) => new NothingExtracted({ reason: reasonOf(cause) })),
           Effect.flatMap(() =>

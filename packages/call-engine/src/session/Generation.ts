@@ -4,6 +4,7 @@ import type { CommandOf } from "@svc/conversation/Command"
 import type { LanguageModel, ModelDelta, ModelMessage, ModelToolCall } from "@svc/providers/LanguageModel"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
+import { chooseModel, named, requestFor } from "./ModelChoice.ts"
 import { type ModelUsage, noTokens, usageOf } from "./ModelUsage.ts"
 import { isLarge, preparedPart } from "./PreparedInput.ts"
 import { SentenceSplitter } from "./SentenceSplitter.ts"
@@ -29,25 +30,6 @@ export interface GenerationListener {
   readonly onDone: (turn: number) => void
   readonly onFailed: (turn: number, reason: string) => void
 }
-
-type Model = Context.Tag.Service<LanguageModel>
-
-/**
- * The provider of a generation: the first that offers the named model, else the preferred one; fallbacks (`provider` from
- * 1) are the others in order.
- */
-const chooseModel = (
-  models: ReadonlyArray<Model>,
-  { model, provider = 0 }: Pick<CommandOf<"AskModel">, "model" | "provider">
-): Model | undefined => {
-  const first = models.find((one) => model !== undefined && one.models.includes(model)) ?? models[0]
-  const others = models.filter((one) => one !== first)
-  return [first, ...others][Math.min(provider, models.length - 1)]
-}
-
-/** The name for the request, where the provider offers it: a fallback uses its own preferred model. */
-const named = ({ models }: Model, { model }: Pick<CommandOf<"AskModel">, "model">) =>
-  model !== undefined && models.includes(model) ? { model } : {}
 
 /**
  * Whether a tool call is reported while the model goes on. `end_call` is not, because what the model says after it belongs
@@ -191,8 +173,9 @@ export const make = (options: {
         }
         const model = chooseModel(options.models, command)
         if (model === undefined) return Effect.die(new Error("no language model is loaded"))
-        const generated = Effect.tapError(model.generate({ ...request, ...named(model, command) }, onDelta), (error) =>
-          Effect.logWarning(`Language model ${model.id} failed: ${error.reason}`)
+        const generated = Effect.tapError(
+          model.generate(requestFor(model, { ...request, ...named(model, command) }), onDelta),
+          (error) => Effect.logWarning(`Language model ${model.id} failed: ${error.reason}`)
         )
         return Effect.matchCauseEffect(generated, {
           onSuccess: () => Effect.map(flush, () => output.emit(listener.onDone)),

@@ -3,10 +3,11 @@ import type { Conversation } from "@svc/conversation/State"
 import type { LanguageModel } from "@svc/providers/LanguageModel"
 import { type Context, Effect } from "effect"
 import { reasonOf } from "./Failure.ts"
+import { chooseModel, named } from "./ModelChoice.ts"
 
 /** What a model prepares for. */
 const preparedFor = ({ config, provider_index }: Conversation) =>
-  [config?.system_prompt, config?.tools, provider_index.model] as const
+  [config?.system_prompt, config?.tools, provider_index.model, config?.model?.name] as const
 
 /**
  * Lets the model prepare for the requests of a call: when the call is configured, when its prompt or tools change, and
@@ -20,15 +21,17 @@ export const modelPreparation = (options: {
 }): ((state: Conversation, before: Conversation | undefined) => void) => {
   const { callId, models, run } = options
   return (state, before) => {
-    const [systemPrompt, configured, index] = preparedFor(state)
+    const [systemPrompt, configured, index, name] = preparedFor(state)
     if (systemPrompt === undefined || state.ended_at !== null) return
     if (before !== undefined) {
-      const [prompt, earlier, earlierIndex] = preparedFor(before)
-      if (prompt === systemPrompt && earlier === configured && earlierIndex === index) return
+      const [prompt, earlier, earlierIndex, earlierName] = preparedFor(before)
+      if (prompt === systemPrompt && earlier === configured && earlierIndex === index && earlierName === name) return
     }
-    const model = models[Math.min(index, models.length - 1)]
+    const wanted = name === undefined || name === null ? {} : { model: name }
+    const model = chooseModel(models, { ...wanted, provider: index })
     if (model?.prepare === undefined) return
-    const prepared = Effect.suspend(() => model.prepare?.({ callId, systemPrompt, tools: tools(state) }) ?? Effect.void)
+    const call = { callId, systemPrompt, tools: tools(state), ...named(model, wanted) }
+    const prepared = Effect.suspend(() => model.prepare?.(call) ?? Effect.void)
     run(
       Effect.catchAllCause(prepared, (cause) =>
         Effect.annotateLogs(

@@ -37,6 +37,7 @@ export const abilitiesOf = ({
       speaking.find(({ name }) => name === voice) ?? speaking.find((one) => one.gender === gender) ?? speaking[0]
     return chosen?.name ?? null
   },
+  contextTokens: (model) => languageModel.find(({ models }) => models.includes(model))?.contextTokens?.(model),
   get models() {
     return languageModel.flatMap(({ models }) => models)
   }

@@ -27,6 +27,24 @@ const tool = { name: "book", description: "Books a table.", parameters: { type: 
 const answer = { ...configuration({ otherwise: "Ok." }).json, tools: [tool] }
 
 describe("a language model", () => {
+  it.live("that the call names prepares, with its name, and not the preferred one", () =>
+    Effect.gen(function* () {
+      const prepared: Array<string> = []
+      const noting =
+        (id: string): NonNullable<Model["prepare"]> =>
+        (call) =>
+          Effect.sync(() => void prepared.push(`${id} ${call.model}`))
+      yield* during(
+        () => ({
+          languageModel: [model("first", noting("first"), says("Ok.")), model("second", noting("second"), says("Ok."))]
+        }),
+        ({ wait }) => wait("3 seconds"),
+        { ...answer, model: { name: "second" } }
+      )
+      expect(prepared).toEqual(["second second"])
+    })
+  )
+
   it.live("prepares once for a call, before speech-to-text is opened, with its prompt and tools", () =>
     Effect.gen(function* () {
       const order: Array<string> = []

@@ -44,7 +44,9 @@ const SilencePrompts = Schema.Struct({
 const ModelSettings = Schema.Struct({
   name: Schema.NullOr(Schema.String),
   temperature: Schema.NullOr(Schema.Number),
-  max_tokens: Schema.NullOr(Schema.Number)
+  max_tokens: Schema.NullOr(Schema.Number),
+  /** How many tokens a request to the named model and its answer may have together; absent: not known. */
+  context_tokens: Schema.optionalWith(Schema.Number, { exact: true })
 })
 
 const Pronunciation = Schema.Struct({ text: Schema.String, say: Schema.String })
@@ -85,10 +87,11 @@ export interface Abilities {
   readonly voiceFor: (voice: string, language: string) => string | null
   /** The names of all language models; `any`: not known, so that every name is taken. */
   readonly models: ReadonlyArray<string> | "any"
+  /** How many tokens a request to a model and its answer may have together. Absent or undefined: not known. */
+  readonly contextTokens?: (model: string) => number | undefined
 }
 
 type Answer = Readonly<Record<string, unknown>>
-type Models = Abilities["models"]
 
 const turnTakingOf = (given: Answer | null, warnings: Warnings): TurnTaking => {
   if (given === null) return defaultTurnTaking
@@ -123,13 +126,19 @@ const silencePromptsOf = (given: Answer | null, warnings: Warnings): CallSetting
   return { after_seconds: seconds, say: words, max: most }
 }
 
-const modelOf = (given: Answer | null, offered: Models, warnings: Warnings): CallSettings["model"] => {
+const modelOf = (
+  given: Answer | null,
+  { contextTokens, models: offered }: Pick<Abilities, "contextTokens" | "models">,
+  warnings: Warnings
+): CallSettings["model"] => {
   if (given === null) return null
   const read = fieldReader(warnings, given, "model.")
   const name = read("name", modelFields.name)
   const known = name === null || offered === "any" || offered.includes(name)
   if (!known) warnings.add("model.name", () => `no loaded plugin offers this model (there is ${shownNames(offered)})`)
+  const context_tokens = known && name !== null ? contextTokens?.(name) : undefined
   return {
+    ...(context_tokens === undefined ? {} : { context_tokens }),
     name: known ? name : null,
     temperature: read("temperature", modelFields.temperature),
     max_tokens: read("max_tokens", modelFields.max_tokens)
@@ -194,20 +203,15 @@ const platformToolsIn = (
 }
 
 /** Reads the settings in an answer. `voice`: that of the call. */
-export const settingsOf = (
-  answer: Answer,
-  { models, voiceFor }: Abilities,
-  voice: string,
-  warnings: Warnings
-): CallSettings => {
+export const settingsOf = (answer: Answer, abilities: Abilities, voice: string, warnings: Warnings): CallSettings => {
   const read = fieldReader(warnings, answer)
   const wanted = read("languages", settingFields.languages) ?? []
-  const toChoose = languagesOf(wanted, (language) => voiceFor(voice, language), warnings)
+  const toChoose = languagesOf(wanted, (language) => abilities.voiceFor(voice, language), warnings)
   return {
     turn_taking: turnTakingOf(read("turn_taking", settingFields.turn_taking), warnings),
     first_message_interruptible: read("first_message_interruptible", settingFields.first_message_interruptible) ?? true,
     silence_prompts: silencePromptsOf(read("silence_prompts", settingFields.silence_prompts), warnings),
-    model: modelOf(read("model", settingFields.model), models, warnings),
+    model: modelOf(read("model", settingFields.model), abilities, warnings),
     speech: speechOf(read("speech", settingFields.speech), warnings),
     platform_tools: platformToolsIn(read("platform_tools", settingFields.platform_tools) ?? [], toChoose, warnings),
     languages: toChoose

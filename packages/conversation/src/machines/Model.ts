@@ -5,6 +5,7 @@ import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
 import { agentEntry, hasPendingTools, isTransferring } from "../State.ts"
 import * as Filler from "./Filler.ts"
+import * as History from "./History.ts"
 import * as Knowledge from "./Knowledge.ts"
 import * as Speculation from "./Speculation.ts"
 import * as Speech from "./Speech.ts"
@@ -52,6 +53,7 @@ const ask = (d: Draft, situation: Messages.Situation = {}): void => {
     offered
   }
   patch(d, { next_turn: turn + 1, model, must_ask_model: false, rounds: d.state.rounds + 1 })
+  const hasLeft = History.fit(d)
   const request = {
     messages: Messages.history(d.state, situation),
     tools,
@@ -60,6 +62,7 @@ const ask = (d: Draft, situation: Messages.Situation = {}): void => {
   }
   const adopted = Speculation.adopt(d, request)
   command(d, { _tag: "AskModel", turn, ...adopted, ...request })
+  if (hasLeft) History.summarize(d)
   startTimer(d, "model", modelMs)
   Filler.start(d)
 }

@@ -19,6 +19,7 @@ const whole = (count: number): number => (count > 0 ? Math.min(Math.round(count)
 const asksModel = (command: Command): boolean =>
   command._tag === "AskAhead" ||
   command._tag === "Extract" ||
+  command._tag === "Summarize" ||
   (command._tag === "AskModel" && command.ahead === undefined)
 
 const addToModel = ({ usage }: Conversation, add: Partial<CallUsage["llm"]>): CallUsage => {

@@ -221,6 +221,8 @@ const commandLine = (c: Command): string => {
       const of = c._tag === "AskModel" ? `turn=${c.turn}` : c.id
       return `${c._tag} ${of}${ahead}${provider(c)}${c.tools.length === 0 ? " tools=none" : ""} [${messages.join(" | ")}]`
     }
+    case "Summarize":
+      return `Summarize ${c.id} ${value(c.messages.at(-1)?.content)}`
     case "Speak":
       return `Speak ${c.id}${c.turn === undefined ? "" : ` turn=${c.turn}`}${provider(c)} ${value(c.text)}`
     case "Listen":

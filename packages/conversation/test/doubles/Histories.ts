@@ -82,15 +82,17 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     knowledge: fc.option(fc.constant(true as const), { nil: undefined }),
     preemptive: fc.option(fc.constant(true as const), { nil: undefined }),
     filler_ms: fc.option(fc.constant(1500), { nil: undefined }),
+    history_tokens: fc.option(fc.constant(40), { nil: undefined }),
     endpointing: fc.constantFrom("provider" as const, "none" as const),
     from: fc.constantFrom("+15550001111", null)
   })
-  .map(({ filler_ms, knowledge, outbound, preemptive, providers, ...change }) => ({
+  .map(({ filler_ms, history_tokens, knowledge, outbound, preemptive, providers, ...change }) => ({
     ...facts,
     ...change,
     ...(outbound === undefined ? {} : { outbound }),
     ...(providers === undefined ? {} : { providers }),
     ...(filler_ms === undefined ? {} : { filler_ms }),
+    ...(history_tokens === undefined ? {} : { history_tokens }),
     ...(knowledge === undefined ? {} : { knowledge }),
     ...(preemptive === undefined ? {} : { preemptive })
   }))
@@ -176,6 +178,17 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
         output_tokens: fc.constantFrom(0, 30.5, -1)
       })
     )
+  },
+  Summarized: {
+    weight: 2,
+    fields: fc.constantFrom("They spoke.", "").map((text) => (state: Conversation) => ({
+      id: state.history.pending?.id ?? "s0",
+      text
+    }))
+  },
+  SummaryFailed: {
+    weight: 1,
+    fields: fc.constant((state: Conversation) => ({ id: state.history.pending?.id ?? "s0", reason: "it broke" }))
   },
   MediaReported: {
     weight: 2,

@@ -47,7 +47,7 @@ describe("a call that is over", () => {
       "system: You answer the phone.",
       "assistant: Hello there.",
       "user: I am Anna",
-      expect.stringMatching(/^system: The phone call is over/)
+      expect.stringMatching(/^user: The phone call is over/)
     ])
     expect(takePostCall(s)).toEqual(["Hangup caller-hangup", "Extract", "StartTimer extraction 8500"])
     s.wait(800).input({ _tag: "Extracted", answer: { name: "Anna", age: "unknown" } })

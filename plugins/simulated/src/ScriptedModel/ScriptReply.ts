@@ -167,7 +167,9 @@ const fieldValue = (text: string, type: unknown): unknown => {
  * the caller, one turn per line. A field that does not match is omitted. Throws `SlowPattern`.
  */
 export const extractFrom = (script: Script, request: ModelRequest): string => {
+  // The last message is the instruction.
   const words = request.messages
+    .slice(0, -1)
     .flatMap((message) => (message.role === "user" ? [message.content] : []))
     .join("\n")
     .slice(0, maxCallLength)
