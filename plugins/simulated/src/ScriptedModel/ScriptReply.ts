@@ -162,15 +162,16 @@ const fieldValue = (text: string, type: unknown): unknown => {
   return text
 }
 
+/** Whether a message of the user is the engine's request to extract data, and not what the caller said. */
+const isInstruction = (text: string): boolean => text.startsWith("The phone call is over. Draw from it the values")
+
 /**
  * The fields of `extract` as one JSON object: the first group (or the whole match) of each pattern over all words of
  * the caller, one turn per line. A field that does not match is omitted. Throws `SlowPattern`.
  */
 export const extractFrom = (script: Script, request: ModelRequest): string => {
-  // The last message is the instruction.
   const words = request.messages
-    .slice(0, -1)
-    .flatMap((message) => (message.role === "user" ? [message.content] : []))
+    .flatMap((message) => (message.role === "user" && !isInstruction(message.content) ? [message.content] : []))
     .join("\n")
     .slice(0, maxCallLength)
   const fields = Object.entries(script.extract ?? {}).flatMap(([field, pattern]) => {
