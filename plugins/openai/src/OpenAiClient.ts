@@ -165,6 +165,7 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
         const reason = `${how} ${baseUrl} answered ${status}`
         if (refusal === undefined) host.log.error(`${reason}. Set a valid key and restart the server`)
         refusal = reason
+        // Not the fault of one request: the provider counts as failing, and the next one is asked.
         return new RequestFailed({ reason, retryable: true, status })
       }
       // A status that the request causes: another attempt with the same request gives the same.
