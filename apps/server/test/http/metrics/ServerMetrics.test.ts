@@ -65,7 +65,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("metrics of a server", 
           const [org] = yield* sql<{ readonly id: number }>`
             insert into organizations (public_id, name, tier)
             values ('org_' || substr(md5(random()::text), 1, 24), 'A', ${tier}) returning id`
-          yield* sql`update balances set balance_eur = ${eur} where org_id = ${org?.id ?? 0}`
+          const movement = { kind: eur > 0 ? "top_up" : "call", amount_eur: eur, balance_after: eur }
+          if (eur !== 0) {
+            yield* sql`insert into ledger_entries ${sql.insert({ org_id: org?.id ?? 0, reference: "r", ...movement })}`
+          }
         }
         const after = yield* figures
         expect(after.get('svc_queue_pending{queue="webhook_deliveries"}')).toBe(3)
