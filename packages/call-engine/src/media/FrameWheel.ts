@@ -26,15 +26,15 @@ export class Lateness {
     const step = Math.min(256, Math.max(0, Math.floor(ms * 4)))
     this.counts[step] = (this.counts[step] ?? 0) + 1
     this.total++
-    this.sum += ms
+    this.sum += Math.max(0, ms)
   }
 
-  /** Of all frames, in ms. */
+  /** The lateness of all frames together, in ms; early ones count as on time. */
   get totalMs(): number {
     return this.sum
   }
 
-  /** How many frames were not later than this, a whole number of ms up to 64. */
+  /** How many frames were less late than this, a whole number of ms up to 64. */
   within(ms: number): number {
     let seen = 0
     for (let step = 0; step < ms * 4; step++) seen += this.counts[step] ?? 0

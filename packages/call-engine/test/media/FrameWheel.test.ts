@@ -197,3 +197,15 @@ describe("Lateness", () => {
     expect(lateness.quantile(1)).toBe(64.25)
   })
 })
+
+describe("the lateness of frames", () => {
+  it("counts the frames within a bound, their number and their sum", () => {
+    const lateness = new Lateness()
+    for (const ms of [-3, 0.9, 1, 4.9, 20, 200]) lateness.add(ms)
+    expect([1, 5, 20, 64].map((bound) => lateness.within(bound))).toEqual([2, 4, 4, 5])
+    expect(lateness.frames).toBe(6)
+    expect(lateness.totalMs).toBeCloseTo(226.8)
+    lateness.reset()
+    expect([lateness.within(64), lateness.frames, lateness.totalMs]).toEqual([0, 0, 0])
+  })
+})
