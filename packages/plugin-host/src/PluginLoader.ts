@@ -11,6 +11,7 @@ import { fencedSpeechToText } from "./fence/FencedSpeechToText.ts"
 import { fencedTelephony } from "./fence/FencedTelephony.ts"
 import { fencedTextToSpeech } from "./fence/FencedTextToSpeech.ts"
 import { fencedVoiceActivity } from "./fence/FencedVoiceActivity.ts"
+import { HasAlternative } from "./fence/ProviderCircuit.ts"
 import { asPlugin } from "./host/PluginHost.ts"
 import { type BuiltPlugin, buildPlugin } from "./loader/PluginBuild.ts"
 import { pluginConfig } from "./loader/PluginConfig.ts"
@@ -138,13 +139,15 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
   const fencedOf = <S extends Healthy>(
     serviceOf: (built: BuiltPlugin) => S | undefined,
     fence: (service: S) => Effect.Effect<S>
-  ): Effect.Effect<ReadonlyArray<S>, PluginError> =>
-    Effect.map(
+  ): Effect.Effect<ReadonlyArray<S>, PluginError> => {
+    const hasAlternative = started.filter(({ built }) => serviceOf(built) !== undefined).length > 1
+    return Effect.map(
       Effect.forEach(started, ({ built, plugin }) => {
         const service = serviceOf(built)
         if (service === undefined) return Effect.succeed([])
         return Effect.suspend(() => fence(service)).pipe(
           asPlugin(plugin.name),
+          Effect.provideService(HasAlternative, hasAlternative),
           Effect.map((fenced) => [{ ...fenced, health: faults.health(plugin.name, fenced.health) }]),
           Effect.catchAllDefect(
             (defect) =>
@@ -157,6 +160,7 @@ const load = Effect.fn("PluginLoader.load")(function* (options: LoaderOptions) {
       }),
       (all) => all.flat()
     )
+  }
   const voiceActivity = yield* chosenVoiceActivity(started)
   const providers = {
     plugins: started.map(({ built, plugin, source }) => ({

@@ -63,7 +63,7 @@ export const fencedSpeechToText = Effect.fnUntraced(function* (speech: Service) 
         Effect.timeoutFail({
           duration: openDeadline,
           onTimeout: () => {
-            isSilent = true
+            isSilent = circuit.opensForSilence
             return failed(`did not open within ${Duration.format(openDeadline)}`)
           }
         }),

@@ -1,10 +1,18 @@
 import type { Health } from "@svc/providers/Health"
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Context, Effect, Exit } from "effect"
 import { currentPlugin, type PluginLogs, pluginLogs } from "../host/PluginHost.ts"
 import { admit, type CircuitBreaker, initial, type Outcome, settle, threshold } from "./CircuitBreaker.ts"
 import { fencedHealth } from "./HealthCheck.ts"
 import type { TypedError } from "./IsolatedFiber.ts"
 import { type ProviderCapability, providerMetrics } from "./ProviderMetrics.ts"
+
+/**
+ * Whether another provider of the same kind is loaded. Only then a silent provider is not asked for some time: calls that
+ * have no other one are better off with a slow provider than with none.
+ */
+export class HasAlternative extends Context.Reference<HasAlternative>()("@svc/plugin-host/HasAlternative", {
+  defaultValue: () => false
+}) {}
 
 /** The circuit breaker of one provider. Synchronous, because callbacks on the media path report to it. */
 export interface ProviderCircuit {
@@ -16,6 +24,8 @@ export interface ProviderCircuit {
   /** The provider's own health while the circuit is closed, else unhealthy. Never fails or hangs. */
   readonly health: (own: Effect.Effect<Health>) => Effect.Effect<Health>
   readonly now: () => number
+  /** Whether one silent call opens the circuit. */
+  readonly opensForSilence: boolean
   /** Counts how long a request took, in milliseconds. */
   readonly onDuration: (ms: number) => void
   /** Marks what an effect of the provider logs with the plugin's name. */
@@ -27,6 +37,7 @@ export const makeCircuit = (capability: ProviderCapability): Effect.Effect<Provi
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     const logs = yield* pluginLogs
+    const opensForSilence = yield* HasAlternative
     const metrics = providerMetrics(yield* currentPlugin, capability)
     let state: CircuitBreaker = initial
     const become = (next: CircuitBreaker): void => {
@@ -41,6 +52,7 @@ export const makeCircuit = (capability: ProviderCapability): Effect.Effect<Provi
     const refusal = () => `${open()}; last failure: ${state.reason}`
     return {
       now,
+      opensForSilence,
       logs,
       onDuration: metrics.onDuration,
       refusal,
@@ -89,7 +101,7 @@ const timed = <A, E extends ProviderError, R>(
   const from = circuit.now()
   return Effect.onExit(call, (exit) =>
     Effect.sync(() => {
-      circuit.settle(outcomeOf(exit, silence()))
+      circuit.settle(outcomeOf(exit, circuit.opensForSilence ? silence() : undefined))
       circuit.onDuration(circuit.now() - from)
     })
   )

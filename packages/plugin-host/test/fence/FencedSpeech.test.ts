@@ -9,6 +9,7 @@ import { fencedLanguageModel, modelIdleMs } from "../../src/fence/FencedLanguage
 import { fencedSpeechToText } from "../../src/fence/FencedSpeechToText.ts"
 import { fencedTextToSpeech } from "../../src/fence/FencedTextToSpeech.ts"
 import { fencedVoiceActivity } from "../../src/fence/FencedVoiceActivity.ts"
+import { HasAlternative } from "../../src/fence/ProviderCircuit.ts"
 import { languageModel, speechToText, textToSpeech } from "../fixtures/Parts.ts"
 
 const request = { callId: "call_1", messages: [], tools: [], variables: {} }
@@ -111,33 +112,47 @@ describe("a fenced language model", () => {
       })
   )
 
-  it.effect("a call that is given up after ten seconds of silence costs the next calls no time", () =>
-    Effect.gen(function* () {
-      let calls = 0
-      const model = yield* fenced(() => {
-        calls++
-        return Effect.never
-      })
-      const asked = (seconds: number) =>
-        Effect.gen(function* () {
-          const fiber = yield* Effect.fork(model.generate(request, () => {}))
-          yield* TestClock.adjust(`${seconds} seconds`)
-          return yield* Fiber.interrupt(fiber)
+  it.effect(
+    "a call that is given up after ten seconds of silence costs the next calls no time if there is another model",
+    () =>
+      Effect.gen(function* () {
+        let calls = 0
+        const hangs = () => {
+          calls++
+          return Effect.never
+        }
+        const model = yield* Effect.provideService(fenced(hangs), HasAlternative, true)
+        const asked = (seconds: number) =>
+          Effect.gen(function* () {
+            const fiber = yield* Effect.fork(model.generate(request, () => {}))
+            yield* TestClock.adjust(`${seconds} seconds`)
+            return yield* Fiber.interrupt(fiber)
+          })
+        // The caller spoke again, or hung up: that says nothing about the model.
+        yield* asked(5)
+        yield* asked(10)
+        expect(calls).toBe(2)
+        const refused = yield* Effect.flip(model.generate(request, () => {}))
+        expect(refused.reason).toBe(
+          "silent: circuit breaker open because it did not respond; last failure: generated nothing for 10 s"
+        )
+        expect(yield* model.health).toEqual({
+          healthy: false,
+          reason: "circuit breaker open because it did not respond"
         })
-      // The caller spoke again, or hung up: that says nothing about the model.
-      yield* asked(5)
-      yield* asked(10)
-      expect(calls).toBe(2)
-      const refused = yield* Effect.flip(model.generate(request, () => {}))
-      expect(refused.reason).toBe(
-        "silent: circuit breaker open because it did not respond; last failure: generated nothing for 10 s"
-      )
-      expect(yield* model.health).toEqual({
-        healthy: false,
-        reason: "circuit breaker open because it did not respond"
+        expect(calls).toBe(2)
+
+        // The only model is asked again.
+        const only = yield* fenced(hangs)
+        for (let n = 0; n < 6; n++) {
+          const fiber = yield* Effect.fork(only.generate(request, () => {}))
+          yield* settle
+          yield* TestClock.adjust("10 seconds")
+          yield* Fiber.interrupt(fiber)
+        }
+        expect(calls).toBe(8)
+        expect((yield* only.health).healthy).toBe(true)
       })
-      expect(calls).toBe(2)
-    })
   )
 
   it.effect("interruptions and errors that are not retryable do not open the circuit", () =>
@@ -319,8 +334,10 @@ describe("a fenced speech-to-text provider", () => {
       yield* TestClock.adjust("5 seconds")
       expect((yield* Fiber.join(fiber)).reason).toBe("silent: did not open within 5s")
       yield* Deferred.await(released)
-      // The next call does not wait.
-      expect((yield* Effect.flip(speech.open(listening([])))).reason).toContain("did not respond")
+      // The next call waits too: there is no other recognizer.
+      const next = yield* Effect.fork(Effect.flip(speech.open(listening([]))))
+      yield* TestClock.adjust("5 seconds")
+      expect((yield* Fiber.join(next)).reason).toBe("silent: did not open within 5s")
     })
   )
 
