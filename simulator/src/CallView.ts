@@ -74,7 +74,7 @@ export const recordOf = ({ call, cost, failure, left_out, line, turns, usage, wa
   warnings_dropped: left_out.warnings,
   usage,
   line,
-  llm_cost: cost.llm_cost
+  ...(cost.llm_cost === 0 ? {} : { llm_cost: cost.llm_cost })
 })
 
 /** The call with what a newer timeline says. */

@@ -122,7 +122,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         expect(at(listed.body, "calls.0") && misfits(DocumentedShapes.callSummary, at(listed.body, "calls.0"))).toEqual(
           []
         )
-        const single = ["latency_data", "transcript", "failure", "warnings", "warnings_dropped"]
+        const single = ["latency_data", "transcript", "failure", "warnings", "warnings_dropped", "usage", "line"]
         const summary = Object.fromEntries(Object.entries(call).filter(([field]) => !single.includes(field)))
         expect(listed.body).toEqual({ calls: [summary], next_cursor: null })
         const over = yield* box.api.get(`/v1/calls/${callId}/status`)
@@ -199,7 +199,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         const [ended] = CallRecords.dataOf(events, "call.ended")
         expect(ended).toMatchObject({ from: Line.caller, to: line.number, language: "en-US" })
         const shared = Object.keys(shown).filter((field) => ended !== undefined && field in ended)
-        expect(shared).toHaveLength(23)
+        expect(shared).toHaveLength(25)
         expect(ended).toMatchObject(Object.fromEntries(shared.map((field) => [field, shown[field]])))
 
         const replayed = yield* CallRecords.replayOf(callId)

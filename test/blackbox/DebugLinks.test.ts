@@ -45,8 +45,8 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("Lin
           call: { call_id: callId },
           server_requests: expect.arrayContaining([expect.objectContaining(started)]),
           failure: null,
-          line: null,
-          usage: null
+          line: { telephony: "simulated", codec: "PCMU" },
+          usage: { llm: { requests: expect.any(Number) } }
         }
       })
       expect(JSON.stringify(whole.body)).toContain("You answer the phone.")

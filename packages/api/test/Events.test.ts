@@ -8,7 +8,7 @@ const inSpec: Readonly<Record<string, string>> = {
   "call.ringing": "call_id, agent_id, from, to",
   "call.started": "call_id, agent_id, from, to",
   "call.ended":
-    "call_id, agent_id, from, to, started_at, ended_at, duration_seconds, minutes_used, call_cost, recording_cost, transfer_cost, llm_discount, total_cost, rate_per_minute, disposition, ended_reason, ws_unavailable, transferred_to, metadata, language, turn_count, tool_call_count, tools_called, extracted_data, transcript, failure, usage, line, llm_cost",
+    "call_id, agent_id, from, to, started_at, ended_at, duration_seconds, minutes_used, call_cost, recording_cost, transfer_cost, llm_discount, total_cost, rate_per_minute, disposition, ended_reason, ws_unavailable, transferred_to, metadata, language, turn_count, tool_call_count, tools_called, extracted_data, transcript, failure, usage, line",
   "call.failed": "call_id, agent_id, from, to, ended_reason, failure",
   "call.recording_ready": "call_id, agent_id, recording_url, recording_expires_at",
   "call.dtmf.received": "call_id, agent_id, digit, action",

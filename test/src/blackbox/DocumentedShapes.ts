@@ -42,8 +42,7 @@ export const call: Shape = {
   warnings: "list",
   warnings_dropped: "integer",
   usage: "object?",
-  line: "object",
-  llm_cost: "number"
+  line: "object"
 }
 
 export const transcriptTurn: Shape = { role: "text", content: "text", timestamp: "number" }
@@ -199,8 +198,7 @@ export const eventData: { readonly [event: string]: Shape } = {
     transcript: "list",
     failure: "object?",
     usage: "object",
-    line: "object",
-    llm_cost: "number"
+    line: "object"
   },
   "call.failed": { ...call_, ...parties, ended_reason: "text?", failure: "object?" },
   "call.recording_ready": { ...call_, recording_url: "text", recording_expires_at: "time" },

@@ -20,7 +20,6 @@ const conversation = (
       agent_id: yield* newAgentId,
       status: "active",
       messages: [said("assistant", "Hello.")],
-      usage: null,
       created_at: "",
       ended_at: null
     }

@@ -132,8 +132,8 @@ const usageFields = {
   /** Null for calls of releases that did not count it. */
   usage: Schema.NullOr(CallUsage),
   line: CallLine,
-  /** EUR, part of `total_cost`; 0 without a rate for tokens. */
-  llm_cost: Schema.Number
+  /** EUR, part of `total_cost`; absent while the models cost nothing. */
+  llm_cost: Schema.optionalWith(Schema.Number, { exact: true })
 }
 
 /** A call with its transcript and latencies. */

@@ -42,8 +42,8 @@ export const callEventData = {
     failure: Schema.NullOr(CallFailure),
     usage: CallUsage,
     line: CallLine,
-    /** EUR, part of `total_cost`. */
-    llm_cost: Schema.Finite
+    /** EUR, part of `total_cost`; absent when the models cost nothing. */
+    llm_cost: Schema.optionalWith(Schema.Finite, { exact: true })
   }),
   "call.failed": Schema.Struct({
     ...call,

@@ -80,8 +80,7 @@ export const eventSamples: EventData = {
       packets_lost: 2,
       packets_late: 1,
       jitter_ms: 3.1
-    },
-    llm_cost: 0
+    }
   },
   "call.failed": {
     ...call,

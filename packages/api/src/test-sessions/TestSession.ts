@@ -1,5 +1,4 @@
 import { Schema } from "effect"
-import { CallUsage } from "../calls/CallUsage.ts"
 import { AgentId, TestSessionId } from "../Ids.ts"
 import { define } from "../VoiceError.ts"
 import { E164, JsonObject, Timestamp } from "../Wire.ts"
@@ -47,9 +46,6 @@ export const TestSession = Schema.Struct({
   agent_id: AgentId,
   status: Schema.Literal("active", "ended"),
   messages: Schema.Array(TestSessionMessage).annotations({ description: "In the order in which they happened" }),
-  usage: Schema.NullOr(CallUsage).annotations({
-    description: "As of a call (extension); null for sessions of releases that did not count it"
-  }),
   created_at: Timestamp,
   ended_at: Schema.NullOr(Timestamp)
 }).annotations({ identifier: "TestSession" })

@@ -164,9 +164,10 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
           const {
             id: _,
             latency_turns,
+            llm_cost,
             ...call
           } = withLine(row.ended_at === null ? { ...row, ...(yield* liveRecord(row)) } : row)
-          return { ...call, latency_data: { turns: latency_turns } }
+          return { ...call, ...(llm_cost === 0 ? {} : { llm_cost }), latency_data: { turns: latency_turns } }
         })
 
         const end = Effect.fn("Calls.end")(function* (project: PrincipalProject, callId: string) {

@@ -217,7 +217,7 @@ const lastEvents = (call: CallOwner, state: Conversation, record: FinishedCall):
       failure: record.failure,
       usage: record.usage,
       line: { telephony: call.telephony, ...record.line },
-      llm_cost: record.llm_cost
+      ...(record.llm_cost === 0 ? {} : { llm_cost: record.llm_cost })
     }
   }
   return outcome?.status === "completed" ? [ended] : [ended, failed]

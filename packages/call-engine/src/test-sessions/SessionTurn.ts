@@ -170,7 +170,7 @@ export const run = (
       return reason === "api" ? endedAs : reason
     }
     const store = Effect.gen(function* () {
-      const progress = { rows, messages, ended: endedReason(), usage: session.state().usage }
+      const progress = { rows, messages, ended: endedReason() }
       const taken = batch
       rows = []
       batch = Deferred.unsafeMake<void>(FiberId.none)

@@ -193,7 +193,7 @@ export class TestSessions extends Context.Tag("@svc/call-engine/TestSessions")<
           }
           const agent = yield* Effect.option(agents.forCall(row.agent_id))
           if (Option.isNone(agent)) {
-            yield* repo.store(row.id, current.id, { rows: [], messages: [], ended: "agent-deleted", usage: null })
+            yield* repo.store(row.id, current.id, { rows: [], messages: [], ended: "agent-deleted" })
             working.delete(row.id)
             return "ended" as const
           }
@@ -331,7 +331,6 @@ const toWire = (row: TestSessionRow): TestSession => ({
   agent_id: row.agent_public_id,
   status: row.ended_at === null ? "active" : "ended",
   messages: row.messages,
-  usage: row.usage,
   created_at: row.created_at.toISOString(),
   ended_at: row.ended_at?.toISOString() ?? null
 })

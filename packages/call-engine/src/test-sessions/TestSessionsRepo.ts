@@ -1,5 +1,4 @@
 import { SqlClient, SqlSchema } from "@effect/sql"
-import { CallUsage } from "@svc/api/calls/CallUsage"
 import { AgentId, TestSessionId } from "@svc/api/Ids"
 import { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { jsonbText } from "@svc/database/Jsonb"
@@ -37,8 +36,7 @@ export type TestSessionHead = typeof TestSessionHead.Type
 
 const TestSessionRow = Schema.Struct({
   ...TestSessionHead.fields,
-  messages: Schema.Array(TestSessionMessage),
-  usage: Schema.NullOr(CallUsage)
+  messages: Schema.Array(TestSessionMessage)
 })
 export type TestSessionRow = typeof TestSessionRow.Type
 
@@ -47,8 +45,6 @@ export interface Progress {
   readonly rows: ReadonlyArray<JournalRow>
   readonly messages: ReadonlyArray<TestSessionMessage>
   readonly ended: string | null
-  /** Until now; null: unchanged. */
-  readonly usage: CallUsage | null
 }
 
 /** A session by its public or numeric id. */
@@ -115,7 +111,7 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
         Request: Schema.Any,
         Result: TestSessionRow,
         execute: (wanted: Wanted) => sql`
-          select id, public_id, agent_id, agent_public_id, from_number, to_number, messages, usage, created_at,
+          select id, public_id, agent_id, agent_public_id, from_number, to_number, messages, created_at,
             ended_at, ended_reason
           from test_sessions where ${isWanted(wanted)}`
       })
@@ -128,11 +124,10 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
       })
 
       const store = Effect.fn("TestSessionsRepo.store")(
-        function* (id: number, node: string, { ended, messages, rows, usage }: Progress) {
+        function* (id: number, node: string, { ended, messages, rows }: Progress) {
           const held = yield* sql`
             update test_sessions set
               messages = messages || ${jsonbText(messages)}::jsonb,
-              usage = coalesce(${usage === null ? null : jsonbText(usage)}::jsonb, usage),
               active_at = now(),
               ended_at = case when ${ended}::text is null then null else now() end,
               ended_reason = ${ended}::text

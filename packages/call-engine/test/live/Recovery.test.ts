@@ -148,7 +148,7 @@ describe.concurrent("recovery of a dead node's calls", () => {
           }
           expect(yield* sql`select usage, line from calls where id = ${call.id}`).toEqual([{ usage, line }])
           expect(Record.dataOf(call, "call.ended")).toMatchObject([
-            { usage, line: { telephony: "simulated", ...line }, llm_cost: 0 }
+            { usage, line: { telephony: "simulated", ...line } }
           ])
         })
       )

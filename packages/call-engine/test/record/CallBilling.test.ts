@@ -61,7 +61,6 @@ layer(Layer.provideMerge(Engine, Base), { timeout: "60 seconds", excludeTestServ
         recording_cost: 0,
         transfer_cost: 0,
         llm_discount: 0,
-        llm_cost: 0,
         total_cost: cost
       }
       expect(call.duration_seconds).toBeGreaterThan(0)

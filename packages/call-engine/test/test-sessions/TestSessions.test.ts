@@ -86,9 +86,6 @@ layer(Test, { timeout: "60 seconds", excludeTestServices: true })("a test sessio
       ])
       const after = yield* now
       expect(after).toMatchObject({ status: "ended", ended_at: expect.any(String) })
-      // Four requests: one for each message, and one with the result of the tool.
-      expect(after.usage).toMatchObject({ llm: { requests: 4 }, tts: { characters: 0 }, stt: { seconds: 0 } })
-      expect(after.usage?.llm.input_tokens).toBeGreaterThan(0)
       expect(after.messages).toEqual([...session.messages, ...turns.flatMap(({ messages }) => messages)])
       const told = yield* until(
         Effect.sync(() => server.received),

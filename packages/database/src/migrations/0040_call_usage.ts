@@ -15,8 +15,6 @@ export default Effect.gen(function* () {
       add column llm_input_per_million numeric(12, 4) not null default 0,
       add column llm_cached_input_per_million numeric(12, 4) not null default 0,
       add column llm_output_per_million numeric(12, 4) not null default 0`
-  // Null: not counted by the release that held it.
-  yield* sql`alter table test_sessions add column usage jsonb`
   yield* sql`alter table ledger_entries drop constraint ledger_entries_kind_check`
   // Not validated: the former constraint, which allowed less, has checked the existing rows.
   yield* sql`
