@@ -55,7 +55,8 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })(
             input #>> '{passages,0,text}' as first
           from call_journal join calls on calls.id = call_journal.call_id
           where public_id = ${callId} and input ->> '_tag' = 'KnowledgeFound' order by seq`
-          expect(found).toEqual([
+          // A pause within the words may be taken for their end: they are looked up, in vain, and again when there are more.
+          expect(found.filter(({ first, purpose }) => purpose === "tool" || first !== null)).toEqual([
             { purpose: "turn", bases: 1, first: "Dogs stay outside." },
             { purpose: "turn", bases: 1, first: "At noon." },
             { purpose: "tool", bases: 1, first: "At noon." }

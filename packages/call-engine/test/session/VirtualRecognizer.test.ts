@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import { fencedSpeechToText } from "@svc/plugin-host/fence/FencedSpeechToText"
 import { type SpeechToText, SpeechToTextError, type SpeechToTextOptions } from "@svc/providers/SpeechToText"
 import { type Context, Effect } from "effect"
 import { configuration } from "../doubles/Engine.ts"
@@ -19,6 +20,8 @@ const faulty = (
     /** Breaks after each end of a turn. */
     readonly closesAfterTurn?: boolean
     readonly asked?: Array<SpeechToTextOptions>
+    /** With the deadlines that plugins have. */
+    readonly isFenced?: boolean
   }
 ): Provider => {
   let opened = 0
@@ -71,7 +74,8 @@ const callWith = <A>(options: Parameters<typeof faulty>[1], act: (call: VirtualC
   during(
     ({ speechToText: [simulated] }) => {
       if (simulated === undefined) throw new Error("no recognizer")
-      return { speechToText: [faulty(simulated, options)] }
+      const provider = faulty(simulated, options)
+      return { speechToText: [options.isFenced ? Effect.runSync(fencedSpeechToText(provider)) : provider] }
     },
     act,
     answer
@@ -143,6 +147,22 @@ describe("speech-to-text that breaks", () => {
     Effect.gen(function* () {
       const { result } = yield* callWith(
         { opens: (nth) => (nth === 1 ? Effect.delay(broken, "5 seconds") : Effect.void) },
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("1 second")
+            yield* say("One two three four")
+            yield* wait("12 seconds")
+            return turns()
+          })
+      )
+      expect(result).toEqual(understood)
+    })
+  )
+
+  it.live("that hangs while it opens gets everything when it is opened again", () =>
+    Effect.gen(function* () {
+      const { result } = yield* callWith(
+        { isFenced: true, opens: (nth) => (nth === 1 ? Effect.never : Effect.void) },
         ({ say, turns, wait }) =>
           Effect.gen(function* () {
             yield* wait("1 second")
