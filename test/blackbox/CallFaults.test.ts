@@ -211,7 +211,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         expect(call).toMatchObject({ status: "completed", disposition: "answered", ended_reason: "caller-hangup" })
         const content = String(at(call, "transcript.0.content"))
         expect(greeting.startsWith(content) && content.length < greeting.length).toBe(true)
-        // The phone tells a letter with its first frame, and a letter counts as played with its last.
+        // The phone reports a character with its first frame; it counts as played with its last.
         expect(content).toMatch(/^One tw/)
         const events = yield* CallRecords.eventsOf(callId)
         expect(CallRecords.misfitsOf(events)).toEqual([])
@@ -263,7 +263,7 @@ layer(BlackBox.layer, { timeout: "90 seconds", excludeTestServices: true })("A c
         const call = yield* CallRecords.settled(box.api, callId)
         const [first, ...others] = CallRecords.spoken(call)
         const content = (first ?? "").replace("assistant: ", "")
-        // The phone tells a letter with its first frame, and a letter counts as played with its last.
+        // The phone reports a character with its first frame; it counts as played with its last.
         expect(content).toMatch(/^One tw/)
         expect(greeting.startsWith(content) && content.length < greeting.length).toBe(true)
         expect(others).toEqual(["user: Hi", "assistant: Ok Hi."])

@@ -141,7 +141,7 @@ describe("Playout", () => {
     expect(log).toEqual(["started a", "played a", "started b", "played b", "started c", "played c"])
   })
 
-  it("tells how much of each utterance of a turn was played", () => {
+  it("returns how much of each utterance of a turn was played", () => {
     const { align, playout, read, write } = bench()
     playout.begin(true)
     playout.say("a", "", "one")
@@ -172,7 +172,7 @@ describe("Playout", () => {
     expect(log).toEqual(["started a", "started a", "played a"])
   })
 
-  it("takes what is synthesized while speech is held", () => {
+  it("accepts what is synthesized while speech is held", () => {
     const { align, playout, read, sent, write } = bench()
     playout.begin(false)
     playout.say("a", "", "one two three")

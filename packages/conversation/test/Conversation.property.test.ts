@@ -132,7 +132,7 @@ describe("inputs in any order", () => {
     })
   })
 
-  it("lead to the same, usage aside, when the model is asked ahead as often as possible", () => {
+  it("lead to the same commands and state, but for usage, when the model is asked ahead as often as possible", () => {
     let held = 0
     holds((call) => {
       // With knowledge bases the words would be looked up earlier.

@@ -38,7 +38,7 @@ describe.concurrent("on one engine", () => {
         const [greeting, ...rest] = call.transcript
         expect(rest).toEqual(["user: Stop", "assistant: Ok."])
         const cut = caller.messages.flatMap((m) => (m.event === "heard" && m.text.startsWith("Welc") ? [m.text] : []))
-        // The transcript has the characters that the caller heard; the phone tells a letter with its first frame.
+        // The transcript has the characters that the caller heard; the phone reports a character with its first frame.
         const heard = cut.at(-1) ?? ""
         expect([heard, heard.slice(0, -1)].map((text) => `assistant: ${text.trim()}`)).toContain(greeting?.trim())
         expect(Record.dataOf(call, "barge_in")).toMatchObject([

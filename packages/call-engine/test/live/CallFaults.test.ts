@@ -166,7 +166,7 @@ describe.concurrent("on one engine", () => {
         const caller = yield* dial(number)
         yield* caller.hears(/^Hi\.$/)
         caller.send({ event: "say", text: "Yo" })
-        // The phone tells a letter with its first frame, and the transcript has it with its last.
+        // The phone reports a character with its first frame, and the transcript has it with its last.
         yield* caller.next((m) => m.event === "heard" && !m.final && m.text.length >= 3)
         caller.send({ event: "hangup" })
         const call = yield* Record.settled(number)

@@ -243,7 +243,7 @@ describe("PlaybackMarks", () => {
     expect([b.playedAt("a").length, b.sent]).toEqual([1, 50])
   })
 
-  it("marks that a time without media delayed do not tell how late the leg is", () => {
+  it("marks that a time without media delayed are not used to estimate how late the leg is", () => {
     const b = new MarksBench("exact", after(100))
     b.say("a", text(30))
     b.run(400)

@@ -200,7 +200,7 @@ it.scoped("utterances are spoken again after stop()", () =>
   })
 )
 
-it.scoped("a voice that hangs within an answer fails the text that it owes; what follows is tried again", () =>
+it.scoped("text-to-speech that hangs within an answer fails the text without audio; what follows is tried again", () =>
   Effect.gen(function* () {
     const { log, part, run, speech } = yield* make((request) =>
       request.text.includes("hang") ? Effect.never : oneFramePerCharacter(request)

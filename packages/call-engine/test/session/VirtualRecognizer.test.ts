@@ -93,7 +93,7 @@ const understood = ["assistant: Hello.", "user: One two three four", "assistant:
 
 describe("speech-to-text that breaks", () => {
   it.live.each([1, 3, 5, 10, 20, 30, 40, 50, 60, 70])(
-    "with frame %i of the caller's words loses none and doubles none",
+    "with frame %i of the caller's words loses no word and repeats none",
     (frame) =>
       Effect.gen(function* () {
         const { result, state } = yield* callWith({ breaks: (nth) => (nth === 1 ? frame : undefined) }, sayOnce)
@@ -102,7 +102,7 @@ describe("speech-to-text that breaks", () => {
       })
   )
 
-  it.live("again in what it gets once more loses none and doubles none", () =>
+  it.live("again while it gets the words a second time loses no word and repeats none", () =>
     Effect.gen(function* () {
       const { result } = yield* callWith({ breaks: (nth) => (nth <= 2 ? 30 : undefined) }, sayOnce)
       expect(result).toEqual(understood)
