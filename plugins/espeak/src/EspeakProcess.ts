@@ -18,7 +18,7 @@ export interface EspeakProcess {
   /** Completes when it has ended with code 0. */
   readonly ended: Effect.Effect<void, EspeakFailed>
   /** What it has written to its standard error so far, without line breaks at the end. */
-  readonly complaint: () => string
+  readonly errorText: () => string
 }
 
 /** How long the program may give nothing. A text takes it some milliseconds. */
@@ -55,8 +55,8 @@ export const start = (
 ): Effect.Effect<EspeakProcess, EspeakFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const exit = yield* Deferred.make<void, EspeakFailed>()
-    let complaint = ""
-    const text = () => complaint.trim()
+    let errorText = ""
+    const text = () => errorText.trim()
     const child = yield* Effect.acquireRelease(
       Effect.try({
         try: (): Child => spawn(program, args, { env: environment, stdio: ["pipe", "pipe", "pipe"] }),
@@ -74,7 +74,7 @@ export const start = (
     // A process that has ended closes its pipes: `close` says how it ended.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", ignoreError)
     child.stderr.setEncoding("utf8").on("data", (more: string) => {
-      complaint = (complaint + more).slice(0, keptCharacters)
+      errorText = (errorText + more).slice(0, keptCharacters)
     })
     child.stdin.end(input)
     const chunks = child.stdout[Symbol.asyncIterator]()
@@ -93,7 +93,7 @@ export const start = (
         inTime
       ),
       ended,
-      complaint: text
+      errorText: text
     }
   })
 

@@ -61,8 +61,8 @@ const speak = (options: EspeakOptions, program: EspeakProgram, voice: string, re
     yield* process.ended
     if (!wav.isComplete) return yield* failed(true)({ reason: "the program wrote an incomplete WAV file" })
     for (const { atSample, characters } of wordTimes(request.text, length.spoken)) sink.align(characters, atSample)
-    if (process.complaint() !== "") {
-      options.log.warning(`espeak-ng: ${process.complaint()}`, { call_id: request.callId })
+    if (process.errorText() !== "") {
+      options.log.warning(`espeak-ng: ${process.errorText()}`, { call_id: request.callId })
     }
   }).pipe(Effect.scoped, Effect.catchTag("EspeakFailed", failed(true)))
 }

@@ -1,7 +1,4 @@
-/**
- * The languages of the platform, which the models know all. A copy, as plugins do not import
- * api.
- */
+/** The languages of the platform, all of which the models know. A copy, because plugins do not import `@svc/api`. */
 export const languages: ReadonlyArray<string> = [
   "en-US",
   "en-GB",

@@ -16,7 +16,7 @@ const Models = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.Str
 const decodeModels = Schema.decodeUnknownOption(Models)
 
 /** How long the start of the server waits for the list. */
-const startPatience = Duration.seconds(2)
+const startWait = Duration.seconds(2)
 /** How long an answer of the server stands for its health, and keeps its connection warm. */
 const freshFor = Duration.seconds(10)
 const refreshEvery = Duration.minutes(5)
@@ -35,29 +35,31 @@ export const make = (client: OpenAiClient, host: Host): Effect.Effect<ModelList,
       logged = reason
       return { healthy: false, reason }
     }
-    const read: Effect.Effect<Health> = client.json({ method: "GET", path: "/models", patience: Duration.zero }).pipe(
-      Effect.map((body): Health => {
-        const models = decodeModels(body)
-        if (models._tag === "Some") names = models.value.data.map(({ id }) => id)
-        logged = undefined
-        return healthy
-      }),
-      Effect.catchAll((failure) =>
-        Effect.sync(() =>
-          failure.status === undefined || failure.status === 401 || failure.status === 403 || failure.status >= 500
-            ? unhealthy(failure.reason)
-            : healthy
-        )
-      ),
-      Effect.timeoutTo({
-        duration: healthDeadline,
-        onSuccess: (health) => health,
-        onTimeout: () => unhealthy("the server of SVC_OPENAI_BASE_URL does not answer")
-      })
-    )
+    const read: Effect.Effect<Health> = client
+      .json({ method: "GET", path: "/models", retryWithin: Duration.zero })
+      .pipe(
+        Effect.map((body): Health => {
+          const models = decodeModels(body)
+          if (models._tag === "Some") names = models.value.data.map(({ id }) => id)
+          logged = undefined
+          return healthy
+        }),
+        Effect.catchAll((failure) =>
+          Effect.sync(() =>
+            failure.status === undefined || failure.status === 401 || failure.status === 403 || failure.status >= 500
+              ? unhealthy(failure.reason)
+              : healthy
+          )
+        ),
+        Effect.timeoutTo({
+          duration: healthDeadline,
+          onSuccess: (health) => health,
+          onTimeout: () => unhealthy("the server of SVC_OPENAI_BASE_URL does not answer")
+        })
+      )
     const health = yield* Effect.cachedWithTTL(read, freshFor)
     const first = yield* Effect.forkScoped(health)
-    yield* Effect.raceFirst(Fiber.await(first), Effect.sleep(startPatience))
+    yield* Effect.raceFirst(Fiber.await(first), Effect.sleep(startWait))
     yield* Effect.forkScoped(Effect.forever(Effect.delay(health, refreshEvery)))
     return {
       names: () => names,

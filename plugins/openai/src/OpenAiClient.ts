@@ -25,8 +25,8 @@ export interface ClientRequest {
   readonly path: string
   readonly body?: Dispatcher.DispatchOptions["body"]
   readonly contentType?: string
-  /** How long `Retry-After` may make it wait. */
-  readonly patience: Duration.Duration
+  /** The request is sent again after `Retry-After` only if that is within this time. */
+  readonly retryWithin: Duration.Duration
 }
 
 /** There was no answer. */
@@ -205,7 +205,7 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
     const send: OpenAiClient["send"] = (options) =>
       Effect.gen(function* () {
         const begun = yield* Clock.currentTimeMillis
-        const deadline = begun + Duration.toMillis(options.patience)
+        const deadline = begun + Duration.toMillis(options.retryWithin)
         for (;;) {
           const { headers, next, status } = yield* once(options).pipe(
             Effect.retry({ times: 1, while: ({ cause }) => isStale(cause) }),

@@ -4,7 +4,7 @@ import { type Context, Duration, Effect, Option, Schema } from "effect"
 import type { ModelList } from "./ModelList.ts"
 import { type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
 
-const patience = Duration.seconds(20)
+const retryWithin = Duration.seconds(20)
 /** Together at most 300,000 tokens, the limit of a request, and a batch that small servers take. */
 const limits = { texts: 32, characters: 8000 }
 
@@ -36,18 +36,20 @@ export const make = (options: {
 
     const request = (texts: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<Float32Array>, RequestFailed> => {
       const body = JSON.stringify({ model, input: texts.map((text) => text.toWellFormed()) })
-      return client.json({ method: "POST", path: "/embeddings", contentType: "application/json", body, patience }).pipe(
-        Effect.flatMap((json) => {
-          const answer = decodeAnswer(json)
-          if (Option.isNone(answer)) return failed("the answer has no embeddings")
-          const { data } = answer.value
-          // In the order of the texts, which the index says.
-          const vectors = texts.map((_, n) => (data.find(({ index }) => index === n) ?? data[n])?.embedding)
-          return vectors.every((vector) => vector !== undefined)
-            ? Effect.succeed(vectors.map((vector) => Float32Array.from(vector)))
-            : failed(`the answer has ${data.length} embeddings for ${texts.length} texts`)
-        })
-      )
+      return client
+        .json({ method: "POST", path: "/embeddings", contentType: "application/json", body, retryWithin })
+        .pipe(
+          Effect.flatMap((json) => {
+            const answer = decodeAnswer(json)
+            if (Option.isNone(answer)) return failed("the answer has no embeddings")
+            const { data } = answer.value
+            // In the order of the texts, which the index says.
+            const vectors = texts.map((_, n) => (data.find(({ index }) => index === n) ?? data[n])?.embedding)
+            return vectors.every((vector) => vector !== undefined)
+              ? Effect.succeed(vectors.map((vector) => Float32Array.from(vector)))
+              : failed(`the answer has ${data.length} embeddings for ${texts.length} texts`)
+          })
+        )
     }
 
     const known = knownDimensions.get(model)

@@ -19,10 +19,10 @@ export interface ModelOptions {
 }
 
 /** A caller does not wait longer for a server that asks for a pause. */
-const patience = Duration.seconds(5)
+const retryWithin = Duration.seconds(5)
 /** How long usage is waited for after the last word, and the end of the answer after that. */
-const usagePatience = Duration.millis(500)
-const endPatience = Duration.millis(100)
+const usageWait = Duration.millis(500)
+const endWait = Duration.millis(100)
 /** How often one request may be changed to what a server accepts. */
 const mostChanges = 6
 
@@ -53,7 +53,7 @@ const readAnswer = (
       })
     /** Undefined when nothing came although the answer is complete. */
     const more = Effect.suspend(() =>
-      chat.isFinished ? Effect.map(Effect.timeoutOption(next, usagePatience), Option.getOrUndefined) : next
+      chat.isFinished ? Effect.map(Effect.timeoutOption(next, usageWait), Option.getOrUndefined) : next
     )
     let isRead = false
     while (!chat.hasEnded && !(chat.isFinished && chat.hasUsage)) {
@@ -71,7 +71,7 @@ const readAnswer = (
     if (problem !== undefined) return yield* failed(problem)
     // A connection is used again only when its answer was read to the end.
     const rest = Effect.repeat(next, { until: (bytes) => bytes === null })
-    if (!isRead) yield* rest.pipe(Effect.timeout(endPatience), Effect.ignore)
+    if (!isRead) yield* rest.pipe(Effect.timeout(endWait), Effect.ignore)
   })
 
 /** The language model of a server. */
@@ -101,7 +101,7 @@ export const make = ({ client, host, isOpenAi, list, models }: ModelOptions): Ef
         const dialect = dialects.get(model) ?? initialDialect(isOpenAi)
         const body = JSON.stringify(chatRequest(request, model, dialect))
         return client
-          .send({ method: "POST", path: "/chat/completions", contentType: "application/json", body, patience })
+          .send({ method: "POST", path: "/chat/completions", contentType: "application/json", body, retryWithin })
           .pipe(
             Effect.catchIf(
               ({ status }) => (status === 400 || status === 422 || status === 500) && changes < mostChanges,

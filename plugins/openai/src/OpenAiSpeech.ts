@@ -7,7 +7,7 @@ import { type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
 
 /** In Hz, of the format `pcm`. */
 const sampleRate = 24_000
-const patience = Duration.seconds(3)
+const retryWithin = Duration.seconds(3)
 /** Characters of a request; OpenAI takes 4,096. */
 const longestText = 4000
 
@@ -72,7 +72,7 @@ export const make = (options: {
           path: "/audio/speech",
           contentType: "application/json",
           body,
-          patience
+          retryWithin
         })
         if (/json|text|html/.test(contentType)) return yield* failed(`the answer is ${contentType} and no audio`, true)
         let rest: Buffer = Buffer.alloc(0)

@@ -8,7 +8,7 @@ import { type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
 
 /** In Hz: what Whisper works with, and some servers take nothing else. */
 const sampleRate = 16_000
-const patience = Duration.seconds(3)
+const retryWithin = Duration.seconds(3)
 /** Characters of the prompt that carries the keyterms: models read a few hundred at most. */
 const longestPrompt = 600
 
@@ -98,7 +98,7 @@ export const make = (options: {
           response_format: wasVerbose ? "verbose_json" : "json",
           ...(prompt === "" ? {} : { prompt })
         })
-        return client.json({ method: "POST", path: "/audio/transcriptions", patience, ...form }).pipe(
+        return client.json({ method: "POST", path: "/audio/transcriptions", retryWithin, ...form }).pipe(
           Effect.catchIf(
             ({ reason, status }) =>
               wasVerbose && (status === 400 || status === 422) && /response_format|verbose_json/.test(reason),

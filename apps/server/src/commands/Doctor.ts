@@ -129,7 +129,7 @@ const numbers = Effect.flatMap(Reconciliation, ({ differences }) => differences)
 const media = loopbackCall.pipe(
   Effect.flatMap(({ heard, said }) =>
     heard === ""
-      ? Effect.fail(new CheckFailed({ message: "the recognizer heard nothing of what the voice said" }))
+      ? Effect.fail(new CheckFailed({ message: "speech-to-text heard nothing of what text-to-speech said" }))
       : Effect.succeed(heard === said ? "a loopback call was heard word for word" : `said "${said}", heard "${heard}"`)
   ),
   Effect.provide(Layer.merge(commandPlugins(), Ticker.layer))

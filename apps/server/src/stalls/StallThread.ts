@@ -5,7 +5,7 @@ import type { StallFrame, StallMessage, StallThreadData } from "./StallWatch.ts"
 
 /**
  * The thread that watches the main thread: when its counter stands still, it pauses the main thread for a moment through
- * V8's debugger, reads what it is doing, and tells it when it goes on.
+ * V8's debugger, reads what it is doing, and reports that when it goes on.
  */
 
 const { beats, shared }: StallThreadData = workerData
@@ -21,7 +21,7 @@ let looked = Date.now()
 /** When the counter was last seen to change. */
 let since = looked
 let frames: ReadonlyArray<StallFrame> | undefined
-let hasComplained = false
+let hasWarned = false
 
 const placeOf = ([frame]: ReadonlyArray<StallFrame>): string =>
   frame === undefined ? "code that has no JavaScript" : `${frame.name || "a function"} at ${frame.url}:${frame.line}`
@@ -58,7 +58,7 @@ const check = (): void => {
     seen = count
     since = now
     frames = undefined
-    hasComplained = false
+    hasWarned = false
     return
   }
   if (ms >= beats.stallMs && frames === undefined) {
@@ -69,8 +69,8 @@ const check = (): void => {
     })
   }
   // The main thread cannot log this itself.
-  if (ms >= beats.complainMs && !hasComplained) {
-    hasComplained = true
+  if (ms >= beats.warnMs && !hasWarned) {
+    hasWarned = true
     writeSync(2, `svc: nothing has run for ${Math.round(ms / 1000)} s but ${placeOf(frames ?? [])}\n`)
   }
   if (ms >= beats.endMs) {

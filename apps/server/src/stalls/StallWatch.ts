@@ -11,7 +11,7 @@ export interface StallFrame {
   readonly column: number
 }
 
-/** What the watching thread tells when the main thread goes on. `frames`: innermost first. */
+/** What the watching thread reports when the main thread goes on. `frames`: innermost first. */
 export interface StallMessage {
   readonly ms: number
   readonly frames: ReadonlyArray<StallFrame>
@@ -21,11 +21,11 @@ export interface StallThreadData {
   /** A 32-bit counter, which the main thread increases. */
   readonly shared: SharedArrayBuffer
   readonly beats: {
-    /** Milliseconds without an increase that count as a stall, */
+    /** Milliseconds without an increase that count as a stall. */
     readonly stallMs: number
-    /** that the thread complains of on standard error by itself, */
-    readonly complainMs: number
-    /** and after which it ends the process. */
+    /** Milliseconds after which the thread itself writes a warning to standard error. */
+    readonly warnMs: number
+    /** Milliseconds after which it ends the process. */
     readonly endMs: number
   }
 }
@@ -33,9 +33,9 @@ export interface StallThreadData {
 /** How often the main thread increases the counter. */
 const beatMs = 50
 
-const usual: StallThreadData["beats"] = { stallMs: 300, complainMs: 10_000, endMs: 60_000 }
+const usual: StallThreadData["beats"] = { stallMs: 300, warnMs: 10_000, endMs: 60_000 }
 
-/** The frames as the stack of an error, whose owner can be told. */
+/** The frames as the stack of an error, from which the plugin is found. */
 const stackOf = (frames: ReadonlyArray<StallFrame>): Error => {
   const error = new Error("the thread stood still")
   error.stack = [
@@ -46,10 +46,9 @@ const stackOf = (frames: ReadonlyArray<StallFrame>): Error => {
 }
 
 /**
- * Watches the main thread, on which all calls are paced: when it stands still for 300 ms, because a function does not
- * return, the log names the function, and its plugin if it is one's; that counts against the plugin's health. A main thread
- * that stands still for a minute ends the process: its calls have gone to other nodes or are lost, and its supervisor
- * starts it again. Nothing is watched while a debugger is attached.
+ * Watches the main thread, on which all calls are paced. When it stands still for 300 ms, because a function does not
+ * return, the log names the function and, if it is one of a plugin, the plugin, whose health it counts against. When it
+ * stands still for a minute, the process ends: other nodes settle its calls, and its supervisor starts it again. Nothing is watched while a debugger is attached.
  */
 export const watchStalls = Effect.fnUntraced(function* (beats: StallThreadData["beats"] = usual) {
   if (inspectorUrl() !== undefined) return

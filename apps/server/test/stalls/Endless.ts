@@ -9,7 +9,7 @@ const spin = () => {
 Effect.runFork(
   Effect.scoped(
     Effect.gen(function* () {
-      yield* watchStalls({ stallMs: 300, complainMs: 3000, endMs: 4000 })
+      yield* watchStalls({ stallMs: 300, warnMs: 3000, endMs: 4000 })
       setTimeout(spin, 1500)
       return yield* Effect.never
     })

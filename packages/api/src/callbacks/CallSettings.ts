@@ -10,7 +10,7 @@ const trueOrFalse = Schema.Boolean.annotations(said("must be true or false"))
 
 /** `turn_taking`. Times in milliseconds. */
 export const turnTakingFields = {
-  /** Silence after the last final words that ends the caller's turn, in place of the recognizer's own endpointing. */
+  /** Silence after the last final words that ends the caller's turn, in place of the endpointing of speech-to-text itself. */
   end_of_turn_ms: wholeNumber(200, 5000),
   /** Sound of the caller that stops the agent. */
   interrupt_after_ms: wholeNumber(0, 5000),

@@ -11,7 +11,7 @@ export const AppliedSettings = Schema.Struct({
   language: Schema.String,
   voice: Schema.String,
   turn_taking: Schema.Struct({
-    /** Null: the recognizer's own endpointing, else 500. */
+    /** Null: the endpointing of speech-to-text itself, else 500. */
     end_of_turn_ms: Schema.NullOr(Count),
     interrupt_after_ms: Count,
     interrupt_min_words: Count,

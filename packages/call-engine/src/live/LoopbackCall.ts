@@ -45,7 +45,7 @@ export const loopbackCall: Effect.Effect<
         if (event._tag === "Final") Deferred.unsafeDone(heard, Effect.succeed(event.text))
       },
       onOpened: () => {},
-      onFailed: (reason) => fail(`the recognizer failed: ${reason}`),
+      onFailed: (reason) => fail(`speech-to-text failed: ${reason}`),
       onFinished: () => {}
     })
     const silence = new Uint8Array(160).fill(0xff)

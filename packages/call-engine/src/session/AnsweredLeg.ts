@@ -77,7 +77,7 @@ export const connect = (options: {
   readonly prepared: SpeechOutput.PreparedSpeech | null
   /** Whether a partial would change a decision now. */
   readonly needsPartials: () => boolean
-  /** How long words and line have to be still before the end of the turn is expected; null: nobody wants to know. */
+  /** How long words and line have to be still before the end of the turn is expected; null: it is not to be reported. */
   readonly pauseOf: () => Speculation.Pause | null
   /** We placed the call: speech before `listen` is recognized too, and voicemail beeps are detected. */
   readonly isOutbound: boolean

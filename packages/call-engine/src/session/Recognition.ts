@@ -9,8 +9,8 @@ import { HeardAudio } from "./HeardAudio.ts"
 /** Frames of silence that are kept, because quiet speech begins before voice activity is reported: 500 ms. */
 const silentFrames = 25
 /**
- * A final without the times of its words contains the speech until then, and its end of at most 100 ms; not what began
- * at most 600 ms before, after other speech.
+ * A final without the times of its words covers the speech until it came, and up to 100 ms after that, but not speech that
+ * began less than 600 ms before it, after other speech.
  */
 const restFrames = 5
 const latestFrames = 30
@@ -150,8 +150,8 @@ export const make = (options: {
       if (isOpen() && isSpeaking !== was) ready.voiceActivity?.(isSpeaking)
     }
 
-    /** Tells how the session ends turns, where it does so in another way than its provider's others. */
-    const tellEndpointing = ({ endpointing }: SpeechToTextSession, { provider = 0 }: ListenOptions): void => {
+    /** Reports how the session ends turns, where it differs from the capabilities of its provider. */
+    const reportEndpointing = ({ endpointing }: SpeechToTextSession, { provider = 0 }: ListenOptions): void => {
       if (endpointing !== undefined && endpointing !== options.providers[provider]?.capabilities.endpointing)
         options.onOpened(endpointing)
     }
@@ -161,7 +161,7 @@ export const make = (options: {
       if (listening.provider !== how.provider || listening.format !== how.format) return false
       if (session.update?.({ language: how.language, keyterms: how.keyterms }) !== true) return false
       listening = how
-      tellEndpointing(session, how)
+      reportEndpointing(session, how)
       return true
     }
 
@@ -169,7 +169,7 @@ export const make = (options: {
       Effect.suspend((): Effect.Effect<void> => {
         const { format, keyterms, language, provider = 0 } = how
         const stt = options.providers[provider]
-        if (stt === undefined) return Effect.sync(() => onFailed("there is no such recognizer"))
+        if (stt === undefined) return Effect.sync(() => onFailed("there is no such speech-to-text provider"))
         const sampleRate = nearestRate(legFormat.sampleRate, stt.capabilities.sampleRates)
         const opened = stt.open({
           callId: options.callId,
@@ -181,13 +181,13 @@ export const make = (options: {
             if (isOpen()) onEvent(event)
           }
         })
-        const whenTime = Effect.suspend(() => {
+        const openNow = Effect.suspend(() => {
           listenedAt = now()
           return opened
         })
-        return Effect.flatMap(brokeSoon > 1 ? Effect.delay(whenTime, pauseMs) : whenTime, (own) => {
+        return Effect.flatMap(brokeSoon > 1 ? Effect.delay(openNow, pauseMs) : openNow, (own) => {
           const ready = sampleRate === legFormat.sampleRate ? own : converted(own, legFormat.sampleRate, sampleRate)
-          tellEndpointing(own, how)
+          reportEndpointing(own, how)
           session = ready
           listening = how
           pushAgain(ready, () => session === ready)

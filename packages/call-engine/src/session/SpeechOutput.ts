@@ -43,7 +43,7 @@ const end = (speech: Speech): void => {
   speech.onEnd()
 }
 
-/** The text that was synthesized before the call was answered. */
+/** The text whose synthesis began before the call was answered. */
 export interface PreparedSpeech {
   readonly text: string
   readonly source: SpeechSource
@@ -110,7 +110,7 @@ export const make = (options: {
     let held = false
     /** A failure that is reported when what is held goes on. */
     let failedWhileHeld: (() => void) | undefined
-    /** What was said before, for the voice's melody. */
+    /** What was said before, for the intonation of what follows. */
     let before = ""
     /** Times of the utterances of which no frame has been sent. */
     const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
@@ -145,11 +145,10 @@ export const make = (options: {
         let turn: SpeechTurn | undefined
         let text = ""
         let written = 0
-        /** Audio is expected. */
-        let owes = true
+        let expectsAudio = true
         let active = asked_at
         const expect = () => {
-          owes = true
+          expectsAudio = true
           active = now()
         }
         const request = {
@@ -167,8 +166,8 @@ export const make = (options: {
                 silentSince = undefined
                 waited = 0
                 active = now()
-                // A turn that may get more text owes nothing as long as it has spoken.
-                owes = speech.isEnded
+                // A turn that may get more text may pause after any audio.
+                expectsAudio = speech.isEnded
                 if (written === 0) times.set(first.id, { asked_at, audio_at: active })
               }
               written += samples.length
@@ -183,7 +182,7 @@ export const make = (options: {
         /** Fails when nothing is written for a while although audio is expected and there is room. */
         const watch: Effect.Effect<never, { readonly reason: string }> = Effect.suspend(() => {
           const limit = written === 0 ? Math.max(shortestSilentMs, silentMs - waited) : silentMs
-          if (!owes || media.busy) active = now()
+          if (!expectsAudio || media.busy) active = now()
           const rest = active + limit - now()
           return rest > 0
             ? Effect.zipRight(Effect.sleep(rest), watch)
@@ -306,7 +305,7 @@ export const make = (options: {
       stop: (hold = false) => {
         if (!hold || !media.canHold) return clear()
         const cuts = media.hold()
-        // What is to go on is too long ago.
+        // The ring does not have the audio to go on with any more.
         if (!cuts.some(({ held }) => held)) {
           clear()
           return cuts

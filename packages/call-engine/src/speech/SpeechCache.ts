@@ -20,8 +20,8 @@ const memoryBytes = 32 * 1024 * 1024
 /** The longest audio of one text, in seconds: more is not speech of it. */
 const longestSeconds = 180
 
-/** Speech that has no audio after this time is not joined, in milliseconds. */
-const patienceMs = 2000
+/** A synthesis that has no audio after this time is not joined by other calls, in milliseconds. */
+const joinableMs = 2000
 
 /** A fixed text: what is spoken, and with which voice. */
 export type FixedText = Omit<TextRequest, "sink" | "previousText">
@@ -113,8 +113,8 @@ const make = (files: SpeechFiles): Effect.Effect<Context.Tag.Service<SpeechCache
 
     const use = (name: string, now: number): StoredSpeech | undefined => {
       const speech = known.get(name)
-      // A voice that hangs is asked again.
-      if (speech === undefined || speech.isSilentSince(now - patienceMs)) return undefined
+      // Text-to-speech that hangs is asked again.
+      if (speech === undefined || speech.isSilentSince(now - joinableMs)) return undefined
       known.delete(name)
       known.set(name, speech)
       return speech
@@ -138,7 +138,7 @@ const make = (files: SpeechFiles): Effect.Effect<Context.Tag.Service<SpeechCache
           drained: Effect.void
         }
         const tooLong = Effect.zipRight(
-          speech.isOver(longestSeconds * text.sampleRate),
+          speech.hasMoreThan(longestSeconds * text.sampleRate),
           new TextToSpeechError({ reason: `the voice gave more than ${longestSeconds} s of audio`, retryable: false })
         )
         yield* Effect.raceFirst(speakText(provider, { ...text, sink }), tooLong)

@@ -6,8 +6,8 @@ import type { StoredSpeech } from "./StoredSpeech.ts"
 
 /**
  * The speech that is kept on disk, so that it survives a restart. A file has a head (mark, length of the description),
- * the description as JSON, the samples (PCM16, in the byte order of the machine), and a SHA-256 of all of it. A file that is not whole is
- * ignored and written again.
+ * the description as JSON, the samples (PCM16, in the byte order of the machine), and a SHA-256 of all of that. A file that
+ * is not whole is ignored and written again.
  */
 export interface SpeechFiles {
   /** Fills speech from its file. False: there is none that can be used. Never fails. */

@@ -104,9 +104,9 @@ export class StoredSpeech {
   }
 
   /** Completes when there are more samples than this. */
-  isOver(samples: number): Effect.Effect<void> {
+  hasMoreThan(samples: number): Effect.Effect<void> {
     return Effect.suspend(() =>
-      this.samples > samples ? Effect.void : Effect.zipRight(this.#change, this.isOver(samples))
+      this.samples > samples ? Effect.void : Effect.zipRight(this.#change, this.hasMoreThan(samples))
     )
   }
 

@@ -27,6 +27,6 @@ it.live("loopbackCall fails with the reason when speech-to-text does not start",
     const failure = yield* Effect.flip(
       Effect.provideService(loopbackCall, Providers, { ...providers, speechToText: deaf })
     )
-    expect(failure.reason).toBe("the recognizer failed: wrong key")
+    expect(failure.reason).toBe("speech-to-text failed: wrong key")
   }).pipe(Effect.provide(Layer.merge(simulated, Ticker.layer)))
 )

@@ -15,7 +15,7 @@ import { decodeValue, fieldReader, isRecord, type Warnings } from "./FieldReader
 
 /** Times in milliseconds. */
 const TurnTaking = Schema.Struct({
-  /** Null: the recognizer's own endpointing. */
+  /** Null: the endpointing of speech-to-text itself. */
   end_of_turn_ms: Schema.NullOr(Schema.Number),
   interrupt_after_ms: Schema.Number,
   interrupt_min_words: Schema.Number,

@@ -6,7 +6,7 @@ import type { Conversation } from "../State.ts"
 import * as Problems from "./Problems.ts"
 
 /**
- * What of the conversation the model gets. The history has a budget of tokens: when it exceeds it, whole turns leave it, the
+ * How much of the conversation the model gets. The history has a budget of tokens. When it exceeds that, whole turns leave it, the
  * oldest first, until it has {@link keptShare} of the budget, so that the beginning of the requests, by which providers
  * cache, changes rarely. The prompt and the last {@link keptTurns} turns of the caller stay, whatever their size. A turn
  * leaves with all its tool calls and their results.
@@ -18,19 +18,19 @@ import * as Problems from "./Problems.ts"
  * | asked | SummaryFailed | the former summary stays; the turns are summed up with the next that leave |
  */
 
-/** Where neither the model nor a setting tells how much the history may have. */
+/** The budget where neither the model nor a setting gives one, in tokens. */
 export const defaultTokens = 100_000
 const keptShare = 0.75
 /** Turns of the caller, with what followed, that never leave. */
 export const keptTurns = 2
-/** Of the model's context: the rest is for what the estimate of tokens is wrong. */
+/** The share of the model's context that is used: the estimate of tokens may be too low. */
 const usableShare = 0.8
 /** The room for an answer where the call does not limit it. */
 const answerTokens = 1024
 /** The longest text that is summed up, and the longest summary, in characters. */
 const maxSummarized = 60_000
 export const maxSummary = 4000
-/** The longest result of a tool in it. */
+/** The longest result of a tool in the text that is summed up, in characters. */
 const maxResult = 500
 
 /** An estimate: a token of most models has 3 to 4 letters, and fewer of letters that need more bytes. */

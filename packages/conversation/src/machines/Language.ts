@@ -4,8 +4,8 @@ import { languageOf } from "../State.ts"
 import * as Listening from "./Listening.ts"
 
 /**
- * The language of a call changes among `languages` of its configuration: by the tool `switch_language`, and when the
- * recognizer detects that the caller speaks another of them.
+ * The language of a call changes among `languages` of its configuration: by the tool `switch_language`, and when
+ * speech-to-text detects that the caller speaks another of them.
  *
  * | at the end of the caller's turn | then |
  * |---|---|

@@ -37,7 +37,7 @@ export const heldMs = 10_000
 /** How long a partial transcript does not change before the end of the turn is expected. */
 const stableMs = 80
 /**
- * How long the line has to be quiet as well, by the caution. Many words have gaps of 40 ms, few speakers pause for 160 ms
+ * How long the line has to be quiet as well, by `caution`, which rises with each answer that is dropped. Many words have gaps of 40 ms, few speakers pause for 160 ms
  * within a turn: so the wait adapts to the caller and to speech-to-text, and no more answers are dropped than adopted.
  */
 const quietMs: ReadonlyArray<number> = [40, 80, 160]

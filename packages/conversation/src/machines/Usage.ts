@@ -5,8 +5,9 @@ import type { InputOf } from "../Input.ts"
 import type { Conversation } from "../State.ts"
 
 /**
- * What the call uses of its providers. The last figures of the media come when it is over. A request to the model counts when the conversation asks, so that one which fails, is cancelled, or is under way when
- * the process dies counts too; its tokens count when the provider reports them.
+ * What the call uses of its providers. The last figures of the media come when the call is over. A request to the model counts
+ * when the conversation asks, so that one which fails, is cancelled, or is under way when the process dies counts too; its
+ * tokens count when the provider reports them.
  */
 
 /** More than any request or call has; a larger count is a fault of a plugin. */

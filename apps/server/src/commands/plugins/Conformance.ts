@@ -32,7 +32,7 @@ const sentences = Effect.gen(function* () {
 
 /**
  * The conformance checks of a running plugin, without those that need a faulty peer, a phone, or speech that the
- * recognizer knows word for word: these are for the plugin's own tests.
+ * speech-to-text knows word for word: these are for the plugin's own tests.
  */
 export const checksOf = (loaded: Context.Tag.Service<Providers>): Effect.Effect<ReadonlyArray<CapabilityCheck>> =>
   Effect.map(sentences, (speak) => checks(loaded, speak))

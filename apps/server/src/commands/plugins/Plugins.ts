@@ -17,7 +17,7 @@ type Loaded = Context.Tag.Service<Providers>
 const withPlugins = <A, E>(options: LoaderOptions, use: (loaded: Loaded) => Effect.Effect<A, E>) =>
   Effect.flatMap(Providers, use).pipe(Effect.provide(commandPlugins({ ...options, required: [] })))
 
-/** The health of each provider that tells one. */
+/** The health of each provider. */
 const healthOf = (loaded: Loaded): Effect.Effect<ReadonlyArray<readonly [Capability, Health]>> => {
   const { embedding, languageModel, objectStore, speechToText, telephony, textToSpeech } = loaded
   const parts: ReadonlyArray<readonly [Capability, ReadonlyArray<{ readonly health: Effect.Effect<Health> }>]> = [

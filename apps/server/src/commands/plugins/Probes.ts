@@ -27,7 +27,7 @@ export interface Probe {
   >
 }
 
-/** What the voices say and recognizers hear. */
+/** The text that text-to-speech speaks and speech-to-text hears. */
 export const sampleText = "Testing, one two three."
 
 type Service<T> = T extends Context.Tag<infer _, infer S> ? S : never
@@ -129,7 +129,7 @@ export const textToSpeech = (provider: Service<typeof TextToSpeech>): Probe => (
   })
 })
 
-/** What a recognizer of this plugin hears: the plugin's own voice, else a recording. */
+/** What speech-to-text of this plugin hears: the plugin's own text-to-speech, else a recording. */
 export const speechFor = (
   voice: Service<typeof TextToSpeech> | undefined,
   recorded: Effect.Effect<Speech>

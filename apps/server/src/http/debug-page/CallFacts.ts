@@ -39,8 +39,8 @@ const usageFacts = ({ usage }: CallTimeline): ReadonlyArray<string> => {
       "Model",
       `${count(llm.requests)} requests, ${count(llm.input_tokens)}${cached(llm.cached_input_tokens)} tokens in, ${count(llm.output_tokens)} out`
     ),
-    fact("Voice", `${count(tts.characters)} characters${cached(tts.cached_characters)}`),
-    fact("Recognizer", `${stt.seconds} s`)
+    fact("Text-to-speech", `${count(tts.characters)} characters${cached(tts.cached_characters)}`),
+    fact("Speech-to-text", `${stt.seconds} s`)
   ]
 }
 

@@ -110,7 +110,7 @@ const queues = Effect.gen(function* () {
 
 /** Whether the figures of the database could be read. */
 const readable = (is: boolean): Family =>
-  gauge("svc_database_up", "1 when the database answered the last question for metrics within 2 s", [
+  gauge("svc_database_up", "1 when the database answered the last query for metrics within 2 s", [
     { value: is ? 1 : 0 }
   ])
 

@@ -158,8 +158,8 @@ describe("The facts of a debug page", () => {
     )
     for (const shown of [
       "<dt>Model</dt><dd>3 requests, 1,840 (1,024 cached) tokens in, 61 out</dd>",
-      "<dt>Voice</dt><dd>148 characters</dd>",
-      "<dt>Recognizer</dt><dd>89.4 s</dd>",
+      "<dt>Text-to-speech</dt><dd>148 characters</dd>",
+      "<dt>Speech-to-text</dt><dd>89.4 s</dd>",
       "<dt>Line</dt><dd>sip, PCMA</dd>",
       "<dt>Packets</dt><dd>2 lost, jitter 3.1 ms</dd>",
       "&quot;interrupt_after_ms&quot;:800",
