@@ -51,6 +51,8 @@ const emoji =
 
 /** The signs of Markdown and the like, each with what is left of them. */
 const signs: ReadonlyArray<readonly [pattern: RegExp, parts: ReadonlyArray<Part>]> = [
+  // What a model thinks, in a text that comes whole.
+  [/<(think|thinking)>[\s\S]*?<\/\1>/dgi, []],
   // A fence of code with its language; a line.
   [/^[ \t]*(?:```|~~~)[^\n`]*$/dgm, []],
   [/^[ \t]*(?:[-*_][ \t]*){3,}$/dgm, []],
@@ -71,11 +73,16 @@ const signs: ReadonlyArray<readonly [pattern: RegExp, parts: ReadonlyArray<Part>
   // The scheme of an address.
   [/\b(?:https?|ftp):\/\//dgi, []],
   [/\b(?:mailto|tel|sms):(?=[^\s])/dgi, []],
-  // Code, emphasis, strikethrough; not between two digits or within a word.
+  // Code, emphasis, strikethrough; not between two digits or within a word. A star that stands alone, or before digits, is
+  // that of a telephone's keypad.
   [/`+/dg, []],
   [/~~/dg, []],
-  [/(?<![\p{L}\p{N}])[*_]+(?=[^\s*_])|(?<=[^\s*_])[*_]+(?![\p{L}\p{N}])|(?<=\p{L})\*+(?=\p{L})|\*{2,}/dgu, []],
-  [/(?<=[\p{L}\p{N}])_+(?=[\p{L}\p{N}])/dgu, [" "]]
+  [/(?<![\p{L}\p{N}*])\*(?=[^\s*])([^*\n]{0,300}?\p{L}[^*\n]{0,300}?)(?<=[^\s*])\*(?![\p{L}\p{N}*])/dgu, [1]],
+  [/(?<!\d ?)\*{2,}|\*{2,}(?! ?\d)/dgu, []],
+  [/(?<![\p{L}\p{N}])\*(?=\p{L})|(?<=[\p{L}\p{N}.,!?;:)"'’])\*(?![\p{L}\p{N}])|(?<=\p{L})\*(?=\p{L})/dgu, []],
+  [/(?<![\p{L}\p{N}])_+(?=[^\s_])|(?<=[^\s_])_+(?![\p{L}\p{N}])/dgu, []],
+  // A name of several words; addresses keep theirs.
+  [/(?<![@/]\S{0,80})(?<=[\p{L}\p{N}])_+(?=[\p{L}\p{N}])(?!\S{0,80}[@/.][^\s.])/dgu, [" "]]
 ]
 
 const word = /[\p{L}\p{N}]/u

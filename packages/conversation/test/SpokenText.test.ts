@@ -11,6 +11,16 @@ describe("the spoken form of a text", () => {
     ["***Wow***, ~~not~~ this!", "Wow, not this!"],
     ["2*3 is 6, and 4 * 5 is 20.", "2*3 is 6, and 4 * 5 is 20."],
     ["The file is snake_case_name.", "The file is snake case name."],
+    [
+      "Write to john_doe@x.com. See www.x.com/a_b or a_b.txt.",
+      "Write to john_doe@x.com. See www.x.com/a_b or a_b.txt."
+    ],
+    ["Dial *72 or *31 or #9 now.", "Dial *72 or *31 or #9 now."],
+    ["Press *, then 1. Or 0-9, *, # only, or *.", "Press *, then 1. Or 0-9, *, # only, or *."],
+    ["It is *at 9*, *very* near.", "It is at 9, very near."],
+    ["A long *emphasis, that goes", "A long emphasis, that goes"],
+    ["on* in another piece.", "on in another piece."],
+    ["Hi. <think>He\nis late.</think>Bye. <thinking>x</thinking>", "Hi. Bye."],
     ["# Opening hours\nNine to five.", "Opening hours\nNine to five."],
     ["> Quoted\n> twice", "Quoted\ntwice"],
     ["- apples\n* pears\n+ plums\n• figs", "apples\npears\nplums\nfigs"],
@@ -89,6 +99,10 @@ describe("a cut in the spoken form", () => {
     for (const hostile of [
       "*".repeat(20_000),
       "[".repeat(20_000),
+      "<think>".repeat(3000),
+      "a_".repeat(10_000),
+      "*a ".repeat(7000),
+      "*".repeat(20_000),
       "<a ".repeat(7000),
       "_a".repeat(10_000),
       "|-".repeat(10_000)
