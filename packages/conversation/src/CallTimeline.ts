@@ -118,7 +118,7 @@ export class TimelineBuilder {
     const wasClosed = new Set(before.entries.flatMap((e) => (e.kind === "agent" && e.closed ? [e.turn] : [])))
     const closed = entries.filter((e): e is AgentEntry => e.kind === "agent" && e.closed && !wasClosed.has(e.turn))
     for (const [offset, { content, role, timestamp }] of transcript.slice(before.transcript.length).entries()) {
-      const started_at = timestamp * 1000
+      const started_at = Math.round(timestamp * 1000)
       const entry =
         role === "user"
           ? undefined

@@ -61,7 +61,7 @@ const storedTurn = ({ content, role, timestamp }: TranscriptTurn, index: number)
   index,
   role,
   text: content,
-  started_at: timestamp * 1000,
+  started_at: Math.round(timestamp * 1000),
   ended_at: null,
   interrupted: false,
   stages: null
