@@ -17,7 +17,7 @@ const options = (bug?: EmbeddingBug, sessions = 60): EmbeddingCheckOptions => ({
   }
 })
 
-embeddingSuite({ name: "a correct embedding provider", time: "virtual", ...options(undefined, 300) })
+embeddingSuite({ name: "a correct embedding provider", time: "virtual", ...options(undefined, 1000) })
 
 const declares = "declares its model, dimensions and limits, and is healthy"
 const order = "embed returns a vector for each text in the order of the texts"

@@ -25,7 +25,7 @@ const options = (bug?: LanguageModelBug, sessions = 60): LanguageModelCheckOptio
   }
 })
 
-languageModelSuite({ name: "a correct language model", time: "virtual", ...options(undefined, 300) })
+languageModelSuite({ name: "a correct language model", time: "virtual", ...options(undefined, 1000) })
 
 const expected: { readonly [B in LanguageModelBug]: Expected } = {
   throws: {

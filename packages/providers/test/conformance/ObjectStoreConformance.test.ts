@@ -16,7 +16,7 @@ const options = (bug?: ObjectStoreBug, sessions = 60): ObjectStoreCheckOptions =
   }
 })
 
-objectStoreSuite({ name: "a correct object store", time: "virtual", ...options(undefined, 300) })
+objectStoreSuite({ name: "a correct object store", time: "virtual", ...options(undefined, 1000) })
 
 const unaffected = ["is healthy", "size can be interrupted when the peer hangs"]
 

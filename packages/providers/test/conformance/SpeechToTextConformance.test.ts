@@ -28,7 +28,7 @@ const options = (bug?: SpeechToTextBug, sessions = 60): SpeechToTextCheckOptions
   } satisfies { readonly [fault: string]: Layer.Layer<SpeechToText> }
 })
 
-speechToTextSuite({ name: "a correct speech-to-text provider", time: "virtual", ...options(undefined, 300) })
+speechToTextSuite({ name: "a correct speech-to-text provider", time: "virtual", ...options(undefined, 1000) })
 
 afterAll(() => {
   for (const timer of leakedTimers) clearInterval(timer)

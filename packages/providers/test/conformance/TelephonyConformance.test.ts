@@ -20,7 +20,7 @@ const options = (bug?: TelephonyBug, sessions = 60): TelephonyCheckOptions => ({
   sessions
 })
 
-telephonySuite({ name: "a correct telephone network", time: "virtual", ...options(undefined, 300) })
+telephonySuite({ name: "a correct telephone network", time: "virtual", ...options(undefined, 1000) })
 
 const sendText = "send delivers each text message once and unchanged if sms is provided"
 const refuseText = "send fails with SmsFailed when the network refuses the text message"

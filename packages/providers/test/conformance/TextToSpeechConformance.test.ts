@@ -18,7 +18,7 @@ const options = (bug?: TextToSpeechBug, sessions = 60): TextToSpeechCheckOptions
   }
 })
 
-textToSpeechSuite({ name: "a correct text-to-speech provider", time: "virtual", ...options(undefined, 300) })
+textToSpeechSuite({ name: "a correct text-to-speech provider", time: "virtual", ...options(undefined, 1000) })
 
 const expected: { readonly [B in TextToSpeechBug]: Expected } = {
   throws: {

@@ -133,7 +133,7 @@ describe("a recording", () => {
   })
 
   it.live(
-    "of twelve minutes takes no more memory than one of two, and is in sync at its end",
+    "of half an hour takes no more memory than one of minutes, and is in sync at its end",
     () => {
       const { layer, unanswered, store } = bench()
       setFlagsFromString("--expose-gc")
@@ -167,7 +167,7 @@ describe("a recording", () => {
             )
           )
           const marks: Array<number> = []
-          for (let minute = 0; minute < 12; minute++) {
+          for (let minute = 0; minute < 30; minute++) {
             for (let part = 0; part < 6; part++) {
               yield* time.advance("10 seconds")
               yield* until(
@@ -175,12 +175,12 @@ describe("a recording", () => {
                 (blocks) => blocks < 3
               ).pipe(Effect.withClock(Clock.make()))
             }
-            if (minute % 2 === 1) marks.push(yield* used)
+            if (minute % 5 === 4) marks.push(yield* used)
           }
           yield* ended(recording)
-          expect((marks.at(-1) ?? 0) - (marks[0] ?? 0)).toBeLessThan(2_000_000)
+          expect((marks.at(-1) ?? 0) - (marks[0] ?? 0)).toBeLessThan(3_000_000)
           const heard = yield* decode(store.objects.get(keyOf("call_b")) ?? new Uint8Array(0))
-          for (const from of [0, 300, 710]) {
+          for (const from of [0, 600, 1790]) {
             expect(heard.tone("left", 1000, from + 0.1, from + 0.9)).toBeCloseTo(0.3, 1)
             expect(heard.tone("right", 440, from + 0.1, from + 0.9)).toBeCloseTo(0.3, 1)
             expect(heard.loudness("left", from + 1.1, from + 9.4)).toBeLessThan(0.003)
