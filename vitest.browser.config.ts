@@ -8,6 +8,9 @@ export default defineConfig({
     ...base.test,
     include: ["test/browser/**/*.test.ts"],
     exclude: configDefaults.exclude,
-    testTimeout: 60_000
+    testTimeout: 60_000,
+    // One after the other: a browser that waits for a core plays sound with gaps.
+    minWorkers: 1,
+    maxWorkers: 1
   }
 })

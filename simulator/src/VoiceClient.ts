@@ -56,6 +56,8 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
       /** False by default. */
       readonly recording?: boolean
     }) => Effect.Effect<{ readonly agent: Agent; readonly server_secret: string }, ApiFailure>
+    /** The address of a page on which a person calls the agent, for a day. */
+    readonly callLink: (agentId: string) => Effect.Effect<string, ApiFailure>
     readonly importNumber: (number: string) => Effect.Effect<PhoneNumber, ApiFailure>
     readonly assignNumber: (numberId: number, agentId: string) => Effect.Effect<void, ApiFailure>
   }
@@ -136,6 +138,15 @@ export class VoiceClient extends Context.Tag("@svc/simulator/VoiceClient")<
                 ...agent
               }
             })
+          )
+        ),
+        callLink: Effect.fn("VoiceClient.callLink")((agentId) =>
+          Effect.map(
+            ask(
+              "make a link to the agent",
+              client.browserCalls.create({ path: { agentId }, payload: { expires_in: 86_400, max_calls: 1000 } })
+            ),
+            (link) => new URL(link.url, url).href
           )
         ),
         importNumber: Effect.fn("VoiceClient.importNumber")((number) =>

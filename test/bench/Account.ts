@@ -8,6 +8,8 @@ import { BenchFailed } from "./Child.ts"
 export interface Account {
   /** Creates an agent with a number. Returns the number. */
   readonly open: (customerUrl: string, recording: boolean, number?: string) => Effect.Effect<string, BenchFailed>
+  /** The path of a link to the agent that was created. */
+  readonly link: Effect.Effect<string, BenchFailed>
   /** The latencies of the turns of ended calls, from the call records. */
   readonly latencies: (callIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<TurnLatency>, BenchFailed>
 }
@@ -54,6 +56,13 @@ export const make = (url: string, key: string): Effect.Effect<Account> =>
 
     const account: Account = {
       open,
+      link: Effect.gen(function* () {
+        const { agents } = yield* failAs("list the agents", client.agents.list({ urlParams: { limit: 1 } }))
+        const agentId = agents[0]?.public_id ?? ""
+        const payload = { max_calls: 1000, expires_in: 86_400 }
+        const { token } = yield* failAs("create a link", client.browserCalls.create({ path: { agentId }, payload }))
+        return `/telephony/browser/${token}`
+      }),
       latencies: (callIds) =>
         Effect.map(
           Effect.forEach(callIds, (callId) => failAs(`read call ${callId}`, client.calls.get({ path: { callId } })), {

@@ -11,6 +11,14 @@ const longestWait = 500
 const eventAt = 10
 const m = "m".charCodeAt(0)
 
+/** A caller of the bench. */
+export interface BenchCaller extends Paced {
+  readonly up: boolean
+  readonly dropped: boolean
+  readonly callId: string | undefined
+  readonly hangUp: () => void
+}
+
 export interface CallerOptions {
   readonly url: string
   readonly to: string
@@ -22,7 +30,7 @@ export interface CallerOptions {
 }
 
 /** One caller: dials, and talks in turns with the agent until it hangs up. */
-export class Caller implements Paced {
+export class Caller implements BenchCaller {
   private readonly options: CallerOptions
   private readonly socket: WebSocket
   private readonly utterance = new Utterance()

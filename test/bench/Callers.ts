@@ -1,5 +1,6 @@
 import { Deferred, Effect } from "effect"
-import { Caller } from "./Caller.ts"
+import { BrowserCaller } from "./BrowserCaller.ts"
+import { type BenchCaller, Caller } from "./Caller.ts"
 import { Pacer } from "./Pacer.ts"
 import type { Dialling, LoadFigures, ProcessFigures } from "./ProcessRequests.ts"
 import { AudioFigures } from "./ReceivedAudio.ts"
@@ -8,19 +9,20 @@ import { AudioFigures } from "./ReceivedAudio.ts"
 export class Callers {
   private readonly pacer = new Pacer()
   private readonly heard = new AudioFigures()
-  private callers: ReadonlyArray<Caller> = []
+  private callers: ReadonlyArray<BenchCaller> = []
 
   /** Places the calls one after the other; completes when each is answered or has failed. */
-  dial({ calls, continuous, rampMs, to, url }: Dialling): Effect.Effect<void> {
+  dial({ browser = false, calls, continuous, rampMs, to, url }: Dialling): Effect.Effect<void> {
     return Effect.gen(this, function* () {
-      const dialled: Array<Caller> = []
+      const dialled: Array<BenchCaller> = []
       this.callers = dialled
       const answers: Array<Deferred.Deferred<void>> = []
       for (let index = 0; index < calls; index++) {
         const answered = yield* Deferred.make<void>()
         answers.push(answered)
         const settled = () => Deferred.unsafeDone(answered, Effect.void)
-        const caller = new Caller({ url, to, index, continuous, figures: this.heard, settled })
+        const options = { url, to, index, continuous, figures: this.heard, settled }
+        const caller = browser ? new BrowserCaller(options) : new Caller(options)
         dialled.push(caller)
         this.pacer.add(caller)
         yield* Effect.sleep(rampMs / calls)

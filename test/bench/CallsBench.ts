@@ -17,7 +17,9 @@ const usage = `npm run bench:calls -- [options]
   --runs N       runs of which the medians are shown (1)
   --find         100, 200, … 500 calls, until a must is missed
   --continuous   phones send silence too, all the time
+  --browser      the callers are web pages: browser calls in place of phones
   --record       the calls are recorded
+  --otlp         traces, metrics and logs are exported to a collector
   --profile DIR  writes a CPU profile of the server
   --json         prints JSON`
 
@@ -32,7 +34,9 @@ const options = Effect.try({
         runs: { type: "string", default: "1" },
         find: { type: "boolean", default: false },
         continuous: { type: "boolean", default: false },
+        browser: { type: "boolean", default: false },
         record: { type: "boolean", default: false },
+        otlp: { type: "boolean", default: false },
         profile: { type: "string" },
         json: { type: "boolean", default: false }
       }
@@ -48,7 +52,7 @@ const options = Effect.try({
 })
 
 const program = Effect.gen(function* () {
-  const { calls, continuous, find, json, profile, record, runs, seconds } = yield* options
+  const { browser, calls, continuous, find, json, otlp, profile, record, runs, seconds } = yield* options
   const print = (count: number, lines: ReadonlyArray<Line>) =>
     Console.log(
       json
@@ -56,13 +60,17 @@ const program = Effect.gen(function* () {
             calls: count,
             seconds,
             runs,
+            otlp,
             lines: lines.map((line) => ({ ...line, verdict: verdictOf(line) ?? null }))
           })
-        : `${table(`${count} simulated calls at once, ${seconds} s, ${runs === 1 ? "one run" : `medians of ${runs} runs`}`, lines)}\n`
+        : `${table(`${count} ${browser ? "browser" : "simulated"} calls at once${otlp ? ", exported by OTLP" : ""}, ${seconds} s, ${runs === 1 ? "one run" : `medians of ${runs} runs`}`, lines)}\n`
     )
   const measure = (count: number) =>
     Effect.gen(function* () {
-      const all = yield* Effect.replicateEffect(run({ calls: count, seconds, continuous, record, profile }), runs)
+      const all = yield* Effect.replicateEffect(
+        run({ browser, calls: count, seconds, continuous, otlp, record, profile }),
+        runs
+      )
       const lines = medianOf(all.map(linesOf))
       yield* print(count, lines)
       return meetsBudgets(lines, count)

@@ -7,8 +7,9 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as EmbeddedPostgres from "@svc/database/EmbeddedPostgres"
 import { Console, Effect, Logger, LogLevel } from "effect"
 import type { ApiServerRequests } from "./ApiRequests.ts"
-import type { ChatBurst, ChatLoadRequests, UpstreamRequests } from "./ChatRequests.ts"
+import type { ChatBurst, ChatBurstFigures, ChatLoadRequests, UpstreamRequests } from "./ChatRequests.ts"
 import * as Child from "./Child.ts"
+import type { ProcessFigures } from "./ProcessRequests.ts"
 import { serverSettings } from "./Run.ts"
 import { table } from "./Table.ts"
 import { type Line, quantile, verdictOf } from "./Verdict.ts"
@@ -20,7 +21,8 @@ import { type Line, quantile, verdictOf } from "./Verdict.ts"
  */
 
 const usage = `npm run bench:chat -- [options]
-  --seconds N      length of the measurement of each rate (30)
+  --seconds N      length of one round of a rate (20)
+  --rounds N       rounds of each rate (5); a figure is their median, those of the rounds stand beside it
   --rates N,…      completions a second, of each (20,50,100); 20 are what two organizations of the tier scale may have
   --saturation N   completions at once that saturate the server (200); 0 skips this part
   --profile DIR    writes a CPU profile of the server there`
@@ -29,7 +31,8 @@ const options = Effect.try({
   try: () => {
     const { values } = parseArgs({
       options: {
-        seconds: { type: "string", default: "30" },
+        seconds: { type: "string", default: "20" },
+        rounds: { type: "string", default: "5" },
         rates: { type: "string", default: "20,50,100" },
         saturation: { type: "string", default: "200" },
         profile: { type: "string" }
@@ -42,6 +45,7 @@ const options = Effect.try({
     }
     return {
       seconds: count("seconds", values.seconds),
+      rounds: count("rounds", values.rounds),
       rates: values.rates.split(",").map((rate) => count("rates", rate)),
       saturation: count("saturation", values.saturation, 0),
       profile: values.profile
@@ -50,11 +54,44 @@ const options = Effect.try({
   catch: (error) => new Child.BenchFailed({ message: `${error instanceof Error ? error.message : error}\n\n${usage}` })
 })
 
+/** What one round of a rate showed. */
+interface RoundFigures {
+  readonly alone: ChatBurstFigures
+  readonly through: ChatBurstFigures
+  readonly server: ProcessFigures
+}
+
+/** The figures of a rate: medians of its rounds, so that one stall of the machine does not decide. */
+const linesOf = (rate: number, rounds: ReadonlyArray<RoundFigures>, isJudged: boolean): ReadonlyArray<Line> => {
+  const line = (what: string, unit: Line["unit"], of: (round: RoundFigures) => number): Line => {
+    const others = rounds.map(of)
+    return { what: `${rate} a second: ${what}`, figure: quantile(others, 0.5), others, unit }
+  }
+  const added = (share: number) => (round: RoundFigures) =>
+    quantile(round.through.added, share) - quantile(round.alone.added, share)
+  return [
+    line("upstream alone p50", "ms", ({ alone }) => quantile(alone.added, 0.5)),
+    line("upstream alone p99", "ms", ({ alone }) => quantile(alone.added, 0.99)),
+    line("through Svc p50", "ms", ({ through }) => quantile(through.added, 0.5)),
+    line("through Svc p99", "ms", ({ through }) => quantile(through.added, 0.99)),
+    line("through Svc max", "ms", ({ through }) => Math.max(...through.added)),
+    line("added by Svc p50", "ms", added(0.5)),
+    { ...line("added by Svc p99", "ms", added(0.99)), ...(isJudged && { budget: { must: 5, goal: 2 } }) },
+    line("completions through Svc", "", ({ through }) => through.completions),
+    line("CPU of the server per completion", "ms", ({ server, through }) => server.cpuMs / through.completions),
+    line(
+      "server waiting for a core used by other programs",
+      "%",
+      ({ server }) => (server.waitedMs / server.wallMs) * 100
+    )
+  ]
+}
+
 /** Slots for completions that run at once, far above what a run needs. */
 const slots = 2000
 
 const program = Effect.gen(function* () {
-  const { profile, rates, saturation, seconds } = yield* options
+  const { profile, rates, rounds, saturation, seconds } = yield* options
   const key = `svc_live_${randomBytes(24).toString("hex")}`
   yield* Console.error("starting a database, a model's server, Svc and the load …")
   const database = yield* Effect.mapError(
@@ -96,29 +133,15 @@ const program = Effect.gen(function* () {
   const lines: Array<Line> = []
   for (const [index, rate] of rates.entries()) {
     yield* Console.error(`measuring ${rate} a second …`)
-    yield* svc.request("measure")
-    const [alone, through] = yield* burst([bare.url, url], { rate }, seconds * 1000)
-    const { cpuMs, waitedMs, wallMs } = yield* svc.request("figures")
-    if (alone === undefined || through === undefined) return yield* new Child.BenchFailed({ message: "no figures" })
-    const added = (share: number) => quantile(through.added, share) - quantile(alone.added, share)
-    const at = `${rate} a second: `
-    lines.push(
-      { what: `${at}upstream alone p50`, figure: quantile(alone.added, 0.5), unit: "ms" },
-      { what: `${at}upstream alone p99`, figure: quantile(alone.added, 0.99), unit: "ms" },
-      { what: `${at}through Svc p50`, figure: quantile(through.added, 0.5), unit: "ms" },
-      { what: `${at}through Svc p99`, figure: quantile(through.added, 0.99), unit: "ms" },
-      { what: `${at}through Svc max`, figure: Math.max(...through.added), unit: "ms" },
-      { what: `${at}added by Svc p50`, figure: added(0.5), unit: "ms" },
-      {
-        what: `${at}added by Svc p99`,
-        figure: added(0.99),
-        unit: "ms",
-        ...(index === 0 && { budget: { must: 5, goal: 2 } })
-      },
-      { what: `${at}completions through Svc`, figure: through.completions, unit: "" },
-      { what: `${at}CPU of the server per completion`, figure: cpuMs / through.completions, unit: "ms" },
-      { what: `${at}server waiting for a core used by other programs`, figure: (waitedMs / wallMs) * 100, unit: "%" }
-    )
+    const figures: Array<RoundFigures> = []
+    for (let round = 0; round < rounds; round++) {
+      yield* svc.request("measure")
+      const [alone, through] = yield* burst([bare.url, url], { rate }, seconds * 1000)
+      const server = yield* svc.request("figures")
+      if (alone === undefined || through === undefined) return yield* new Child.BenchFailed({ message: "no figures" })
+      figures.push({ alone, through, server })
+    }
+    lines.push(...linesOf(rate, figures, index === 0))
   }
   if (saturation > 0) {
     yield* Console.error("saturating …")
@@ -136,7 +159,10 @@ const program = Effect.gen(function* () {
     )
   }
   yield* Console.log(
-    table("Time to the first token of a streamed completion, less the time for which the upstream held it", lines)
+    table("Time to the first token of a streamed completion, less the time for which the upstream held it", lines, [
+      "median",
+      ...Array.from({ length: rounds }, (_, round) => `round ${round + 1}`)
+    ])
   )
   if (lines.some((line) => verdictOf(line) === "missed")) process.exitCode = 1
 })

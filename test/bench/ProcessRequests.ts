@@ -70,6 +70,8 @@ export interface LoadFigures extends ProcessFigures {
 }
 
 export interface Dialling {
+  /** The callers are pages of the call link at `url`. */
+  readonly browser?: boolean
   readonly url: string
   readonly to: string
   readonly calls: number

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { rmSync } from "node:fs"
+import { createServer, type Server } from "node:http"
 import type { TurnLatency } from "@svc/api/calls/Call"
 import { Console, Effect, Schedule, type Scope } from "effect"
 import * as Account from "./Account.ts"
@@ -9,6 +10,8 @@ import type { LoadFigures, LoadRequests, Memory, ServerFigures, ServerRequests }
 /** Options of one run. */
 export interface RunOptions {
   readonly calls: number
+  /** The callers are web pages. */
+  readonly browser: boolean
   /** Length of the measurement. */
   readonly seconds: number
   /** Phones send silence too. */
@@ -16,6 +19,8 @@ export interface RunOptions {
   readonly record: boolean
   /** Folder for a CPU profile of the server. */
   readonly profile: string | undefined
+  /** Traces, metrics and logs are exported to a collector in the parent, metrics once a second. */
+  readonly otlp: boolean
 }
 
 /** Figures of one run. */
@@ -56,10 +61,38 @@ export const serverSettings = (key: string) => ({
   SVC_LOG_LEVEL: "warn"
 })
 
+/** Without `OTEL_…` of the environment, which Child passes on. */
+const noCollector = { OTEL_SDK_DISABLED: "true" }
+
+/** A collector that accepts all and keeps nothing, and the settings with which a server exports to it. */
+const collector = Effect.gen(function* () {
+  const server = yield* Effect.acquireRelease(
+    Effect.async<Server>((resume) => {
+      const listening = createServer((request, response) => {
+        request.resume().once("end", () => response.end())
+      }).listen(0, "127.0.0.1", () => resume(Effect.succeed(listening)))
+    }),
+    (listening) =>
+      Effect.sync(() => {
+        listening.close()
+        listening.closeAllConnections()
+      })
+  )
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return {
+    OTEL_SDK_DISABLED: "false",
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_METRIC_EXPORT_INTERVAL: "1000"
+  }
+})
+
 /** Runs one server with N concurrent calls. */
 export const run = ({
+  browser,
   calls,
   continuous,
+  otlp,
   profile,
   record,
   seconds
@@ -72,15 +105,21 @@ export const run = ({
     const server = yield* Child.start<ServerRequests>("ServerProcess.ts", {
       built: true,
       flags: ["--expose-gc", ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`])],
-      env: serverSettings(key)
+      env: {
+        ...serverSettings(key),
+        ...(browser ? { SVC_PLUGINS: "@svc/plugin-simulated,@svc/plugin-browser" } : {}),
+        ...(otlp ? yield* collector : noCollector)
+      }
     })
     const { folder, url } = yield* server.request("address")
     left.folder = folder
     const account = yield* Account.make(url, key)
     const to = yield* account.open((yield* load.request("customer")).url, record)
+    const path = browser ? `${yield* account.link}/call` : "/telephony/simulated"
     const dial = (count: number) =>
       load.request("dial", {
-        url: `${url.replace(/^http/, "ws")}/telephony/simulated`,
+        browser,
+        url: `${url.replace(/^http/, "ws")}${path}`,
         to,
         calls: count,
         rampMs: (count / rate) * 1000,

@@ -11,6 +11,7 @@ import { HttpServer } from "@svc/server/http/listening/HttpServer"
 import * as Logging from "@svc/server/Logging"
 import { Server } from "@svc/server/Server"
 import * as Settings from "@svc/server/Settings"
+import * as ConfiguredTelemetry from "@svc/server/telemetry/ConfiguredTelemetry"
 import { ConfigProvider, Effect } from "effect"
 import { ProcessMeter } from "./ProcessMeter.ts"
 import type { ServerRequests } from "./ProcessRequests.ts"
@@ -73,6 +74,7 @@ const inFolder = Effect.acquireUseRelease(
   (folder) => {
     const place = ConfigProvider.fromMap(new Map([["SVC_DATA_DIR", folder]]))
     return Effect.zipRight(prepareDocuments(VoiceApi), Effect.provide(program(folder), Server)).pipe(
+      Effect.provide(ConfiguredTelemetry.layer),
       Effect.provide(Logging.layer),
       Effect.withConfigProvider(ConfigProvider.orElse(place, () => Settings.provider(true)))
     )

@@ -133,6 +133,51 @@ describe("A server with a hostile plugin", () => {
   )
 
   it.scopedLive(
+    "uses the next model and voice when one throws, blocks, leaks or emits garbage, and another call goes on",
+    () =>
+      Effect.gen(function* () {
+        const speech = fileURLToPath(new URL("../fixtures/hostile/Speech.mjs", import.meta.url))
+        const server = yield* ServerProcess.start({
+          data: { url: yield* TestDatabase.freshUrl },
+          keys: yield* ServerProcess.newKeys,
+          env: { SVC_PLUGINS: `@svc/plugin-simulated,${speech}` }
+        })
+        const steady = yield* Line.open(server, () => Line.configuration(echo))
+        const other = yield* steady.call
+        yield* other.phone.hears("Hello.")
+        let said = 0
+        const faults = [
+          ...["throws-model", "garbage-model", "blocking-model", "leaking-model"].map((name) => ({ model: { name } })),
+          ...["Throwing", "Garbage", "Blocking", "Leaking"].map((voice) => ({ voice }))
+        ]
+        for (const fault of faults) {
+          const line = yield* Line.open(server, () => Line.configuration(echo, fault))
+          const { callId, phone } = yield* line.call
+          yield* phone.hears("Hello.")
+          phone.say("Hi")
+          yield* phone.hears("Ok Hi.")
+          phone.hangup()
+          expect([fault, yield* CallRecords.settled(server.api, callId)]).toMatchObject([
+            fault,
+            { status: "completed", ended_reason: "caller-hangup" }
+          ])
+          other.phone.say(`Word ${++said}`)
+          yield* other.phone.hears(`Ok Word ${said}.`)
+        }
+        const { body } = yield* call(`${server.url}/readyz`, "GET")
+        expect(JSON.stringify(body)).toMatch(/plugin hostile-speech: .*held the thread/)
+        const { text } = yield* call(`${server.url}/metrics`, "GET")
+        for (const capability of ["language_model", "text_to_speech"]) {
+          const errors = `svc_provider_errors_total\\{plugin="hostile-speech",capability="${capability}"\\} `
+          expect(Number(new RegExp(`${errors}(\\d+)`).exec(text)?.[1])).toBeGreaterThanOrEqual(4)
+        }
+        other.phone.hangup()
+        expect(yield* CallRecords.settled(server.api, other.callId)).toMatchObject({ ended_reason: "caller-hangup" })
+      }),
+    { timeout: 120_000 }
+  )
+
+  it.scopedLive(
     "ends its calls with their farewell, refuses new ones, and exits with 1 after an exception that is nobody's",
     () =>
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import { createServer } from "node:http"
 import * as os from "node:os"
@@ -8,6 +8,7 @@ import { promisify, stripVTControlCharacters } from "node:util"
 import { describe, expect, it } from "@effect/vitest"
 import { TestDatabase } from "@svc/database/TestDatabase"
 import { Effect, Redacted } from "effect"
+import { eventually } from "../src/blackbox/Inbox.ts"
 import * as Line from "../src/blackbox/Line.ts"
 import * as ServerProcess from "../src/blackbox/ServerProcess.ts"
 import * as SvcProcess from "../src/blackbox/SvcProcess.ts"
@@ -59,8 +60,30 @@ const vendor = Effect.acquireRelease(
   })
 )
 
+/** Starts the vendor of the page, at a free port, and returns its address. */
+const printedVendor = (home: string, code: string) =>
+  Effect.gen(function* () {
+    const free = yield* Effect.scoped(vendor)
+    const file = path.join(home, "vendor.mjs")
+    fs.writeFileSync(file, code.replace("9000", new URL(free).port))
+    yield* Effect.acquireRelease(
+      Effect.sync(() => spawn(process.execPath, [file], { stdio: "ignore" })),
+      (child) => Effect.sync(() => child.kill())
+    )
+    yield* eventually(
+      "the vendor",
+      Effect.promise(() =>
+        fetch(free, { method: "POST" })
+          .then(({ status }) => status)
+          .catch(() => 0)
+      ),
+      (status) => status === 200
+    )
+    return free
+  })
+
 /** Plays a scripted call with the simulator to a server with these plugins. */
-const simulatedCall = (home: string, plugin: string, expected: string) =>
+const simulatedCall = (home: string, plugin: string, expected: string, url = vendor) =>
   Effect.scoped(
     Effect.gen(function* () {
       const server = yield* ServerProcess.start({
@@ -68,8 +91,10 @@ const simulatedCall = (home: string, plugin: string, expected: string) =>
         keys: yield* ServerProcess.newKeys,
         env: {
           SVC_PLUGINS: `${plugin},@svc/plugin-simulated`,
-          SVC_HOUSE_URL: yield* vendor,
-          SVC_HOUSE_API_KEY: "secret"
+          SVC_HOUSE_URL: yield* url,
+          SVC_HOUSE_API_KEY: "secret",
+          SVC_HEARING_URL: yield* url,
+          SVC_HEARING_API_KEY: "secret"
         }
       })
       const line = yield* Line.open(server, () => ({ json: { system_prompt: "Answer.", first_message: "Hello." } }))
@@ -116,6 +141,30 @@ describe("a plugin outside of the checkout", () => {
         const installed = path.join(home, "plugins/node_modules/svc-plugin-house")
         expect(fs.existsSync(path.join(installed, "src"))).toBe(false)
         expect(yield* simulatedCall(home, installed, "the house answers")).toContain("ok: Call went as expected")
+      }),
+    { timeout: 240_000 }
+  )
+
+  it.scopedLive(
+    "that begins with the template is tested, checked and hears a caller, as docs/plugins.md says",
+    () =>
+      Effect.gen(function* () {
+        const home = yield* temporaryHome
+        const [, pack = ""] = block("npm pack -w @svc/providers").trim().split("\n")
+        yield* shell(home, root, pack)
+        yield* shell(home, root, block("cp -r docs/plugin-template"))
+        const hearing = path.join(home, "hearing")
+        yield* shell(home, hearing, block("npm install --save-dev"))
+        expect(yield* shell(home, hearing, `${block("npx tsc && npx vitest run").trim()} 2>&1`)).toMatch(
+          /Tests {2}15 passed/
+        )
+        const url = yield* printedVendor(home, block("// vendor.mjs"))
+        const env = { SVC_PLUGINS: hearing, SVC_HEARING_URL: url, SVC_HEARING_API_KEY: "secret" }
+        const checked = yield* SvcProcess.run(["plugins", "check", "hearing"], env)
+        expect(checked.output).toMatch(/^ok {2}speech-to-text .+ heard "Is anybody there\?"/m)
+        expect(checked.code).toBe(0)
+        const said = yield* simulatedCall(home, hearing, "is anybody there", Effect.succeed(url))
+        expect(said).toContain("ok: Call went as expected")
       }),
     { timeout: 240_000 }
   )

@@ -1,16 +1,16 @@
-import { readFileSync } from "node:fs"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { commandTree } from "./command-line/CommandTree.ts"
 import { accountCommands } from "./commands/AccountCommands.ts"
 import { agentCommand } from "./commands/AgentCommands.ts"
 import { numbersCommand } from "./commands/NumberCommands.ts"
 import { pluginsCommand } from "./commands/PluginCommands.ts"
 import { replayCommand } from "./commands/ReplayCommand.ts"
-import { chatCommand } from "./commands/TestSessionCommand.ts"
+import { callCommand, chatCommand } from "./commands/TestSessionCommand.ts"
 import * as Logging from "./Logging.ts"
 import * as Settings from "./Settings.ts"
+import { version } from "./Version.ts"
 
 // Each command's own code is imported when it runs: the server's is large, and `svc --help` should not wait for it.
 
@@ -62,11 +62,6 @@ const secrets = Command.make("secrets").pipe(
   Command.withSubcommands([rotate])
 )
 
-/** The version of the program. */
-export const { version } = Schema.decodeUnknownSync(Schema.parseJson(Schema.Struct({ version: Schema.String })))(
-  readFileSync(new URL("../package.json", import.meta.url), "utf8")
-)
-
 const commands = [
   serve,
   doctor,
@@ -75,6 +70,7 @@ const commands = [
   numbersCommand,
   pluginsCommand,
   chatCommand,
+  callCommand,
   replayCommand(version),
   migrate,
   secrets

@@ -1,5 +1,8 @@
+import * as path from "node:path"
+import { CallLinksRepo } from "@svc/call-engine/links/CallLinksRepo"
 import { signalProcessing } from "@svc/call-engine/media/SignalProcessing"
 import { RecordingsRepo } from "@svc/call-engine/recording/RecordingsRepo"
+import { dataDir } from "@svc/database/Database"
 import { HostResources } from "@svc/plugin-host/host/HostResources"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { Effect, Layer } from "effect"
@@ -8,7 +11,7 @@ import { httpSettings } from "./http/listening/HttpSettings.ts"
 /** What plugins get from any process of ours. */
 const resources = Effect.gen(function* () {
   const { baseUrl = null } = yield* httpSettings
-  return { ...(yield* signalProcessing), baseUrl }
+  return { ...(yield* signalProcessing), baseUrl, pluginsDir: path.join(yield* dataDir, "plugins") }
 })
 
 /** The plugins of a command. Tokens that they sign there are valid in that process only. */
@@ -17,7 +20,7 @@ export const commandPlugins = (options: PluginLoader.LoaderOptions = {}) =>
     Layer.provide(
       Layer.effect(
         HostResources,
-        Effect.zipWith(HostResources, resources, ({ secret }, made) => ({ ...made, secret }))
+        Effect.zipWith(HostResources, resources, ({ linkState, secret }, made) => ({ ...made, linkState, secret }))
       )
     )
   )
@@ -29,8 +32,9 @@ export const serverPlugins = PluginLoader.layer().pipe(
       HostResources,
       Effect.gen(function* () {
         const { secret } = yield* RecordingsRepo
-        return { ...(yield* resources), secret: yield* secret("plugin-tokens") }
+        const { state } = yield* CallLinksRepo
+        return { ...(yield* resources), linkState: state, secret: yield* secret("plugin-tokens") }
       })
-    ).pipe(Layer.provide(RecordingsRepo.layer))
+    ).pipe(Layer.provide([RecordingsRepo.layer, CallLinksRepo.layer]))
   )
 )

@@ -3,11 +3,12 @@ import * as Command from "@effect/cli/Command"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Console, Effect, Exit } from "effect"
-import { codeAfterSignal, svc, tree, version } from "./Commands.ts"
+import { codeAfterSignal, svc, tree } from "./Commands.ts"
 import * as CommandLine from "./command-line/CommandLine.ts"
 import { helpPage, styleOf } from "./command-line/HelpPage.ts"
 import * as Settings from "./Settings.ts"
 import { exitCodeOf, exitCodes, Reported, report } from "./StartFailure.ts"
+import { version } from "./Version.ts"
 
 const words = process.argv.slice(2)
 

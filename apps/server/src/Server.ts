@@ -43,6 +43,8 @@ import { PluginRoutes } from "./http/plugins/PluginRoutes.ts"
 import { PluginSockets } from "./http/plugins/PluginSockets.ts"
 import { WorkspacePipeline } from "./http/workspace/WorkspacePipeline.ts"
 import { serverPlugins } from "./PluginHosting.ts"
+import { CallTraces } from "./telemetry/CallTraces.ts"
+import { MetricExport } from "./telemetry/MetricExport.ts"
 
 const publicUrl = Layer.effect(
   PublicUrl,
@@ -54,7 +56,7 @@ const secretKeys = Layer.effectDiscard(checkKeys)
 
 /** The services below all slices. They end last: database and media sockets stay open until calls are settled. */
 const Foundations = Layer.mergeAll(Cron.layer, UrlSafety.layer, publicUrl).pipe(
-  Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox, secretKeys)),
+  Layer.provideMerge(Layer.mergeAll(NodeLease.layer, WebhooksSlice.outbox, secretKeys, CallTraces)),
   Layer.provideMerge(serverPlugins),
   Layer.provideMerge(
     Layer.mergeAll(
@@ -75,7 +77,7 @@ const Http = Layer.mergeAll(
   CallTimelineHttp,
   HealthHttp,
   HealthRoutes.pipe(Layer.provide(ClientAddress.layer)),
-  MetricsRoutes.pipe(Layer.provide(ServerMetrics)),
+  Layer.merge(MetricsRoutes, MetricExport).pipe(Layer.provide(ServerMetrics)),
   VerifyHttp,
   documentRoutes(VoiceApi),
   GuideRoutes,

@@ -3,7 +3,7 @@ import type { Language } from "@svc/api/agents/Language"
 import { Unavailable, ValidationError } from "@svc/api/VoiceError"
 import { VoiceNotFound } from "@svc/api/voices/VoicesApi"
 import { Providers } from "@svc/providers/Providers"
-import type { TextToSpeech } from "@svc/providers/TextToSpeech"
+import { findVoice, isVoiceName, type TextToSpeech } from "@svc/providers/TextToSpeech"
 import { Clock, Context, Deferred, Duration, Effect, FiberId, Layer } from "effect"
 import { Budget } from "./VoicePreviews/Budget.ts"
 import { PreviewCache } from "./VoicePreviews/PreviewCache.ts"
@@ -83,7 +83,7 @@ export class VoicePreviews extends Context.Tag("@svc/agents/VoicePreviews")<
       const pluginFor = (voice: string, language: Language): Service | undefined =>
         textToSpeech.find((speech) =>
           speech.voices.some(
-            ({ languages, name }) => name === voice && (languages === "*" || languages.includes(language))
+            ({ languages, name }) => isVoiceName(name, voice) && (languages === "*" || languages.includes(language))
           )
         ) ?? textToSpeech[0]
 
@@ -132,25 +132,30 @@ export class VoicePreviews extends Context.Tag("@svc/agents/VoicePreviews")<
         get: (voice, language) =>
           Effect.uninterruptibleMask((restore) =>
             Effect.suspend((): Effect.Effect<VoicePreview, VoiceNotFound | ValidationError | Unavailable> => {
-              const spoken = voices.languagesOf(voice)
-              const wanted = language ?? spoken[0]
-              if (wanted === undefined || spoken.length === 0) return Effect.fail(new VoiceNotFound())
-              if (!spoken.includes(wanted)) {
+              const spoken = voices.find(voice)
+              const wanted = language ?? spoken?.languages[0]
+              if (spoken === undefined || wanted === undefined || spoken.languages.length === 0) {
+                return Effect.fail(new VoiceNotFound())
+              }
+              if (!spoken.languages.includes(wanted)) {
                 return Effect.fail(ValidationError.field("language", "voice not available for the selected language"))
               }
-              const key = `${wanted} ${voice}`
+              const key = `${wanted} ${spoken.name}`
               const cached = cache.get(key)
               if (cached !== undefined) return Effect.succeed(cached)
               const inProgress = pending.get(key)
               if (inProgress !== undefined) return restore(Deferred.await(inProgress))
-              const speech = pluginFor(voice, wanted)
+              const speech = pluginFor(spoken.name, wanted)
               if (speech === undefined) {
                 return Effect.fail(new Unavailable({ message: "No text-to-speech plugin is loaded" }))
               }
               if (pending.size >= maxPending) {
                 return Effect.fail(unavailable("Too many previews were asked for; try again later", 1000))
               }
-              return Effect.flatMap(begin(key, speech, voice, wanted), (made) => restore(Deferred.await(made)))
+              return Effect.flatMap(
+                begin(key, speech, findVoice(speech.voices, spoken.name)?.name ?? spoken.name, wanted),
+                (made) => restore(Deferred.await(made))
+              )
             })
           )
       }

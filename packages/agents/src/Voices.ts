@@ -25,7 +25,39 @@ const languagesSpokenBy = (voice: Voice): ReadonlyArray<Language> =>
     ? languages
     : [...new Set(voice.languages.flatMap((tag) => languages.filter((language) => language === tag)))]
 
-/** The voices of the loaded text-to-speech plugins. Names are case-sensitive. */
+/** What is known of the voices, as the plugins have them now. */
+interface VoiceList {
+  readonly all: ReadonlyArray<SpokenVoice>
+  /** By name in lower case. */
+  readonly byName: ReadonlyMap<string, { readonly name: string; readonly languages: ReadonlyArray<Language> }>
+}
+
+const listOf = (voices: ReadonlyArray<Voice>): VoiceList => {
+  const merged = new Map([[sarah.name.toLowerCase(), sarah]])
+  for (const voice of voices) {
+    const key = voice.name.toLowerCase()
+    const known = merged.get(key)
+    // The plugin decides about the gender, also of Sarah.
+    merged.set(
+      key,
+      known === undefined || known === sarah
+        ? { ...merge(voice, known ?? voice), name: (known ?? voice).name }
+        : merge(known, voice)
+    )
+  }
+  const spoken = [...merged].map(([key, voice]) => ({ key, voice, languages: languagesSpokenBy(voice) }))
+  return {
+    all: spoken.flatMap(({ languages, voice: { gender, name } }) =>
+      languages.map((language): SpokenVoice => ({ name, language, gender }))
+    ),
+    byName: new Map(spoken.map(({ key, languages, voice: { name } }) => [key, { name, languages }]))
+  }
+}
+
+/**
+ * The voices of the loaded text-to-speech plugins, which may change while the server runs. Case of names is ignored; a
+ * name is written as the first plugin that has it writes it.
+ */
 export class Voices extends Context.Tag("@svc/agents/Voices")<
   Voices,
   {
@@ -36,31 +68,29 @@ export class Voices extends Context.Tag("@svc/agents/Voices")<
      * the plugins; the languages of a voice in the voice's own order.
      */
     readonly list: (language?: Language) => ReadonlyArray<SpokenVoice>
-    /** The languages that a voice speaks, its own first; none when there is no such voice. */
-    readonly languagesOf: (voice: string) => ReadonlyArray<Language>
+    /** The name as it is listed, and the languages that the voice speaks, its own first; undefined: no such voice. */
+    readonly find: (voice: string) => { readonly name: string; readonly languages: ReadonlyArray<Language> } | undefined
   }
 >() {
   static readonly layer: Layer.Layer<Voices, never, Providers> = Layer.effect(
     Voices,
     Effect.map(Providers, ({ textToSpeech }) => {
-      const byName = new Map([[sarah.name, sarah]])
-      for (const voice of textToSpeech.flatMap((plugin) => plugin.voices)) {
-        const known = byName.get(voice.name)
-        // The plugin decides about the gender, also of Sarah.
-        byName.set(
-          voice.name,
-          known === undefined || known === sarah ? merge(voice, known ?? voice) : merge(known, voice)
-        )
+      let sources: ReadonlyArray<ReadonlyArray<Voice>> = []
+      let list = listOf([])
+      /** Made anew only after a plugin got other voices. */
+      const current = (): VoiceList => {
+        const now = textToSpeech.map(({ voices }) => voices)
+        if (now.length !== sources.length || now.some((voices, index) => voices !== sources[index])) {
+          sources = now
+          list = listOf(now.flat())
+        }
+        return list
       }
-      const spoken = new Map([...byName.values()].map((voice) => [voice.name, languagesSpokenBy(voice)] as const))
-      const all = [...byName.values()].flatMap(({ gender, name }) =>
-        (spoken.get(name) ?? []).map((language): SpokenVoice => ({ name, language, gender }))
-      )
-      const languagesOf = (name: string): ReadonlyArray<Language> => spoken.get(name) ?? []
+      const find = (voice: string) => current().byName.get(voice.toLowerCase())
       return {
-        isValid: (name, language) => languagesOf(name).some((one) => one === language),
-        list: (language) => (language === undefined ? all : all.filter((voice) => voice.language === language)),
-        languagesOf
+        isValid: (name, language) => find(name)?.languages.some((one) => one === language) ?? false,
+        list: (language) => current().all.filter((voice) => language === undefined || voice.language === language),
+        find
       }
     })
   )

@@ -123,13 +123,14 @@ layer(Test)("an update of an agent", (it) => {
         { language: "de-DE" },
         { voice: "Nobody" },
         { voice: "Eva", language: "en-US" },
-        { voice: "jan" }
+        { voice: "jan", language: "en-US" }
       ] as const
       for (const body of refused) {
         const error = yield* Effect.flip(agents.update(by, agent.public_id, body))
         expect(error.message).toBe("voice not available for the selected language")
         expect("details" in error && error.details).toEqual({ voice: error.message })
       }
+      expect(yield* agents.update(by, agent.public_id, { voice: "jan" })).toMatchObject({ voice: "jan" })
       yield* agents.update(by, agent.public_id, { language: "de-DE", voice: "Eva" })
       yield* agents.update(by, agent.public_id, { language: "nl-NL" })
       expect(yield* agents.update(by, agent.public_id, { voice: "Sarah" })).toMatchObject({ language: "nl-NL" })

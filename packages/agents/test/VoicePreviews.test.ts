@@ -191,11 +191,22 @@ describe("A voice's preview", () => {
     }).pipe(Effect.provide(previewsOf(plugin("tin", everywhere("Sarah"), synthesize))))
   })
 
+  it.effect("is the same for a name in other case, which the plugin gets as it writes it", () => {
+    const { asked, synthesize } = counting()
+    return Effect.gen(function* () {
+      const made = yield* get("jAN", "nl-NL")
+      expect(yield* get("Jan", "nl-NL")).toBe(made)
+      expect(asked).toEqual([expect.objectContaining({ voice: "Jan" })])
+    }).pipe(
+      Effect.provide(previewsOf(plugin("tin", [{ name: "Jan", languages: ["nl-NL"], gender: "male" }], synthesize)))
+    )
+  })
+
   it.effect("is refused for an unknown voice, for a language that it does not speak, and without a plugin", () => {
     const { asked, synthesize } = counting()
     const dutch: Voice = { name: "Jan", languages: ["nl-NL", "ja-JP"], gender: "male" }
     return Effect.gen(function* () {
-      for (const name of ["", "jan", "sarah", "Nobody", "__proto__", "../Sarah"]) {
+      for (const name of ["", "Nobody", "__proto__", "../Sarah"]) {
         expect(yield* codeOf(name, "nl-NL")).toBe("VOICE_NOT_FOUND")
         expect(yield* codeOf(name)).toBe("VOICE_NOT_FOUND")
       }

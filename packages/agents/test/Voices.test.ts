@@ -52,7 +52,10 @@ describe("Voices", () => {
     ["Any", "ja-JP", false],
     ["Ana", "pt-BR", false],
     ["Kenji", "ja-JP", false],
-    ["jan", "nl-NL", false],
+    ["jan", "nl-NL", true],
+    ["JAN", "de-DE", true],
+    ["jan", "en-US", false],
+    ["sarah", "fi-FI", true],
     ["", "en-US", false],
     ["__proto__", "en-US", false],
     ["Nobody", "en-US", false]
@@ -79,8 +82,8 @@ describe("Voices", () => {
       ])
       expect(of("Kenji")).toEqual([])
       expect([...new Set(all.map(({ name }) => name))]).toEqual(["Sarah", "Jan", "Ana", "Any"])
-      expect(voices.languagesOf("Jan")).toEqual(["nl-NL", "de-DE"])
-      expect(voices.languagesOf("Nobody")).toEqual([])
+      expect(voices.find("Jan")?.languages).toEqual(["nl-NL", "de-DE"])
+      expect(voices.find("Nobody")).toBeUndefined()
     }).pipe(Effect.provide(two))
   )
   it.effect("list with a language returns the voices of that language", () =>
@@ -94,6 +97,19 @@ describe("Voices", () => {
       expect(voices.list("fi-FI").map(({ name }) => name)).toEqual(["Sarah", "Any"])
     }).pipe(Effect.provide(two))
   )
+  it.effect("writes a name as the first plugin with it does, and takes over voices that a plugin gets later", () => {
+    const first = { ...plugin("first", [{ name: "Nova", languages: ["en-US"], gender: "female" }]) }
+    return Effect.gen(function* () {
+      const voices = yield* Voices
+      expect(voices.list("en-US").map(({ name }) => name)).toEqual(["Sarah", "Nova"])
+      expect(voices.find("NOVA")).toEqual({ name: "Nova", languages: ["en-US", "de-DE"] })
+      first.voices = [{ name: "Luna", languages: ["en-US"], gender: "female" }]
+      expect(voices.list("en-US").map(({ name }) => name)).toEqual(["Sarah", "Luna"])
+      expect(voices.find("NOVA")).toEqual({ name: "nova", languages: ["de-DE"] })
+    }).pipe(
+      Effect.provide(voicesOf(first, plugin("second", [{ name: "nova", languages: ["de-DE"], gender: "female" }])))
+    )
+  })
   it.effect("Sarah is listed whichever plugins are loaded", () =>
     Effect.gen(function* () {
       const voices = yield* Voices

@@ -6,6 +6,7 @@ import { AddressesApi } from "./addresses/AddressesApi.ts"
 import { AgentsApi } from "./agents/AgentsApi.ts"
 import { CreditsApi } from "./billing/CreditsApi.ts"
 import { UsageApi } from "./billing/UsageApi.ts"
+import { BrowserCallsApi } from "./calls/BrowserCalls.ts"
 import { CallsApi } from "./calls/CallsApi.ts"
 import { CallTimelineApi } from "./calls/CallTimeline.ts"
 import { ChatApi } from "./chat/ChatApi.ts"
@@ -42,6 +43,7 @@ export const VoiceApi = HttpApi.make("voice")
   .add(CallsApi)
   .add(CallDeliveriesApi)
   .add(CallTimelineApi)
+  .add(BrowserCallsApi)
   .add(TestSessionsApi)
   .add(WebhooksApi)
   .add(ProjectWebhookApi)

@@ -44,6 +44,16 @@ export class PlayTimes {
     return this.#before
   }
 
+  /** When the peer can have played until `position`; of a frame older than those kept, the time of the oldest. */
+  timeAt(position: number): number {
+    const first = Math.max(0, this.#count - kept)
+    let time = this.#times[(this.#count - 1) % kept] ?? 0
+    for (let n = this.#count - 1; n >= first && (this.#positions[n % kept] ?? 0) >= position; n--) {
+      time = this.#times[n % kept] ?? 0
+    }
+    return time
+  }
+
   /** The peer dropped what it had not played: the next frame can be played when it is sent. */
   clear(): void {
     this.#latest = Number.NEGATIVE_INFINITY

@@ -40,7 +40,8 @@ export interface Cut {
 /** Gets the progress of utterances. */
 export interface PlayoutListener {
   readonly onStarted: (id: string) => void
-  readonly onPlayed: (id: string) => void
+  /** `end`: the position at which it ended, as far as that is known. */
+  readonly onPlayed: (id: string, end: number) => void
 }
 
 /** Seconds of audio that wait to be sent at most, and that are kept at least after they were sent. */
@@ -249,10 +250,11 @@ export class Playout {
         continue
       }
       if (first?.isStarted === true && utterance !== undefined && this.isPlayed(first, utterance, played)) {
+        const end = this.endOf(first, utterance, played)
         first.utterances.shift()
         first.isStarted = false
         if (first.utterances.length === 0 && first.end !== -1) this.turns.shift()
-        this.listener.onPlayed(utterance.id)
+        this.listener.onPlayed(utterance.id, end)
         continue
       }
       const next = this.unstarted()
@@ -289,6 +291,14 @@ export class Playout {
     }
     const doubt = isSilent ? 0 : doubtSeconds * this.bytesPerSecond
     return !(isLast && !isSilent) && this.charactersAt(turn, heard - doubt) >= to
+  }
+
+  /** Where an utterance that was played ended: its alignment may have come later than that. */
+  private endOf({ alignment, end, start, text }: Turn, { to }: Utterance, played: number): number {
+    const known = alignment.knownEnd(to)
+    const last = end === -1 ? this.written : end
+    const isLast = to === text.length
+    return Math.min(played, this.sent, !isLast && known !== undefined ? start + known : last)
   }
 
   /** Drops all audio that was not sent. Returns how much of each unfinished utterance lies before `played`. */

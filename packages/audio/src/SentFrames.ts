@@ -1,7 +1,10 @@
 const frameMs = 20
-/** Frames that are kept: a frame heard is at most this many slots of 20 ms behind. */
-const kept = 16
+/** Frames that are kept: an echo is at most this many slots of 20 ms late. */
+const kept = 64
+/** A frame heard is at most this many slots behind. */
 const furthestBehind = 10
+/** Slots without a frame heard of which it is told what was sent: 1 s. */
+const mostMissed = 50
 /** Frames after which a constant delay of what is heard is removed: 1 s. */
 const window = 50
 
@@ -35,18 +38,31 @@ export class SentFrames {
     this.#slots[at] = this.#sentSlot
   }
 
-  /** The frame that was sent while the next frame heard, which arrives at `now`, was; undefined: none. */
-  take(now: number): Uint8Array | undefined {
+  /**
+   * The frame that was sent while the next frame heard, which arrives at `now`, was; undefined: none. `onMissed` gets before,
+   * in order, what was sent in the slots in which the line was silent and nothing was heard, 50 at most.
+   */
+  take(now: number, onMissed: (frame: Uint8Array | undefined) => void = ignore): Uint8Array | undefined {
     const time = Math.floor(now / frameMs)
     const next = Math.min(this.#heardSlot + 1, time)
-    this.#heardSlot = time - next > furthestBehind ? time : next
+    const isBehind = time - next > furthestBehind
+    this.#heardSlot = isBehind ? time : next
+    if (isBehind) {
+      for (let slot = Math.max(next, time - mostMissed); slot < time; slot++) onMissed(this.#at(slot))
+    }
     this.#leastBehind = Math.min(this.#leastBehind, time - this.#heardSlot)
     if (++this.#heard === window) {
       this.#heardSlot += this.#leastBehind
       this.#heard = 0
       this.#leastBehind = window
     }
-    const at = this.#heardSlot % kept
-    return this.#slots[at] === this.#heardSlot ? this.#frames[at] : undefined
+    return this.#at(this.#heardSlot)
+  }
+
+  #at(slot: number): Uint8Array | undefined {
+    const at = slot % kept
+    return this.#slots[at] === slot ? this.#frames[at] : undefined
   }
 }
+
+const ignore = () => {}

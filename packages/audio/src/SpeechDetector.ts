@@ -23,7 +23,7 @@ const lowestFloor = 18
 const margin = 2.8
 const spreadFree = 2
 /** A band counts from this far above the predicted echo. */
-const echoMargin = -0.4
+const echoMargin = 0.2
 /** Speech has sound above 1 kHz, at most this many dB below the whole; low tones do not. */
 const brightness = 30
 /** How much one band adds to the strength at most. */
@@ -41,12 +41,16 @@ const toInterrupt = 6
 const recent = 15
 /** A frame that is this far below one of the two before it is the end of a click, or of speech. An echo hides the difference. */
 const fading = 8.3
+/** Speech of more than 400 ms is established. */
+const established = 20
+/** A frame that is weaker than the one before by this much is no evidence that speech begins: plucked strings only fall. */
+const falling = 0.3
 /** Frames of reported speech in which it may turn out to be an echo on a new path: before it interrupts the agent. */
 const firstCheck = 8
 const lastCheck = 11
 
 /**
- * The built-in voice activity detector, for telephone sound: levels in six bands above noise floors, periodicity, and an
+ * The built-in voice activity detector, for telephone sound: levels in five bands above noise floors, periodicity, and an
  * echo gate against the agent's own voice. See docs/voice-activity.md.
  */
 export class SpeechDetector implements VoiceActivityDetector {
@@ -68,6 +72,9 @@ export class SpeechDetector implements VoiceActivityDetector {
     echo: false
   }
   #open = true
+  /** What the veto said last, and whether it counts for this frame too. */
+  #hasAgreed = false
+  #isTrusted = false
   /** For how many frames speech has been reported while an echo was possible. */
   #reported = 0
   /** Frames since there was speech. */
@@ -118,11 +125,12 @@ export class SpeechDetector implements VoiceActivityDetector {
     features.echo = echo
     features.steadyFrames = steadyFrames
     features.loud = loud
-    features.periodicity = loud ? periodicity(bands.low) : 0
+    features.periodicity = loud && this.#decision.needsPeriodicity ? periodicity(bands.low) : 0
     const over = bands.level - this.#background.threshold
     const needed = echo && this.#sinceSpeech > recent ? toInterrupt : -tolerance
     features.counts = loud && over > needed && (echo || !this.#fades()) && this.#isBright() && this.#agrees(frame)
-    features.weight = features.counts ? Math.min(mostWeight, thresholdWeight + over * weightPerDecibel) : 0
+    const isEvidence = features.counts && (echo || bands.level > this.#last - falling)
+    features.weight = isEvidence ? Math.min(mostWeight, thresholdWeight + over * weightPerDecibel) : 0
     this.#background.push(bands.level, speechFrames, this.#gate.isEcho)
     this.#floors.push(bands.levels, this.#gate.isEcho ? "echo" : steadyFrames > 0 ? "steady" : "noise")
     this.#earlier = this.#last
@@ -140,19 +148,24 @@ export class SpeechDetector implements VoiceActivityDetector {
 
   #isBright(): boolean {
     const { level, levels } = this.#bands
-    return Math.max(levels[3] ?? 0, levels[4] ?? 0, levels[5] ?? 0) > level - brightness
+    return Math.max(levels[2] ?? 0, levels[3] ?? 0, levels[4] ?? 0) > level - brightness
   }
 
+  /** In established speech, the veto is asked about every second frame only, as long as it agrees. */
   #agrees(frame: Int16Array): boolean {
-    return this.#veto === undefined || !this.#open || this.#veto.isSpeech(frame)
+    if (this.#veto === undefined || !this.#open) return true
+    this.#isTrusted = !this.#isTrusted && this.#decision.speechFrames > established
+    if (this.#isTrusted && this.#hasAgreed) return true
+    this.#hasAgreed = this.#veto.isSpeech(frame)
+    return this.#hasAgreed
   }
 
-  /** By how much the bands above 250 Hz exceed noise and echo, in dB. */
+  /** By how much the bands exceed noise and echo, in dB. */
   #strength(echo: boolean): number {
     const { levels } = this.#bands
     const { floors } = this.#floors
     let strength = 0
-    for (let band = 1; band < bandCount; band++) {
+    for (let band = 0; band < bandCount; band++) {
       const level = levels[band] ?? 0
       const spread = Math.max(0, this.#floors.spread(band) - spreadFree)
       let over = level - Math.max(lowestFloor, floors[band] ?? 0) - margin - spread

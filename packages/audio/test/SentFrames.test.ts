@@ -32,6 +32,24 @@ describe("SentFrames", () => {
     expect(sent.take(140)).toBeUndefined()
   })
 
+  it("tells what was sent while the line was silent, a second at most", () => {
+    const sent = new SentFrames(1)
+    const missed: Array<number | undefined> = []
+    const hear = (now: number) => {
+      missed.length = 0
+      return sent.take(now, (bytes) => missed.push(bytes?.[0]))?.[0]
+    }
+    for (let n = 0; n < 20; n++) sent.put(frame(n), 20 * n)
+    expect(hear(380)).toBe(19)
+    expect(missed.filter((one) => one !== undefined)).toEqual(Array.from({ length: 19 }, (_, n) => n))
+    sent.put(frame(20), 400)
+    expect(hear(400)).toBe(20)
+    expect(missed).toEqual([])
+    for (let n = 21; n < 100; n++) sent.put(frame(n), 20 * n)
+    expect(hear(1980)).toBe(99)
+    expect(missed).toEqual(Array.from({ length: 50 }, (_, n) => n + 49))
+  })
+
   it("keeps a constant distance when frames arrive with jitter or in bursts", () => {
     const jittery = Array.from({ length: 200 }, (_, i) => 200 + 20 * i + (i % 3) * 9)
     const bursts = Array.from({ length: 200 }, (_, i) => 200 + 60 * Math.floor(i / 3))

@@ -20,6 +20,10 @@ import type { PublicUrl } from "@svc/urls/PublicUrl"
 import type { UrlSafety } from "@svc/urls/UrlSafety"
 import { type ConfigError, Effect, Layer } from "effect"
 import { AgentServerClient } from "./agent-server/AgentServerClient.ts"
+import { BrowserCalls } from "./links/BrowserCalls.ts"
+import { BrowserCallsHttp } from "./links/BrowserCallsHttp.ts"
+import { CallLinksRepo } from "./links/CallLinksRepo.ts"
+import { CallLinksWorker } from "./links/CallLinksWorker.ts"
 import { CallAdmission } from "./live/CallAdmission.ts"
 import { CallControl } from "./live/CallControl.ts"
 import { InboundCalls } from "./live/InboundCalls.ts"
@@ -91,7 +95,27 @@ export const IdleTestSessions: Layer.Layer<never, never, TestSessions> = Layer.s
   )
 )
 
-type Services = CallControl | Calls | DebugLinks | LiveCalls | OutboundCalls | Recordings | TestSessions | Timelines
+/** The call links of a deleted agent or project are deleted with it. */
+export const LinksOfDeletedAgents: Layer.Layer<never, never, Agents | Projects | CallLinksRepo> = Layer.scopedDiscard(
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const projects = yield* Projects
+    const links = yield* CallLinksRepo
+    yield* agents.onDelete("call links", links.deleteOfAgent)
+    yield* projects.onDelete("call links", (project) => links.deleteOfProject(project.id))
+  })
+)
+
+type Services =
+  | BrowserCalls
+  | CallControl
+  | Calls
+  | DebugLinks
+  | LiveCalls
+  | OutboundCalls
+  | Recordings
+  | TestSessions
+  | Timelines
 
 /** Services of other packages that the slice requires. */
 type Needs =
@@ -128,14 +152,16 @@ export const services: Layer.Layer<
       | Recovery
       | Settlement
     )
-  | (CallsRepo | CallQueriesRepo | JournalRepo | ServerRequestsRepo | DebugLinksRepo | RecordingsRepo),
+  | (CallsRepo | CallLinksRepo | CallQueriesRepo | JournalRepo | ServerRequestsRepo | DebugLinksRepo | RecordingsRepo),
   ConfigError.ConfigError,
   Needs | ObjectStore | PublicUrl | SpeechCache | Ticker
 > = Layer.mergeAll(
   DebugLinks.layer,
   Timelines.layer,
   OutboundCalls.layer,
+  BrowserCalls.layer,
   AgentsInCalls,
+  LinksOfDeletedAgents,
   InboundCalls,
   Recovery.onNodeDeath,
   TestSessions.layer.pipe(Layer.provide(TestSessionsRepo.layer))
@@ -159,6 +185,7 @@ export const services: Layer.Layer<
   Layer.provideMerge(
     Layer.mergeAll(
       CallsRepo.layer,
+      CallLinksRepo.layer,
       CallQueriesRepo.layer,
       JournalRepo.layer,
       ServerRequestsRepo.layer,
@@ -178,6 +205,8 @@ export const layer: Layer.Layer<
   Needs | Cron | HandlerRegistry | PublicUrl | RouteRegistry | Ticker
 > = Layer.mergeAll(
   CallsHttp,
+  BrowserCallsHttp,
+  CallLinksWorker,
   TestSessionsHttp,
   RecordingHttp,
   CallsOfDeletedProjects,

@@ -1,9 +1,10 @@
 import type { TimelineEvent, TimelineProviderRequest, TimelineTool, TimelineTurn } from "@svc/api/calls/CallTimeline"
 import type { Command } from "./Command.ts"
 import { start, step } from "./Conversation.ts"
-import type { Facts, Input } from "./Input.ts"
+import type { AgentEntry } from "./Entries.ts"
+import type { Facts, Input, InputOf } from "./Input.ts"
 import { digest, type RecordedInput } from "./Replay.ts"
-import type { AgentEntry, Conversation } from "./State.ts"
+import type { Conversation } from "./State.ts"
 import { entriesOf } from "./TimelineEntries.ts"
 
 /** The most entries that a timeline keeps of each kind: the newest. */
@@ -34,12 +35,25 @@ export class Newest<A> {
   }
 }
 
+/** A request to a provider, with what its plugin was chosen by. */
+export interface ProviderRequest extends Omit<TimelineProviderRequest, "plugin"> {
+  /** The model or voice that was asked for by name, and the language that is spoken; absent: none. */
+  readonly model?: string
+  readonly voice?: string
+  readonly language?: string
+}
+
+/** A tool that the model called, with the turn of its request; null as in TimelineProviderRequest. */
+export interface CalledTool extends TimelineTool {
+  readonly turn: number | null
+}
+
 /** The part of a call's timeline that comes from its journal. */
 export interface JournalTimeline {
   readonly state: Conversation
   readonly turns: Newest<TimelineTurn>
-  readonly tools: Newest<TimelineTool>
-  readonly provider_requests: Newest<TimelineProviderRequest>
+  readonly tools: Newest<CalledTool>
+  readonly provider_requests: Newest<ProviderRequest>
   readonly events: Newest<TimelineEvent>
   /** The call ran on another version: its commands may have differed from those shown. */
   readonly isFromOtherVersion: boolean
@@ -66,16 +80,20 @@ const next = (before: Conversation | undefined, input: Facts | Input) => {
 export class TimelineBuilder {
   #state: Conversation | undefined
   readonly #turns = new Newest<TimelineTurn>(timelineLimits.turns)
-  readonly #tools = new Newest<Open<TimelineTool>>(timelineLimits.tools)
-  readonly #requests = new Newest<Open<TimelineProviderRequest>>(timelineLimits.provider_requests)
+  readonly #tools = new Newest<Open<CalledTool>>(timelineLimits.tools)
+  readonly #requests = new Newest<Open<ProviderRequest>>(timelineLimits.provider_requests)
   readonly #events = new Newest<TimelineEvent>(timelineLimits.events)
   /** Tools and requests that have not ended. */
-  readonly #openTools = new Map<string, Open<TimelineTool>>()
-  readonly #openSpeech = new Map<string, Open<TimelineProviderRequest>>()
-  #model: Open<TimelineProviderRequest> | undefined
+  readonly #openTools = new Map<string, Open<CalledTool>>()
+  readonly #openSpeech = new Map<string, Open<ProviderRequest>>()
+  /** Requests and tools of turns that are not complete, by the turn's number in the conversation. */
+  readonly #ofTurn = new Map<number, Array<{ turn: number | null }>>()
+  #model: Open<ProviderRequest> | undefined
+  /** The last one that was sent: the tokens that come are of it. */
+  #lastModel: Open<ProviderRequest> | undefined
   /** The request whose answer is held. */
-  #ahead: Open<TimelineProviderRequest> | undefined
-  #listening: Open<TimelineProviderRequest> | undefined
+  #ahead: Open<ProviderRequest> | undefined
+  #listening: Open<ProviderRequest> | undefined
   #differs = false
   #seq = -1
 
@@ -118,14 +136,16 @@ export class TimelineBuilder {
     const wasClosed = new Set(before.entries.flatMap((e) => (e.kind === "agent" && e.closed ? [e.turn] : [])))
     const closed = entries.filter((e): e is AgentEntry => e.kind === "agent" && e.closed && !wasClosed.has(e.turn))
     for (const [offset, { content, role, timestamp }] of transcript.slice(before.transcript.length).entries()) {
+      const index = before.transcript.length + offset
       const started_at = Math.round(timestamp * 1000)
       const entry =
         role === "user"
           ? undefined
           : closed.find((e) => Math.round(e.spoken_at ?? started_at) === Math.round(started_at))
       const ended_at = role === "user" ? Math.max(started_at, before.caller.until) : (entry?.quiet_at ?? null)
+      if (entry !== undefined) this.#complete(entry.turn, index)
       this.#turns.add({
-        index: before.transcript.length + offset,
+        index,
         role,
         text: content,
         started_at,
@@ -136,10 +156,45 @@ export class TimelineBuilder {
     }
   }
 
+  /** A turn is in the transcript: what was for it has its index, and what was for the tools before it, without words. */
+  #complete(spoken: number, index: number): void {
+    for (const [turn, parts] of this.#ofTurn) {
+      if (turn > spoken) continue
+      this.#ofTurn.delete(turn)
+      const isRound = this.#turnWith((entry) => entry.turn === turn && entry.tools.length > 0) !== undefined
+      if (turn === spoken || isRound) for (const one of parts) one.turn = index
+    }
+  }
+
+  /** Notes to which of the conversation's turns it belongs. */
+  #belongs(one: { turn: number | null }, turn: number | undefined): void {
+    if (turn === undefined) return
+    const others = this.#ofTurn.get(turn)
+    if (others === undefined) this.#ofTurn.set(turn, [one])
+    else others.push(one)
+  }
+
+  /** The number of the agent's turn of which this is true. */
+  #turnWith(is: (entry: AgentEntry) => boolean): number | undefined {
+    return this.#state?.entries.findLast((e): e is AgentEntry => e.kind === "agent" && is(e))?.turn
+  }
+
+  #addTokens(request: Open<ProviderRequest>, used: InputOf<"ModelUsed">): void {
+    const { cached_input, input, output } = request.tokens ?? { cached_input: 0, input: 0, output: 0 }
+    request.tokens = {
+      input: input + used.input_tokens,
+      cached_input: cached_input + used.cached_input_tokens,
+      output: output + used.output_tokens
+    }
+  }
+
   #onInput(at: number, input: Facts | Input): void {
     switch (input._tag) {
       case "ModelStarted":
         if (this.#model !== undefined) this.#model.first_at ??= at
+        return
+      case "ModelUsed":
+        if (this.#lastModel !== undefined && input.of === undefined) this.#addTokens(this.#lastModel, input)
         return
       case "ModelDone":
       case "Extracted":
@@ -184,13 +239,13 @@ export class TimelineBuilder {
       case "AskModel":
       case "Extract": {
         this.#endModel(at, null)
-        const request: { readonly ahead?: string; readonly provider?: number } =
-          command._tag === "AskModel" ? command : {}
-        this.#model = this.#takeAhead(request) ?? this.#request("language-model", at, request.provider)
+        const request = command._tag === "AskModel" ? command : {}
+        this.#model = this.#takeAhead(request) ?? this.#askModel(at, request)
+        if (command._tag === "AskModel") this.#belongs(this.#model, command.turn)
         return
       }
       case "AskAhead":
-        this.#ahead = this.#request("language-model", at, command.provider)
+        this.#ahead = this.#askModel(at, command)
         return
       case "DropAhead":
         if (this.#ahead !== undefined) this.#ahead.ended_at = at
@@ -199,12 +254,22 @@ export class TimelineBuilder {
       case "CancelModel":
         this.#endModel(at, null)
         return
-      case "Speak":
-        this.#openSpeech.set(command.id, this.#request("text-to-speech", at, command.provider))
+      case "Speak": {
+        const { id, language, provider, text, voice } = command
+        const speech = this.#request("text-to-speech", at, { provider, characters: text.length, language, voice })
+        this.#openSpeech.set(id, speech)
+        this.#belongs(
+          speech,
+          this.#turnWith(({ utterances }) => utterances.some((one) => one.id === id))
+        )
         return
+      }
       case "Listen":
         this.#endListening(at, null)
-        this.#listening = this.#request("speech-to-text", at, command.provider)
+        this.#listening = this.#request("speech-to-text", at, {
+          provider: command.provider,
+          language: command.language
+        })
         return
       case "CancelTool": {
         // A tool that timed out says so in its event, which follows.
@@ -221,9 +286,10 @@ export class TimelineBuilder {
   #onEvent({ at, data, event }: Extract<Command, { readonly _tag: "Emit" }>): void {
     switch (event) {
       case "tool.invoked": {
-        const tool: Open<TimelineTool> = {
+        const tool: Open<CalledTool> = {
           id: data.tool_call_id,
           name: data.tool_name,
+          turn: null,
           started_at: at,
           ended_at: null,
           status: "running",
@@ -231,6 +297,10 @@ export class TimelineBuilder {
           result: null
         }
         this.#openTools.set(tool.id, tool)
+        this.#belongs(
+          tool,
+          this.#turnWith(({ tools }) => tools.some(({ id }) => id === tool.id))
+        )
         this.#tools.add(tool)
         return
       }
@@ -250,14 +320,44 @@ export class TimelineBuilder {
     }
   }
 
-  #request(capability: TimelineProviderRequest["capability"], at: number, provider = 0): Open<TimelineProviderRequest> {
-    const request = { capability, provider, started_at: at, first_at: null, ended_at: null, error: null }
+  #request(
+    capability: ProviderRequest["capability"],
+    at: number,
+    {
+      characters = null,
+      provider = 0,
+      ...choice
+    }: Pick<ProviderRequest, "model" | "voice" | "language"> & {
+      readonly provider?: number | undefined
+      readonly characters?: number | null
+    }
+  ): Open<ProviderRequest> {
+    const request: Open<ProviderRequest> = {
+      capability,
+      provider,
+      ...choice,
+      turn: null,
+      started_at: at,
+      first_at: null,
+      ended_at: null,
+      error: null,
+      tokens: null,
+      characters
+    }
     this.#requests.add(request)
     return request
   }
 
+  #askModel(
+    at: number,
+    { model, provider }: { readonly model?: string; readonly provider?: number }
+  ): Open<ProviderRequest> {
+    this.#lastModel = this.#request("language-model", at, { provider, ...(model === undefined ? {} : { model }) })
+    return this.#lastModel
+  }
+
   /** The request that is adopted. */
-  #takeAhead({ ahead }: { readonly ahead?: string }): Open<TimelineProviderRequest> | undefined {
+  #takeAhead({ ahead }: { readonly ahead?: string }): Open<ProviderRequest> | undefined {
     if (ahead === undefined) return undefined
     const request = this.#ahead
     this.#ahead = undefined

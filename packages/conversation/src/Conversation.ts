@@ -99,6 +99,8 @@ export const needsPartials = (state: Conversation): boolean =>
 
 const apply = (d: Draft, input: Input): void => {
   if (input._tag === "TranscriptFailed") Problems.transcriptFailed(d, input)
+  else if (input._tag === "ProviderWarned") Problems.providerWarned(d, input)
+  else if (input._tag === "RecordingFailed") Problems.warn(d, "recording", input.reason)
   else if (input._tag === "TimerFired") Timers.onFired(d, input.timer)
   else if (d.state.phase === "draining") Ending.onDraining(d, input)
   else if (d.state.phase === "post_call") PostCall.apply(d, input)
@@ -121,11 +123,16 @@ type AnsweredInput = Exclude<
     | "EndRequested"
     | "TimerFired"
     | "TranscriptFailed"
+    | "ProviderWarned"
+    | "RecordingFailed"
   >
 >
 
 /** Applies an input other than a timer before the hang-up. */
-const applyToCall = (d: Draft, input: Exclude<Input, InputOf<"TimerFired" | "TranscriptFailed">>): void => {
+const applyToCall = (
+  d: Draft,
+  input: Exclude<Input, InputOf<"TimerFired" | "TranscriptFailed" | "ProviderWarned" | "RecordingFailed">>
+): void => {
   switch (input._tag) {
     case "MenuAnswered":
       Opening.onMenu(d, input)

@@ -1,6 +1,7 @@
 import type { Command, EmittedEvent, ProviderIndex } from "./Command.ts"
+import { type AgentEntry, agentEntry } from "./Entries.ts"
 import type { Facts } from "./Input.ts"
-import { type AgentEntry, agentEntry, type Conversation, isoTime, isRunning } from "./State.ts"
+import { type Conversation, isoTime, isRunning } from "./State.ts"
 import type { Timer } from "./Timer.ts"
 
 /** A step in progress: the state (replaced, never mutated) and the commands so far. */

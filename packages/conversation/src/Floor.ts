@@ -1,4 +1,5 @@
-import { type Conversation, isActive, isSpeaking, isTransferring, openEntries } from "./State.ts"
+import { isActive, isSpeaking, openEntries } from "./Entries.ts"
+import { type Conversation, isTransferring } from "./State.ts"
 
 /** Who has the floor, and so who may speak. See {@link floorOf}. */
 export type Floor =

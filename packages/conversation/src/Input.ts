@@ -44,6 +44,8 @@ export const Facts = Schema.TaggedStruct("Facts", {
   history_tokens: Schema.optionalWith(Schema.Number, { exact: true }),
   /** The agent had knowledge bases when the call began; absent: it had none. */
   knowledge: Schema.optionalWith(Schema.Literal(true), { exact: true }),
+  /** Of an inbound call: the metadata with which it came; absent: none. */
+  metadata: Schema.optionalWith(Schema.Record({ key: Schema.String, value: Schema.Unknown }), { exact: true }),
   /** Only for outbound calls, in which `from` is our number. */
   outbound: Schema.optionalWith(
     Schema.Struct({
@@ -56,7 +58,7 @@ export const Facts = Schema.TaggedStruct("Facts", {
 export type Facts = typeof Facts.Type
 
 const at = { at: Schema.Number }
-/** Milliseconds from the sound to its detection. */
+/** Milliseconds from the sound, or from the end of the speech, to the input. */
 const late = { late: Schema.optionalWith(Schema.Number, { exact: true }) }
 const turn = { ...at, turn: Schema.Int }
 
@@ -116,10 +118,25 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("Dtmf", { ...at, digit: Schema.String }),
   /** The model's first token, each whole sentence, its tool calls, and its end. */
   Schema.TaggedStruct("ModelStarted", turn),
-  Schema.TaggedStruct("ModelSentence", { ...turn, text: Schema.String }),
+  Schema.TaggedStruct("ModelSentence", {
+    ...turn,
+    text: Schema.String,
+    /** The white space between it and the sentence before; absent: one space, none in a script without spaces. */
+    space: Schema.optionalWith(Schema.String, { exact: true })
+  }),
   Schema.TaggedStruct("ModelToolCalls", { ...turn, calls: Schema.Array(ModelToolCall) }),
-  Schema.TaggedStruct("ModelDone", turn),
+  Schema.TaggedStruct("ModelDone", {
+    ...turn,
+    /** Why the answer has no end: the limit of tokens, or the provider's filter; absent: it has. */
+    cut: Schema.optionalWith(Schema.Literal("length", "content_filter"), { exact: true })
+  }),
   Schema.TaggedStruct("ModelFailed", { ...turn, reason: Schema.String }),
+  /** A provider did what it must not, or could not do all; the call goes on as if it had. */
+  Schema.TaggedStruct("ProviderWarned", {
+    ...at,
+    stage: Schema.Literal("language-model", "text-to-speech"),
+    reason: Schema.String
+  }),
   /** The outcome of `Summarize`. */
   Schema.TaggedStruct("Summarized", { ...at, id: Schema.String, text: Schema.String }),
   Schema.TaggedStruct("SummaryFailed", { ...at, id: Schema.String, reason: Schema.String }),
@@ -133,7 +150,9 @@ export const Input = Schema.Union(
      * Of a request beside the one that the conversation asked for: to the next model after a failure, or in place of an
      * answer asked for ahead that was of no use.
      */
-    is_retry: Schema.optionalWith(Schema.Literal(true), { exact: true })
+    is_retry: Schema.optionalWith(Schema.Literal(true), { exact: true }),
+    /** Of `Summarize`, which runs beside other requests; absent: of the request under way. */
+    of: Schema.optionalWith(Schema.Literal("summary"), { exact: true })
   }),
   /** What the call's media have used until now, and its connection: after each turn, and at the end. */
   Schema.TaggedStruct("MediaReported", {
@@ -149,7 +168,7 @@ export const Input = Schema.Union(
     /** When text-to-speech was asked, and when it returned the first audio. */
     voice: Schema.optionalWith(Schema.Struct({ asked_at: Schema.Number, audio_at: Schema.Number }), { exact: true })
   }),
-  Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String }),
+  Schema.TaggedStruct("SpeechPlayed", { ...at, id: Schema.String, ...late }),
   Schema.TaggedStruct("SpeechFailed", { ...at, id: Schema.String, reason: Schema.String }),
   /** The outcome of `StopSpeaking`: what was played of each unfinished utterance, and whether the rest is held. */
   Schema.TaggedStruct("SpeechCleared", {
@@ -167,6 +186,8 @@ export const Input = Schema.Union(
   Schema.TaggedStruct("ToolFailed", { ...at, id: Schema.String, reason: Schema.String, ...faultField }),
   /** The agent's server did not take `count` turns of the transcript. */
   Schema.TaggedStruct("TranscriptFailed", { ...at, count: Schema.Int, reason: Schema.String, ...faultField }),
+  /** The recording ended before the call did. */
+  Schema.TaggedStruct("RecordingFailed", { ...at, reason: Schema.String }),
   /**
    * The outcome of `LookUp`: the passages that were found, best first, within the budget of characters, and how many
    * bases the agent has now.

@@ -1,6 +1,7 @@
 import { type Draft, patch, seconds } from "./Draft.ts"
+import { agentEntry } from "./Entries.ts"
 import type { InputOf } from "./Input.ts"
-import { agentEntry, type Conversation } from "./State.ts"
+import type { Conversation } from "./State.ts"
 
 /**
  * How long a caller waits for an answer (`latency_data`), measured when the first frame of a turn is sent:

@@ -1,10 +1,11 @@
 import { jsonText } from "@svc/api/CanonicalJson"
 import type { ModelMessage, ModelTool } from "@svc/providers/LanguageModel"
 import { platformToolsOf } from "./answers/PlatformTools.ts"
+import type { AgentEntry, CallerEntry, Entry, ToolUse } from "./Entries.ts"
 import { playedText, wholeText } from "./machines/Speech.ts"
 import { referenceMessage, searchKnowledge, searchKnowledgeTool } from "./Passages.ts"
 import { sameWords } from "./phrases/Words.ts"
-import type { AgentEntry, CallerEntry, Conversation, Entry, ToolUse } from "./State.ts"
+import type { Conversation } from "./State.ts"
 
 /** Characters of the newest tool results that the model gets, so that a long call does not send ever more. */
 const maxResults = 256 * 1024
@@ -29,8 +30,8 @@ const situationMessage = ({ silent_seconds }: Situation): ReadonlyArray<ModelMes
       ]
 
 /**
- * The messages for the language model. Speech that the caller interrupted is included only as far as it was played, and
- * tool results only up to {@link maxResults}, the newest first; the newest always. Passages of knowledge bases come
+ * The messages for the language model. Speech that the caller interrupted, or that text-to-speech did not give, is included
+ * only as far as it was played, and tool results only up to {@link maxResults}, the newest first; the newest always. Passages of knowledge bases come
  * before the caller's last words. Old turns may have left it; see History. The system prompt is never changed: providers cache
  * by its bytes.
  */
@@ -77,7 +78,9 @@ const reference = ({ knowledge }: Conversation, { content }: CallerEntry): Reado
 }
 
 const agent = (entry: AgentEntry, resultOf: (tool: ToolUse) => string): ReadonlyArray<ModelMessage> => {
-  const content = entry.interrupted ? playedText(entry) : wholeText(entry)
+  // Of speech that was cut or could not be spoken, what the caller heard.
+  const isCut = entry.interrupted || entry.utterances.some(({ state }) => state === "cut")
+  const content = isCut ? playedText(entry) : wholeText(entry)
   if (entry.tools.length === 0) return content === "" ? [] : [{ role: "assistant", content }]
   const calls = entry.tools.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
   const results = entry.tools

@@ -7,66 +7,10 @@ import { defaultTurnTaking } from "./answers/CallSettings.ts"
 import type { GatherRules } from "./answers/GatherRules.ts"
 import type { Menu } from "./answers/Menu.ts"
 import type { Outcome } from "./Command.ts"
+import type { Entry } from "./Entries.ts"
 import type { Facts } from "./Input.ts"
 import type { Passage } from "./Passages.ts"
 import type { Timer } from "./Timer.ts"
-
-/**
- * One text for text-to-speech. `waiting`: said while the caller has the floor, and spoken when the caller leaves it.
- * `held`: stopped by a possible interruption; the rest may be resumed.
- */
-export interface Utterance {
-  readonly id: string
-  readonly text: string
-  readonly voice: string
-  readonly language: string
-  readonly state: "waiting" | "queued" | "playing" | "played" | "cut" | "held"
-  /** When the command to speak it was given. */
-  readonly said_at: number
-  /** The part that the caller heard. */
-  readonly played: string
-  /** The shell holds its audio. */
-  readonly has_audio?: true
-}
-
-/** A tool that the model called in a turn. */
-export interface ToolUse {
-  readonly id: string
-  readonly name: string
-  readonly arguments: { readonly [key: string]: unknown }
-  readonly timeout_seconds: number
-  readonly pending: boolean
-  readonly result: unknown
-  /** Not called by the model: shows the model an action of the API or a rejected call. Not counted in the record. */
-  readonly not_invoked?: true
-}
-
-/** The agent's speech and tool calls in one turn. */
-export interface AgentEntry {
-  readonly kind: "agent"
-  readonly turn: number
-  readonly utterances: ReadonlyArray<Utterance>
-  readonly tools: ReadonlyArray<ToolUse>
-  /** More sentences may come. */
-  readonly generating: boolean
-  /** When the first frame was played, and when the agent last stopped speaking in this turn. */
-  readonly spoken_at: number | null
-  readonly quiet_at: number | null
-  readonly interrupted: boolean
-  /** Complete: its speech is in the transcript, and nothing more will be spoken. */
-  readonly closed: boolean
-  /** A fixed text that is not shown to the model. */
-  readonly hidden_from_model: boolean
-  /** Said because the caller has to wait; hidden from the model, and not an answer. */
-  readonly filler: boolean
-}
-
-export interface CallerEntry {
-  readonly kind: "caller"
-  readonly content: string
-}
-
-export type Entry = AgentEntry | CallerEntry
 
 /** A finished turn of the caller: when its sound ended, and when the end of turn was detected. */
 export interface CallerTurn {
@@ -263,6 +207,8 @@ export interface Conversation {
   /** What was wrong and did not end the call, and how many more there were; see Problems. */
   readonly warnings: ReadonlyArray<CallWarning>
   readonly warnings_dropped: number
+  /** Reasons that were warned of before they made a provider fail. */
+  readonly provider_warnings: ReadonlyArray<string>
   /** Turns of the transcript that the agent's server did not take. */
   readonly lost_transcripts: number
   /** What the call has used of its providers; see Usage. */
@@ -337,6 +283,7 @@ export const initial = (facts: Facts): Conversation => ({
   failure: null,
   warnings: [],
   warnings_dropped: 0,
+  provider_warnings: [],
   lost_transcripts: 0,
   usage: noUsage,
   line: null,
@@ -344,22 +291,6 @@ export const initial = (facts: Facts): Conversation => ({
   extracted: null,
   stopping: false
 })
-
-export const agentEntry = (state: Conversation, turn: number): AgentEntry | undefined =>
-  state.entries.findLast((e): e is AgentEntry => e.kind === "agent" && e.turn === turn)
-
-/** Agent entries whose words are not yet in the transcript, oldest first. */
-export const openEntries = (state: Conversation): ReadonlyArray<AgentEntry> =>
-  state.entries.filter((e): e is AgentEntry => e.kind === "agent" && !e.closed)
-
-/** Whether an utterance is being played or queued. */
-export const isActive = (u: Utterance): boolean => u.state === "queued" || u.state === "playing"
-
-/** Whether the agent has speech that is playing or queued. */
-export const isSpeaking = (state: Conversation): boolean => openEntries(state).some((e) => e.utterances.some(isActive))
-
-export const hasPendingTools = (state: Conversation): boolean =>
-  state.entries.some((e) => e.kind === "agent" && e.tools.some((t) => t.pending))
 
 /** Whether a transfer was requested whose outcome is awaited. */
 export const isTransferring = ({ transfer }: Conversation): boolean =>

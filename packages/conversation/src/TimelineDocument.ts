@@ -7,7 +7,7 @@ import type { DeliveryRecord } from "@svc/api/webhooks/Delivery"
 import { callSettings } from "./answers/CallSettings.ts"
 import { type BodyRoom, boundedBody } from "./BoundedJson.ts"
 import { recordOf } from "./CallRecord.ts"
-import type { JournalTimeline } from "./CallTimeline.ts"
+import type { JournalTimeline, ProviderRequest } from "./CallTimeline.ts"
 import { shortened } from "./Shortened.ts"
 import type { Conversation } from "./State.ts"
 
@@ -25,6 +25,8 @@ export interface TimelineSources {
   }
   /** Undefined for a call without a journal: one that was refused, or is too old. */
   readonly journal: JournalTimeline | undefined
+  /** The short name of the plugin to which a request went; null when it is not known. */
+  readonly pluginOf: (request: ProviderRequest) => string | null
   /** Oldest first; `started_at` in Unix milliseconds. */
   readonly serverRequests: ReadonlyArray<TimelineServerRequest>
   /** How many older ones there were. */
@@ -97,7 +99,7 @@ const settingsOf = ({ config }: Conversation): AppliedSettings | null => {
 
 /** The timeline of a call, of limited size whatever the length of the call. Without bodies for a `read` key. */
 export const documentOf = (
-  { call: stored, deliveries, journal, serverRequests, serverRequestsLeftOut }: TimelineSources,
+  { call: stored, deliveries, journal, pluginOf, serverRequests, serverRequestsLeftOut }: TimelineSources,
   scope: "full" | "read"
 ): CallTimeline => {
   const { failure, line, llm_cost, transcript, usage, warnings, warnings_dropped, ...summary } = stored
@@ -129,7 +131,7 @@ export const documentOf = (
     response: text(response),
     request: text(request)
   }))
-  const tools = newestFirst(journal?.tools.entries ?? [], (tool) => {
+  const tools = newestFirst(journal?.tools.entries ?? [], ({ turn: _, ...tool }) => {
     const isLost = tool.status === "running" && summary.ended_at !== null
     return {
       ...tool,
@@ -159,8 +161,16 @@ export const documentOf = (
     tools,
     server_requests: requests,
     provider_requests: (journal?.provider_requests.entries ?? []).map((request) => ({
-      ...request,
-      error: request.error === null ? null : shortened(request.error, 600)
+      capability: request.capability,
+      provider: request.provider,
+      plugin: pluginOf(request),
+      turn: request.turn,
+      started_at: request.started_at,
+      first_at: request.first_at,
+      ended_at: request.ended_at,
+      error: request.error === null ? null : shortened(request.error, 600),
+      tokens: request.tokens,
+      characters: request.characters
     })),
     webhooks: webhooks.map(
       ({ attempt, created_at, error, event, event_id, status_code, success, url }): TimelineWebhook => ({

@@ -49,6 +49,8 @@ const inputEntry = (input: Facts | Input): EntryText => {
       return line("model", "summed up earlier turns", input.text)
     case "SummaryFailed":
       return line("model", `earlier turns were not summed up: ${input.reason}`)
+    case "ProviderWarned":
+      return line(input.stage === "language-model" ? "model" : "agent", input.reason)
     case "ModelFailed":
       return line("model", `turn ${input.turn} failed: ${input.reason}`)
     case "SpeechFailed":
@@ -59,6 +61,8 @@ const inputEntry = (input: Facts | Input): EntryText => {
       return line("tool", `failed: ${input.fault?.what ?? input.reason}`)
     case "TranscriptFailed":
       return line("server", `transcript.updated failed: ${input.fault?.what ?? input.reason}`)
+    case "RecordingFailed":
+      return line("server", `recording: ${input.reason}`)
     case "KnowledgeFound":
       return line(
         "knowledge",

@@ -41,6 +41,51 @@ describe("the timeline of a call", () => {
     expect(times).toEqual([...times].sort((a, b) => a - b))
   })
 
+  it("has each request to a provider with the agent's turn that it was for, its text's length, and its tokens", () => {
+    const s = Script.live()
+    const used = (input_tokens: number, output_tokens: number) => ({
+      _tag: "ModelUsed" as const,
+      input_tokens,
+      cached_input_tokens: 1,
+      output_tokens
+    })
+    s.play("u0").wait(500).say("Look it up")
+    s.input(used(50, 5)).input({ ...used(1000, 1000), of: "summary" })
+    s.input({ _tag: "ModelToolCalls", turn: 1, calls: [{ id: "t", name: "lookup", arguments: {} }] })
+    s.input({ _tag: "ModelDone", turn: 1 }).input({ _tag: "ToolAnswered", id: "t", result: { n: 1 } })
+    s.input({ _tag: "ModelSentence", turn: 2, text: "It is one." }).input(used(60, 6)).input(used(0, 1))
+    s.input({ _tag: "ModelDone", turn: 2 })
+    const before = timelineOf(journalOf(s))
+    const texts = (timeline = before) =>
+      timeline?.provider_requests.entries.map(({ capability, characters, tokens, turn }) => ({
+        capability,
+        characters,
+        tokens,
+        turn
+      }))
+    const said = { capability: "text-to-speech", tokens: null }
+    const asked = { capability: "language-model", characters: null }
+    const first = { input: 50, cached_input: 1, output: 5 }
+    const second = { input: 60, cached_input: 2, output: 7 }
+    // The answer is not in the transcript before it was spoken.
+    expect(texts()).toEqual([
+      { capability: "speech-to-text", characters: null, tokens: null, turn: null },
+      { ...said, characters: "Hello there.".length, turn: 0 },
+      { ...asked, tokens: first, turn: null },
+      { ...asked, tokens: second, turn: null },
+      { ...said, characters: "It is one.".length, turn: null }
+    ])
+    const after = timelineOf(journalOf(s.play("u1").wait(900).input({ _tag: "CallerHungUp" })))
+    const turns = after?.turns.entries.map(({ index, text }) => [index, text])
+    expect(turns).toEqual([
+      [0, "Hello there."],
+      [1, "Look it up"],
+      [2, "It is one."]
+    ])
+    expect(texts(after)?.map(({ turn }) => turn)).toEqual([null, 0, 2, 2, 2])
+    expect(after?.tools.entries.map(({ id, turn }) => [id, turn])).toEqual([["t", 2]])
+  })
+
   it("shows the arguments of tools and the messages of the model", () => {
     expect(timeline?.events.entries.find(({ what }) => what === "lookup")?.data).toEqual({ a: 1 })
     expect(timeline?.events.entries.find(({ actor, what }) => actor === "tool" && what === "result")?.data).toEqual({

@@ -124,9 +124,11 @@ describe("the end", () => {
 describe("text-to-speech or speech-to-text that fails", () => {
   it("ends the call without a farewell when two utterances in a row could not be spoken", () => {
     const s = Script.live()
-    s.input({ _tag: "SpeechFailed", id: "u0", reason: "x" }).say("Hi")
+    // The first is tried twice.
+    s.input({ _tag: "SpeechFailed", id: "u0", reason: "x" }).input({ _tag: "SpeechCleared", cuts: [] })
+    s.input({ _tag: "SpeechFailed", id: "u1", reason: "x" }).say("Hi")
     s.input({ _tag: "ModelSentence", turn: 1, text: "Hello, friend." }).take()
-    s.input({ _tag: "SpeechFailed", id: "u1", reason: "x" })
+    s.input({ _tag: "SpeechFailed", id: "u2", reason: "x" })
     const commands = s.take()
     expect(commands.some((c) => c.startsWith("Speak"))).toBe(false)
     expect(commands.at(-1)).toBe("Finish failed failed error")

@@ -38,6 +38,7 @@ const sources = (s: Script | undefined, change: Partial<TimelineSources> = {}): 
   serverRequests: [],
   serverRequestsLeftOut: 0,
   deliveries: [],
+  pluginOf: ({ capability, provider }) => `${capability}-${provider}`,
   ...change
 })
 

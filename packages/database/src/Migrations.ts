@@ -40,6 +40,7 @@ import callFailures from "./migrations/0037_call_failures.ts"
 import knowledgeIndexRows from "./migrations/0038_knowledge_index_rows.ts"
 import knowledgeVectors from "./migrations/0039_knowledge_vectors.ts"
 import callUsage from "./migrations/0040_call_usage.ts"
+import callLinks from "./migrations/0041_call_links.ts"
 
 /** One step of the schema, in its own file under `migrations/`. */
 type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -88,7 +89,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0037_call_failures": callFailures,
   "0038_knowledge_index_rows": knowledgeIndexRows,
   "0039_knowledge_vectors": knowledgeVectors,
-  "0040_call_usage": callUsage
+  "0040_call_usage": callUsage,
+  "0041_call_links": callLinks
 }
 
 /** A migration failed; the whole run was rolled back. */

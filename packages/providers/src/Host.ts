@@ -1,3 +1,4 @@
+import type { Effect } from "effect"
 import type { VoiceActivityDetector } from "./VoiceActivity.ts"
 
 /** Values that belong to a log entry, such as `{ call_id }`. Never secrets or personal data. */
@@ -57,10 +58,21 @@ export interface HostResampler {
   readonly end: () => Int16Array
 }
 
-/** What the server gives to a plugin. All methods are synchronous. */
+/**
+ * Whether calls can start with a call link. `closed`: it has expired, was used up, or is none. `unknown`: the database
+ * cannot be reached.
+ */
+export type LinkState = "open" | "closed" | "unknown"
+
+/** What the server gives to a plugin. All methods but `linkState` are synchronous. */
 export interface Host {
   /** `SVC_BASE_URL`, the public address of the server, without a slash at its end; null when it is not set. */
   readonly baseUrl: string | null
+  /**
+   * A folder for files of this plugin only, as an absolute path in `SVC_DATA_DIR`. It need not exist. What is in it
+   * survives a restart of this server; other servers of the installation have folders of their own.
+   */
+  readonly folder: string
   readonly log: HostLog
   readonly metrics: HostMetrics
   /**
@@ -71,6 +83,8 @@ export interface Host {
   readonly sign: (payload: unknown, expiresInSeconds: number) => string
   /** The payload of a token that this plugin signed and that has not expired; undefined of any other text. */
   readonly verify: (token: string) => unknown
+  /** The state of the call link with this token: one that `POST /v1/agents/<id>/browser-calls` has made. */
+  readonly linkState: (token: string) => Effect.Effect<LinkState>
   /** A detector of the engine for one stream of PCM16 at 8,000 or 16,000 Hz, in frames of 20 ms. Call its `close` at the end. */
   readonly makeVoiceActivity: (sampleRate: number) => VoiceActivityDetector
   /** The engine's resampler, for rates in Hz from 8,000 to 48,000. */

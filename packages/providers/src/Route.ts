@@ -31,8 +31,11 @@ export interface RouteSocket {
   readonly bufferedBytes: () => number
   readonly close: (code?: number, reason?: string) => void
   readonly onMessage: (handler: (data: string | Uint8Array) => void) => void
-  /** Called once when the socket is closed by either side or breaks. */
-  readonly onClose: (handler: () => void) => void
+  /**
+   * Called once when the socket is closed by either side or breaks, with the close code (RFC 6455, 7.4): 1006 when no close
+   * frame came.
+   */
+  readonly onClose: (handler: (code: number) => void) => void
 }
 
 /** A route under `/telephony/<id>`; `path` is `""` for the mount point itself, `/calls/:call_id` with parameters. */
@@ -48,6 +51,8 @@ export type Route =
       readonly path: string
       /** Called before the upgrade. With a response, the connection is refused with it. Synchronous; must not throw. */
       readonly refuse?: (request: RouteRequest) => RouteResponse | undefined
+      /** The same for what takes time, such as a look-up; runs after `refuse`. The connection waits meanwhile. */
+      readonly admit?: (request: RouteRequest) => Effect.Effect<RouteResponse | undefined>
       /** Called after the upgrade. Must not throw. */
       readonly accept: (socket: RouteSocket, request: RouteRequest) => void
     }

@@ -66,6 +66,14 @@ export const byText =
       }
     })
 
+/** A text in parts of at most `longest` UTF-16 units, cut after a space where there is one. */
+export const textParts = (text: string, longest: number): ReadonlyArray<string> => {
+  if (text.length <= longest) return [text]
+  const space = text.lastIndexOf(" ", longest - 1)
+  const end = space > 0 ? space + 1 : longest
+  return [text.slice(0, end), ...textParts(text.slice(end), longest)]
+}
+
 /** Speaks one text as a whole turn. Completes when all its audio was written. */
 export const speakText = (
   provider: Context.Tag.Service<TextToSpeech>,

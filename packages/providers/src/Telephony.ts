@@ -66,6 +66,20 @@ export interface LineQuality {
   readonly jitterMs: number | null
 }
 
+/** What the agent does. `using-tool`: the model waits for a tool. */
+export type AgentActivity = "listening" | "thinking" | "using-tool" | "speaking"
+
+/**
+ * What the person on the line may see of the conversation. `Saying`: the words so far of a turn that is not finished, in
+ * place of those before; empty: there are none. `Said`: a finished turn, which takes the place of the words so far of its
+ * role. `Latency`: the milliseconds from the end of the caller's last turn to the first frame of the answer.
+ */
+export type CallView =
+  | { readonly _tag: "Activity"; readonly activity: AgentActivity }
+  | { readonly _tag: "Saying"; readonly role: "caller" | "agent"; readonly text: string }
+  | { readonly _tag: "Said"; readonly role: "caller" | "agent"; readonly text: string }
+  | { readonly _tag: "Latency"; readonly ms: number }
+
 /**
  * The media of one answered call. All methods are synchronous and must not throw: `send` is called 50 times a second
  * per call.
@@ -102,6 +116,8 @@ export interface CallLeg {
   /** Ends the call. `reason` is for people and logs. A second call does nothing. */
   readonly hangup: (reason: string) => void
   readonly sendDtmf?: (digits: string) => void
+  /** Shows the conversation to the caller, where the phone has a screen. */
+  readonly show?: (view: CallView) => void
   /**
    * Blind transfer to `target` (E.164 or a SIP URI), one at a time. Its progress is emitted as `TransferProgress`, the outcome
    * within {@link transferOutcomeMs}; the network gives up on a destination that does not answer. After `completed` no
@@ -177,6 +193,11 @@ export interface IncomingCall {
   /** The caller's name, where the network has it. */
   readonly callerName?: string
   readonly to: string
+  /**
+   * The token of the call link with which the call comes (see `Host.linkState`). It says which agent is called, and from
+   * which number; `from` and `to` are then not read.
+   */
+  readonly link?: string
   readonly headers: { readonly [name: string]: string }
   /** Signals to the network that the call rings. `callId` is the platform's id, for the peer's records. */
   readonly ringing: (callId: string) => void
@@ -185,7 +206,10 @@ export interface IncomingCall {
     readonly callId: string
     readonly formats: ReadonlyArray<AudioFormat>
   }) => Effect.Effect<CallLeg, CallGone>
-  /** Refuses the call, before or after `ringing`. `reason` is for people and logs. */
+  /**
+   * Refuses the call, before or after `ringing`. `declined`: its link has expired or was used up. `reason` is for people
+   * and logs.
+   */
   readonly reject: (cause: RejectCause, reason?: string) => void
   /** Completes when the caller hangs up before the answer. Never completes otherwise. */
   readonly canceled: Effect.Effect<void>

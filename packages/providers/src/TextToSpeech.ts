@@ -6,12 +6,22 @@ export class TextToSpeechError extends Data.TaggedError("TextToSpeechError")<{
   readonly retryable: boolean
 }> {}
 
-/** A voice. `languages` is `"*"` when it speaks every supported language. */
+/**
+ * A voice. `languages` is `"*"` when it speaks every supported language. Case of names is ignored: where agents and
+ * callers write it otherwise, the provider gets the name as it is here.
+ */
 export interface Voice {
   readonly name: string
   readonly languages: "*" | ReadonlyArray<string>
   readonly gender: "female" | "male" | "neutral"
 }
+
+/** Whether two names are those of one voice: case is ignored. */
+export const isVoiceName = (a: string, b: string): boolean => a === b || a.toLowerCase() === b.toLowerCase()
+
+/** The voice of this name; of several that differ in case only the one that is written so, else the first. */
+export const findVoice = (voices: ReadonlyArray<Voice>, name: string): Voice | undefined =>
+  voices.find((voice) => voice.name === name) ?? voices.find((voice) => isVoiceName(voice.name, name))
 
 /** Receives synthesized audio. */
 export interface AudioSink {

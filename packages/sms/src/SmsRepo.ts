@@ -79,6 +79,8 @@ export class SmsRepo extends Context.Tag("@svc/sms/SmsRepo")<
     /** Writes the outcome. False when the message already has one, or with `node`: does not belong to it any more. */
     readonly finish: (publicId: string, outcome: SmsOutcome, node?: string) => Effect.Effect<boolean>
     readonly find: (reference: string) => Effect.Effect<Option.Option<SmsRow>>
+    /** Messages that are being sent, by any node, and for how long the oldest one has been. */
+    readonly backlog: Effect.Effect<{ readonly pending: number; readonly oldest_seconds: number }>
     /**
      * Gives messages of dead nodes to this one. Also its own that are not in `held`, of whose insert it had no answer.
      */
@@ -112,6 +114,13 @@ export class SmsRepo extends Context.Tag("@svc/sms/SmsRepo")<
             where public_id = ${publicId} and status = 'sending' and ${node === undefined ? sql`true` : sql`node = ${node}`}
             returning id`.pipe(Effect.map(isOne), Effect.orDie),
         find: (reference) => Effect.orDie(find(reference)),
+        backlog: sql<{ readonly pending: number; readonly oldest_seconds: number }>`
+          select count(*)::int as pending,
+            greatest(0, coalesce(extract(epoch from now() - min(created_at)), 0))::float8 as oldest_seconds
+          from sms_messages where status = 'sending'`.pipe(
+          Effect.map(([backlog = { pending: 0, oldest_seconds: 0 }]) => backlog),
+          Effect.orDie
+        ),
         claimLost: (node, held) =>
           // A minute is more than a node needs to begin a message, and than an earlier version waits for the network.
           sql`

@@ -194,6 +194,8 @@ layer(Test, { excludeTestServices: true, timeout: "60 seconds" })("The text mess
       const node = (yield* row(living))?.node ?? ""
       expect(yield* repo.claimLost(node, [])).toEqual([])
       yield* sql`update sms_messages set created_at = now() - interval '2 minutes' where public_id = ${living}`
+      const { oldest_seconds, pending } = yield* repo.backlog
+      expect([pending, oldest_seconds >= 120 && oldest_seconds < 180]).toEqual([1, true])
       expect(yield* repo.claimLost(node, [living])).toEqual([])
       expect(yield* repo.claimLost("node_other", [])).toEqual([])
       expect(yield* repo.claimLost(node, [])).toHaveLength(1)

@@ -1,3 +1,4 @@
+import { alternating } from "@svc/providers/AlternatingRoles"
 import type { ModelMessage, ModelRequest } from "@svc/providers/LanguageModel"
 
 /**
@@ -11,7 +12,7 @@ export interface Dialect {
   readonly limit: "max_completion_tokens" | "max_tokens"
   readonly schema: "json_schema" | "json_object" | "none"
   readonly requiredTool: boolean
-  /** One system message at the beginning, then user and assistant in turns. */
+  /** A prompt at the beginning, then user and assistant in turns. */
   readonly alternating: boolean
 }
 
@@ -51,27 +52,6 @@ export const withoutRefused = (dialect: Dialect, message: string): Dialect | und
   }
   if (!dialect.alternating && strictRoles.test(message)) return { ...dialect, alternating: true }
   return undefined
-}
-
-/** Joins messages of one role, puts all system messages to the beginning, and begins the conversation with the user. */
-const alternating = (messages: ReadonlyArray<ModelMessage>): ReadonlyArray<ModelMessage> => {
-  const system = messages.filter((message) => message.role === "system").map(({ content }) => content)
-  const joined: Array<ModelMessage> = []
-  for (const message of messages) {
-    if (message.role === "system") continue
-    const last = joined.at(-1)
-    if (last?.role === "user" && message.role === "user") {
-      joined[joined.length - 1] = { role: "user", content: `${last.content}\n${message.content}` }
-    } else if (last?.role === "assistant" && message.role === "assistant" && last.tool_calls === undefined) {
-      joined[joined.length - 1] = { ...message, content: `${last.content}\n${message.content}`.trim() }
-    } else joined.push(message)
-  }
-  const [first] = joined
-  return [
-    ...(system.length === 0 ? [] : [{ role: "system", content: system.join("\n\n") } as const]),
-    ...(first?.role === "user" ? [] : [{ role: "user", content: "(The call begins.)" } as const]),
-    ...joined
-  ]
 }
 
 const wireMessage = (message: ModelMessage): unknown => {

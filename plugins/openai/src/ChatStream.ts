@@ -1,6 +1,6 @@
 import type { ModelDelta } from "@svc/providers/LanguageModel"
+import { ThoughtFilter } from "@svc/providers/ThoughtFilter"
 import { Either, Option, Schema } from "effect"
-import { ThoughtFilter } from "./ThoughtFilter.ts"
 import { ToolCallAssembly, ToolCallPiece } from "./ToolCallAssembly.ts"
 
 const nullish = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))

@@ -1,26 +1,44 @@
-import { type Health, healthy } from "@svc/providers/Health"
+import type { Health } from "@svc/providers/Health"
 import type { Host } from "@svc/providers/Host"
-import { Duration, Effect, Fiber, Schema, type Scope } from "effect"
+import * as ServerHealth from "@svc/providers/ServerHealth"
+import { Duration, Effect, Option, Schema, type Scope } from "effect"
 import type { OpenAiClient } from "./OpenAiClient.ts"
 
 /** What a server says about itself. */
 export interface ModelList {
   /** The names of its models, as far as known. */
   readonly names: () => ReadonlyArray<string>
+  /** How many tokens a request to a model and its answer may have together, as far as the server says. */
+  readonly contextTokens: (model: string) => number | undefined
   readonly health: Effect.Effect<Health>
   /** Opens a connection, if none was used lately. */
   readonly warm: Effect.Effect<void>
 }
 
-const Models = Schema.Struct({ data: Schema.Array(Schema.Struct({ id: Schema.String })) })
+const Entry = Schema.Struct({
+  id: Schema.String,
+  owned_by: Schema.optional(Schema.Unknown),
+  /** vLLM and SGLang. */
+  max_model_len: Schema.optional(Schema.Unknown),
+  /** Groq. */
+  context_window: Schema.optional(Schema.Unknown),
+  /** OpenRouter and Together. */
+  context_length: Schema.optional(Schema.Unknown),
+  /** Mistral. */
+  max_context_length: Schema.optional(Schema.Unknown)
+})
+const Models = Schema.Struct({ data: Schema.Array(Entry) })
 const decodeModels = Schema.decodeUnknownOption(Models)
-
-/** How long the start of the server waits for the list. */
-const startWait = Duration.seconds(2)
-/** How long an answer of the server stands for its health, and keeps its connection warm. */
-const freshFor = Duration.seconds(10)
-const refreshEvery = Duration.minutes(5)
-const healthDeadline = Duration.millis(2500)
+/** What a server writes there may be anything. */
+const contextOf = (entry: typeof Entry.Type): number | undefined =>
+  [entry.max_model_len, entry.context_window, entry.context_length, entry.max_context_length].find(
+    (tokens): tokens is number => Number.isSafeInteger(tokens) && Number(tokens) > 0
+  )
+/** The context that each request has at a server of llama.cpp, which divides it among its slots. */
+const Props = Schema.Struct({
+  default_generation_settings: Schema.Struct({ n_ctx: Schema.Int.pipe(Schema.positive()) })
+})
+const decodeProps = Schema.decodeUnknownOption(Props)
 
 /**
  * Reads `GET /models` at the start, which also opens a connection and checks the key, and again from time to time. A server
@@ -29,46 +47,37 @@ const healthDeadline = Duration.millis(2500)
 export const make = (client: OpenAiClient, host: Host): Effect.Effect<ModelList, never, Scope.Scope> =>
   Effect.gen(function* () {
     let names: ReadonlyArray<string> = []
-    let logged: string | undefined
-    const unhealthy = (reason: string): Health => {
-      if (reason !== logged && reason !== client.refused()) host.log.warning(reason)
-      logged = reason
-      return { healthy: false, reason }
-    }
-    const read: Effect.Effect<Health> = client
-      .json({ method: "GET", path: "/models", retryWithin: Duration.zero })
-      .pipe(
-        Effect.map((body): Health => {
+    let contexts: ReadonlyMap<string, number> = new Map()
+    /** Beside the path of the base URL: `/props` where that is `/v1`. The list has only the context of the training. */
+    const slotContext = client.json({ method: "GET", path: "/../props", retryWithin: Duration.zero }).pipe(
+      Effect.map((body) => Option.map(decodeProps(body), (props) => props.default_generation_settings.n_ctx)),
+      Effect.catchAll(({ reason }) =>
+        Effect.as(Effect.logDebug(`the context of the model is not known: ${reason}`), Option.none<number>())
+      )
+    )
+    const request = client.json({ method: "GET", path: "/models", retryWithin: Duration.zero }).pipe(
+      Effect.tap((body) =>
+        Effect.gen(function* () {
           const models = decodeModels(body)
-          if (models._tag === "Some") names = models.value.data.map(({ id }) => id)
-          logged = undefined
-          return healthy
-        }),
-        Effect.catchAll((failure) =>
-          Effect.sync(() =>
-            failure.status === undefined || failure.status === 401 || failure.status === 403 || failure.status >= 500
-              ? unhealthy(failure.reason)
-              : healthy
+          if (Option.isNone(models)) return
+          const { data } = models.value
+          names = data.map(({ id }) => id)
+          const isLlama = data.some(({ owned_by }) => owned_by === "llamacpp")
+          const slot = isLlama ? Option.getOrUndefined(yield* slotContext) : undefined
+          contexts = new Map(
+            data.flatMap((entry) => {
+              const tokens = contextOf(entry) ?? slot
+              return tokens === undefined ? [] : [[entry.id, tokens] as const]
+            })
           )
-        ),
-        Effect.timeoutTo({
-          duration: healthDeadline,
-          onSuccess: (health) => health,
-          onTimeout: () => unhealthy("the server of SVC_OPENAI_BASE_URL does not answer")
         })
       )
-    const health = yield* Effect.cachedWithTTL(read, freshFor)
-    const first = yield* Effect.forkScoped(health)
-    yield* Effect.raceFirst(Fiber.await(first), Effect.sleep(startWait))
-    yield* Effect.forkScoped(Effect.forever(Effect.delay(health, refreshEvery)))
-    return {
-      names: () => names,
-      health: Effect.suspend(() => {
-        const reason = client.refused()
-        return reason === undefined
-          ? health
-          : Effect.map(health, (state) => (state.healthy ? { healthy: false, reason } : state))
-      }),
-      warm: Effect.asVoid(health)
-    }
+    )
+    const { health } = yield* ServerHealth.make({
+      request,
+      failures: client.failures,
+      host,
+      noAnswer: "the server of SVC_OPENAI_BASE_URL does not answer"
+    })
+    return { names: () => names, contextTokens: (model) => contexts.get(model), health, warm: Effect.asVoid(health) }
   })

@@ -44,6 +44,11 @@ const Settings = Schema.Struct({
   ),
   model: Name,
   models: Name,
+  contextTokens: optional(
+    Schema.NumberFromString.pipe(
+      Schema.filter((n) => Number.isInteger(n) && n >= 1000, { message: () => "must be a whole number from 1000" })
+    )
+  ),
   ttsModel: Name,
   sttModel: Name,
   embeddingModel: Name
@@ -70,7 +75,7 @@ class Server extends Context.Tag("@svc/plugin-openai/Server")<
  * Speech-to-text, text-to-speech and embeddings each where a model is named for them.
  *
  * Settings: `SVC_OPENAI_API_KEY`, `SVC_OPENAI_BASE_URL` (with `/v1`), `SVC_OPENAI_MODEL`, `SVC_OPENAI_MODELS`,
- * `SVC_OPENAI_TTS_MODEL`, `SVC_OPENAI_STT_MODEL`, `SVC_OPENAI_EMBEDDING_MODEL`.
+ * `SVC_OPENAI_CONTEXT_TOKENS`, `SVC_OPENAI_TTS_MODEL`, `SVC_OPENAI_STT_MODEL`, `SVC_OPENAI_EMBEDDING_MODEL`.
  */
 export default Plugin.make({
   name: "openai",
@@ -92,7 +97,9 @@ export default Plugin.make({
     ]
     const languageModel = Layer.effect(
       LanguageModel,
-      Effect.flatMap(Server, ({ client, list }) => makeModel({ client, list, models, isOpenAi, host }))
+      Effect.flatMap(Server, ({ client, list }) =>
+        makeModel({ client, list, models, contextTokens: settings.contextTokens, isOpenAi, host })
+      )
     )
     const { embeddingModel, sttModel, ttsModel } = settings
     return {

@@ -1,16 +1,9 @@
 import type { Readable } from "node:stream"
 import type { Host } from "@svc/providers/Host"
-import { Clock, Data, Duration, Effect, Redacted, type Scope } from "effect"
+import { makeFailures, obeyRetryAfter, RequestFailed, type RequestFailures } from "@svc/providers/RequestFailed"
+import { Clock, Data, type Duration, Effect, Redacted, type Scope } from "effect"
 import { Agent, type Dispatcher, errors, request } from "undici"
 import { errorMessageOf } from "./ChatStream.ts"
-
-/** A request failed. `reason` is one plain sentence without secrets. */
-export class RequestFailed extends Data.TaggedError("RequestFailed")<{
-  readonly reason: string
-  readonly retryable: boolean
-  /** Of the answer; undefined when there was none. */
-  readonly status?: number
-}> {}
 
 /** An answer with status 200. Its bytes come as they are read. */
 export interface Answer {
@@ -38,8 +31,7 @@ export interface OpenAiClient {
   readonly send: (options: ClientRequest) => Effect.Effect<Answer, RequestFailed, Scope.Scope>
   /** The whole body of an answer, as JSON. */
   readonly json: (options: ClientRequest) => Effect.Effect<unknown, RequestFailed>
-  /** The key was refused: the reason. */
-  readonly refused: () => string | undefined
+  readonly failures: RequestFailures
 }
 
 export interface ClientOptions {
@@ -57,8 +49,6 @@ const keepAliveMs = 60_000
 /** Bytes of a whole answer, and of an error. */
 const largestAnswer = 64 * 1024 * 1024
 const largestError = 65_536
-/** Characters of a server's message that are passed on. */
-const longestMessage = 300
 
 const codeOf = (error: unknown): string => {
   const { code } = Object(error)
@@ -71,15 +61,12 @@ const isStale = (error: unknown): boolean => ["UND_ERR_SOCKET", "ECONNRESET", "E
 const isTimeout = (error: unknown): boolean =>
   error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError
 
-/** Milliseconds to wait by the headers of an answer: seconds, a date, or OpenAI's milliseconds. */
-const retryAfterMs = (headers: Dispatcher.ResponseData["headers"], now: number): number | undefined => {
-  const exact = headers["retry-after-ms"]
-  const value = headers["retry-after"]
-  if (typeof exact === "string" && /^\d+(\.\d+)?$/.test(exact)) return Number(exact)
-  if (typeof value !== "string") return undefined
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+/** What an error says: OpenAI's own, or those of FastAPI, as vLLM and Mistral have them, which name fields. */
+const messageOf = (body: unknown): string | undefined => {
+  const { detail, error, message } = Object(body)
+  if (typeof error === "string") return error
+  if (error !== undefined) return `${errorMessageOf(error)} ${Object(error).param ?? ""}`.trim()
+  return typeof message === "string" || detail === undefined ? undefined : JSON.stringify(detail)
 }
 
 const ignoreError = () => {}
@@ -104,18 +91,19 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
     const waits = host.metrics.counter("rate_limit_waits", {
       description: "Requests that were sent again after the time that the server asked for"
     })
-    let refusal: string | undefined
-
-    /** Servers repeat keys in their messages. */
-    const withoutKey = (text: string): string => (key === undefined ? text : text.replaceAll(key, "…"))
-    const short = (text: string): string => withoutKey(text).replace(/\s+/g, " ").slice(0, longestMessage)
+    const failures = makeFailures({
+      server: baseUrl,
+      key: apiKey,
+      keySetting: "SVC_OPENAI_API_KEY",
+      log: host.log,
+      messageOf
+    })
 
     const connectionFailed = (error: unknown): RequestFailed => {
       if (isTimeout(error)) {
         return new RequestFailed({ reason: `${baseUrl} gave nothing for ${silentMs / 1000} s`, retryable: true })
       }
-      const what = codeOf(error) || short(error instanceof Error ? error.message : String(error))
-      return new RequestFailed({ reason: `the connection to ${baseUrl} failed: ${what}`, retryable: true })
+      return failures.ofConnection(error)
     }
 
     /** Reads a body; `onEnd` is called at its end. */
@@ -143,36 +131,6 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
         }
         return Buffer.concat(chunks).toString("utf8")
       })
-
-    const messageOf = (text: string): string => {
-      try {
-        const body: unknown = JSON.parse(text)
-        const { error, detail, message } = Object(body)
-        if (error !== undefined)
-          return short(
-            typeof error === "string" ? error : `${errorMessageOf(error)} ${Object(error).param ?? ""}`.trim()
-          )
-        // FastAPI, as of vLLM and Mistral, names fields in `detail` or in the message.
-        return short(typeof message === "string" ? message : JSON.stringify(detail ?? message ?? body))
-      } catch {
-        return short(text)
-      }
-    }
-
-    const statusFailed = (status: number, text: string): RequestFailed => {
-      if (status === 401 || status === 403) {
-        const how = key === undefined ? "SVC_OPENAI_API_KEY is not set, and" : "SVC_OPENAI_API_KEY was refused:"
-        const reason = `${how} ${baseUrl} answered ${status}`
-        if (refusal === undefined) host.log.error(`${reason}. Set a valid key and restart the server`)
-        refusal = reason
-        // Not the fault of one request: the provider counts as failing, and the next one is asked.
-        return new RequestFailed({ reason, retryable: true, status })
-      }
-      // A status that the request causes: another attempt with the same request gives the same.
-      const retryable = status === 408 || status === 409 || status === 429 || status >= 500
-      const message = text === "" ? "" : `: ${messageOf(text)}`
-      return new RequestFailed({ reason: `${baseUrl} answered ${status}${message}`, retryable, status })
-    }
 
     const once = ({ body, contentType, method, path }: ClientRequest) =>
       Effect.gen(function* () {
@@ -202,32 +160,26 @@ export const make = ({ apiKey, baseUrl, host }: ClientOptions): Effect.Effect<Op
         return { headers: response.headers, status: response.statusCode, next }
       })
 
-    const send: OpenAiClient["send"] = (options) =>
+    const attempt = (options: ClientRequest) =>
       Effect.gen(function* () {
-        const begun = yield* Clock.currentTimeMillis
-        const deadline = begun + Duration.toMillis(options.retryWithin)
-        for (;;) {
-          const { headers, next, status } = yield* once(options).pipe(
-            Effect.retry({ times: 1, while: ({ cause }) => isStale(cause) }),
-            Effect.mapError(({ cause }) => connectionFailed(cause))
-          )
-          if (status >= 200 && status < 300) {
-            refusal = undefined
-            const type = headers["content-type"]
-            return { contentType: typeof type === "string" ? type : "", next }
-          }
-          const failure = statusFailed(status, yield* whole(next, largestError))
-          const now = yield* Clock.currentTimeMillis
-          const wait = failure.retryable ? retryAfterMs(headers, now) : undefined
-          if (wait === undefined || now + wait > deadline) return yield* failure
-          waits.add()
-          yield* Effect.sleep(Duration.millis(wait))
+        const { headers, next, status } = yield* once(options).pipe(
+          Effect.retry({ times: 1, while: ({ cause }) => isStale(cause) }),
+          Effect.mapError(({ cause }) => connectionFailed(cause))
+        )
+        if (status >= 200 && status < 300) {
+          failures.accepted()
+          const type = headers["content-type"]
+          return { contentType: typeof type === "string" ? type : "", next }
         }
+        const body = yield* whole(next, largestError)
+        return yield* failures.ofStatus({ status, headers, body, now: yield* Clock.currentTimeMillis })
       })
+    const send: OpenAiClient["send"] = (options) =>
+      obeyRetryAfter(options.retryWithin, () => waits.add())(attempt(options))
 
     return {
       send,
-      refused: () => refusal,
+      failures,
       json: (options) =>
         Effect.scoped(Effect.flatMap(send(options), ({ next }) => whole(next, largestAnswer))).pipe(
           Effect.flatMap((text) =>

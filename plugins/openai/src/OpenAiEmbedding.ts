@@ -1,8 +1,9 @@
 import { Embedding, EmbeddingError } from "@svc/providers/Embedding"
 import { PluginError } from "@svc/providers/Plugin"
+import { RequestFailed } from "@svc/providers/RequestFailed"
 import { type Context, Duration, Effect, Option, Schema } from "effect"
 import type { ModelList } from "./ModelList.ts"
-import { type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
+import type { OpenAiClient } from "./OpenAiClient.ts"
 
 const retryWithin = Duration.seconds(20)
 /** Together at most 300,000 tokens, the limit of a request, and a batch that small servers take. */

@@ -1,11 +1,12 @@
 import type { Host } from "@svc/providers/Host"
 import { LanguageModel, LanguageModelError, type ModelDelta } from "@svc/providers/LanguageModel"
+import { RequestFailed } from "@svc/providers/RequestFailed"
 import { type Context, Duration, Effect, Option, type Scope } from "effect"
 import { chatRequest, type Dialect, initialDialect, withoutRefused } from "./ChatRequest.ts"
 import { ChatStream } from "./ChatStream.ts"
 import { EventStream } from "./EventStream.ts"
 import type { ModelList } from "./ModelList.ts"
-import { type Answer, type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
+import type { Answer, OpenAiClient } from "./OpenAiClient.ts"
 
 type Service = Context.Tag.Service<LanguageModel>
 
@@ -14,6 +15,8 @@ export interface ModelOptions {
   readonly list: ModelList
   /** Preferred first. Empty: those of the server. */
   readonly models: ReadonlyArray<string>
+  /** Of every model, where the operator knows better than the server. */
+  readonly contextTokens: number | undefined
   readonly isOpenAi: boolean
   readonly host: Host
 }
@@ -75,7 +78,7 @@ const readAnswer = (
   })
 
 /** The language model of a server. */
-export const make = ({ client, host, isOpenAi, list, models }: ModelOptions): Effect.Effect<Service> =>
+export const make = ({ client, contextTokens, host, isOpenAi, list, models }: ModelOptions): Effect.Effect<Service> =>
   Effect.sync(() => {
     const dialects = new Map<string, Dialect>()
     const tokens = (kind: string) =>
@@ -130,7 +133,10 @@ export const make = ({ client, host, isOpenAi, list, models }: ModelOptions): Ef
         })
       }).pipe(
         Effect.scoped,
-        Effect.mapError(({ reason, retryable }) => new LanguageModelError({ reason, retryable }))
+        // An error may stand in the stream, and servers repeat keys there too.
+        Effect.mapError(
+          ({ reason, retryable }) => new LanguageModelError({ reason: client.failures.shown(reason), retryable })
+        )
       )
 
     return LanguageModel.of({
@@ -138,6 +144,7 @@ export const make = ({ client, host, isOpenAi, list, models }: ModelOptions): Ef
       get models() {
         return names()
       },
+      contextTokens: (model) => contextTokens ?? list.contextTokens(model),
       health: list.health,
       prepare: () => list.warm,
       generate

@@ -1,9 +1,10 @@
-import { byText, type TextRequest } from "@svc/providers/SpeechTurn"
+import { RequestFailed } from "@svc/providers/RequestFailed"
+import { byText, type TextRequest, textParts } from "@svc/providers/SpeechTurn"
 import { TextToSpeech, TextToSpeechError, type Voice } from "@svc/providers/TextToSpeech"
 import { type Context, Duration, Effect } from "effect"
 import { languages } from "./Languages.ts"
 import type { ModelList } from "./ModelList.ts"
-import { type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
+import type { OpenAiClient } from "./OpenAiClient.ts"
 
 /** In Hz, of the format `pcm`. */
 const sampleRate = 24_000
@@ -33,14 +34,6 @@ const sarah = "coral"
 const newer: ReadonlyArray<string> = ["ballad", "cedar", "marin", "verse"]
 
 const failed = (reason: string, retryable: boolean) => new RequestFailed({ reason, retryable })
-
-/** A text in parts of which each fits into a request, cut after a space where there is one. */
-const partsOf = (text: string): ReadonlyArray<string> => {
-  if (text.length <= longestText) return [text]
-  const space = text.lastIndexOf(" ", longestText - 1)
-  const end = space > 0 ? space + 1 : longestText
-  return [text.slice(0, end), ...partsOf(text.slice(end))]
-}
 
 /** Text-to-speech by `/audio/speech`, whose audio is streamed. */
 export const make = (options: {
@@ -98,12 +91,16 @@ export const make = (options: {
         if (request.text.trim() === "") return
         let characters = 0
         let samples = 0
-        for (const part of partsOf(request.text)) {
+        for (const part of textParts(request.text, longestText)) {
           samples += yield* speakPart(voice, part, request)
           characters += part.length
           request.sink.align(characters, samples)
         }
-      }).pipe(Effect.mapError(({ reason, retryable }) => new TextToSpeechError({ reason, retryable })))
+      }).pipe(
+        Effect.mapError(
+          ({ reason, retryable }) => new TextToSpeechError({ reason: client.failures.shown(reason), retryable })
+        )
+      )
 
     const refuse = (reason: string) => new TextToSpeechError({ reason, retryable: false })
     return TextToSpeech.of({

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto"
+import { RequestFailed } from "@svc/providers/RequestFailed"
 import { bySegments, type SpeechSegment, type Transcript } from "@svc/providers/SpeechSegments"
 import { SpeechToText, SpeechToTextError } from "@svc/providers/SpeechToText"
 import { type Context, Duration, Effect, Option, Schema } from "effect"
 import { languages } from "./Languages.ts"
 import type { ModelList } from "./ModelList.ts"
-import { type OpenAiClient, RequestFailed } from "./OpenAiClient.ts"
+import type { OpenAiClient } from "./OpenAiClient.ts"
 
 /** In Hz: what Whisper works with, and some servers take nothing else. */
 const sampleRate = 16_000

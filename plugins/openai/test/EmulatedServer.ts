@@ -1,17 +1,8 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
+import type { ServerResponse } from "node:http"
+import * as Emulated from "@svc/providers/testing/EmulatedServer"
 import { Effect, type Scope } from "effect"
 
-/** A request that the server got. */
-export interface Received {
-  readonly method: string
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-  /** The body as JSON; an empty object if it is none. */
-  readonly json: Readonly<Record<string, unknown>>
-  /** Of the connection: the same for requests of one. */
-  readonly port: number
-}
+export type Received = Emulated.EmulatedRequest
 
 /** Answers a request, or leaves it open. */
 export type Behaviour = (received: Received, response: ServerResponse) => void
@@ -26,58 +17,14 @@ export interface EmulatedServer {
   readonly brokenOff: ReadonlyArray<number>
 }
 
-const jsonOf = (body: Buffer): Readonly<Record<string, unknown>> => {
-  try {
-    return Object(JSON.parse(body.toString("utf8")))
-  } catch {
-    return {}
-  }
-}
-
 /** A server on a real socket, which closes with the scope. */
-export const emulatedServer = (behaviour: Behaviour): Effect.Effect<EmulatedServer, never, Scope.Scope> => {
-  const received: Array<Received> = []
-  const brokenOff: Array<number> = []
-  let open = 0
-  return Effect.acquireRelease(
-    Effect.async<ReturnType<typeof createServer>>((resume) => {
-      const server = createServer((request, response) => {
-        open++
-        response.on("close", () => {
-          open--
-          if (!response.writableFinished) brokenOff.push(performance.now())
-        })
-        const chunks: Array<Buffer> = []
-        request.on("data", (chunk: Buffer) => chunks.push(chunk))
-        request.on("end", () => {
-          const body = Buffer.concat(chunks)
-          const one: Received = {
-            method: request.method ?? "",
-            path: request.url ?? "",
-            headers: request.headers,
-            body,
-            json: jsonOf(body),
-            port: request.socket.remotePort ?? 0
-          }
-          received.push(one)
-          behaviour(one, response)
-        })
-      })
-      server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
-    }),
-    (server) =>
-      Effect.async<void>((resume) => {
-        server.close(() => resume(Effect.void))
-        server.closeAllConnections()
-      })
-  ).pipe(
-    Effect.map((server) => {
-      const address = server.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      return { url: `http://127.0.0.1:${port}/v1`, received, open: () => open, brokenOff }
-    })
-  )
-}
+export const emulatedServer = (behaviour: Behaviour): Effect.Effect<EmulatedServer, never, Scope.Scope> =>
+  Effect.map(Emulated.emulatedServer({ request: behaviour }), ({ brokenOff, openRequests, origin, requests }) => ({
+    url: `${origin}/v1`,
+    received: requests,
+    open: openRequests,
+    brokenOff
+  }))
 
 export const answerJson = (
   response: ServerResponse,

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { ChatStream } from "../src/ChatStream.ts"
 import { EventStream } from "../src/EventStream.ts"
-import { ThoughtFilter } from "../src/ThoughtFilter.ts"
 
 const eventsOf = (parts: ReadonlyArray<Uint8Array>): ReadonlyArray<string> => {
   const stream = new EventStream()
@@ -40,26 +39,6 @@ describe("EventStream", () => {
     const piece = Buffer.alloc(300_000, "x")
     expect([stream.push(piece), stream.push(piece), stream.push(piece)]).toEqual([[], [], []])
     expect(stream.push(piece)).toBeUndefined()
-  })
-})
-
-describe("ThoughtFilter", () => {
-  const filtered = (parts: ReadonlyArray<string>): string => {
-    const filter = new ThoughtFilter()
-    return parts.map((part) => filter.push(part)).join("") + filter.end()
-  }
-
-  it.each([
-    ["<think>hm, a < b</think>\n\nHello", "Hello"],
-    ["Hello <THINK>x</Think> there", "Hello there"],
-    ["a < b <thin", "a < b <thin"],
-    ["Hello <think>no end", "Hello "],
-    ["<think></think>", ""],
-    ["<think>a</think><think>b</think> c", "c"]
-  ])("takes the thoughts out of %j wherever it is cut", (text, expected) => {
-    expect(filtered([text])).toBe(expected)
-    expect(filtered([...text])).toBe(expected)
-    for (let cut = 0; cut <= text.length; cut++) expect(filtered([text.slice(0, cut), text.slice(cut)])).toBe(expected)
   })
 })
 

@@ -131,10 +131,10 @@ describe("the request", () => {
         max_completion_tokens: 9,
         response_format: { type: "json_object" },
         messages: [
-          { role: "system", content: `One\n\nTwo\n\n${schema}` },
-          { role: "user", content: "(The call begins.)" },
+          { role: "system", content: "One" },
+          { role: "user", content: "(The conversation begins.)" },
           { role: "assistant", content: "Hello!" },
-          { role: "user", content: "a\nb" }
+          { role: "user", content: `a\nb\nTwo\n${schema}` }
         ]
       })
       const before = server.received.length
@@ -357,6 +357,55 @@ describe("the server's state", () => {
         Object.entries(model)
       ])
       expect(everything).not.toContain(apiKey)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("the context of a model is what its server says, or SVC_OPENAI_CONTEXT_TOKENS", () =>
+    Effect.gen(function* () {
+      const lists =
+        (data: ReadonlyArray<unknown>, props?: unknown): Behaviour =>
+        ({ path }, response) =>
+          void (path === "/v1/models"
+            ? answerJson(response, { data })
+            : path === "/props" && props !== undefined
+              ? answerJson(response, props)
+              : answerError(response, 404, `no ${path}`))
+      const contextAt = (behaviour: Behaviour, settings = {}) =>
+        Effect.gen(function* () {
+          const { model, server } = yield* setUp(behaviour, settings)
+          yield* model.health
+          return { tokens: model.models.map((name) => model.contextTokens?.(name)), server }
+        })
+      const hosted = yield* contextAt(
+        lists([
+          { id: "small", max_model_len: 8192 },
+          { id: "groq", context_window: 131_072 },
+          { id: "together", context_length: 32_768 },
+          { id: "mistral", max_context_length: 128_000 },
+          { id: "odd", context_length: "many", max_model_len: -1 },
+          { id: "unknown" }
+        ])
+      )
+      expect(hosted.tokens).toEqual([8192, 131_072, 32_768, 128_000, undefined, undefined])
+      expect(hosted.server.received.some(({ path }) => path.endsWith("/props"))).toBe(false)
+
+      const llama = [{ id: "small", owned_by: "llamacpp", meta: { n_ctx_train: 131_072 } }]
+      const slots = { default_generation_settings: { n_ctx: 4096 }, total_slots: 2 }
+      expect((yield* contextAt(lists(llama, slots))).tokens).toEqual([4096])
+      expect((yield* contextAt(lists(llama, { n_ctx: 1 }))).tokens).toEqual([undefined])
+      const without = yield* contextAt(lists(llama))
+      expect(without.tokens).toEqual([undefined])
+      expect((yield* contextAt(lists(llama, slots), { contextTokens: "6000" })).tokens).toEqual([6000])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("an error within the stream that repeats the key does not show it", () =>
+    Effect.gen(function* () {
+      const error = `data: ${JSON.stringify({ error: { message: `bad key ${apiKey} in the request` } })}\n\n`
+      const { ask } = yield* setUp(chatWith(streams([chunk({ content: "One" }), error])))
+      const failure = yield* Effect.flip(ask())
+      expect(failure.reason).toContain("bad key … in the request")
+      expect(JSON.stringify(failure)).not.toContain(apiKey)
     }).pipe(Effect.scoped)
   )
 

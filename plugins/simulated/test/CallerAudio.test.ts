@@ -29,6 +29,43 @@ describe("a phone's own audio", () => {
     })
   )
 
+  it.scoped.each([70, 500, 3000])(
+    "packets of speech follow one another when the process stalls for %i ms meanwhile",
+    (ms) =>
+      Effect.gen(function* () {
+        const network = yield* makeTestNetwork
+        const { call, phone } = yield* network.connect({ jitter_ms: 1 })
+        phone.sends({ event: "say", text: words })
+        network.time.advance(400)
+        network.time.stall(ms)
+        network.time.advance(10_000)
+        expect(call.heard).toEqual([{ text: words, outcome: "ok" }])
+        const [first] = call.packets
+        expect(call.packets.length).toBeGreaterThan(100)
+        expect(call.packets.map(({ timestamp }) => (timestamp - (first?.timestamp ?? 0) + 2 ** 32) % 2 ** 32)).toEqual(
+          call.packets.map((_, n) => n * 160)
+        )
+      })
+  )
+
+  it.scoped("packets after a pause have its length in their timestamps, also when the process stalled before", () =>
+    Effect.gen(function* () {
+      const network = yield* makeTestNetwork
+      const { call, phone } = yield* network.connect({ jitter_ms: 1 })
+      phone.sends({ event: "say", text: "One" })
+      network.time.advance(100)
+      network.time.stall(1000)
+      network.time.advance(4000)
+      const spoken = call.packets.length
+      phone.sends({ event: "say", text: "Two" })
+      network.time.advance(2000)
+      const timestampOf = (n: number) => call.packets[n]?.timestamp ?? 0
+      const pause = (timestampOf(spoken) - timestampOf(spoken - 1) + 2 ** 32) % 2 ** 32
+      expect(pause / 8).toBeGreaterThan(2000)
+      expect(pause / 8).toBeLessThan(4000)
+    })
+  )
+
   it.scoped("media is mixed with the speech of say where they overlap", () =>
     Effect.gen(function* () {
       const network = yield* makeTestNetwork

@@ -18,7 +18,7 @@ export class FakeSocket implements RouteSocket {
   buffered = 0
   closedWith: number | undefined
   #message: (data: string | Uint8Array) => void = () => {}
-  #close: () => void = () => {}
+  #close: (code: number) => void = () => {}
 
   readonly send = (data: string | Uint8Array): void => {
     if (this.closedWith === undefined) this.received.push(JSON.parse(data.toString()))
@@ -28,7 +28,7 @@ export class FakeSocket implements RouteSocket {
   readonly onMessage = (handler: (data: string | Uint8Array) => void): void => {
     this.#message = handler
   }
-  readonly onClose = (handler: () => void): void => {
+  readonly onClose = (handler: (code: number) => void): void => {
     this.#close = handler
   }
 
@@ -55,6 +55,6 @@ export class FakeSocket implements RouteSocket {
   #end(code: number): void {
     if (this.closedWith !== undefined) return
     this.closedWith = code
-    this.#close()
+    this.#close(code)
   }
 }

@@ -47,13 +47,20 @@ const freePort: Effect.Effect<number> = Effect.async((resume) => {
   })
 })
 
-/** The environment variables that the server inherits. Not `SVC_…`, which belong to another server. */
-const inheritedEnvironment = Effect.map(
-  Effect.forEach(["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "NODE_OPTIONS"], (name) =>
-    Effect.map(Effect.orDie(Config.option(Config.string(name))), (value) => ({ [name]: Option.getOrUndefined(value) }))
-  ),
-  (parts): Record<string, string | undefined> => Object.assign({}, ...parts)
-)
+/**
+ * The environment variables that the server inherits, and `others`. No other `SVC_…`: they belong to another server.
+ */
+const inheritedEnvironment = (others: ReadonlyArray<string>) =>
+  Effect.map(
+    Effect.forEach(
+      ["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "NODE_OPTIONS", ...others],
+      (name) =>
+        Effect.map(Effect.orDie(Config.option(Config.string(name))), (value) => ({
+          [name]: Option.getOrUndefined(value)
+        }))
+    ),
+    (parts): Record<string, string | undefined> => Object.assign({}, ...parts)
+  )
 
 const newKey = (prefix: string): string => `${prefix}${randomBytes(24).toString("hex")}`
 
@@ -68,6 +75,8 @@ export interface DemoOptions {
   readonly plugins: ReadonlyArray<string>
   /** A folder that keeps the recordings; null: they are removed with the other data. */
   readonly recordings: string | null
+  /** The variables of plugins that the server inherits. */
+  readonly inherits?: ReadonlyArray<string>
 }
 
 /** A complete server in development mode, with its data in a folder that is removed with the scope. */
@@ -84,6 +93,7 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
   }
 >() {
   static readonly layerOf = ({
+    inherits = [],
     plugins,
     recordings
   }: DemoOptions): Layer.Layer<
@@ -124,7 +134,7 @@ export class DemoServer extends Context.Tag("@svc/simulator/demo/DemoServer")<
           Command.workingDirectory(root),
           Command.env(
             {
-              ...(yield* inheritedEnvironment),
+              ...(yield* inheritedEnvironment(inherits)),
               SVC_HOST: "127.0.0.1",
               SVC_PORT: String(port),
               SVC_BASE_URL: url,

@@ -1,11 +1,11 @@
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { parseArgs } from "node:util"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Config, Console, Effect, Layer, Logger, Redacted } from "effect"
+import { Config, Console, Effect, Layer, Logger, Option, Redacted } from "effect"
 import { endWithSurroundings, exitCodes, teardown } from "../ExitCode.ts"
 import { run } from "../Headless.ts"
 import { defaultFrom } from "../Options.ts"
@@ -50,6 +50,36 @@ const setUp = Effect.fn("demo.setUp")(function* (recording: boolean) {
     const number = yield* client.importNumber(each)
     yield* client.assignNumber(number.id, agent.public_id)
   }
+  return agent.public_id
+})
+
+/** The settings of the plugin for a real voice and model; it is loaded with one of the first two. */
+const openai = ["API_KEY", "BASE_URL", "MODEL", "STT_MODEL", "TTS_MODEL", "PROVIDES"].map(
+  (name) => `SVC_OPENAI_${name}`
+)
+
+/** Opens a page in the browser of whoever sits at the terminal; the link is printed in any case. */
+const openPage = (url: string) =>
+  Effect.sync(() => {
+    const opener = { darwin: "open", win32: "explorer" }[String(process.platform)] ?? "xdg-open"
+    const child = spawn(opener, [url], { stdio: "ignore", detached: true })
+    child.on("error", () => {})
+    child.unref()
+  })
+
+/** Calls from a web page, until the demo is stopped. */
+const inBrowser = Effect.fn("demo.inBrowser")(function* (agentId: string, isTerminal: boolean, isUnderstood: boolean) {
+  const { callLink } = yield* VoiceClient
+  const url = yield* callLink(agentId)
+  yield* Console.log(`Call it on this page, from this machine:\n\n  ${url}\n`)
+  if (!isUnderstood) {
+    yield* Console.log(
+      "The simulated speech-to-text understands no words. To be understood, stop the demo and set SVC_OPENAI_API_KEY, or\nSVC_OPENAI_BASE_URL to a server of your own: see docs/providers.md. The keypad works.\n"
+    )
+  }
+  yield* Console.log("Ctrl-C ends the demo, its server and its calls.")
+  if (isTerminal) yield* openPage(url)
+  return yield* Effect.never
 })
 
 /** The interactive simulator. */
@@ -123,10 +153,12 @@ const phone = Layer.unwrapEffect(
 /** What the demo is, for whoever gives it arguments. */
 const usage = `npm run demo
 npm run demo -- --voice espeak [--recordings <folder>]
+npm run demo -- --browser [--recordings <folder>]
 
 Starts a server of its own with a sample agent, and a phone in the terminal to call it. Without a terminal it plays
 scripted calls. With --voice espeak the agent speaks with the voice of espeak-ng, which must be installed, instead of tones;
---recordings keeps the recordings of the calls in a folder.
+--recordings keeps the recordings of the calls in a folder. With --browser the phone is a web page; the agent has the voice of
+espeak-ng where that is installed, and hears and speaks by SVC_OPENAI_API_KEY or SVC_OPENAI_BASE_URL where one is set.
 It takes no arguments but these; to call the agents of your own server: npm run simulate -- --help`
 
 /** The arguments, or what is wrong with them. */
@@ -134,11 +166,21 @@ const readArguments = (args: ReadonlyArray<string>) => {
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { help: { type: "boolean", short: "h" }, voice: { type: "string" }, recordings: { type: "string" } }
+      options: {
+        help: { type: "boolean", short: "h" },
+        voice: { type: "string" },
+        browser: { type: "boolean" },
+        recordings: { type: "string" }
+      }
     })
-    const { help = false, recordings, voice } = values
+    const { browser = false, help = false, recordings, voice } = values
     if (voice !== undefined && voice !== "espeak") return { problem: `"${voice}" is no voice of the demo` }
-    return { help, isSpoken: voice === "espeak", recordings: recordings === undefined ? null : resolve(recordings) }
+    return {
+      help,
+      isSpoken: voice === "espeak",
+      browser,
+      recordings: recordings === undefined ? null : resolve(recordings)
+    }
   } catch {
     return { problem: `"${args.join(" ")}" are no arguments of the demo` }
   }
@@ -147,20 +189,31 @@ const readArguments = (args: ReadonlyArray<string>) => {
 const program = Effect.gen(function* () {
   const read = readArguments(process.argv.slice(2))
   if ("problem" in read) return yield* Effect.as(Console.error(`${read.problem}.\n\n${usage}`), exitCodes.usage)
-  const { help, isSpoken, recordings } = read
+  const { browser, help, isSpoken, recordings } = read
   if (help) return yield* Effect.as(Console.log(usage), exitCodes.ok)
-  if (isSpoken && (yield* Effect.sync(() => spawnSync("espeak-ng", ["--version"]).status)) !== 0) {
+  const hasEspeak =
+    (isSpoken || browser) && (yield* Effect.sync(() => spawnSync("espeak-ng", ["--version"]).status)) === 0
+  if (isSpoken && !hasEspeak) {
     yield* Console.error("espeak-ng is not installed: install it first (on Debian: apt-get install espeak-ng)")
     return exitCodes.failed
   }
   yield* Console.log("Starting a server of its own, with its database and the simulated phone network …")
-  const plugins = [...(isSpoken ? ["@svc/plugin-espeak"] : []), "@svc/plugin-simulated"]
+  const hasModel =
+    browser &&
+    (yield* Effect.exists(openai.slice(0, 2), (name) => Effect.map(Config.option(Config.string(name)), Option.isSome)))
+  const plugins = [
+    ...(hasModel ? ["@svc/plugin-openai"] : []),
+    ...(hasEspeak ? ["@svc/plugin-espeak"] : []),
+    "@svc/plugin-simulated",
+    ...(browser ? ["@svc/plugin-browser"] : [])
+  ]
   const demo = Effect.gen(function* () {
     const { ended, started_in, url } = yield* DemoServer
     yield* Console.log(`The server is ready at ${url} after ${(started_in / 1000).toFixed(1)} s.`)
     const demoCalls = Effect.gen(function* () {
-      yield* setUp(recordings !== null)
+      const agentId = yield* setUp(recordings !== null)
       yield* Console.log(`An appointment line answers ${demoNumber}; with a menu first, ${menuNumber}.\n`)
+      if (browser) return yield* inBrowser(agentId, process.stdout.isTTY === true, hasModel)
       // With CI set, Ink draws only once, so the simulator cannot be interactive.
       const isCi = yield* Config.withDefault(Config.string("CI"), "")
       const terminal =
@@ -175,7 +228,10 @@ const program = Effect.gen(function* () {
     )
     return yield* Effect.raceFirst(calls, ended)
   })
-  return yield* Effect.provide(demo, Layer.merge(DemoServer.layerOf({ plugins, recordings }), SampleCustomer.layer))
+  return yield* Effect.provide(
+    demo,
+    Layer.merge(DemoServer.layerOf({ plugins, recordings, inherits: hasModel ? openai : [] }), SampleCustomer.layer)
+  )
 }).pipe(
   Effect.provide(Layer.provideMerge(NodeHttpClient.layer, NodeContext.layer)),
   Effect.tapErrorTag("ServerFailed", (error) => Console.error(error.message)),

@@ -46,6 +46,7 @@ export const owners: Owners = {
   call_journal: "packages/call-engine",
   callback_exchanges: "packages/call-engine",
   debug_links: "packages/call-engine",
+  call_links: "packages/call-engine",
   recordings: "packages/call-engine",
   signing_secrets: "packages/call-engine",
   test_sessions: "packages/call-engine",

@@ -15,23 +15,42 @@ export interface OpenPage {
   readonly hosts: ReadonlySet<string>
 }
 
-/** A headless Chromium: the one of the system, or that of `SVC_TEST_CHROMIUM`. */
-export const launch: Effect.Effect<Browser, never, Scope.Scope> = Effect.flatMap(
-  Effect.orDie(Config.withDefault(Config.string("SVC_TEST_CHROMIUM"), "chromium")),
-  (program) =>
+/** A headless Chromium: the one of the system, or that of `SVC_TEST_CHROMIUM`. `args` are further arguments. */
+export const launchWith = (args: ReadonlyArray<string>): Effect.Effect<Browser, never, Scope.Scope> =>
+  Effect.flatMap(Effect.orDie(Config.withDefault(Config.string("SVC_TEST_CHROMIUM"), "chromium")), (program) =>
     Effect.acquireRelease(
       Effect.promise(() =>
         // As root, as in most containers, it runs only without its sandbox; it opens only our own pages.
         chromium.launch({
           executablePath: program.includes("/") ? program : `/usr/bin/${program}`,
-          args: ["--no-sandbox"]
+          args: ["--no-sandbox", ...args]
         })
       ),
       (browser) => Effect.promise(() => browser.close())
     )
-)
+  )
 
-export const open = (browser: Browser, url: string, look: Look): Effect.Effect<OpenPage, never, Scope.Scope> =>
+export const launch: Effect.Effect<Browser, never, Scope.Scope> = launchWith([])
+
+/** The same with a microphone that plays a WAV file once, from when a page opens it; without a file, with none. */
+export const launchWithMicrophone = (file?: string): Effect.Effect<Browser, never, Scope.Scope> =>
+  launchWith(
+    file === undefined
+      ? ["--use-fake-ui-for-media-stream"]
+      : [
+          "--use-fake-ui-for-media-stream",
+          "--use-fake-device-for-media-stream",
+          `--use-file-for-fake-audio-capture=${file}%noloop`
+        ]
+  )
+
+/** Opens a page; `prepare` runs before its scripts do. */
+export const open = (
+  browser: Browser,
+  url: string,
+  look: Look,
+  prepare: (page: Page) => Effect.Effect<unknown> = () => Effect.void
+): Effect.Effect<OpenPage, never, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Effect.acquireRelease(
       Effect.promise(() =>
@@ -46,6 +65,7 @@ export const open = (browser: Browser, url: string, look: Look): Effect.Effect<O
     page.on("response", (response) => response.status() >= 400 && faults.push(`${response.status()} ${response.url()}`))
     const hosts = new Set<string>()
     page.on("request", (request) => /^(data|blob):/.test(request.url()) || hosts.add(new URL(request.url()).host))
+    yield* prepare(page)
     yield* Effect.promise(() => page.goto(url))
     return { page, faults, hosts }
   })

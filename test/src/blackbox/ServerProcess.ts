@@ -43,6 +43,8 @@ export interface ServerOptions {
   readonly env?: SvcProcess.Environment
   /** Without `--dev`, as in production. */
   readonly production?: boolean
+  /** Its providers do not work, so that it listens and is not ready. */
+  readonly unready?: boolean
 }
 
 /** The environment of such a server. */
@@ -59,7 +61,7 @@ const printed = (output: string, prefix: string): Redacted.Redacted => {
   return Redacted.make(key)
 }
 
-/** Starts a server and waits until it is ready. The scope stops it. */
+/** Starts a server and waits until it is ready, or `unready`. The scope stops it. */
 export const start = (options: ServerOptions): Effect.Effect<ServerProcess, never, Scope.Scope> =>
   Effect.gen(function* () {
     const args = options.production === true ? ["serve"] : ["serve", "--dev"]
@@ -67,7 +69,8 @@ export const start = (options: ServerOptions): Effect.Effect<ServerProcess, neve
     const listens = /listens at (http:\/\/\S+)/
     const line = yield* child.lines.find("the line that tells the address", (text) => listens.test(text), "60 seconds")
     const url = listens.exec(line)?.[1] ?? ""
-    yield* eventually(`GET ${url}/readyz`, ApiClient.call(`${url}/readyz`, "GET"), ({ status }) => status === 200)
+    const status = options.unready === true ? 503 : 200
+    yield* eventually(`GET ${url}/readyz`, ApiClient.call(`${url}/readyz`, "GET"), (reply) => reply.status === status)
     const keys = options.keys ?? {
       org: printed(child.output(), "svc_org_"),
       project: printed(child.output(), "svc_live_"),

@@ -25,6 +25,8 @@ import { type HttpSettings, httpSettings } from "../http/listening/HttpSettings.
 import * as Logging from "../Logging.ts"
 import { commandPlugins } from "../PluginHosting.ts"
 import { describeCause, Reported } from "../StartFailure.ts"
+import { telemetrySettings } from "../telemetry/TelemetrySettings.ts"
+import { traceUrl } from "../telemetry/TraceLinks.ts"
 
 /** The result of one check. `detail` is for people: what was found, or what is wrong. */
 interface Finding {
@@ -60,6 +62,8 @@ const configuration = Effect.all([
   AuthFailures.limit,
   retention,
   webhookRetention,
+  telemetrySettings,
+  traceUrl,
   Layer.build(Layer.mergeAll(Logging.layer, TierLimits.layer, Rates.layer, ClientAddress.layer, RetrySchedule.layer)),
   Layer.build(Layer.provide(UrlSafety.layer, Resolver.layer))
 ]).pipe(

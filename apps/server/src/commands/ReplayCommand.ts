@@ -9,7 +9,7 @@ export const replayCommand = (version: string) =>
     "replay",
     {
       source: Args.text({ name: "call" }).pipe(
-        Args.withDescription("Call, by public or numeric id, or the file of a saved journal")
+        Args.withDescription("Call, by public or numeric id, test session, or the file of a saved journal")
       ),
       save: Options.text("save").pipe(
         Options.withPseudoName("file"),

@@ -11,6 +11,7 @@ import { httpSettings } from "../http/listening/HttpSettings.ts"
 import { processFaults, type ServerFault } from "../ProcessFaults.ts"
 import { Server } from "../Server.ts"
 import { watchStalls } from "../stalls/StallWatch.ts"
+import * as ConfiguredTelemetry from "../telemetry/ConfiguredTelemetry.ts"
 
 /** What to try next; on the first start only, later starts keep to one line. */
 const firstSteps = (url: string, dev: boolean): string =>
@@ -44,6 +45,8 @@ export const serve = (options: { readonly dev: boolean }) =>
   processFaults.pipe(
     // Listens before plugins are imported, and until everything has ended.
     Effect.flatMap(({ fatal }) => run(options, fatal)),
+    // Its log is exported until everything has ended.
+    Effect.provide(ConfiguredTelemetry.layer),
     Effect.scoped,
     Effect.withTracerEnabled(false)
   )

@@ -58,7 +58,6 @@ const unasked = Effect.die("not asked")
 const NoCalls = Layer.succeed(Calls, {
   list: () => unasked,
   get: () => unasked,
-  stored: () => unasked,
   state: () => unasked,
   end: () => unasked,
   gather: () => unasked,

@@ -87,9 +87,13 @@ it.scopedLive("svc plugins check fails for a capability that does not work, and 
     const { ok, results } = JSON.parse(printed)
     expect(ok).toBe(false)
     expect(results).toEqual([
-      { capability: "language-model", ok: false, found: "the vendor refuses SVC_NO_KEY_API_KEY", times: {} },
       { capability: "text-to-speech", ok: false, found: "voice Mute gave silence", times: {} },
-      { capability: "language-model", ok: false, found: "401: invalid key", times: {} }
+      {
+        capability: "language-model",
+        ok: false,
+        found: "401: invalid key; health: the vendor refuses SVC_NO_KEY_API_KEY",
+        times: {}
+      }
     ])
     const unknown = yield* run(check("nokey"), [noKey, simulated])
     expect(String(unknown.failure)).toContain(

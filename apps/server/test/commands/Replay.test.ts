@@ -4,6 +4,7 @@ import { join } from "node:path"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { SqlClient } from "@effect/sql"
 import { describe, expect, it } from "@effect/vitest"
+import { TestSessionId } from "@svc/api/Ids"
 import { Accounts } from "@svc/auth/Accounts"
 import { JournalRepo } from "@svc/call-engine/record/JournalRepo"
 import { seedCalls } from "@svc/call-engine/testing/SeedCalls"
@@ -136,6 +137,35 @@ describe("svc replay", () => {
           differences: []
         }
       ])
+    })
+  )
+
+  it.scopedLive("takes a test session by public id, and says that an unknown one cannot be replayed", () =>
+    Effect.gen(function* () {
+      const { ids, settings } = yield* database(rows)
+      const id = TestSessionId.make(`ts_${"a".repeat(24)}`)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`
+          insert into test_sessions (public_id, org_id, project_id, agent_id, agent_public_id, created_at)
+          select ${id}, org_id, project_id, agent_id, agent_public_id, now() from calls limit 1`
+        yield* sql`
+          insert into test_session_journal (session_id, seq, input, commands)
+          select test_sessions.id, seq, input, commands from test_sessions, call_journal
+          where call_id = ${ids[0]?.id ?? 0} and seq < ${rows.length - 1}`
+      }).pipe(Effect.provide(Services), Effect.withConfigProvider(settings))
+      expect(yield* run({ source: id }, settings)).toEqual({
+        code: 0,
+        err: "",
+        out:
+          `${id}: ${rows.length - 1} steps, the test session was live\n` +
+          "This version gives the recorded commands at every step."
+      })
+      const save = Option.some(join(folder(), "session.jsonl"))
+      expect((yield* run({ source: id, save }, settings)).code).toBe(0)
+      expect((yield* run({ source: Option.getOrThrow(save) })).out).toContain(`${id}: ${rows.length - 1} steps`)
+      const unknown = yield* run({ source: `ts_${"b".repeat(24)}` }, settings)
+      expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining("there is no test session ts_bbbb")])
     })
   )
 

@@ -33,6 +33,7 @@ const conversation = (
     const client: Client = {
       agent: () => Effect.die("not used"),
       create: () => Effect.die("not used"),
+      callLink: () => Effect.die("not used"),
       message: (_, { content = "", digits = "" }) =>
         Effect.sync(() =>
           add(content === "bye", said("user", content + digits), said("assistant", `You said ${content}${digits}.`))

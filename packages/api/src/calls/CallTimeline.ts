@@ -11,6 +11,9 @@ import { CallLine, CallUsage } from "./CallUsage.ts"
 const at = Schema.Number
 const atOrNull = Schema.NullOr(Schema.Number)
 
+/** `index` of the agent's turn that it was for; null until that turn is in the transcript, and when it is for none. */
+const turn = Schema.NullOr(Schema.Int)
+
 /** A body; null for a `read` key, when there is none, and for older ones when the newest took all the room. */
 const Body = Schema.NullOr(Json)
 
@@ -59,11 +62,18 @@ export const TimelineProviderRequest = Schema.Struct({
   capability: Schema.Literal("speech-to-text", "text-to-speech", "language-model"),
   /** Position in the order of preference, from 0. */
   provider: Schema.Int,
+  /** The plugin's short name, by the plugins that are loaded now; null when these are other ones than in the call. */
+  plugin: Schema.NullOr(Schema.String),
+  turn,
   started_at: at,
   /** When its first token, audio or words came. */
   first_at: atOrNull,
   ended_at: atOrNull,
-  error: Schema.NullOr(Schema.String)
+  error: Schema.NullOr(Schema.String),
+  /** As a language model reports them; null where there was no report. */
+  tokens: Schema.NullOr(Schema.Struct({ input: Schema.Number, cached_input: Schema.Number, output: Schema.Number })),
+  /** Of the text that text-to-speech was given; null for others. */
+  characters: Schema.NullOr(Schema.Int)
 }).annotations({ identifier: "TimelineProviderRequest" })
 export type TimelineProviderRequest = typeof TimelineProviderRequest.Type
 

@@ -12,7 +12,7 @@ const lowShare = 0.05
 const factor = 4
 const most = 10
 /** From this distance on there are real pauses: speech on a quiet line. */
-const pauses = 15
+const pauses = 22
 /** Frames after which the lower level is raised to the lowest one among them: 1 s. */
 const window = 50
 /** A level is the same as before within these dB, and even after so many frames. */

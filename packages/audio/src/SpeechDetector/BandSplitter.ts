@@ -1,5 +1,5 @@
-/** The number of bands: 0–250 Hz, 250–500 Hz, 500 Hz–1 kHz, 1–2 kHz, 2–3 kHz and 3–4 kHz. */
-export const bandCount = 6
+/** The number of bands: 250–500 Hz, 500 Hz–1 kHz, 1–2 kHz, 2–3 kHz and 3–4 kHz. What is below is not measured. */
+export const bandCount = 5
 
 /** Samples of a frame at 8 kHz, and of its part below 1 kHz, which is kept at 2 kHz. */
 export const frameLength = 160
@@ -9,6 +9,9 @@ export const lowLength = 40
 const evenCoefficient = 0.64
 const oddCoefficient = 0.17
 
+/** The high pass of the part below 1 kHz, about 70 Hz: what rumbles below the pitch of voices looks periodic too. */
+const highPass = 0.8
+
 /** dB in a doubling of power. */
 const doubling = 10 * Math.log10(2)
 
@@ -16,35 +19,38 @@ const doubling = 10 * Math.log10(2)
 const decibels = (energy: number, samples: number): number => doubling * Math.log2(energy / samples + 1)
 
 /**
- * Splits frames of 20 ms at 8 kHz into six bands by a tree of half-band filter pairs (two all-pass filters each, as in
+ * Splits frames of 20 ms at 8 kHz into five bands by a tree of half-band filter pairs (two all-pass filters each, as in
  * P. P. Vaidyanathan, Multirate Systems and Filter Banks, 5.3) and measures their levels in dB.
  */
 export class BandSplitter {
   /** The level of each band in the last frame. */
   readonly levels = new Float64Array(bandCount)
-  /** The level of the bands above 250 Hz together: mains hum is mostly below. */
+  /** The level of the bands together: mains hum is mostly below. */
   level = 0
-  /** What is below 1 kHz, at 2 kHz: the last frame behind the one before it. */
+  /** What is between 70 Hz and 1 kHz, at 2 kHz: the last frame behind the one before it. */
   readonly low = new Float64Array(2 * lowLength)
 
   /** The last input and output of each all-pass filter: two filters in each of five pairs. */
   readonly #states = new Float64Array(5 * 4)
+  /** The last input and output of the high pass. */
+  #highIn = 0
+  #highOut = 0
   /** Energies of the bands above 1 kHz. */
+  #e2 = 0
   #e3 = 0
   #e4 = 0
-  #e5 = 0
 
   push(frame: Int16Array): void {
     const { levels } = this
     this.#splitUpper(frame)
+    const e2 = this.#e2
     const e3 = this.#e3
     const e4 = this.#e4
-    const e5 = this.#e5
     const rest = this.#splitLow()
+    levels[2] = decibels(e2, 40)
     levels[3] = decibels(e3, 40)
     levels[4] = decibels(e4, 40)
-    levels[5] = decibels(e5, 40)
-    this.level = decibels(rest + e3 + e4 + e5, 40)
+    this.level = decibels(rest + e2 + e3 + e4, 40)
   }
 
   /** Splits the frame at 2 kHz and both halves again. One loop, because the filters need not wait for each other in it. */
@@ -63,9 +69,11 @@ export class BandSplitter {
     let cy0 = states[9] ?? 0
     let cx1 = states[10] ?? 0
     let cy1 = states[11] ?? 0
+    let highIn = this.#highIn
+    let highOut = this.#highOut
+    let e2 = 0
     let e3 = 0
     let e4 = 0
-    let e5 = 0
     low.copyWithin(0, lowLength)
     for (let i = 0, k = 0; i < lowLength; i++, k += 4) {
       const s0 = frame[k] ?? 0
@@ -89,14 +97,17 @@ export class BandSplitter {
       by1 = bx1 + oddCoefficient * above1 - oddCoefficient * by1
       bx1 = above1
       // The upper half of a split is mirrored: its lower half is 3–4 kHz.
-      e5 += (by0 + by1) * (by0 + by1)
-      e4 += (by0 - by1) * (by0 - by1)
+      e4 += (by0 + by1) * (by0 + by1)
+      e3 += (by0 - by1) * (by0 - by1)
       cy0 = cx0 + evenCoefficient * below0 - evenCoefficient * cy0
       cx0 = below0
       cy1 = cx1 + oddCoefficient * below1 - oddCoefficient * cy1
       cx1 = below1
-      low[lowLength + i] = 0.5 * (cy0 + cy1)
-      e3 += (cy0 - cy1) * (cy0 - cy1)
+      e2 += (cy0 - cy1) * (cy0 - cy1)
+      const below = 0.5 * (cy0 + cy1)
+      highOut = below - highIn + highPass * highOut
+      highIn = below
+      low[lowLength + i] = highOut
     }
     states[0] = ax0
     states[1] = ay0
@@ -110,9 +121,11 @@ export class BandSplitter {
     states[9] = cy0
     states[10] = cx1
     states[11] = cy1
+    this.#highIn = highIn
+    this.#highOut = highOut
+    this.#e2 = 0.25 * e2
     this.#e3 = 0.25 * e3
     this.#e4 = 0.25 * e4
-    this.#e5 = 0.25 * e5
   }
 
   /** Splits what is below 1 kHz at 500 and 250 Hz. Returns the energy above 250 Hz on the scale of the upper bands. */
@@ -129,7 +142,6 @@ export class BandSplitter {
     let by1 = states[19] ?? 0
     let e0 = 0
     let e1 = 0
-    let e2 = 0
     for (let k = lowLength; k < 2 * lowLength; k += 4) {
       const s0 = low[k] ?? 0
       const s1 = low[k + 1] ?? 0
@@ -140,19 +152,18 @@ export class BandSplitter {
       ay1 = ax1 + oddCoefficient * s1 - oddCoefficient * ay1
       ax1 = s1
       const below0 = 0.5 * (ay0 + ay1)
-      e2 += (ay0 - ay1) * (ay0 - ay1)
+      e1 += (ay0 - ay1) * (ay0 - ay1)
       ay0 = ax0 + evenCoefficient * s2 - evenCoefficient * ay0
       ax0 = s2
       ay1 = ax1 + oddCoefficient * s3 - oddCoefficient * ay1
       ax1 = s3
       const below1 = 0.5 * (ay0 + ay1)
-      e2 += (ay0 - ay1) * (ay0 - ay1)
+      e1 += (ay0 - ay1) * (ay0 - ay1)
       by0 = bx0 + evenCoefficient * below0 - evenCoefficient * by0
       bx0 = below0
       by1 = bx1 + oddCoefficient * below1 - oddCoefficient * by1
       bx1 = below1
-      e0 += (by0 + by1) * (by0 + by1)
-      e1 += (by0 - by1) * (by0 - by1)
+      e0 += (by0 - by1) * (by0 - by1)
     }
     states[12] = ax0
     states[13] = ay0
@@ -163,8 +174,7 @@ export class BandSplitter {
     states[18] = bx1
     states[19] = by1
     levels[0] = decibels(0.25 * e0, 10)
-    levels[1] = decibels(0.25 * e1, 10)
-    levels[2] = decibels(0.25 * e2, 20)
-    return e1 + 0.5 * e2
+    levels[1] = decibels(0.25 * e1, 20)
+    return e0 + 0.5 * e1
   }
 }

@@ -30,6 +30,9 @@ const longestEcho = delayCount + 4
 const likely = 3
 
 const mask = historyLength - 1
+/** The window of all delays, in frames. */
+const firstDelay = 2
+const lastDelay = delayCount - 1
 
 /**
  * Predicts, per band, the level of the agent's own voice in what is heard: the loudest that was sent in a window of
@@ -46,6 +49,9 @@ export class EchoGate {
   readonly #sent = new Float64Array(historyLength * bandCount)
   readonly #wideGains = new Float64Array(bandCount).fill(initialGain)
   readonly #narrowGains = new Float64Array(bandCount).fill(initialGain)
+  /** The loudest level that was sent in the window of all delays, and how many frames ago. */
+  readonly #loudest = new Float64Array(bandCount)
+  readonly #loudestAge = new Int32Array(bandCount)
   readonly #delay = new EchoDelay()
   readonly #match = new EchoMatch()
   #now = 0
@@ -79,17 +85,17 @@ export class EchoGate {
     this.#isSent = false
     this.#match.push(now, near.levels)
     this.#sinceSound = level > audible ? 0 : this.#sinceSound + 1
-    this.#spoken++
     if (this.#sinceSound > longestEcho) {
+      if (this.#spoken > 0) this.echo.fill(0)
       this.#spoken = 0
-      this.echo.fill(0)
       this.isEcho = false
       return false
     }
+    this.#followLoudest(now, this.#spoken++ === 0)
     if (this.#delay.push(now, near.level)) this.#narrowGains.fill(initialGain)
     const known = this.#delay.known
     // Once the delay is known the wide window is only kept current, every eighth frame.
-    if (!known || (now & 7) === 0) this.#predictWide(now, near.levels, speech, known)
+    if (!known || (now & 7) === 0) this.#predictWide(near.levels, speech, known)
     if (this.#delay.delay >= 0) this.#predictNarrow(now, near.levels, speech, known)
     this.isEcho = known && this.#isLikely(near.levels)
     return true
@@ -113,17 +119,17 @@ export class EchoGate {
   }
 
   #isLikely(levels: Float64Array): boolean {
-    let loudest = 1
-    for (let band = 2; band < bandCount; band++) {
+    let loudest = 0
+    for (let band = 1; band < bandCount; band++) {
       if ((levels[band] ?? 0) > (levels[loudest] ?? 0)) loudest = band
     }
     return (levels[loudest] ?? 0) < (this.echo[loudest] ?? 0) + likely
   }
 
-  #predictWide(now: number, levels: Float64Array, speech: boolean, known: boolean): void {
+  #predictWide(levels: Float64Array, speech: boolean, known: boolean): void {
     const fall = known ? idleFall : this.#spoken > delayCount ? wideFall : 0
     for (let band = 0; band < bandCount; band++) {
-      const most = this.#loudest(now, band, 2, delayCount - 1)
+      const most = this.#loudest[band] ?? 0
       const gain = this.#wideGains[band] ?? 0
       if (!known) this.echo[band] = most + gain
       this.#wideGains[band] = learn(gain, levels[band] ?? 0, most, speech, fall)
@@ -132,22 +138,45 @@ export class EchoGate {
 
   #predictNarrow(now: number, levels: Float64Array, speech: boolean, known: boolean): void {
     const { delay } = this.#delay
+    const sent = this.#sent
+    const first = ((now - delay + 1) & mask) * bandCount
+    const second = ((now - delay) & mask) * bandCount
+    const third = ((now - delay - 1) & mask) * bandCount
     for (let band = 0; band < bandCount; band++) {
-      const most = this.#loudest(now, band, delay - 1, delay + 1)
+      const most = Math.max(sent[first + band] ?? 0, sent[second + band] ?? 0, sent[third + band] ?? 0)
       const gain = this.#narrowGains[band] ?? 0
       if (known) this.echo[band] = Math.max(most + gain, (this.echo[band] ?? 0) - fade)
       this.#narrowGains[band] = learn(gain, levels[band] ?? 0, most, speech, narrowFall)
     }
   }
 
-  /** The loudest level that was sent in a band between two delays. */
-  #loudest(now: number, band: number, first: number, last: number): number {
-    let most = 0
-    for (let delay = first; delay <= last; delay++) {
-      const level = this.#sent[((now - delay) & mask) * bandCount + band] ?? 0
-      if (level > most) most = level
+  /** Moves the window of all delays on by a frame; it is searched only when its loudest frame has left it. */
+  #followLoudest(now: number, isNew: boolean): void {
+    const sent = this.#sent
+    const newest = ((now - firstDelay) & mask) * bandCount
+    for (let band = 0; band < bandCount; band++) {
+      const level = sent[newest + band] ?? 0
+      const age = (this.#loudestAge[band] ?? 0) + 1
+      if (isNew) this.#searchLoudest(now, band)
+      else if (level >= (this.#loudest[band] ?? 0)) {
+        this.#loudest[band] = level
+        this.#loudestAge[band] = firstDelay
+      } else if (age > lastDelay) this.#searchLoudest(now, band)
+      else this.#loudestAge[band] = age
     }
-    return most
+  }
+
+  #searchLoudest(now: number, band: number): void {
+    let most = 0
+    let age = firstDelay
+    for (let delay = firstDelay; delay <= lastDelay; delay++) {
+      const level = this.#sent[((now - delay) & mask) * bandCount + band] ?? 0
+      if (level <= most) continue
+      most = level
+      age = delay
+    }
+    this.#loudest[band] = most
+    this.#loudestAge[band] = age
   }
 }
 

@@ -23,7 +23,7 @@ export class EchoMatch {
 
   /** Keeps the levels that were heard in frame `now` of the ring. */
   push(now: number, levels: Float64Array): void {
-    for (let band = 1; band < bandCount; band++) {
+    for (let band = 0; band < bandCount; band++) {
       this.#heard[now * bandCount + band] = Math.max(quietLevel, levels[band] ?? 0)
     }
   }
@@ -57,7 +57,7 @@ export class EchoMatch {
   /** Fills `#near` and returns its energy. */
   #center(now: number): number {
     let energy = 0
-    for (let band = 1; band < bandCount; band++) {
+    for (let band = 0; band < bandCount; band++) {
       let sum = 0
       for (let i = 0; i < window; i++) sum += this.#heard[((now - i) & mask) * bandCount + band] ?? 0
       const mean = sum / window
@@ -73,7 +73,7 @@ export class EchoMatch {
   #correlation(last: number, sent: Float64Array, energy: number): number {
     let products = 0
     let sentEnergy = 0
-    for (let band = 1; band < bandCount; band++) {
+    for (let band = 0; band < bandCount; band++) {
       let sum = 0
       let squares = 0
       for (let i = 0; i < window; i++) {

@@ -4,10 +4,10 @@ import { frameMs } from "@svc/providers/Audio"
 const windowFrames = 5
 const window = 0b11111
 /** Speech begins from this weight, and this much periodicity above `unvoiced`: usually, and while an echo is possible. */
-const neededWeight = 2.4
+const neededWeight = 2
 const neededWeightInEcho = 3.6
 const unvoiced = 0.5
-const neededPeriodicity = 0.37
+const neededPeriodicity = 0.33
 const neededPeriodicityInEcho = 0.42
 /** The periodicity from which a frame is voiced. */
 const voicedFrom = 0.64
@@ -25,11 +25,11 @@ const loudPart = 0.7
 export interface FrameFeatures {
   /** It is loud enough and sounds like speech. */
   counts: boolean
-  /** How much a frame that counts contributes to the beginning of speech; 0 if it does not count. */
+  /** How much the frame contributes to the beginning of speech; 0 if it does not count. */
   weight: number
   /** It is above the noise floor. */
   loud: boolean
-  /** From 0 to 1, see `periodicity`; 0 if the frame is not loud. */
+  /** From 0 to 1, see `periodicity`; 0 if the frame is not loud, or not searched. */
   periodicity: number
   /** For how many frames the sound has not changed; 0 if it does. */
   steadyFrames: number
@@ -78,6 +78,11 @@ export class SpeechDecision {
   /** Frames since speech began; 0 in silence. */
   get speechFrames(): number {
     return this.speech ? this.#age : 0
+  }
+
+  /** Whether the next frame must be searched for a period: in speech, the frame after a voiced one need not. */
+  get needsPeriodicity(): boolean {
+    return !this.speech || this.#sinceVoiced > 0
   }
 
   push({ counts, echo, loud, periodicity, steadyFrames, weight }: FrameFeatures): void {

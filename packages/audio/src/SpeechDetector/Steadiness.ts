@@ -40,7 +40,7 @@ export class Steadiness {
 
   #changes(levels: Float64Array): boolean {
     let isChange = false
-    for (let band = 1; band < bandCount; band++) {
+    for (let band = 0; band < bandCount; band++) {
       const level = levels[band] ?? 0
       const last = this.#last[band] ?? 0
       if (level > audible && level - Math.max(last, this.#earlier[band] ?? 0) > change) isChange = true

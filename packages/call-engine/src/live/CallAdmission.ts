@@ -3,12 +3,13 @@ import { Agents, type CallAgent } from "@svc/agents/Agents"
 import { newCallId } from "@svc/api/Ids"
 import { Billing } from "@svc/billing/Billing"
 import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Data, Effect, Layer } from "effect"
+import { CallLinksRepo } from "../links/CallLinksRepo.ts"
 import { type CallOwner, CallsRepo } from "../record/CallsRepo.ts"
 import { Settlement } from "../record/Settlement.ts"
 import { countAdmitted, countRejected, type RejectionReason } from "./CallMetrics.ts"
 
-/** An inbound call to one of our numbers. */
+/** An inbound call to one of our numbers, or through a call link. */
 export interface ArrivedCall {
   readonly telephony: Pick<Context.Tag.Service<Telephony>, "id">
   readonly incoming: IncomingCall
@@ -18,6 +19,13 @@ export interface ArrivedCall {
   readonly project_id: number
   /** Null when the number has no agent, or a deleted one. */
   readonly agent: CallAgent | null
+  /** The call link, whose calls are counted; then `incoming` does not say who calls whom. */
+  readonly link?: {
+    readonly id: number
+    readonly from: string | null
+    readonly to: string | null
+    readonly metadata: { readonly [key: string]: unknown }
+  }
 }
 
 /** An outbound call. */
@@ -35,6 +43,12 @@ export interface OutboundCall {
 export type Refusal = "no-agent" | "paused" | "full"
 
 const reasonOf = (refusal: Refusal): RejectionReason => (refusal === "no-agent" ? "no_agent" : refusal)
+
+/** Undoes the admission of a call whose link was closed meanwhile. */
+class ClosedLink extends Data.TaggedError("ClosedLink") {}
+
+/** Why a call is refused whose link has expired, was used up, or is none. */
+export const closedLink = { cause: "declined", reason: "the link has expired or was used up" } as const
 
 const rejections = {
   "no-agent": {
@@ -72,20 +86,22 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
   static readonly layer: Layer.Layer<
     CallAdmission,
     never,
-    Agents | Billing | CallsRepo | Settlement | SqlClient.SqlClient
+    Agents | Billing | CallLinksRepo | CallsRepo | Settlement | SqlClient.SqlClient
   > = Layer.effect(
     CallAdmission,
     Effect.gen(function* () {
       const agents = yield* Agents
       const billing = yield* Billing
       const repo = yield* CallsRepo
+      const links = yield* CallLinksRepo
       const settlement = yield* Settlement
       const sql = yield* SqlClient.SqlClient
 
-      const record = ({ incoming, node_id, org_id, project_id, telephony, ...call }: ArrivedCall) =>
+      const record = ({ incoming, link, node_id, org_id, project_id, telephony, ...call }: ArrivedCall) =>
         Effect.gen(function* () {
           // An agent deleted since it was read does not answer. Otherwise its deletion waits and then sees this call.
           const agent = call.agent !== null && (yield* agents.pin(call.agent.id)) ? call.agent : null
+          if (link !== undefined && agent === null) return yield* new ClosedLink()
           const public_id = yield* newCallId
           const admission =
             agent === null
@@ -100,16 +116,20 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
             node_id,
             telephony: telephony.id,
             status: admission === "admitted" ? ("ringing" as const) : ("rejected" as const),
-            from_number: incoming.from,
-            to_number: incoming.to,
+            from_number: link === undefined ? incoming.from : link.from,
+            to_number: link === undefined ? incoming.to : link.to,
             started_at: new Date(yield* Clock.currentTimeMillis)
           }
           const owner = {
             ...row,
             recording_enabled: false,
-            id: yield* repo.insert(row)
+            id: yield* repo.insert(link === undefined ? row : { ...row, metadata: link.metadata })
           }
-          if (admission === "admitted") return { owner, refusal: undefined }
+          if (admission === "admitted") {
+            // Last, because all calls of a link wait for its row; and after the agent, which its deletion locks first.
+            if (link !== undefined && !(yield* links.take(link.id))) return yield* new ClosedLink()
+            return { owner, refusal: undefined }
+          }
           const rejected = rejections[admission]
           yield* settlement.settleWithoutConversation(
             owner,
@@ -160,7 +180,16 @@ export class CallAdmission extends Context.Tag("@svc/call-engine/CallAdmission")
         ),
         admit: Effect.fn("CallAdmission.admit")(function* (call) {
           // One transaction: a slot without a record would never be released, and a rejected call would never end.
-          const { owner, refusal } = yield* Effect.orDie(sql.withTransaction(record(call)))
+          const made = yield* sql.withTransaction(record(call)).pipe(
+            Effect.catchTag("ClosedLink", () => Effect.succeed(closedLink)),
+            Effect.orDie
+          )
+          if ("cause" in made) {
+            countRejected("inbound", "no_link")
+            call.incoming.reject(made.cause, made.reason)
+            return undefined
+          }
+          const { owner, refusal } = made
           if (refusal === undefined) {
             countAdmitted("inbound")
             return owner

@@ -4,7 +4,8 @@ import { PhoneNumbers } from "@svc/numbers/PhoneNumbers"
 import { Providers } from "@svc/providers/Providers"
 import type { IncomingCall, Telephony } from "@svc/providers/Telephony"
 import { Cause, type Context, Effect, Layer, Option, Stream } from "effect"
-import { CallAdmission } from "./CallAdmission.ts"
+import { CallLinksRepo } from "../links/CallLinksRepo.ts"
+import { CallAdmission, closedLink } from "./CallAdmission.ts"
 import { countRejected, type RejectionReason } from "./CallMetrics.ts"
 import { LiveCalls } from "./LiveCalls.ts"
 
@@ -12,7 +13,7 @@ import { LiveCalls } from "./LiveCalls.ts"
 export const InboundCalls: Layer.Layer<
   never,
   never,
-  Agents | PhoneNumbers | NodeLease | Providers | CallAdmission | LiveCalls
+  Agents | PhoneNumbers | NodeLease | Providers | CallAdmission | CallLinksRepo | LiveCalls
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const agents = yield* Agents
@@ -20,6 +21,7 @@ export const InboundCalls: Layer.Layer<
     const lease = yield* NodeLease
     const providers = yield* Providers
     const admission = yield* CallAdmission
+    const links = yield* CallLinksRepo
     const live = yield* LiveCalls
 
     const refuse = (incoming: IncomingCall, reason: RejectionReason, text: string): void => {
@@ -27,9 +29,37 @@ export const InboundCalls: Layer.Layer<
       incoming.reject("unavailable", text)
     }
 
+    const acceptThroughLink = (
+      telephony: Context.Tag.Service<Telephony>,
+      incoming: IncomingCall,
+      token: string
+    ): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        const link = yield* links.find(token)
+        const agent = link === undefined ? null : yield* Effect.orElseSucceed(agents.forCall(link.agent_id), () => null)
+        if (link === undefined || agent === null) {
+          countRejected("inbound", "no_link")
+          return incoming.reject(closedLink.cause, closedLink.reason)
+        }
+        const { id: node_id, lost } = yield* lease.current
+        const { from_number: from, id, metadata, org_id, project_id } = link
+        const [number] = yield* numbers.ofAgent(agent.id)
+        const owner = yield* admission.admit({
+          telephony,
+          incoming,
+          node_id,
+          org_id,
+          project_id,
+          agent,
+          link: { id, from, to: number?.number ?? null, metadata }
+        })
+        if (owner !== undefined) yield* live.run({ connection: incoming, agent, owner, leaseLost: lost, metadata })
+      })
+
     const accept = (telephony: Context.Tag.Service<Telephony>, incoming: IncomingCall) =>
       Effect.gen(function* () {
         if (live.isDraining()) return refuse(incoming, "draining", "shutting down")
+        if (incoming.link !== undefined) return yield* acceptThroughLink(telephony, incoming, incoming.link)
         const route = yield* numbers.route(incoming.to, telephony.id)
         if (Option.isNone(route)) return refuse(incoming, "no_number", "no such number")
         const { agent_id, org_id, project_id } = route.value

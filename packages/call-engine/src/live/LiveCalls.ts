@@ -39,6 +39,8 @@ export interface AdmittedCall {
   /** Completes when this node loses the lease under which the call was admitted. */
   readonly leaseLost: Effect.Effect<void>
   readonly outbound?: Facts["outbound"]
+  /** Of an inbound call: the metadata with which it came. */
+  readonly metadata?: Facts["metadata"]
 }
 
 /** How long live calls may take to end when the process stops. */
@@ -87,7 +89,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
       const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
       const services = yield* phoneServices((effect) => void background(effect))
 
-      const run = ({ agent, connection, leaseLost, outbound, owner }: AdmittedCall) =>
+      const run = ({ agent, connection, leaseLost, metadata, outbound, owner }: AdmittedCall) =>
         Effect.gen(function* () {
           const annotate = HashMap.set<string, unknown>("call_id", owner.public_id)
           yield* FiberRef.update(FiberRef.currentLogAnnotations, annotate)
@@ -115,6 +117,7 @@ export class LiveCalls extends Context.Tag("@svc/call-engine/LiveCalls")<
                   },
                   ...services.facts,
                   ...(agent.has_knowledge_bases ? { knowledge: true } : {}),
+                  ...(metadata === undefined ? {} : { metadata }),
                   ...(outbound === undefined ? {} : { outbound })
                 }
               })

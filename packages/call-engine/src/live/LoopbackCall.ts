@@ -58,6 +58,7 @@ export const loopbackCall: Effect.Effect<
       detector: { push: () => "silence" },
       listener: {
         onFrame: recognition.push,
+        onCleanFrame: () => {},
         onVoiceActivity: () => {},
         onStarted: () => {},
         // Half a second of silence, so that speech-to-text detects the end.

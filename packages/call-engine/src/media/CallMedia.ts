@@ -4,6 +4,7 @@ import { SentFrames } from "@svc/audio/SentFrames"
 import { type AudioFormat, frameBytes, frameMs, frameSamples } from "@svc/providers/Audio"
 import type { LineQuality } from "@svc/providers/Telephony"
 import type { VoiceActivityDetector } from "@svc/providers/VoiceActivity"
+import { EchoGuard } from "./EchoGuard.ts"
 import type { FrameSource, FrameWheel } from "./FrameWheel.ts"
 import { type MarkedLeg, PlaybackMarks, unmarkedLeg } from "./PlaybackMarks.ts"
 import { ReceivePath } from "./ReceivePath.ts"
@@ -18,12 +19,14 @@ const fadeSamples = 40
 export interface MediaListener {
   /** One 20 ms frame of the caller; valid only during the call. */
   readonly onFrame: (frame: Int16Array) => void
+  /** What speech-to-text gets of it, without the agent's echo: no frame, one, or several. See {@link EchoGuard}. */
+  readonly onCleanFrame: (frame: Int16Array) => void
   /** The caller started or stopped speaking `late` milliseconds ago. */
   readonly onVoiceActivity: (on: boolean, late: number) => void
   /** The first frame of an utterance was sent. */
   readonly onStarted: (id: string) => void
-  /** The other side has played an utterance, as far as {@link PlaybackMarks} knows. */
-  readonly onPlayed: (id: string) => void
+  /** The other side has played an utterance, as far as {@link PlaybackMarks} knows; it ended `late` milliseconds ago. */
+  readonly onPlayed: (id: string, late: number) => void
 }
 
 /** Gets a copy of all audio in frames, in the leg's format; the arrays are valid only during the call. */
@@ -43,9 +46,11 @@ export class CallMedia implements FrameSource {
   private readonly marks: PlaybackMarks
   private readonly frame: Uint8Array
   private readonly received: ReceivePath
-  /** What was sent, for the detector; undefined if it does not ask. */
-  private readonly sent: SentFrames | undefined
+  private readonly echo: EchoGuard
+  private readonly sent: SentFrames
   private readonly sentPcm: Int16Array
+  /** What was sent while a frame was heard. */
+  private readonly heardWith: Int16Array
   private isSpeaking = false
   /** Frames left in which the detector's speech belongs to the finished turn. */
   private hangover = 0
@@ -81,7 +86,8 @@ export class CallMedia implements FrameSource {
     this.codec = codecOf(options.format)
     this.frame = new Uint8Array(frameBytes(options.format))
     this.sentPcm = new Int16Array(frameSamples(options.format))
-    this.sent = options.detector.sent === undefined ? undefined : new SentFrames(this.frame.length)
+    this.heardWith = new Int16Array(this.sentPcm.length)
+    this.sent = new SentFrames(this.frame.length)
     this.wheel = options.wheel
     this.now = options.now
     this.send = options.send
@@ -97,9 +103,18 @@ export class CallMedia implements FrameSource {
     this.playout = new Playout({
       bytesPerSecond: options.format.sampleRate * this.codec.bytesPerSample,
       silence: this.codec.silence,
-      listener: options.listener
+      listener: {
+        onStarted: options.listener.onStarted,
+        onPlayed: (id, end) => options.listener.onPlayed(id, this.marks.since(end))
+      }
     })
     const { leg = unmarkedLeg, now, wheel } = options
+    this.echo = new EchoGuard({
+      detector: options.detector,
+      sampleRate: options.format.sampleRate,
+      delayMs: leg.delayMs,
+      pass: options.listener.onCleanFrame
+    })
     this.marks = new PlaybackMarks({ leg, now, playout: this.playout, wheel })
   }
 
@@ -120,7 +135,12 @@ export class CallMedia implements FrameSource {
   }
 
   private hear(frame: Int16Array): void {
-    this.setSpeaking(this.isSpeech(frame))
+    const sent = this.sentDuring()
+    this.detector.sent?.(sent)
+    const found = this.detector.push(frame) === "speech"
+    const whose = this.echo.judge(frame, sent, found, this.now())
+    this.setSpeaking(this.belongsToTurn(whose === "caller" || (whose === "unknown" && this.isSpeaking)))
+    this.echo.passOn(frame)
     this.listener.onFrame(frame)
   }
 
@@ -157,9 +177,8 @@ export class CallMedia implements FrameSource {
     if (!this.suspended && !this.held) this.wheel.join(this, this.now())
   }
 
-  private isSpeech(frame: Int16Array): boolean {
-    if (this.sent !== undefined) this.detector.sent?.(this.sentDuring(this.sent))
-    const speech = this.detector.push(frame) === "speech"
+  /** Whether what the detector found counts as the caller's speech now. */
+  private belongsToTurn(speech: boolean): boolean {
     this.turnFrames++
     if (!speech && !this.unfound) this.hangover = 0
     else if (this.hangover > 0) {
@@ -170,11 +189,17 @@ export class CallMedia implements FrameSource {
   }
 
   /** What was sent during the frame that was just heard. */
-  private sentDuring(sent: SentFrames): Int16Array | undefined {
-    const bytes = sent.take(this.now())
+  private sentDuring(): Int16Array | undefined {
+    return this.decoded(this.sent.take(this.now(), this.onMissed))
+  }
+
+  /** What was sent while the line was silent: its echo may come yet. */
+  private readonly onMissed = (bytes: Uint8Array | undefined): void => this.echo.missed(this.decoded(bytes))
+
+  private decoded(bytes: Uint8Array | undefined): Int16Array | undefined {
     if (bytes === undefined) return undefined
-    this.codec.decode(bytes, 0, this.sentPcm.length, this.sentPcm, 0)
-    return this.sentPcm
+    this.codec.decode(bytes, 0, this.heardWith.length, this.heardWith, 0)
+    return this.heardWith
   }
 
   private setSpeaking(on: boolean): void {
@@ -269,7 +294,9 @@ export class CallMedia implements FrameSource {
     if (this.stopped || !this.playout.read(this.frame)) return false
     if (this.fadesIn) this.fadeIn()
     this.send(this.frame)
-    this.sent?.put(this.frame, this.now())
+    this.sent.put(this.frame, this.now())
+    this.codec.decode(this.frame, 0, this.sentPcm.length, this.sentPcm, 0)
+    this.echo.sent(this.sentPcm, this.now())
     this.tap?.sent(this.frame)
     if (this.overflow.length > 0) this.refillPlayout()
     this.marks.frameSent()

@@ -46,6 +46,8 @@ export class PlaybackMarks implements FrameSource {
   #kind: MarksKind
   /** Position of the highest mark that was confirmed as played. */
   #confirmed = 0
+  /** When it was confirmed. */
+  #confirmedAt = 0
   /** How much later than it could have been the last mark was confirmed; undefined before the first. */
   #lag: number | undefined
   /** A mark is overdue, and none was confirmed since. */
@@ -117,6 +119,7 @@ export class PlaybackMarks implements FrameSource {
     // The marks before it were played too.
     this.#oldest = number + 1
     this.#confirmed = this.#marked[number % kept] ?? 0
+    this.#confirmedAt = this.#now()
     this.#isSilent = false
     if (number >= this.#delayed) this.#lag = Math.max(0, this.#now() - (this.#due[number % kept] ?? 0))
     this.#report()
@@ -134,6 +137,17 @@ export class PlaybackMarks implements FrameSource {
     this.#kind = this.#leg.marks()
     this.#playout.progress(this.#played())
     return this.#playout.unconfirmed
+  }
+
+  /** How many milliseconds ago the audio before `position` had been played; 0 where the leg has not confirmed it. */
+  since(position: number): number {
+    const sent = this.#times.timeAt(position)
+    const isConfirmed = position <= this.#confirmed
+    if (this.#kind !== "none" && !isConfirmed) return 0
+    // A mark says when the audio before it was played; this is so much before.
+    const confirmed = this.#kind === "none" ? 0 : this.#confirmedAt - (this.#times.timeAt(this.#confirmed) - sent)
+    const delay = this.#kind === "exact" ? 0 : this.#leg.delayMs
+    return Math.max(0, this.#now() - Math.max(sent + delay, confirmed))
   }
 
   /** The position until which audio counts as played for good. */

@@ -26,14 +26,31 @@ import { CallQueriesRepo, type CallRow } from "./CallQueriesRepo.ts"
 import { JournalRepo } from "./JournalRepo.ts"
 
 /** A call as it is stored. */
-export type StoredCall = Omit<CallRow, "line" | "telephony"> & { readonly line: CallLine }
+type StoredCall = Omit<CallRow, "line" | "telephony"> & { readonly line: CallLine }
 
-const withLine = ({ line, telephony, ...call }: CallRow): StoredCall => ({
+export const withLine = ({ line, telephony, ...call }: CallRow): StoredCall => ({
   ...call,
   line: { telephony, ...(line ?? noLine) }
 })
 
 const readId = parseId(CallId)
+
+/** Looks a call of a project up by either of its ids. */
+export const find = <A>(
+  project: Pick<PrincipalProject, "id">,
+  id: string,
+  lookUp: (
+    project: number,
+    id: { readonly numeric: number } | { readonly public: string }
+  ) => Effect.Effect<Option.Option<A>>
+): Effect.Effect<A, CallNotFound> => {
+  const key = readId(id)
+  return key === undefined
+    ? Effect.fail(new CallNotFound())
+    : Effect.flatMap(lookUp(project.id, key), (row) =>
+        Option.isNone(row) ? Effect.fail(new CallNotFound()) : Effect.succeed(row.value)
+      )
+}
 
 /** The calls of a project: their records, and control of live ones. See docs/reference/calls.md. */
 export class Calls extends Context.Tag("@svc/call-engine/Calls")<
@@ -52,8 +69,6 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
      * journal.
      */
     readonly get: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<Call, CallNotFound>
-    /** As stored: of a live call without what only its journal has. */
-    readonly stored: (project: Pick<PrincipalProject, "id">, id: string) => Effect.Effect<StoredCall, CallNotFound>
     readonly state: (project: PrincipalProject, id: string) => Effect.Effect<CallState, CallNotFound>
     /** Ends a call that is in progress; completes when its record is settled. */
     readonly end: (
@@ -91,22 +106,6 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
         const control = yield* CallControl
         const agents = yield* Agents
         const voices = yield* Voices
-
-        const find = <A>(
-          project: Pick<PrincipalProject, "id">,
-          id: string,
-          lookUp: (
-            project: number,
-            id: { readonly numeric: number } | { readonly public: string }
-          ) => Effect.Effect<Option.Option<A>>
-        ): Effect.Effect<A, CallNotFound> => {
-          const key = readId(id)
-          return key === undefined
-            ? Effect.fail(new CallNotFound())
-            : Effect.flatMap(lookUp(project.id, key), (row) =>
-                Option.isNone(row) ? Effect.fail(new CallNotFound()) : Effect.succeed(row.value)
-              )
-        }
 
         const list = Effect.fn("Calls.list")(function* (project: PrincipalProject, query: CallsQuery) {
           const { after, agent_id, ...rest } = query
@@ -232,7 +231,6 @@ export class Calls extends Context.Tag("@svc/call-engine/Calls")<
         return {
           list,
           get,
-          stored: (project, id) => Effect.map(find(project, id, repo.get), withLine),
           state: (project, id) => find(project, id, repo.state),
           end,
           gather,

@@ -24,7 +24,7 @@ export interface NewCall {
   readonly node_id: string
   readonly telephony: string
   readonly from_number: string | null
-  readonly to_number: string
+  readonly to_number: string | null
   readonly status: "ringing" | "rejected"
   readonly started_at: Date
   readonly metadata?: { readonly [key: string]: unknown }

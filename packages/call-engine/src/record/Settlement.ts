@@ -14,6 +14,7 @@ import { Context, Effect, Layer } from "effect"
 import { countEnded } from "../live/CallMetrics.ts"
 import { RecordingsRepo } from "../recording/RecordingsRepo.ts"
 import { type CallOwner, CallsRepo, type FinishedCall } from "./CallsRepo.ts"
+import { SettledCalls } from "./SettledCalls.ts"
 
 /**
  * Completes the record of a call, exactly once: outcome, transcript, figures, cost, usage and the last events, in one
@@ -55,6 +56,7 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
       const billing = yield* Billing
       const usage = yield* Usage
       const outbox = yield* Outbox
+      const settledCalls = yield* SettledCalls
       const sql = yield* SqlClient.SqlClient
       // The preferred model's discount also applies to turns that a fallback answered.
       const llm_discount = (yield* Providers).languageModel[0]?.discount ?? 0
@@ -83,7 +85,13 @@ export class Settlement extends Context.Tag("@svc/call-engine/Settlement")<
         }).pipe(
           sql.withTransaction,
           Effect.orDie,
-          Effect.tap((first) => Effect.sync(() => first && countEnded(record.status, record.failure)))
+          Effect.tap((first) =>
+            Effect.sync(() => {
+              if (!first) return
+              countEnded(record.status, record.failure)
+              settledCalls.add(call)
+            })
+          )
         )
 
       return {

@@ -75,6 +75,10 @@ export class RecordedCall {
     this.stream?.cancel()
   }
 
+  get hasEnded(): boolean {
+    return this.endedAt !== undefined
+  }
+
   /** Length in seconds. */
   seconds(now: number): number {
     return Math.max(0, (this.endedAt ?? now) - this.origin) / 1000

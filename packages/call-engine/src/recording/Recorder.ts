@@ -36,8 +36,8 @@ export const keyOf = (callId: string): string => `recordings/${callId}.mp3`
 export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
   Recorder,
   {
-    /** Starts a recording. */
-    readonly begin: (callId: string, format: AudioFormat) => CallRecording
+    /** Starts a recording. `onFailed`, called at most once, says why it ended before `stop`. */
+    readonly begin: (callId: string, format: AudioFormat, onFailed?: (reason: string) => void) => CallRecording
     /** Whether a recording of this process is still writing this object. */
     readonly isWriting: (key: string) => boolean
   }
@@ -53,17 +53,21 @@ export class Recorder extends Context.Tag("@svc/call-engine/Recorder")<
       const anyActive = Effect.unsafeMakeLatch()
       const run = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
 
-      const begin = (callId: string, format: AudioFormat): CallRecording => {
+      const begin = (callId: string, format: AudioFormat, onFailed?: (reason: string) => void): CallRecording => {
         const key = keyOf(callId)
         const recorded = new RecordedCall(format, now())
         const file = storeFile(store, key)
         /** Ends the recording early and keeps what the store has. */
         const giveUp = (reason: string): void => {
+          const isWhole = recorded.hasEnded
           recorded.giveUp()
           file.end()
-          const seconds = Math.round(recorded.seconds(now()))
-          const line = Effect.logError(`The recording of ${callId} ends after ${seconds} s: ${reason}`)
+          const ending = `ends after ${Math.round(recorded.seconds(now()))} s: ${reason}`
+          const line = isWhole
+            ? Effect.logWarning(`The recording of ${callId} is not in the store yet: ${reason}`)
+            : Effect.logError(`The recording of ${callId} ${ending}`)
           run(Effect.annotateLogs(line, "call_id", callId))
+          if (!isWhole) onFailed?.(`the recording ${ending}`)
         }
         writing.add(key)
         run(

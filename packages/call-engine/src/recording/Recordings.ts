@@ -106,19 +106,30 @@ export class Recordings extends Context.Tag("@svc/call-engine/Recordings")<
         if (size > 0) return yield* markReady(id, public_id)
         if (!is_old) return
         yield* Effect.logWarning(`The recording of ${public_id} is lost: no node has a file of it`)
+        // Parts that the node which died had uploaded.
+        yield* store.remove(key)
         yield* repo.drop(id)
       })
 
-      const sweep = Effect.flatMap(repo.abandoned(batch), (pending) =>
-        Effect.forEach(
+      /** Recordings that could not be completed at the last sweep: they are logged once. */
+      let failing: ReadonlySet<number> = new Set()
+      const sweep = Effect.gen(function* () {
+        const pending = yield* repo.abandoned(batch)
+        const failed = yield* Effect.forEach(
           pending,
           (one) =>
-            Effect.catchAll(recover(one), ({ reason }) =>
-              Effect.logWarning(`The recording of ${one.public_id} could not be completed: ${reason}`)
-            ).pipe(Effect.annotateLogs("call_id", one.public_id)),
-          { discard: true }
+            Effect.matchEffect(recover(one), {
+              onSuccess: () => Effect.succeed([]),
+              onFailure: ({ reason }) => {
+                const line = `The recording of ${one.public_id} could not be completed: ${reason}`
+                return Effect.as(failing.has(one.id) ? Effect.logDebug(line) : Effect.logWarning(line), [one.id])
+              }
+            }).pipe(Effect.annotateLogs("call_id", one.public_id)),
+          // One that the store does not take in time must not hold up the others.
+          { concurrency: 8 }
         )
-      )
+        failing = new Set(failed.flat())
+      })
 
       const link = Effect.fn("Recordings.link")(function* (project: PrincipalProject, id: string, seconds: number) {
         const key = readId(id)

@@ -2,9 +2,10 @@ import type { CallUsage, LineFigures } from "@svc/api/calls/CallUsage"
 import { BeepDetector } from "@svc/audio/BeepDetector"
 import { DtmfDetector } from "@svc/audio/DtmfDetector"
 import { QuietMeter } from "@svc/audio/QuietMeter"
+import { SoundLevel } from "@svc/audio/SoundLevel"
 import type { UntimedInput } from "@svc/conversation/Input"
 import type * as Speculation from "@svc/conversation/machines/Speculation"
-import type { Encoding } from "@svc/providers/Audio"
+import { type Encoding, frameMs } from "@svc/providers/Audio"
 import type { SpeechEvent } from "@svc/providers/SpeechToText"
 import type { CallEvent, CallLeg } from "@svc/providers/Telephony"
 import { Effect, type Scope } from "effect"
@@ -65,6 +66,12 @@ const maxCarrierId = 256
  */
 const partialEveryMs = 1500
 
+/**
+ * The longest time for which a sound counts that goes on after its voice activity, in milliseconds: one that lasts is the
+ * noise of the line.
+ */
+const steadySoundMs = 10_000
+
 /** Connects a leg to the conversation; everything ends with the scope. */
 export const connect = (options: {
   readonly callId: string
@@ -79,6 +86,8 @@ export const connect = (options: {
   readonly needsPartials: () => boolean
   /** How long words and line have to be still before the end of the turn is expected; null: it is not to be reported. */
   readonly pauseOf: () => Speculation.Pause | null
+  /** Whether the agent goes on as soon as the caller makes no sound. */
+  readonly awaitsSilence: () => boolean
   /** We placed the call: speech before `listen` is recognized too, and voicemail beeps are detected. */
   readonly isOutbound: boolean
   /** Whether a beep would change a decision now. */
@@ -97,6 +106,19 @@ export const connect = (options: {
     }
     let isVoiced = false
     const quiet = new QuietMeter()
+    const level = new SoundLevel()
+    /** Until when a sound counts whose voice activity has ended, and which goes on; undefined: there is none. */
+    let soundUntil: number | undefined
+    /** Feeds the end of the sound. While the agent waits for it, not before it is over. */
+    const feedSpeechStopped = (late: number): void => {
+      soundUntil = options.awaitsSilence() && level.ended(late) ? now() + steadySoundMs : undefined
+      if (soundUntil === undefined) feed({ _tag: "CallerSpeechStopped", late })
+    }
+    const watchSound = (): void => {
+      if (soundUntil === undefined || (level.goesOn && now() < soundUntil && options.awaitsSilence())) return
+      soundUntil = undefined
+      feed({ _tag: "CallerSpeechStopped" })
+    }
     /** The words that are not final, and since when. `fed`: they were fed as the probable end of the turn. */
     let words = { text: "", since: 0, fed: false }
     const feedExpectedEnd = (): void => {
@@ -132,9 +154,11 @@ export const connect = (options: {
       leg: { marks: () => leg.marks ?? "none", mark: leg.mark, delayMs: leg.playoutDelayMs ?? 0 },
       detector: services.voiceActivity(sampleRate),
       listener: {
+        onCleanFrame: (frame) => recognition.push(frame),
         onFrame: (frame) => {
-          recognition.push(frame)
           quiet.push(frame)
+          level.push(frame)
+          watchSound()
           watchPause()
           for (const digit of tones?.push(frame) ?? "") onDigit(digit, "in-band")
           if (beep === undefined) return
@@ -144,14 +168,20 @@ export const connect = (options: {
         onVoiceActivity: (on, late) => {
           recognition.voiceActivity(on)
           isVoiced = on
-          if (!on) feedLastPartial()
-          feed({ _tag: on ? "CallerSpeechStarted" : "CallerSpeechStopped", late })
+          if (!on) {
+            feedLastPartial()
+            feedSpeechStopped(late)
+          } else if (soundUntil === undefined) feed({ _tag: "CallerSpeechStarted", late })
+          // It is the same sound.
+          else soundUntil = undefined
         },
         onStarted: (id) => {
           const voice = speech.timesOf(id)
           feed(voice === undefined ? { _tag: "SpeechStarted", id } : { _tag: "SpeechStarted", id, voice })
         },
-        onPlayed: (id) => feed({ _tag: "SpeechPlayed", id })
+        // Less than a frame is the time of the report itself.
+        onPlayed: (id, late) =>
+          feed({ _tag: "SpeechPlayed", id, ...(late < frameMs ? {} : { late: Math.round(late) }) })
       }
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => media.stop()))
@@ -163,6 +193,7 @@ export const connect = (options: {
       cache: services.speechCache,
       prepared: options.prepared,
       onFailed: (id, reason) => feed({ _tag: "SpeechFailed", id, reason }),
+      onWarning: (reason) => feed({ _tag: "ProviderWarned", stage: "text-to-speech", reason }),
       now
     })
 
@@ -197,6 +228,8 @@ export const connect = (options: {
           return
         case "EndOfTurn":
           media.endOfTurn()
+          if (soundUntil !== undefined) soundUntil = now()
+          watchSound()
           setWords("")
           feedLastPartial()
           feed({ _tag: "CallerEndOfTurn" })

@@ -222,10 +222,11 @@ export const make = (
       now,
       listener: {
         onStarted: (turn) => feed({ _tag: "ModelStarted", turn }),
-        onSentence: (turn, text) => feed({ _tag: "ModelSentence", turn, text }),
+        onSentence: (turn, text, space) =>
+          feed({ _tag: "ModelSentence", turn, text, ...(space === undefined ? {} : { space }) }),
         onToolCalls: (turn, calls) => feed({ _tag: "ModelToolCalls", turn, calls: [...calls] }),
         onUsage: (usage) => feed({ _tag: "ModelUsed", ...usage }),
-        onDone: (turn) => feed({ _tag: "ModelDone", turn }),
+        onDone: (turn, cut) => feed({ _tag: "ModelDone", turn, ...(cut === undefined ? {} : { cut }) }),
         onFailed: (turn, reason) => feed({ _tag: "ModelFailed", turn, reason })
       }
     })
@@ -234,7 +235,8 @@ export const make = (
     const prepareModel = modelPreparation({
       callId: facts.call_id,
       models: services.models,
-      run: (task) => run("prepare", task)
+      run: (task) => run("prepare", task),
+      onWarning: (reason) => feed({ _tag: "ProviderWarned", stage: "language-model", reason })
     })
     const lookUp = knowledgeLookUp({ agent, facts, knowledge: services.knowledge, now, feed })
     if (facts.knowledge === true) services.background(services.knowledge.prepare(agent))

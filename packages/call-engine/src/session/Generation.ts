@@ -1,14 +1,16 @@
 import { yieldThread } from "@svc/api/JsonLimits"
 import { endCall } from "@svc/conversation/answers/PlatformTools"
 import type { CommandOf } from "@svc/conversation/Command"
+import type { InputOf } from "@svc/conversation/Input"
+import { spaceBetween } from "@svc/conversation/SpokenText"
 import type { LanguageModel, ModelDelta, ModelMessage, ModelToolCall } from "@svc/providers/LanguageModel"
+import { ThoughtFilter } from "@svc/providers/ThoughtFilter"
 import { type Context, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { chooseModel, named, requestFor } from "./ModelChoice.ts"
 import { type ModelUsage, noTokens, usageOf } from "./ModelUsage.ts"
 import { isLarge, preparedPart } from "./PreparedInput.ts"
-import { SentenceSplitter } from "./SentenceSplitter.ts"
-import { ThoughtFilter } from "./ThoughtFilter.ts"
+import { type Piece, SentenceSplitter } from "./SentenceSplitter.ts"
 
 /** How deep the arguments are in the input `ModelToolCalls`: in a call, in the list of calls. */
 const argumentsLevel = 3
@@ -19,15 +21,20 @@ const smallCharacters = 16 * 1024
 const hasLargeResult = (messages: ReadonlyArray<ModelMessage>): boolean =>
   messages.some(({ content, role }) => role === "tool" && content.length > smallCharacters)
 
+/** Why a model stopped before the end of its answer: the limit of tokens, or its provider's filter. */
+type AnswerCut = NonNullable<InputOf<"ModelDone">["cut"]>
+
 /** Receives the output of the model. */
 export interface GenerationListener {
   readonly onStarted: (turn: number) => void
-  readonly onSentence: (turn: number, text: string) => void
+  /** `space`: the white space before it, where that is not one space, as `spaceBetween` has it. */
+  readonly onSentence: (turn: number, text: string, space?: string) => void
   /** Complete calls, in their order: each as soon as the model has given it. */
   readonly onToolCalls: (turn: number, calls: ReadonlyArray<ModelToolCall>) => void
   /** Of any request, also one that was cancelled since. */
   readonly onUsage: (usage: ModelUsage) => void
-  readonly onDone: (turn: number) => void
+  /** `cut`: why the answer has no end. */
+  readonly onDone: (turn: number, cut?: AnswerCut) => void
   readonly onFailed: (turn: number, reason: string) => void
 }
 
@@ -128,16 +135,27 @@ export const make = (options: {
         const waiting: Array<ModelToolCall> = []
         const countUsage = usageOf(listener.onUsage)
         let started = false
-        const sentence = (text: string): void => output.emit((turn) => listener.onSentence(turn, text), text.length)
+        let cut: AnswerCut | undefined
+        let before = ""
+        const sentence = ({ space, text }: Piece): void => {
+          const isUsual = space === spaceBetween(before, text)
+          before = text
+          output.emit(
+            (turn) => listener.onSentence(turn, text, ...(isUsual ? [] : [space])),
+            text.length + space.length
+          )
+        }
         const onDelta = (delta: ModelDelta): void => {
           countUsage(delta)
+          if (delta._tag === "Done" && (delta.reason === "length" || delta.reason === "content_filter"))
+            cut = delta.reason
           if (output.unusable || (delta._tag !== "Text" && delta._tag !== "ToolCall")) return
           if (!started) {
             started = true
             output.emit(listener.onStarted)
           }
           if (delta._tag === "Text") {
-            for (const text of splitter.push(thoughts.push(delta.text))) sentence(text)
+            for (const piece of splitter.push(thoughts.push(delta.text))) sentence(piece)
             return
           }
           const { call } = delta
@@ -151,11 +169,11 @@ export const make = (options: {
           output.emit((turn) => listener.onToolCalls(turn, [call]))
         }
         const endSentence = (): void => {
-          const rest = splitter.rest()
+          const rest = splitter.rest(cut !== undefined)
           if (rest !== null) sentence(rest)
         }
         const flush = Effect.gen(function* () {
-          for (const text of splitter.push(thoughts.rest())) sentence(text)
+          for (const piece of splitter.push(thoughts.end())) sentence(piece)
           endSentence()
           if (waiting.length === 0) return
           const prepared: Array<ModelToolCall> = []
@@ -178,7 +196,8 @@ export const make = (options: {
           (error) => Effect.logWarning(`Language model ${model.id} failed: ${error.reason}`)
         )
         return Effect.matchCauseEffect(generated, {
-          onSuccess: () => Effect.map(flush, () => output.emit(listener.onDone)),
+          onSuccess: () =>
+            Effect.map(flush, () => output.emit((turn) => listener.onDone(turn, ...(cut === undefined ? [] : [cut])))),
           onFailure: (cause) => {
             output.unusable = output.isHeld
             return Effect.map(flush, () => output.emit((turn) => listener.onFailed(turn, reasonOf(cause))))

@@ -1,7 +1,7 @@
 import { tools } from "@svc/conversation/ModelMessages"
 import type { Conversation } from "@svc/conversation/State"
 import type { LanguageModel } from "@svc/providers/LanguageModel"
-import { type Context, Effect } from "effect"
+import { Cause, type Context, Effect, Option } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { chooseModel, named } from "./ModelChoice.ts"
 
@@ -11,15 +11,17 @@ const preparedFor = ({ config, provider_index }: Conversation) =>
 
 /**
  * Lets the model prepare for the requests of a call: when the call is configured, when its prompt or tools change, and
- * when a fallback takes over. `run` starts a task at once, up to its first asynchronous step. A failure is logged.
+ * when a fallback takes over. `run` starts a task at once, up to its first asynchronous step. A failure is logged; one that
+ * will come again, such as a prompt that the model cannot read, is a warning of the call.
  */
 export const modelPreparation = (options: {
   readonly callId: string
   /** In the order of preference. */
   readonly models: ReadonlyArray<Context.Tag.Service<LanguageModel>>
   readonly run: (task: Effect.Effect<void>) => void
+  readonly onWarning: (reason: string) => void
 }): ((state: Conversation, before: Conversation | undefined) => void) => {
-  const { callId, models, run } = options
+  const { callId, models, onWarning, run } = options
   return (state, before) => {
     const [systemPrompt, configured, index, name] = preparedFor(state)
     if (systemPrompt === undefined || state.ended_at !== null) return
@@ -33,13 +35,12 @@ export const modelPreparation = (options: {
     const call = { callId, systemPrompt, tools: tools(state), ...named(model, wanted) }
     const prepared = Effect.suspend(() => model.prepare?.(call) ?? Effect.void)
     run(
-      Effect.catchAllCause(prepared, (cause) =>
-        Effect.annotateLogs(
-          Effect.logWarning(`Language model ${model.id} did not prepare for a call: ${reasonOf(cause)}`),
-          "call_id",
-          callId
-        )
-      )
+      Effect.catchAllCause(prepared, (cause) => {
+        const isLasting = Option.exists(Cause.failureOption(cause), ({ retryable }) => !retryable)
+        if (isLasting) onWarning(reasonOf(cause))
+        const line = `Language model ${model.id} did not prepare for a call: ${reasonOf(cause)}`
+        return Effect.annotateLogs(Effect.logWarning(line), "call_id", callId)
+      })
     )
   }
 }

@@ -10,6 +10,7 @@ import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId, Scope } from "effect"
 import type { CallRecording } from "../recording/Recorder.ts"
 import * as AnsweredLeg from "./AnsweredLeg.ts"
+import { CallScreen } from "./CallScreen.ts"
 import * as ConversationSession from "./ConversationSession.ts"
 import * as Direction from "./Direction.ts"
 import { prepareOpening } from "./OpeningSpeech.ts"
@@ -61,6 +62,8 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
     let leg: CallLeg | undefined
     let answered: AnsweredLeg.AnsweredLeg | undefined
     let recording: CallRecording | undefined
+    /** Undefined: the phone has none. */
+    let screen: CallScreen | undefined
     /** The outcome of the transfer that was requested through the API. */
     let transfer: Deferred.Deferred<string | null> | undefined
 
@@ -96,9 +99,11 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
           prepared,
           needsPartials: () => needsPartials(session.state()),
           pauseOf: () => Speculation.pauseOf(session.state()),
+          awaitsSilence: () => session.state().interruption?.certain === false,
           isOutbound: facts.outbound !== undefined,
           needsBeep: () => session.state().voicemail !== "person"
         })
+        if (connected.show !== undefined) screen = new CallScreen(connected.show)
         connected.listen(answered.onEvent)
         session.feed({ _tag: "Answered" })
       })
@@ -123,11 +128,14 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
               })
       )
 
-    const markAnswered = (state: Conversation): void => {
+    const markAnswered = (session: ConversationSession.ConversationSession): void => {
+      const state = session.state()
       if (state.answered_at === null) return
       const wanted = state.config !== null && (state.config.recording_enabled ?? agent.recording)
       if (wanted && recording === undefined && leg !== undefined) {
-        recording = services.recorder.begin(facts.call_id, leg.format)
+        recording = services.recorder.begin(facts.call_id, leg.format, (reason) =>
+          session.feed({ _tag: "RecordingFailed", reason })
+        )
         answered?.record(recording)
       }
       services.answered.mark({
@@ -139,7 +147,8 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
     }
 
     const shellOf = (session: ConversationSession.ConversationSession): ConversationSession.Shell => ({
-      onAnswered: () => markAnswered(session.state()),
+      onAnswered: () => markAnswered(session),
+      onStep: () => screen?.update(session.state()),
       close: () => hangup(session, "error"),
       media: () => (answered === undefined ? undefined : { ...answered.used(), line: answered.line() }),
       perform: (command) => {

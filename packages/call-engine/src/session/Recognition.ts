@@ -5,6 +5,7 @@ import type { SpeechEvent, SpeechToText, SpeechToTextSession } from "@svc/provid
 import { type Context, Deferred, Effect, FiberHandle, type Scope } from "effect"
 import { reasonOf } from "./Failure.ts"
 import { HeardAudio } from "./HeardAudio.ts"
+import { chooseRecognizer } from "./RecognizerChoice.ts"
 
 /** Frames of silence that are kept, because quiet speech begins before voice activity is reported: 500 ms. */
 const silentFrames = 25
@@ -60,7 +61,7 @@ const converted = (session: SpeechToTextSession, from: number, to: number): Spee
 
 export const make = (options: {
   readonly callId: string
-  /** In the order of preference. */
+  /** In the order of preference. Those that have the language come first. */
   readonly providers: ReadonlyArray<Context.Tag.Service<SpeechToText>>
   readonly format: AudioFormat
   /** The call's time, in milliseconds. */
@@ -68,7 +69,7 @@ export const make = (options: {
   /** Whether frames before the first `listen` are recognized too. */
   readonly bufferBeforeListen?: boolean
   readonly onEvent: (event: SpeechEvent) => void
-  /** A session is open whose endpointing differs from that of its provider. */
+  /** A session is open whose endpointing differs from that of the provider with the index that was asked for. */
   readonly onOpened: (endpointing: "provider" | "none") => void
   readonly onFailed: (reason: string) => void
   readonly onFinished: () => void
@@ -150,15 +151,17 @@ export const make = (options: {
       if (isOpen() && isSpeaking !== was) ready.voiceActivity?.(isSpeaking)
     }
 
-    /** Reports how the session ends turns, where it differs from the capabilities of its provider. */
-    const reportEndpointing = ({ endpointing }: SpeechToTextSession, { provider = 0 }: ListenOptions): void => {
-      if (endpointing !== undefined && endpointing !== options.providers[provider]?.capabilities.endpointing)
-        options.onOpened(endpointing)
+    const chosen = ({ language, provider }: ListenOptions) => chooseRecognizer(options.providers, language, provider)
+    /** Reports how the session ends turns, where the conversation expects something else of the provider with this index. */
+    const reportEndpointing = (session: SpeechToTextSession, how: ListenOptions): void => {
+      const endpointing = session.endpointing ?? chosen(how)?.capabilities.endpointing
+      const expected = options.providers[how.provider ?? 0]?.capabilities.endpointing
+      if (endpointing !== undefined && endpointing !== expected) options.onOpened(endpointing)
     }
     /** Changes the language of the open session, so that nothing of what the caller says now is lost. */
     const changeLanguage = (how: ListenOptions): boolean => {
       if (session === undefined || listening === undefined || listening.language === how.language) return false
-      if (listening.provider !== how.provider || listening.format !== how.format) return false
+      if (chosen(listening) !== chosen(how) || listening.format !== how.format) return false
       if (session.update?.({ language: how.language, keyterms: how.keyterms }) !== true) return false
       listening = how
       reportEndpointing(session, how)
@@ -167,8 +170,8 @@ export const make = (options: {
 
     const open = (how: ListenOptions, isOpen: () => boolean) =>
       Effect.suspend((): Effect.Effect<void> => {
-        const { format, keyterms, language, provider = 0 } = how
-        const stt = options.providers[provider]
+        const { format, keyterms, language } = how
+        const stt = chosen(how)
         if (stt === undefined) return Effect.sync(() => onFailed("there is no such speech-to-text provider"))
         const sampleRate = nearestRate(legFormat.sampleRate, stt.capabilities.sampleRates)
         const opened = stt.open({

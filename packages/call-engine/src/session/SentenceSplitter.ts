@@ -5,12 +5,24 @@
  * text that comes in several chunks is returned on its own, so that the voice begins with it.
  */
 
+/** A sentence or clause of the model's text. */
+export interface Piece {
+  readonly text: string
+  /** The white space between it and the piece before; empty before the first. */
+  readonly space: string
+}
+
+/** The end of a sentence, with white space. */
+const endOfSentence = /[.!?…。！？｡]["'”’»」』）)\]]*\s*$/
+
 const shortest = 8
 /** The first clause has so many words at least, or so many characters. */
 const clauseWords = 4
 const clauseCharacters = 20
 /** Text without an end is cut at a comma or space before this many characters. */
 const longest = 240
+/** White space that is kept between two pieces, in characters. */
+const longestSpace = 100
 
 const abbreviations: ReadonlySet<string> = new Set(
   (
@@ -45,8 +57,12 @@ const isClause = (text: string): boolean => words(text) >= clauseWords || weight
 
 export class SentenceSplitter {
   private buffer = ""
+  /** The white space before the buffer. */
+  private space = ""
   private chunks = 0
   private isFirst = true
+  /** The last piece ended a sentence or line. */
+  private isWhole = false
   private readonly clauses: boolean
 
   /** `clauses`: whether the first clause is returned on its own. */
@@ -55,29 +71,54 @@ export class SentenceSplitter {
   }
 
   /** Adds text and returns the sentences that are complete now. */
-  push(text: string): ReadonlyArray<string> {
+  push(text: string): ReadonlyArray<Piece> {
     if (text !== "") this.chunks++
-    this.buffer = (this.buffer + text).trimStart()
-    const sentences: Array<string> = []
+    this.keep(this.buffer + text)
+    const sentences: Array<Piece> = []
     for (let end = this.boundary(); end > 0; end = this.boundary()) this.take(end, sentences)
     const clause = this.clauseEnd()
     if (clause > 0) this.take(clause, sentences)
     return sentences
   }
 
-  /** The rest when the model is done, or null. */
-  rest(): string | null {
-    const rest = this.buffer.trim()
-    this.buffer = ""
-    return rest === "" ? null : rest
+  /**
+   * The rest when the model is done, or null. `isCut`: the model was stopped before its end. Then a sentence without an end
+   * is left out after a whole one, and otherwise its last word, which may be half a word.
+   */
+  rest(isCut = false): Piece | null {
+    const pieces: Array<Piece> = []
+    this.take(isCut ? this.wholeEnd() : this.buffer.length, pieces)
+    if (isCut) {
+      this.buffer = ""
+      this.space = ""
+    }
+    return pieces[0] ?? null
   }
 
-  private take(end: number, sentences: Array<string>): void {
-    const sentence = this.buffer.slice(0, end).trim()
-    this.buffer = this.buffer.slice(end).trimStart()
-    if (sentence === "") return
+  /** The position after the last word of the buffer that is whole for certain; 0: nothing is to be said of it. */
+  private wholeEnd(): number {
+    if (endOfSentence.test(this.buffer)) return this.buffer.length
+    if (this.isWhole) return 0
+    const end = this.buffer.search(/\S*$/)
+    return end > 0 ? end : this.buffer.length
+  }
+
+  /** Takes a sentence. The white space after it is that before the next one. */
+  private take(end: number, sentences: Array<Piece>): void {
+    const text = this.buffer.slice(0, end).trimEnd()
+    if (text === "") return
+    sentences.push({ text, space: this.isFirst ? "" : this.space })
     this.isFirst = false
-    sentences.push(sentence)
+    this.space = ""
+    const rest = this.buffer.slice(text.length)
+    this.isWhole = endOfSentence.test(text) || /^[^\S\n]*\n/.test(rest)
+    this.keep(rest)
+  }
+
+  /** The buffer begins with what is no white space. */
+  private keep(text: string): void {
+    this.buffer = text.trimStart()
+    this.space = (this.space + text.slice(0, text.length - this.buffer.length)).slice(0, longestSpace)
   }
 
   /** The position after the first clause, or 0. A model that gives its text as a whole has no use for it. */

@@ -13,6 +13,8 @@ import type { ChooseVoice } from "./VoiceChoice.ts"
 const silentMs = 10_000
 /** The same when texts before it were stopped without any audio: a voice that hangs is not waited for again. */
 const shortestSilentMs = 1000
+/** Times of more characters than so many times those of the text are of something else than the text. */
+const longestAlignment = 3
 /** The longest text that is given to a voice as what was said before, in characters. */
 const longestBefore = 500
 
@@ -87,6 +89,8 @@ export const make = (options: {
   readonly cache?: Context.Tag.Service<SpeechCache>
   readonly prepared?: PreparedSpeech | null
   readonly onFailed: (id: string, reason: string) => void
+  /** A voice does what it must not; its audio is played all the same. Absent: it is ignored. */
+  readonly onWarning?: (reason: string) => void
   /** The call's time, in milliseconds. */
   readonly now: () => number
 }): Effect.Effect<SpeechOutput, never, Scope.Scope> =>
@@ -103,6 +107,8 @@ export const make = (options: {
     let { prepared } = options
     /** How long the caller has waited for texts that were stopped before they gave any audio, in milliseconds. */
     let waited = 0
+    /** The provider that was asked last. */
+    let asked: ReturnType<ChooseVoice>["provider"] | undefined
     /** When the speech that has given no audio yet was asked for. */
     let silentSince: number | undefined
     /** Raised by `stop`: audio of an earlier epoch is dropped. */
@@ -114,6 +120,15 @@ export const make = (options: {
     let before = ""
     /** Times of the utterances of which no frame has been sent. */
     const times = new Map<string, { readonly asked_at: number; readonly audio_at: number }>()
+
+    let hasWarned = false
+    /** Warns once in a call of a voice whose times are not those of its text. */
+    const checkAlignment = (characters: number, length: number): void => {
+      if (hasWarned || characters <= longestAlignment * length) return
+      hasWarned = true
+      const what = `the voice gave times for ${characters} characters of a text that has ${length}`
+      options.onWarning?.(`${what}: its audio may not be this text`)
+    }
 
     const drained = Effect.async<void>((resume) => {
       const forget = media.onDrained(() => resume(Effect.void))
@@ -138,6 +153,8 @@ export const make = (options: {
         const asked_at = now()
         silentSince = asked_at
         const { provider, voice } = options.chooseVoice(first)
+        if (provider !== asked) waited = 0
+        asked = provider
         const rates = provider.sampleRatesFor?.({ callId: options.callId, voice, language: first.language })
         const sampleRate = nearestRate(options.sampleRate, rates ?? provider.sampleRates)
         const ratio = options.sampleRate / sampleRate
@@ -174,7 +191,9 @@ export const make = (options: {
               return media.write(resampler?.push(samples) ?? samples)
             },
             align: (characters: number, atSample: number) => {
-              if (mine === epoch) media.align(characters, Math.round(atSample * ratio))
+              if (mine !== epoch) return
+              checkAlignment(characters, text.length)
+              media.align(characters, Math.round(atSample * ratio))
             },
             drained
           }

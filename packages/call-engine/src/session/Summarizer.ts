@@ -1,12 +1,12 @@
 import type { CommandOf } from "@svc/conversation/Command"
 import { maxSummary } from "@svc/conversation/machines/History"
 import type { ModelDelta } from "@svc/providers/LanguageModel"
+import { ThoughtFilter } from "@svc/providers/ThoughtFilter"
 import { Effect } from "effect"
 import type { Feed } from "./ConversationServices.ts"
 import { reasonOf } from "./Failure.ts"
 import { chooseModel, type Model, named, requestFor } from "./ModelChoice.ts"
 import { usageOf } from "./ModelUsage.ts"
-import { ThoughtFilter } from "./ThoughtFilter.ts"
 
 /** A summary that takes longer has failed. */
 const longest = "30 seconds"
@@ -27,7 +27,7 @@ export const summarizer = (options: {
       const model = chooseModel(models, command)
       if (model === undefined) return Effect.fail({ reason: "no language model is loaded" })
       const thoughts = new ThoughtFilter()
-      const countUsage = usageOf((usage) => feed({ _tag: "ModelUsed", ...usage }))
+      const countUsage = usageOf((usage) => feed({ _tag: "ModelUsed", ...usage, of: "summary" }))
       let text = ""
       const onDelta = (delta: ModelDelta): void => {
         countUsage(delta)
@@ -35,7 +35,7 @@ export const summarizer = (options: {
       }
       const { messages } = command
       const request = { callId, messages, tools: [], maxOutputTokens, variables, ...named(model, command) }
-      return Effect.map(model.generate(requestFor(model, request), onDelta), () => text + thoughts.rest())
+      return Effect.map(model.generate(requestFor(model, request), onDelta), () => text + thoughts.end())
     }).pipe(
       Effect.timeoutFail({ duration: longest, onTimeout: () => ({ reason: `no summary came within ${longest}` }) }),
       Effect.matchCause({

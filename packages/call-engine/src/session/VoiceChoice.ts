@@ -2,7 +2,7 @@ import type { Abilities } from "@svc/conversation/answers/CallSettings"
 import { isGender } from "@svc/conversation/answers/GatherAnswer"
 import type { CommandOf } from "@svc/conversation/Command"
 import type { Providers } from "@svc/providers/Providers"
-import type { TextToSpeech, Voice } from "@svc/providers/TextToSpeech"
+import { findVoice, isVoiceName, type TextToSpeech, type Voice } from "@svc/providers/TextToSpeech"
 import type { Context } from "effect"
 
 type Provider = Context.Tag.Service<TextToSpeech>
@@ -28,13 +28,12 @@ export const abilitiesOf = ({
   textToSpeech
 }: Pick<Context.Tag.Service<Providers>, "languageModel" | "textToSpeech">): Abilities => ({
   speaks: (voice, language) =>
-    textToSpeech.some(({ voices }) => voices.some((v) => v.name === voice && speaks(v, language))),
+    textToSpeech.some(({ voices }) => voices.some((v) => isVoiceName(v.name, voice) && speaks(v, language))),
   voiceFor: (voice, language) => {
     const all = textToSpeech.flatMap(({ voices }) => voices)
     const speaking = all.filter((one) => speaks(one, language))
-    const gender = all.find(({ name }) => name === voice)?.gender
-    const chosen =
-      speaking.find(({ name }) => name === voice) ?? speaking.find((one) => one.gender === gender) ?? speaking[0]
+    const gender = findVoice(all, voice)?.gender
+    const chosen = findVoice(speaking, voice) ?? speaking.find((one) => one.gender === gender) ?? speaking[0]
     return chosen?.name ?? null
   },
   contextTokens: (model) => languageModel.find(({ models }) => models.includes(model))?.contextTokens?.(model),
@@ -44,18 +43,23 @@ export const abilitiesOf = ({
 })
 
 /**
- * Chooses among providers in the order of preference: the first that has the voice, else `preferred`. Fallbacks
+ * Chooses among providers in the order of preference: the first that has the voice, whatever its case, else `preferred`.
+ * The name is that of the provider. Fallbacks
  * (`provider` from 1) are the others that speak the language, with a voice of the same gender where they have one.
  */
 export const chooseVoice =
   (providers: ReadonlyArray<Provider>, preferred: Provider): ChooseVoice =>
   ({ language, provider: fallback = 0, voice }) => {
     const named = ({ voices }: Provider): Voice | undefined =>
-      voices.find((v) => v.name === voice && speaks(v, language))
+      findVoice(
+        voices.filter((v) => speaks(v, language)),
+        voice
+      )
     const first = providers.find((one) => named(one) !== undefined) ?? preferred
     const others = providers.filter((one) => one !== first && one.voices.some((v) => speaks(v, language)))
     const provider = [first, ...others][fallback] ?? first
-    if (provider === first || named(provider) !== undefined) return { provider, voice }
+    const same = named(provider)
+    if (provider === first || same !== undefined) return { provider, voice: same?.name ?? voice }
     const speaking = provider.voices.filter((v) => speaks(v, language))
     const gender = named(first)?.gender
     return { provider, voice: (speaking.find((v) => v.gender === gender) ?? speaking[0])?.name ?? voice }
@@ -68,5 +72,5 @@ export const resolveVoice =
     const speaking = providers.flatMap(({ voices }) => voices.filter((v) => speaks(v, language)))
     const sameGender = speaking.filter(({ gender }) => gender === voice)
     const candidates = sameGender.length > 0 ? sameGender : speaking
-    return candidates.find(({ name }) => name === preferred)?.name ?? candidates[0]?.name ?? preferred
+    return findVoice(candidates, preferred)?.name ?? candidates[0]?.name ?? preferred
   }

@@ -2,8 +2,8 @@ import { SqlClient, SqlSchema } from "@effect/sql"
 import { AgentId, TestSessionId } from "@svc/api/Ids"
 import { TestSessionMessage } from "@svc/api/test-sessions/TestSession"
 import { jsonbText } from "@svc/database/Jsonb"
-import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { decodeRows, type JournalRow, type StoredInput } from "../record/JournalRepo.ts"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { decodeRows, type JournalRow, type StoredInput, type StoredJournal } from "../record/JournalRepo.ts"
 
 /** A test session before it is written. */
 export interface NewTestSession {
@@ -63,6 +63,8 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
     /** Stores progress, if the node still has the session; false: another node has taken it over. */
     readonly store: (id: number, node: string, progress: Progress) => Effect.Effect<boolean>
     readonly journal: (id: number) => Effect.Effect<ReadonlyArray<StoredInput>>
+    /** The journal of a session by its public id, for a replay. */
+    readonly stored: (publicId: string) => Effect.Effect<Option.Option<StoredJournal>>
     /** Lets any node take the session. */
     readonly release: (id: number, node: string) => Effect.Effect<void>
     readonly releaseAllOf: (nodes: ReadonlyArray<string>) => Effect.Effect<void>
@@ -151,6 +153,15 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
           decodeRows
         )
 
+      const stored = Effect.fn("TestSessionsRepo.stored")(function* (publicId: string) {
+        const [session] = yield* sql<{ readonly id: number; readonly call_id: string; readonly ended: boolean }>`
+          select id, public_id as call_id, ended_at is not null as ended from test_sessions where public_id = ${publicId}`
+        if (session === undefined) return Option.none()
+        const rows = yield* sql<StoredJournal["rows"][number]>`
+          select seq, input, commands from test_session_journal where session_id = ${session.id} order by seq`
+        return Option.some({ call_id: session.call_id, ended: session.ended, rows })
+      })
+
       const Idle = Schema.Array(Schema.Struct({ id: Schema.Int, project_id: Schema.Int }))
 
       return {
@@ -166,6 +177,7 @@ export class TestSessionsRepo extends Context.Tag("@svc/call-engine/TestSessions
           ),
         store,
         journal: (id) => Effect.orDie(journal(id)),
+        stored: (publicId) => Effect.orDie(stored(publicId)),
         release: (id, node) =>
           sql`update test_sessions set node_id = null where id = ${id} and node_id = ${node}`.pipe(
             Effect.asVoid,

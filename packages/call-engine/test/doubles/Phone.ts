@@ -9,7 +9,7 @@ export class Phone {
   readonly messages: Array<ServerMessage> = []
   private readonly inbox: Mailbox.Mailbox<ServerMessage>
   private onMessage: (data: string) => void = () => {}
-  private onClose: () => void = () => {}
+  private onClose: (code: number) => void = () => {}
   closed = false
 
   private constructor(inbox: Mailbox.Mailbox<ServerMessage>) {
@@ -55,7 +55,7 @@ export class Phone {
   close(): void {
     if (this.closed) return
     this.closed = true
-    this.onClose()
+    this.onClose(1000)
   }
 
   /** The next message that matches; earlier ones are skipped. */

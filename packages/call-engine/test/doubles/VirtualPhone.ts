@@ -77,6 +77,44 @@ export interface NetworkKind {
   readonly dtx?: boolean
   /** Delivers packets. The function gives the delay of each in ms; undefined: it is lost. */
   readonly packets?: (index: number) => number | undefined
+  /** The agent's voice comes back in the caller's audio, this much later and quieter. */
+  readonly echo?: EchoOfAgent
+}
+
+export interface EchoOfAgent {
+  readonly delayMs: number
+  readonly db: number
+}
+
+/** The microphone of a phone that hears the agent. Times in ms. */
+class EchoPath {
+  readonly #sent = new Float64Array(1 << 17)
+  readonly #delay: number
+  readonly #gain: number
+  readonly #perMs: number
+  #next = 0
+
+  constructor({ db, delayMs }: EchoOfAgent, sampleRate: number) {
+    this.#perMs = sampleRate / 1000
+    this.#delay = delayMs
+    this.#gain = 10 ** (-db / 20)
+  }
+
+  put(frame: Int16Array, now: number): void {
+    const at = Math.max(this.#next, Math.round(now * this.#perMs))
+    for (const [n, sample] of frame.entries()) this.#sent[(at + n) % this.#sent.length] = sample * this.#gain
+    this.#next = at + frame.length
+  }
+
+  /** Adds what comes back in the time before `now` that the frame is long. */
+  mix(frame: Int16Array, now: number): void {
+    const from = Math.round((now - this.#delay) * this.#perMs) - frame.length
+    for (const [n, sample] of frame.entries()) {
+      const at = (from + n + this.#sent.length) % this.#sent.length
+      frame[n] = Math.max(-32_768, Math.min(32_767, Math.round(sample + (this.#sent[at] ?? 0))))
+      this.#sent[at] = 0
+    }
+  }
 }
 
 /** The part of a leg in which networks differ. */
@@ -94,6 +132,10 @@ export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKi
     if (voice === undefined) return yield* Effect.dieMessage("no voice")
     let listener: (event: CallEvent) => void = () => {}
     const run = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
+    const clock = yield* Effect.clock
+    const began = clock.unsafeCurrentTimeMillis()
+    const echo = network.echo === undefined ? undefined : new EchoPath(network.echo, format.sampleRate)
+    const sentPcm = new Int16Array(frameSamples(format))
     const heard: Array<Uint8Array> = []
     const transfers: Array<string> = []
     const hangups: Array<string> = []
@@ -103,7 +145,12 @@ export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKi
       listen: (l) => {
         listener = l
       },
-      send: (frame) => void heard.push(frame.slice()),
+      send: (frame) => {
+        heard.push(frame.slice())
+        if (echo === undefined) return
+        codecOf(format).decode(frame, 0, sentPcm.length, sentPcm, 0)
+        echo.put(sentPcm, clock.unsafeCurrentTimeMillis() - began)
+      },
       mark: (name) => {
         if (confirmsAfter === undefined) return
         const confirm = Effect.sync(() => listener({ _tag: "Mark", name, outcome: "played" }))
@@ -124,6 +171,7 @@ export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKi
       canceled: Effect.never
     }
     let packets = 0
+    let plays = 0
     const deliver = (payload: Uint8Array, at: number) => {
       const sequence = (65_530 + packets++) & 0xffff
       const delay = network.packets?.(packets)
@@ -139,14 +187,37 @@ export const callerOn = ({ confirmsAfter, format, network = {}, ...kind }: LegKi
         )
       )
     }
+    /** What the microphone of a phone with an echo has not heard yet. */
+    const spoken: Array<Int16Array> = []
+    /** Such a phone sends all the time. */
+    if (echo !== undefined)
+      run(
+        Effect.forever(
+          Effect.sync(() => {
+            const pcm = new Int16Array(frameSamples(format))
+            const bytes = new Uint8Array(frameBytes(format))
+            pcm.set(spoken.shift() ?? [])
+            echo.mix(pcm, clock.unsafeCurrentTimeMillis() - began)
+            codecOf(format).encode(pcm, 0, pcm.length, bytes, 0)
+            deliver(bytes, clock.unsafeCurrentTimeMillis())
+          }).pipe(Effect.delay("20 millis"))
+        )
+      )
     /** Sends samples in 20 ms frames. */
     const play = (audio: Int16Array) =>
       Effect.gen(function* () {
         const samples = frameSamples(format)
+        if (echo !== undefined) {
+          for (let at = 0; at + samples <= audio.length; at += samples) spoken.push(audio.slice(at, at + samples))
+          return
+        }
         const bytes = new Uint8Array(frameBytes(format))
+        const mine = ++plays
         for (let at = 0; at + samples <= audio.length; at += samples) {
           codecOf(format).encode(audio, at, samples, bytes, 0)
           const isSilent = audio.subarray(at, at + samples).every((sample) => sample === 0)
+          // The microphone hears what is said next, and not the silence after what was said before.
+          if (isSilent && mine !== plays) return
           if (network.dtx !== true || !isSilent) deliver(bytes, yield* Clock.currentTimeMillis)
           yield* Effect.sleep("20 millis")
         }

@@ -105,7 +105,8 @@ describe.concurrent("on one engine", () => {
         const answered = yield* caller.until("answered")
         const callId = answered.event === "answered" ? answered.call_id : ""
         caller.send({ event: "say", text: "story" })
-        yield* caller.next(lastPartial(/^Once/))
+        // A letter beyond the word: the phone tells one with its first frame, the transcript has it with its last.
+        yield* caller.next(lastPartial(/^Once u/))
         const ends = yield* Effect.all([calls.end(project, callId), calls.end(project, callId)], { concurrency: 2 })
         expect(ends).toEqual([callId, callId])
         const call = yield* calls.get(project, callId)

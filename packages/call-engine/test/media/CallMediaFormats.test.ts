@@ -104,6 +104,7 @@ describe("CallMedia, the voice activity detector", () => {
       },
       listener: {
         onFrame: () => {},
+        onCleanFrame: () => {},
         onVoiceActivity: (_, ms) => late.push(ms),
         onStarted: () => {},
         onPlayed: () => {}
@@ -162,6 +163,7 @@ describe("CallMedia, each audio format", () => {
       detector: { push: () => "silence" },
       listener: {
         onFrame: (pcm) => heard.push(pcm.slice()),
+        onCleanFrame: () => {},
         onVoiceActivity: () => {},
         onStarted: () => {},
         onPlayed: () => {}
@@ -190,7 +192,13 @@ describe("CallMedia, each audio format", () => {
       now: () => 0,
       send: (bytes) => sent.push(bytes.slice()),
       detector: { push: () => "silence" },
-      listener: { onFrame: () => {}, onVoiceActivity: () => {}, onStarted: () => {}, onPlayed: () => {} }
+      listener: {
+        onFrame: () => {},
+        onCleanFrame: () => {},
+        onVoiceActivity: () => {},
+        onStarted: () => {},
+        onPlayed: () => {}
+      }
     })
     const silence = new Uint8Array(1)
     encode(new Int16Array(1), 0, 1, silence, 0)

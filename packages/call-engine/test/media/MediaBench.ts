@@ -18,6 +18,8 @@ export class MediaBench {
   speech = false
   onPlayed: (id: string) => void = () => {}
   onFrame: () => void = () => {}
+  /** What speech-to-text gets. */
+  readonly clean: Array<Int16Array> = []
   readonly wheel = new FrameWheel(() => {})
   readonly media: CallMedia
 
@@ -33,6 +35,7 @@ export class MediaBench {
           this.heard.push(pcm.slice())
           this.onFrame()
         },
+        onCleanFrame: (pcm) => this.clean.push(pcm.slice()),
         onVoiceActivity: (on) => this.log.push(on ? "voice" : "quiet"),
         onStarted: (id) => this.log.push(`started ${id}`),
         onPlayed: (id) => {

@@ -20,6 +20,8 @@ class MarksBench {
   now = 0
   readonly log: Array<string> = []
   readonly marks: Array<string> = []
+  /** How long ago each played utterance had ended. */
+  readonly late: Array<number> = []
   sent = 0
   kind: PlaybackMarks
   readonly wheel = new FrameWheel(() => {})
@@ -41,9 +43,13 @@ class MarksBench {
       detector: { push: () => "silence" },
       listener: {
         onFrame: () => {},
+        onCleanFrame: () => {},
         onVoiceActivity: () => {},
         onStarted: (id) => this.log.push(`${this.now} started ${id}`),
-        onPlayed: (id) => this.log.push(`${this.now} played ${id}`)
+        onPlayed: (id, late) => {
+          this.log.push(`${this.now} played ${id}`)
+          this.late.push(late)
+        }
       }
     })
   }
@@ -121,6 +127,27 @@ describe("PlaybackMarks", () => {
       expect(b.playedAt("a")).toEqual([delay === 0 ? 980 : 1135])
     }
   })
+
+  it.each([
+    ["none", 0, 0],
+    ["none", 150, 0],
+    ["exact", 0, 120],
+    ["echoed", 0, 120]
+  ] as const)(
+    "on a leg with marks %s and a delay of %i ms, the end of an utterance is as late as it is reported",
+    (kind, delay, confirmed) => {
+      const b = new MarksBench(kind, after(confirmed), delay)
+      b.begin("a", text(10))
+      b.media.write(new Int16Array(10 * frame).fill(1))
+      b.run(1000)
+      expect(b.log).toEqual(["0 started a"])
+      b.media.end()
+      b.run(20)
+      expect(b.playedAt("a")).toEqual([1000])
+      // The last frame is played at 180 ms.
+      expect(b.late).toEqual([1000 - 180 - delay - confirmed])
+    }
+  )
 
   it("the next utterance starts when the one before it was played, though its frames are sent earlier", () => {
     const b = new MarksBench("echoed", after(100))

@@ -1,7 +1,5 @@
 import { SqlClient } from "@effect/sql"
 import { expect, layer } from "@effect/vitest"
-import { Agents } from "@svc/agents/Agents"
-import { Voices } from "@svc/agents/Voices"
 import { CallNotFound } from "@svc/api/calls/Call"
 import { AgentId, CallId } from "@svc/api/Ids"
 import { start, step } from "@svc/conversation/Conversation"
@@ -9,22 +7,25 @@ import type { Facts, Input } from "@svc/conversation/Input"
 import { digest } from "@svc/conversation/Replay"
 import { facts, Script } from "@svc/conversation/testing/Script"
 import { TestDatabase } from "@svc/database/TestDatabase"
+import { Providers } from "@svc/providers/Providers"
 import { Effect, Layer } from "effect"
-import { CallControl } from "../../src/live/CallControl.ts"
 import { CallQueriesRepo } from "../../src/record/CallQueriesRepo.ts"
-import { Calls } from "../../src/record/Calls.ts"
 import { JournalRepo } from "../../src/record/JournalRepo.ts"
 import { ServerRequestsRepo } from "../../src/record/ServerRequestsRepo.ts"
 import { Timelines } from "../../src/record/Timelines.ts"
 
 const Test = Timelines.layer.pipe(
-  Layer.provide(Calls.layer),
   Layer.provide(
-    Layer.mergeAll(
-      Layer.mock(CallControl, {}),
-      Layer.mock(Agents, {}),
-      Layer.succeed(Voices, { isValid: () => true, list: () => [], languagesOf: () => [] })
-    )
+    Layer.succeed(Providers, {
+      plugins: [],
+      telephony: [],
+      speechToText: [],
+      textToSpeech: [],
+      languageModel: [],
+      voiceActivity: undefined,
+      embedding: undefined,
+      objectStore: undefined
+    })
   ),
   Layer.provideMerge(Layer.mergeAll(CallQueriesRepo.layer, JournalRepo.layer, ServerRequestsRepo.layer)),
   Layer.provideMerge(TestDatabase.layer)

@@ -56,7 +56,13 @@ const mediaOf = (recording: CallRecording) =>
       now,
       send: () => {},
       detector: { push: () => "silence" },
-      listener: { onFrame: () => {}, onVoiceActivity: () => {}, onStarted: () => {}, onPlayed: () => {} }
+      listener: {
+        onFrame: () => {},
+        onCleanFrame: () => {},
+        onVoiceActivity: () => {},
+        onStarted: () => {},
+        onPlayed: () => {}
+      }
     })
     media.record(recording)
     return media
@@ -199,7 +205,8 @@ describe("a recording", () => {
         Effect.gen(function* () {
           const time = yield* VirtualTime
           const recorder = yield* Recorder
-          const recording = recorder.begin("call_c", mulaw8k)
+          const failures: Array<string> = []
+          const recording = recorder.begin("call_c", mulaw8k, (reason) => failures.push(reason))
           const media = yield* mediaOf(recording)
           yield* Effect.fork(Effect.forever(speak(media, mulawOf(tone(1000, 1)))))
           const encoded = until(
@@ -214,6 +221,7 @@ describe("a recording", () => {
           const seconds = recording.seconds()
           expect(seconds).toBeGreaterThan(15)
           expect(seconds).toBeLessThan(70)
+          expect(failures).toEqual([expect.stringContaining(`the recording ends after ${Math.round(seconds)} s: `)])
           yield* time.advance("10 seconds")
           recording.stop()
           expect(recording.seconds()).toBe(seconds)

@@ -116,6 +116,25 @@ describe("a language model", () => {
     })
   )
 
+  it.live("that cannot read the call's script is a warning from the start, which names the field", () =>
+    Effect.gen(function* () {
+      const { result } = yield* during(
+        (loaded) => loaded,
+        ({ log, wait }) =>
+          Effect.map(wait("1 second"), () =>
+            log.rows.flatMap(({ input }) =>
+              input._tag === "ProviderWarned" ? [{ stage: input.stage, at: input.at, reason: input.reason }] : []
+            )
+          ),
+        configuration({ otherwise: "Ok.", providers: { tts: { first_byte: 5 } } }).json
+      )
+      expect(result).toEqual([
+        { stage: "language-model", at: expect.any(Number), reason: expect.stringContaining("providers.tts.first_byte") }
+      ])
+      expect(result[0]?.at).toBeLessThan(100)
+    })
+  )
+
   it.live("that takes over as a fallback prepares too", () =>
     Effect.gen(function* () {
       const prepared: Array<string> = []

@@ -1,15 +1,19 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { SentenceSplitter } from "../../src/session/SentenceSplitter.ts"
+import { type Piece, SentenceSplitter } from "../../src/session/SentenceSplitter.ts"
 
 /** The sentences, without a first clause of its own. */
 const split = (...chunks: ReadonlyArray<string>): ReadonlyArray<string> =>
   splitWith(new SentenceSplitter(false), chunks)
 
 const splitWith = (splitter: SentenceSplitter, chunks: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const sentences = chunks.flatMap((chunk) => splitter.push(chunk))
+  return piecesWith(splitter, chunks).map(({ text }) => text)
+}
+
+const piecesWith = (splitter: SentenceSplitter, chunks: ReadonlyArray<string>): ReadonlyArray<Piece> => {
+  const pieces = chunks.flatMap((chunk) => splitter.push(chunk))
   const rest = splitter.rest()
-  return rest === null ? sentences : [...sentences, rest]
+  return rest === null ? pieces : [...pieces, rest]
 }
 
 describe("SentenceSplitter", () => {
@@ -42,9 +46,9 @@ describe("SentenceSplitter", () => {
   it("returns a sentence as soon as the next word begins", () => {
     const splitter = new SentenceSplitter()
     expect(splitter.push("Good morning.")).toEqual([])
-    expect(splitter.push(" ")).toEqual(["Good morning."])
+    expect(splitter.push(" ")).toEqual([{ text: "Good morning.", space: "" }])
     expect(splitter.rest()).toBeNull()
-    expect(splitter.push("Next one here.\n")).toEqual(["Next one here."])
+    expect(splitter.push("Next one here.\n")).toEqual([{ text: "Next one here.", space: " " }])
   })
 
   it("cuts a long sentence at a comma, else at a space, else anywhere", () => {
@@ -58,8 +62,42 @@ describe("SentenceSplitter", () => {
     expect(split(...long)).toEqual(split(long))
   })
 
+  it.each([
+    [
+      "after a whole sentence leaves out what has no end",
+      "That is twenty euros. And the deliv",
+      ["That is twenty euros."]
+    ],
+    ["after a whole line does so too", "- one euro\n- two eu", ["- one euro"]],
+    ["keeps a last sentence that is whole", "That is it. Good bye now!", ["That is it.", "Good bye now!"]],
+    ["leaves out the last word of the first sentence", "That is twenty eur", ["That is twenty"]],
+    ["keeps a last word that is whole", "That is twenty ", ["That is twenty"]],
+    ["goes on after a clause", "We are open from nine, and close at fi", ["We are open from nine,", "and close at"]],
+    ["keeps what has no spaces", "我们九点开", ["我们九点开"]]
+  ])("that is cut %s", (_, text, said) => {
+    const splitter = new SentenceSplitter()
+    const pieces = chunksOf(text, 4).flatMap((chunk) => splitter.push(chunk))
+    const rest = splitter.rest(true)
+    expect([...pieces, ...(rest === null ? [] : [rest])].map((piece) => piece.text)).toEqual(said)
+    expect(splitter.rest()).toBeNull()
+  })
+
+  const chunksOf = (text: string, size: number): ReadonlyArray<string> =>
+    text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? []
   const clauses = (text: string, size = 4): ReadonlyArray<string> =>
-    splitWith(new SentenceSplitter(), text.match(new RegExp(`[^]{1,${size}}`, "gu")) ?? [])
+    splitWith(new SentenceSplitter(), chunksOf(text, size))
+
+  it("keeps the white space between sentences, up to 100 characters", () => {
+    const text = "\n We are open:\n\n- Mondays, at nine.\n  - Tuesdays.  Good bye.\n"
+    for (const size of [1, 3, 100])
+      expect(piecesWith(new SentenceSplitter(), chunksOf(text, size)).map(({ space }) => space)).toEqual([
+        "",
+        "\n\n",
+        "\n  ",
+        "  "
+      ])
+    expect(piecesWith(new SentenceSplitter(), [`It is so.${"\n".repeat(5000)}Yes.`])[1]?.space).toBe("\n".repeat(100))
+  })
 
   it.each([
     [
@@ -90,15 +128,15 @@ describe("SentenceSplitter", () => {
     const splitter = new SentenceSplitter()
     expect(splitter.push("We are open ")).toEqual([])
     expect(splitter.push("from nine,")).toEqual([])
-    expect(splitter.push(" and")).toEqual(["We are open from nine,"])
+    expect(splitter.push(" and")).toEqual([{ text: "We are open from nine,", space: "" }])
     expect(splitter.push(" close at five, or six,")).toEqual([])
-    expect(splitter.rest()).toBe("and close at five, or six,")
+    expect(splitter.rest()).toEqual({ text: "and close at five, or six,", space: " " })
   })
 
   it("returns no clause of a text that comes as a whole", () => {
     const splitter = new SentenceSplitter()
     expect(splitter.push("We are open from nine, and close at five")).toEqual([])
-    expect(splitter.rest()).toBe("We are open from nine, and close at five")
+    expect(splitter.rest()).toEqual({ text: "We are open from nine, and close at five", space: "" })
   })
 
   const piece = fc.constantFrom(
@@ -131,12 +169,12 @@ describe("SentenceSplitter", () => {
     )
   })
 
-  it("loses no character but white space, and returns no empty sentence", () => {
+  it("loses no character but white space at the ends, and returns no empty sentence", () => {
     fc.assert(
       fc.property(text, (whole) => {
-        const sentences = clauses(whole)
-        expect(sentences.join("").replace(/\s/g, "")).toBe(whole.replace(/\s/g, ""))
-        for (const sentence of sentences) {
+        const pieces = piecesWith(new SentenceSplitter(), chunksOf(whole, 4))
+        expect(pieces.map((piece) => piece.space + piece.text).join("")).toBe(whole.trim())
+        for (const { text: sentence } of pieces) {
           expect(sentence.trim()).toBe(sentence)
           expect(sentence).not.toBe("")
           expect(sentence.isWellFormed()).toBe(true)

@@ -50,6 +50,7 @@ const make = (speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechE
       detector: { push: () => "silence" },
       listener: {
         onFrame: () => {},
+        onCleanFrame: () => {},
         onVoiceActivity: () => {},
         onStarted: (id) => log.push(`started ${id}`),
         onPlayed: (id) => log.push(`played ${id}`)
@@ -61,6 +62,7 @@ const make = (speak: (request: TextRequest) => Effect.Effect<void, TextToSpeechE
       sampleRate: 8000,
       chooseVoice: (command) => ({ provider: provider(speak), voice: command.voice }),
       onFailed: (id, reason) => log.push(`failed ${id}: ${reason}`),
+      onWarning: (reason) => log.push(`warning: ${reason}`),
       now: () => now + clock.unsafeCurrentTimeMillis()
     })
     /** Sends frames, and lets the synthesis that waits for them continue. */

@@ -188,8 +188,11 @@ describe("a whole call with realistic text-to-speech", () => {
         return pcm.some((sample) => Math.abs(sample) > 10_000)
       })
       expect(loud.length).toBeGreaterThan(20)
-      // The third text has values of wrong types.
-      expect(state.warnings.map(({ reason }) => reason)).toEqual([expect.stringMatching(/reported something invalid/)])
+      // The second text has times for more characters than it has, the third values of wrong types.
+      expect(state.warnings.map(({ reason }) => reason)).toEqual([
+        expect.stringMatching(/gave times for 600 characters/),
+        expect.stringMatching(/reported something invalid/)
+      ])
     })
   )
 

@@ -50,6 +50,12 @@ const hum = (seconds: number): Int16Array =>
     n < 8000 * seconds ? Math.round(8000 * Math.sin((2 * Math.PI * 210 * n) / 8000)) : 0
   )
 
+/** A buzz of so many seconds, which stays the same. */
+const buzz = (seconds: number): Int16Array =>
+  Int16Array.from({ length: 8000 * (seconds + 0.5) }, (_, n) =>
+    n < 8000 * seconds ? (n % 66 < 33 ? 4000 : -4000) * (0.7 + 0.3 * Math.sin((2 * Math.PI * n) / 2000)) : 0
+  )
+
 /** A text as it is heard without the silence when it was cut and went on: from the beginning of the word that was cut. */
 const again = (text: string, rows: VirtualCall["log"]["rows"]): string => {
   const played =
@@ -116,6 +122,62 @@ describe("an answer", () => {
         "Do come by."
       ])
       expect(turns.at(-1)).toBe(`assistant: ${hours}`)
+    })
+  )
+
+  it.live("has the model's line breaks in the transcript, also up to the character where it was cut", () =>
+    Effect.gen(function* () {
+      const list = "We have these:\n\n- apples and pears.\n- oranges,  too.\n\nWhich of these would you like to order?"
+      const model = { first_token_ms: 100, tokens_per_second: 30 }
+      const whole = yield* callWith(list, { model }, (call) => call.wait("12 seconds"))
+      expect(whole.turns.at(-1)).toBe(`assistant: ${list}`)
+      const cut = yield* callWith(list, { model }, (call) =>
+        Effect.gen(function* () {
+          yield* call.wait("4 seconds")
+          yield* call.say("No, wait please")
+          yield* call.wait("6 seconds")
+        })
+      )
+      const heard = cut.turns.at(2)?.slice("assistant: ".length) ?? "-"
+      expect(list.startsWith(heard)).toBe(true)
+      expect(heard).toContain("pears.\n- ")
+    })
+  )
+
+  it.live("that reaches model.max_tokens ends with its last whole sentence, with one warning", () =>
+    Effect.gen(function* () {
+      const rules = [{ user: "Go", say: "That is twenty euros in all. And the delivery to your home takes two days." }]
+      const { result, state } = yield* during(
+        (loaded) => loaded,
+        ({ say, turns, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("2 seconds")
+            yield* say("Go")
+            yield* wait("6 seconds")
+            yield* say("Go")
+            yield* wait("6 seconds")
+            return turns()
+          }),
+        // The simulated model counts 4 characters as a token.
+        configuration({ rules, providers: { model: { tokens_per_second: 20 } } }, { model: { max_tokens: 16 } }).json
+      )
+      const said = "assistant: That is twenty euros in all."
+      expect(result).toEqual(["assistant: Hello.", "user: Go", said, "user: Go", said])
+      expect(state.warnings).toMatchObject([
+        { what: "language-model", reason: expect.stringMatching(/no end: .*max_tokens \(16\)/) }
+      ])
+    })
+  )
+
+  it.live("of an emoji alone is none: the agent apologizes, and no voice is asked for it", () =>
+    Effect.gen(function* () {
+      const { asked, state, turns } = yield* callWith("👍", {}, (call) => call.wait("8 seconds"))
+      expect(turns.slice(1)).toEqual([
+        "user: Go",
+        "assistant: I'm sorry, something went wrong. Could you please say that again?"
+      ])
+      expect(asked.filter((what) => what !== "open" && what !== "end")).toEqual([turns.at(-1)?.slice(11)])
+      expect(state.warnings.map(({ reason }) => reason)).toEqual(["the model returned nothing that can be spoken"])
     })
   )
 
@@ -208,6 +270,65 @@ describe("speech that a noise stopped", () => {
       expect(cut.length).toBeGreaterThan((cuts[0]?.length ?? 0) + 10)
       expect(story.startsWith(cut)).toBe(true)
       expect(said[1]).toBe(again(cut, rows))
+    })
+  )
+})
+
+describe("speech that a buzz stopped", () => {
+  const resumed = (seconds: number) =>
+    Effect.gen(function* () {
+      const { result } = yield* during(
+        // The engine's own detector takes a steady sound for noise after some seconds.
+        (loaded) => loaded,
+        ({ log, play, say, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("3 seconds")
+            yield* say("Go")
+            yield* wait("5 seconds")
+            yield* play(buzz(seconds))
+            yield* wait("25 seconds")
+            const started = log.rows.flatMap(({ input }) => (input._tag === "SpeechStarted" ? [input.at] : []))
+            return started.find((at) => at > 8500) ?? 0
+          }),
+        configuration({ rules: [{ user: "Go", say: `${story} ${story}` }], otherwise: "Ok." }).json
+      )
+      // From the end of the buzz.
+      return result - (8000 + seconds * 1000)
+    })
+
+  it.live("goes on half a second after it, although voice activity has ended before", () =>
+    Effect.gen(function* () {
+      const after = yield* resumed(6)
+      expect(after).toBeGreaterThanOrEqual(500)
+      expect(after).toBeLessThan(1000)
+    })
+  )
+
+  it.live("goes on during one that does not end: it is the noise of the line", () =>
+    Effect.gen(function* () {
+      const after = yield* resumed(22)
+      expect(after).toBeLessThan(-3000)
+      expect(after).toBeGreaterThan(-12_000)
+    })
+  )
+})
+
+describe("ai.speech.ended", () => {
+  it.live("has the duration of what was played, although word times come 1 s late", () =>
+    Effect.gen(function* () {
+      const durationWith = (tts: unknown) =>
+        Effect.map(
+          callWith("It is nine in the morning.", { tts }, (call) =>
+            Effect.map(call.wait("9 seconds"), () =>
+              call.log.events.flatMap((event) => (event.event === "ai.speech.ended" ? [event.data.duration_ms] : []))
+            )
+          ),
+          ({ result }) => result.at(-1) ?? 0
+        )
+      const exact = yield* durationWith({})
+      const late = yield* durationWith({ late_align_ms: 1000 })
+      expect(exact).toBeGreaterThan(1000)
+      expect(Math.abs(late - exact)).toBeLessThanOrEqual(40)
     })
   )
 })

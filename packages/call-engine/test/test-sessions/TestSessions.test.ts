@@ -21,6 +21,7 @@ const script = {
     { user: "text me", tool: "svc_send_sms", arguments: { to: "+31201234567", message: "Hi" } },
     { tool_result: "svc_send_sms", say: "It is {{result.status}}." },
     { user: "sales", say: "One moment.", tool: "transfer_call", arguments: { destination: "sales" } },
+    { user: "thanks", say: "👍" },
     { user: "bye", tool: "end_call", arguments: { disposition: "resolved" } }
   ],
   otherwise: "You said {{user}}."
@@ -99,6 +100,21 @@ layer(Test, { timeout: "60 seconds", excludeTestServices: true })("a test sessio
       expect([late._tag, late.message]).toEqual([
         "TestSessionEnded",
         "the test session has ended: the agent ended it. Create another"
+      ])
+    })
+  )
+
+  it.scoped("answers with signs that could not be spoken", () =>
+    Effect.gen(function* () {
+      const { say } = yield* begun()
+      const turns = [yield* say("thanks"), yield* say("thanks"), yield* say("Hi")]
+      expect(turns.flatMap(({ messages }) => shown(messages))).toEqual([
+        "user: thanks",
+        "assistant: 👍",
+        "user: thanks",
+        "assistant: 👍",
+        "user: Hi",
+        "assistant: You said Hi."
       ])
     })
   )

@@ -110,19 +110,22 @@ const turnTakingOf = (given: Answer | null, warnings: Warnings): TurnTaking => {
   }
 }
 
-/** All or nothing: a prompt without its time or number makes no sense. */
+/** All or nothing, as the warnings say: a prompt without its time or number makes no sense. */
 const silencePromptsOf = (given: Answer | null, warnings: Warnings): CallSettings["silence_prompts"] => {
   if (given === null) return null
   const { after_seconds, max, say } = silencePromptFields
+  const withIt = ", and silence_prompts as a whole with it"
   const part = <A, I>(name: string, schema: Schema.Schema<A, I>): A | null =>
     given[name] === undefined
-      ? warnings.add(`silence_prompts.${name}`, "is required")
-      : decodeValue(warnings, `silence_prompts.${name}`, given[name], schema)
+      ? warnings.add(`silence_prompts.${name}`, `is required${withIt}`)
+      : decodeValue(warnings, `silence_prompts.${name}`, given[name], schema, withIt)
   const seconds = part("after_seconds", after_seconds)
   const most = part("max", max)
   const text = given["say"] ?? null
-  const words = decodeValue(warnings, "silence_prompts.say", text, say)
+  const words = decodeValue(warnings, "silence_prompts.say", text, say, withIt)
   if (seconds === null || most === null || (text !== null && words === null)) return null
+  if (given["say"] === undefined)
+    warnings.add("silence_prompts.say", "is required; without it the model is asked to go on, as with null")
   return { after_seconds: seconds, say: words, max: most }
 }
 

@@ -98,18 +98,19 @@ const choiceOf = ({ ast }: Schema.Schema.All): string | undefined => {
   return words.length === ast.types.length ? `must be one of ${words.join(", ")}` : undefined
 }
 
-/** Decodes a value. If it is invalid, adds a warning for `field` and returns null. */
+/** Decodes a value. If it is invalid, adds a warning for `field`, which ends with `consequence`, and returns null. */
 export const decodeValue = <A, I>(
   warnings: Warnings,
   field: string,
   value: unknown,
-  schema: Schema.Schema<A, I>
+  schema: Schema.Schema<A, I>,
+  consequence = ""
 ): A | null => {
   const decoded = Schema.decodeUnknownEither(schema)(value)
   if (Either.isRight(decoded)) return decoded.right
   return warnings.add(field, () => {
     const choice = choiceOf(schema)
-    return choice === undefined ? oneLine(decoded.left, value) : `${choice}${found(value, [])}`
+    return (choice === undefined ? oneLine(decoded.left, value) : `${choice}${found(value, [])}`) + consequence
   })
 }
 

@@ -1,9 +1,10 @@
 import type { EndedReason } from "@svc/api/calls/Call"
 import type { Outcome } from "../Command.ts"
 import { command, type Draft, patch, startTimer, stopTimer, updateAgent } from "../Draft.ts"
+import { isSpeaking, openEntries } from "../Entries.ts"
 import type { Input, InputOf } from "../Input.ts"
-import { isSpeaking, openEntries } from "../State.ts"
 import * as Gather from "./Gather.ts"
+import * as Interruption from "./Interruption.ts"
 import * as Model from "./Model.ts"
 import * as PostCall from "./PostCall.ts"
 import * as Problems from "./Problems.ts"
@@ -70,7 +71,7 @@ export const begin = (
   Tools.cancelAll(d)
   Gather.cancelAll(d)
   patch(d, { phase: "ending", ending: { outcome: options.outcome ?? outcomeOf(reason), hanging_up: false } })
-  Turn.endInterruption(d)
+  Interruption.end(d)
   if (options.finishSpeech === true) Speech.speakWaiting(d)
   else Speech.dropWaiting(d)
   if (options.finishSpeech !== true && isSpeaking(d.state)) Speech.stop(d)

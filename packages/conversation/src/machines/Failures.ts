@@ -1,8 +1,9 @@
 import { type Draft, patch } from "../Draft.ts"
+import { openEntries } from "../Entries.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { phrasesIn } from "../phrases/Phrases.ts"
-import { languageOf, openEntries } from "../State.ts"
+import { languageOf } from "../State.ts"
 import * as Ending from "./Ending.ts"
 import * as Filler from "./Filler.ts"
 import * as Listening from "./Listening.ts"
@@ -17,8 +18,8 @@ import * as Turn from "./Turn.ts"
  * | capability | fails when | first failure | second failure in a row |
  * |---|---|---|---|
  * | model | it fails without any output | the next model is asked, and so on; only when all have failed, this is a failure as below | |
- * | model | it is silent for {@link Model.modelMs}, fails, or returns nothing | the next model is asked; if there is none, or all were asked, the agent apologizes and asks the caller to repeat | the call ends, with the farewell |
- * | text-to-speech | it fails, or returns no audio for 10 s | the next provider speaks the rest; if there is none, the utterance is skipped | the call ends, without a farewell |
+ * | model | it is silent for {@link Model.modelMs}, fails, or returns nothing | the next model is asked; if there is none, or all were asked, the agent apologizes and asks the caller to repeat | the call ends, with the farewell, else with an apology |
+ * | text-to-speech | it fails, or returns no audio for 10 s | the next provider speaks the rest; if there is none, the same is asked once more for it, and if that fails too, the utterance is skipped | the next provider speaks the rest; if there is none, the call ends, without a farewell |
  * | speech-to-text | it recognizes nothing in {@link unrecognizedMs} of speech | the next provider is opened, else the same again; the agent apologizes | the call ends, with an apology and the farewell |
  * | speech-to-text | it fails | the same, without an apology: the shell pushes what is not final yet to the new session | the same; the third failure within {@link sttFailuresMs} ends the call |
  *
@@ -47,21 +48,27 @@ const countOf = (d: Draft, capability: Capability): number => {
       : providers.voices
 }
 
+const hasNext = (d: Draft, capability: Capability): boolean =>
+  d.state.provider_index[capability] + 1 < countOf(d, capability)
+
 /** Switches to the next provider. Returns whether there is one. */
 const fallBack = (d: Draft, capability: Capability): boolean => {
+  if (!hasNext(d, capability)) return false
   const index = d.state.provider_index[capability] + 1
-  if (index >= countOf(d, capability)) return false
   patch(d, { provider_index: { ...d.state.provider_index, [capability]: index } })
   return true
 }
 
-/** Counts a failure. Returns whether it is the second in a row, with which the call fails. */
-const isSecondFailure = (d: Draft, capability: Capability, reason: string): boolean => {
+/**
+ * Counts a failure. Returns whether it is the second in a row, with which the call fails. `mayFail`: whether the call may
+ * fail now.
+ */
+const isSecondFailure = (d: Draft, capability: Capability, reason: string, mayFail = true): boolean => {
   const failures = { ...d.state.failures, [capability]: d.state.failures[capability] + 1 }
   patch(d, { failures })
-  const isSecond = failures[capability] > 1
+  const isSecond = mayFail && failures[capability] > 1
   if (isSecond) Problems.failed(d, stages[capability], `failed twice in a row; the last time: ${reason}`)
-  else Problems.warn(d, stages[capability], reason)
+  else Problems.providerFailed(d, stages[capability], reason)
   return isSecond
 }
 
@@ -80,7 +87,9 @@ export const onModel = (d: Draft, failure: Model.ModelFailure | null): void => {
       provider_index: { ...d.state.provider_index, model: d.state.provider_index.model - failed_without_output + 1 }
     })
   if (isSecondFailure(d, "model", failure.reason)) {
-    Ending.begin(d, "error")
+    // A farewell is enough; without one the caller is told.
+    const hasFarewell = (d.state.config?.end_session_message ?? null) !== null
+    Ending.begin(d, "error", hasFarewell ? {} : { apology: phrasesIn(languageOf(d.state)).endingApology })
     return
   }
   const next = failure.may_fall_back && failed_without_output === 0 && fallBack(d, "model")
@@ -108,7 +117,13 @@ const apologizeForDelay = (d: Draft): void => {
 export const onSpeechFailed = (d: Draft, { id, reason }: InputOf<"SpeechFailed">): void => {
   const since = Speech.awaitedSince(d.state, id)
   if (since === undefined) return
-  if (isSecondFailure(d, "tts", reason)) {
+  if (d.state.failures.tts === 0 && !hasNext(d, "tts") && Speech.tryAgain(d, id)) {
+    // Both attempts at a text are one failure.
+    Problems.warn(d, stages.tts, `${reason}; it was asked again`)
+    patch(d, { switching_tts: true })
+    return
+  }
+  if (isSecondFailure(d, "tts", reason, !hasNext(d, "tts"))) {
     Speech.skip(d, id)
     // Text-to-speech that failed twice would not speak the farewell either.
     Ending.begin(d, "error", { farewell: false })

@@ -1,7 +1,8 @@
 import { type Draft, startTimer, stopTimer } from "../Draft.ts"
+import type { AgentEntry } from "../Entries.ts"
 import { isAllowed } from "../Floor.ts"
 import { phrasesIn } from "../phrases/Phrases.ts"
-import { type AgentEntry, languageOf } from "../State.ts"
+import { languageOf } from "../State.ts"
 import * as Speech from "./Speech.ts"
 
 /**

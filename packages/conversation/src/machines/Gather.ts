@@ -1,9 +1,10 @@
 import type { GatherRules } from "../answers/GatherRules.ts"
 import { press } from "../answers/GatherRules.ts"
 import { type Draft, emit, ids, patch, startTimer, stopTimer } from "../Draft.ts"
+import { isSpeaking } from "../Entries.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
-import { type Conversation, type Gather, isSpeaking, isTransferring } from "../State.ts"
+import { type Conversation, type Gather, isTransferring } from "../State.ts"
 import * as Speech from "./Speech.ts"
 
 /**

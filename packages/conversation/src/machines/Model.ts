@@ -1,12 +1,14 @@
 import type { CallConfig } from "../answers/CallConfig.ts"
 import { command, type Draft, ensureAgent, patch, providerField, startTimer, stopTimer, updateAgent } from "../Draft.ts"
+import { agentEntry, hasPendingTools } from "../Entries.ts"
 import { isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import * as Messages from "../ModelMessages.ts"
-import { agentEntry, hasPendingTools, isTransferring } from "../State.ts"
+import { type Conversation, isTransferring } from "../State.ts"
 import * as Filler from "./Filler.ts"
 import * as History from "./History.ts"
 import * as Knowledge from "./Knowledge.ts"
+import * as Problems from "./Problems.ts"
 import * as Speculation from "./Speculation.ts"
 import * as Speech from "./Speech.ts"
 
@@ -107,12 +109,18 @@ export const onSentence = (d: Draft, input: InputOf<"ModelSentence">): void => {
   const { model } = d.state
   if (model === null || !isCurrent(d, input.turn) || input.text.trim() === "") return
   startTimer(d, "model", modelMs)
+  const options = input.space === undefined ? {} : { space: input.space }
+  if (!Speech.isSpeakable(d.state, input.text)) {
+    // The caller still waits for words.
+    Speech.say(d, input.turn, input.text, true, options)
+    return
+  }
   Filler.stop(d)
   if (model.sentence_at === null) {
     const timed = { ...model, started_at: model.started_at ?? d.at, sentence_at: d.at }
     patch(d, { model: timed, unplayed: [...d.state.unplayed, timed], failures: { ...d.state.failures, model: 0 } })
   }
-  Speech.say(d, input.turn, input.text, true)
+  Speech.say(d, input.turn, input.text, true, options)
 }
 
 /** Whether the model may call a tool of this name in its turn. */
@@ -139,19 +147,32 @@ export interface ModelFailure {
   readonly failed_without_output: number
 }
 
+/** Why the model stopped before the end of its answer. */
+const cutReason = ({ config }: Conversation, cut: NonNullable<InputOf<"ModelDone">["cut"]>): string => {
+  if (cut === "content_filter") return "the filter of its provider stopped it"
+  const limit = config?.model?.max_tokens ?? null
+  return limit === null
+    ? "it reached the model's own limit of tokens"
+    : `it reached model.max_tokens (${limit}), which counts thoughts too`
+}
+
 /** The generation is complete. Returns why it counts as failed, or null. */
 export const onDone = (d: Draft, input: InputOf<"ModelDone">): ModelFailure | null => {
   const { model } = d.state
   if (model === null || !isCurrent(d, input.turn)) return null
   endGeneration(d)
   const entry = agentEntry(d.state, input.turn)
-  if (entry === undefined || (entry.utterances.length === 0 && entry.tools.length === 0)) {
-    return { reason: "the model returned nothing", may_fall_back: true, failed_without_output: 0 }
+  if (entry === undefined || (!Speech.hasWords(entry) && entry.tools.length === 0)) {
+    const nothing = entry === undefined ? "the model returned nothing" : "the model returned nothing that can be spoken"
+    const reason = input.cut === undefined ? nothing : `${nothing}: ${cutReason(d.state, input.cut)}`
+    return { reason, may_fall_back: true, failed_without_output: 0 }
   }
+  if (input.cut !== undefined)
+    Problems.warnOnce(d, "language-model", `an answer has no end: ${cutReason(d.state, input.cut)}`)
   if (entry.tools.length > 0 && d.state.rounds > maxRounds) {
     // It had to speak; asked again, it would only call tools again.
     patch(d, { must_ask_model: false })
-    return entry.utterances.length === 0
+    return !Speech.hasWords(entry)
       ? { reason: "the model calls tools without end", may_fall_back: false, failed_without_output: 0 }
       : null
   }

@@ -28,8 +28,9 @@ export const outcomeOf = (failed: InputOf<"DialFailed">["outcome"]): Outcome => 
   }
 }
 
-/** The metadata of a call: from the request that placed it, overridden by the agent's server. */
+/** The metadata of a call: of its link, or from the request that placed it, overridden by the agent's server. */
 export const metadataOf = ({ config, facts }: Conversation): { readonly [key: string]: unknown } => ({
+  ...facts.metadata,
   ...facts.outbound?.metadata,
   ...config?.metadata
 })

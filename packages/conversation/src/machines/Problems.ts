@@ -59,6 +59,22 @@ export const notConfigured = (d: Draft, { fault, reason }: InputOf<"ConfigFailed
 /** Keeps a warning, or counts it when there are enough. */
 export const warn = (d: Draft, what: string, reason: string): void => keep(d, what, cleaned(reason))
 
+/** `warn`, unless there is the same warning already. */
+export const warnOnce = (d: Draft, what: string, reason: string): void => {
+  if (!d.state.warnings.some((one) => one.what === what && one.reason === cleaned(reason))) warn(d, what, reason)
+}
+
+export const providerWarned = (d: Draft, { reason, stage }: InputOf<"ProviderWarned">): void => {
+  const { provider_warnings } = d.state
+  warnOnce(d, stage, reason)
+  if (!provider_warnings.includes(reason)) patch(d, { provider_warnings: [...provider_warnings.slice(-9), reason] })
+}
+
+/** A provider failed, and the call goes on. What was warned of is not said again. */
+export const providerFailed = (d: Draft, stage: keyof typeof hints, reason: string): void => {
+  if (!d.state.provider_warnings.includes(reason)) warn(d, stage, reason)
+}
+
 /** `warn` for a reason that is clean, or ends with a hint: hints name headers and variables that look like keys. */
 const keep = (d: Draft, what: string, reason: string): void => {
   const { warnings, warnings_dropped } = d.state

@@ -2,15 +2,9 @@ import { hash } from "node:crypto"
 import { canonicalJson } from "@svc/api/CanonicalJson"
 import type { Command, ModelRequest } from "../Command.ts"
 import { command, type Draft, patch, startTimer, stopTimer } from "../Draft.ts"
+import { isSpeaking } from "../Entries.ts"
 import { sameWords, wordsOf } from "../phrases/Words.ts"
-import {
-  type Conversation,
-  endsTurnsBySilence,
-  isSpeaking,
-  noSpeculation,
-  spokenWords,
-  turnTakingOf
-} from "../State.ts"
+import { type Conversation, endsTurnsBySilence, noSpeculation, spokenWords, turnTakingOf } from "../State.ts"
 
 /**
  * Speculation: the model is asked before the caller's turn has ended, with the request as it would be if the words so far

@@ -1,3 +1,5 @@
+import { TestSessionId } from "@svc/api/Ids"
+import { Schema } from "effect"
 import {
   command,
   type Draft,
@@ -10,26 +12,19 @@ import {
   timestamp,
   updateAgent
 } from "../Draft.ts"
+import { type AgentEntry, agentEntry, isActive, isSpeaking, openEntries, type Utterance } from "../Entries.ts"
 import { callerHoldsFloor } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { recordLatency } from "../Latency.ts"
 import { type SpokenText, spaceBetween, spokenText, writtenLength } from "../SpokenText.ts"
-import {
-  type AgentEntry,
-  agentEntry,
-  type Conversation,
-  isActive,
-  isSpeaking,
-  openEntries,
-  type Utterance
-} from "../State.ts"
+import type { Conversation } from "../State.ts"
 
 /**
  * The agent's speech. The states of an utterance:
  *
  * | from | on | to |
  * |---|---|---|
- * | – | say | played at once if nothing of it can be spoken; else queued; held during a possible interruption; waiting while the caller has the floor |
+ * | – | say | played at once if nothing of it can be spoken (left out unless the model goes on); else queued; held during a possible interruption; waiting while the caller has the floor |
  * | waiting | the caller leaves the floor | queued |
  * | waiting | the caller's words are a turn | cut |
  * | queued | SpeechStarted | playing |
@@ -49,17 +44,30 @@ export const isAnswering = (state: Conversation): boolean =>
 
 const isHeld = (e: AgentEntry): boolean => e.utterances.some((u) => u.state === "held")
 
-const join = (parts: ReadonlyArray<string>): string =>
-  parts
-    .map((p) => p.trim())
-    .filter((p) => p !== "")
-    .reduce((text, part) => text + spaceBetween(text, part) + part, "")
+/** The utterances as one text, with the model's white space between them. */
+const join = ({ utterances }: AgentEntry, textOf: (u: Utterance) => string): string =>
+  utterances.reduce((text, u) => {
+    const part = textOf(u).trim()
+    if (part === "") return text
+    return text === "" ? part : text + (u.space ?? spaceBetween(text, part)) + part
+  }, "")
 
-/** The played text of an entry. */
-export const playedText = (e: AgentEntry): string => join(e.utterances.map((u) => u.played))
+/** The played text of an entry. Signs that cannot be spoken belong to the text before them. */
+export const playedText = (e: AgentEntry): string => {
+  if (!e.utterances.some((u) => u.played !== "")) return ""
+  let isWhole = true
+  return join(e, (u) => {
+    if (u.is_silent === true) return isWhole ? u.text : ""
+    isWhole = u.played.length === u.text.length
+    return u.played
+  })
+}
 
-/** The whole text of an entry, played or not. */
-export const wholeText = (e: AgentEntry): string => join(e.utterances.map((u) => u.text))
+/** Whether an entry has text that can be spoken. */
+export const hasWords = (e: AgentEntry): boolean => e.utterances.some((u) => u.is_silent !== true)
+
+/** The whole text of an entry, played or not; empty if nothing of it can be spoken. */
+export const wholeText = (e: AgentEntry): string => (hasWords(e) ? join(e, (u) => u.text) : "")
 
 const nextId = (d: Draft): string => {
   const n = d.state.next_utterance
@@ -100,6 +108,8 @@ export interface SpeechOptions {
   readonly filler?: boolean
   /** Said even while the caller speaks. */
   readonly over_caller?: boolean
+  /** The white space before it; see {@link Utterance}. */
+  readonly space?: string
 }
 
 /** Whether speech of an entry waits for the caller to leave the floor. */
@@ -111,14 +121,19 @@ export const hasWaiting = (state: Conversation): boolean => openEntries(state).s
 /** Whether the agent may not begin to speak now. What it has begun, it may go on with. */
 const mustWait = (state: Conversation): boolean => hasWaiting(state) || (callerHoldsFloor(state) && !isSpeaking(state))
 
-/** Adds a text to the agent's speech in a turn. */
+const isTestSession = Schema.is(TestSessionId)
+
+/** Whether anything of a text can be spoken. A test session is in text: what it says need not be words. */
+export const isSpeakable = (state: Conversation, text: string): boolean =>
+  isTestSession(state.facts.call_id) || spokenOf(state, text).text !== ""
+
+/** Adds a text to the agent's speech in a turn. Of an answer, signs that cannot be spoken are kept for the transcript. */
 export const say = (d: Draft, turn: number, text: string, generating: boolean, options: SpeechOptions = {}): void => {
-  if (text.trim() === "") return
+  const isSilent = !isSpeakable(d.state, text)
+  if (text.trim() === "" || (isSilent && !generating)) return
   ensureAgent(d, turn, generating, options.hidden_from_model === true || options.filler === true, options.filler)
   const { config, facts, interruption, switching_tts } = d.state
   const isHeld = switching_tts || interruption?.certain === false
-  // Only signs, such as an emoji: it is in the transcript, and nothing is spoken.
-  const isSilent = spokenOf(d.state, text).text === ""
   const state = isSilent
     ? "played"
     : isHeld
@@ -129,11 +144,13 @@ export const say = (d: Draft, turn: number, text: string, generating: boolean, o
   const utterance: Utterance = {
     id: nextId(d),
     text,
+    ...(options.space === undefined ? {} : { space: options.space }),
     voice: options.voice ?? config?.voice ?? facts.agent.voice,
     language: options.language ?? config?.language ?? facts.agent.language,
     state,
     said_at: d.at,
-    played: isSilent ? text : ""
+    played: "",
+    ...(isSilent ? { is_silent: true } : {})
   }
   updateAgent(d, turn, (e) => ({ ...e, utterances: [...e.utterances, utterance] }))
   const entry = agentEntry(d.state, turn)
@@ -212,17 +229,16 @@ export const resume = (d: Draft): void => {
     if (u.state !== "held") return [u]
     if (u.has_audio === true) return [{ ...withoutAudio(u), state: "queued", said_at: d.at }]
     const at = wordEnd(u)
-    const again: Utterance = {
-      ...u,
-      id: nextId(d),
-      text: u.text.slice(at).trimStart(),
-      state: "queued",
-      said_at: d.at,
-      played: ""
-    }
+    const text = u.text.slice(at).trimStart()
+    const again: Utterance = { ...u, id: nextId(d), text, state: "queued", said_at: d.at, played: "" }
     speak(d, again, entry)
-    const spoken = u.text.slice(0, at)
-    return at === 0 ? [again] : [{ ...u, text: spoken, played: spoken, state: "played" }, again]
+    if (at === 0) return [again]
+    const spoken = u.text.slice(0, at).trimEnd()
+    const space = u.text.slice(spoken.length, u.text.length - text.length)
+    return [
+      { ...u, text: spoken, played: spoken, state: "played" },
+      { ...again, space }
+    ]
   })
 }
 
@@ -247,7 +263,7 @@ export const endComplete = (d: Draft): void => {
 
 /** The position after the last whole word that was played. */
 const wordEnd = ({ played, text }: Utterance): number =>
-  text.charAt(played.length) === " " ? played.length : played.lastIndexOf(" ") + 1
+  /\s/.test(text.charAt(played.length)) ? played.length : played.search(/\S*$/)
 
 const drop = (d: Draft, state: "held" | "waiting"): void => {
   if (state === "held") dropAudio(d)
@@ -313,7 +329,8 @@ export const onPlayed = (d: Draft, input: InputOf<"SpeechPlayed">): void => {
   const entry = entryOf(d.state, input.id)
   if (entry === undefined) return
   setUtterance(d, entry, input.id, (u) => ({ ...u, state: "played", played: u.text }))
-  updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at: d.at }))
+  const quiet_at = Math.max(entry.spoken_at ?? 0, d.at - (input.late ?? 0))
+  updateAgent(d, entry.turn, (e) => ({ ...e, quiet_at }))
   patch(d, { failures: { ...d.state.failures, tts: 0 } })
 }
 
@@ -323,6 +340,15 @@ export const skip = (d: Draft, id: string): void => {
   if (entry === undefined) return
   recordSilence(d)
   setUtterance(d, entry, id, (u) => ({ ...u, state: "cut" }))
+}
+
+/** Stops the speech, to ask for an utterance that failed once more. Returns whether this was its first failure. */
+export const tryAgain = (d: Draft, id: string): boolean => {
+  const entry = entryOf(d.state, id)
+  if (entry === undefined || entry.utterances.some((u) => u.id === id && u.is_second_try === true)) return false
+  setUtterance(d, entry, id, (u) => ({ ...u, is_second_try: true }))
+  stop(d)
+  return true
 }
 
 /** Since when the caller has been waiting for an utterance; undefined if it is not pending. */

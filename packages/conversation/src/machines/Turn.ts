@@ -1,17 +1,10 @@
 import { type Draft, emit, ids, patch, startTimer, stopTimer, timestamp } from "../Draft.ts"
+import { isSpeaking, openEntries } from "../Entries.ts"
 import { callerHoldsFloor, floorOf, isAllowed } from "../Floor.ts"
 import type { InputOf } from "../Input.ts"
 import { isBackchannel, plainWords } from "../phrases/Backchannels.ts"
-import {
-  type Conversation,
-  endsTurnsBySilence,
-  isRunning,
-  isSpeaking,
-  languageOf,
-  openEntries,
-  spokenWords,
-  turnTakingOf
-} from "../State.ts"
+import { endsTurnsBySilence, isRunning, languageOf, spokenWords, turnTakingOf } from "../State.ts"
+import * as Interruption from "./Interruption.ts"
 import * as Knowledge from "./Knowledge.ts"
 import * as Language from "./Language.ts"
 import * as Model from "./Model.ts"
@@ -20,7 +13,7 @@ import * as Speech from "./Speech.ts"
 import { type TurnAction, type TurnInput, turnTable } from "./TurnTable.ts"
 
 /**
- * The caller's turns and interruptions of the agent. The action of each input depends on the floor: see {@link
+ * The caller's turns, and what stops the agent; see Interruption. The action of each input depends on the floor: see {@link
  * turnTable}.
  */
 
@@ -34,9 +27,6 @@ export const silenceMaxMs = 2000
 export const soundMaxMs = 3000
 /** A pause within sound that lasts on: between two words, or before a plosive. */
 export const soundPauseMs = 320
-/** Silence before held speech is resumed: the words of a sound come a little later. */
-export const resumeSilenceMs = 500
-
 export const onSpeechStarted = (d: Draft, { late = 0 }: InputOf<"CallerSpeechStarted">): void => {
   if (d.state.caller.voice_active) return
   stopTimer(d, "endpoint")
@@ -73,7 +63,7 @@ export const onSpeechStopped = (d: Draft, { late = 0 }: InputOf<"CallerSpeechSto
   if (d.state.caller.speaking) startTimer(d, "endpoint", endpointDelay(d))
   const { interruption } = d.state
   const awaitsWords = interruption !== null && !interruption.clearing
-  if (awaitsWords && !isRunning(d.state, "resume")) startTimer(d, "resume", resumeDelay(d))
+  if (awaitsWords && !isRunning(d.state, "resume")) startTimer(d, "resume", Interruption.resumeDelay(d))
 }
 
 /** The sound will have been long `ms` from now; the time goes on in a short pause. */
@@ -173,34 +163,36 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   },
   "hold speech": (d) => {
     const mayResume = turnTakingOf(d.state).resume_after_ms !== null
-    stopAgent(d, mayResume)
-    if (!mayResume) confirmInterruption(d)
+    Interruption.begin(d, mayResume)
+    if (!mayResume) Interruption.confirm(d)
   },
   "hold coming speech": (d) => {
     patch(d, { caller: { ...d.state.caller, long_sound: true } })
   },
   interrupt: (d) => {
     forgetSound(d)
-    stopAgent(d, false)
-    confirmInterruption(d)
+    Interruption.begin(d, false)
+    Interruption.confirm(d)
   },
   "drop held speech": (d) => {
     const { interruption } = d.state
     if (interruption === null) Speech.dropHeld(d)
-    else finishInterruption(d, interruption)
+    else Interruption.finish(d, interruption)
   },
   "resume speech": (d) => {
     patch(d, { interruption: null })
     Speech.resume(d)
   },
   "resume speech if final": (d) => {
-    if (d.state.caller.partial !== "" || d.state.interruption?.clearing === true) return
+    const { partial, voice_active } = d.state.caller
+    // While there is sound, its end starts the wait.
+    if (partial !== "" || voice_active || d.state.interruption?.clearing === true) return
     stopTimer(d, "resume")
     actions["resume speech"](d, 0)
   },
   "start resume timer": (d) => {
     if (d.state.interruption !== null) patch(d, { interruption: { ...d.state.interruption, clearing: false } })
-    startTimer(d, "resume", resumeDelay(d))
+    startTimer(d, "resume", Interruption.resumeDelay(d))
   },
   "record turn and answer": (d) => {
     // What the agent would have said is no answer to these words.
@@ -225,52 +217,6 @@ const actions: { readonly [A in TurnAction]: (d: Draft, late: number) => void } 
   }
 }
 
-/** Stops the agent's speech, unless it was stopped already: new speech is held too. */
-const stopAgent = (d: Draft, mayResume: boolean): void => {
-  if (d.state.interruption !== null) return
-  patch(d, {
-    caller: { ...d.state.caller, long_sound: d.state.caller.voice_active },
-    interruption: { at: d.at, certain: false, user_text: null, clearing: true }
-  })
-  Speech.stop(d, mayResume)
-}
-
-/** How long to wait for words before held speech goes on: counted from the cut, and from the end of the sound. */
-const resumeDelay = (d: Draft): number => {
-  const { caller, interruption } = d.state
-  const afterCut = interruption === null ? 0 : interruption.at + (turnTakingOf(d.state).resume_after_ms ?? 0)
-  return Math.max(0, afterCut - d.at, caller.voice_detected ? caller.until + resumeSilenceMs - d.at : 0)
-}
-
-/** There are words: the interruption is real. */
-const confirmInterruption = (d: Draft): void => {
-  const { interruption } = d.state
-  if (interruption === null || interruption.certain) return
-  stopTimer(d, "resume")
-  const confirmed = { ...interruption, certain: true, user_text: callerWords(d) || null }
-  patch(d, { interruption: confirmed })
-  if (!confirmed.clearing) finishInterruption(d, confirmed)
-}
-
-const finishInterruption = (d: Draft, { at, user_text }: NonNullable<Conversation["interruption"]>): void => {
-  const cut = openEntries(d.state).filter((e) => e.utterances.some((u) => u.state === "held"))
-  patch(d, { interruption: null })
-  if (cut.some((e) => e.turn === d.state.model?.turn)) Model.cancel(d)
-  Speech.dropHeld(d)
-  // Speech that had not begun was not interrupted.
-  if (!cut.some((e) => e.spoken_at !== null)) return
-  emit(d, {
-    event: "barge_in",
-    data: {
-      ...ids(d),
-      from: d.state.facts.from,
-      user_text,
-      interrupted_text: cut.map(Speech.wholeText).join(" "),
-      timestamp: timestamp(d, at)
-    }
-  })
-}
-
 /** The shell has reported how much of the stopped speech was played. */
 export const onCleared = (d: Draft): void => react(d, "cleared")
 
@@ -279,7 +225,7 @@ export const onBargeInTimer = (d: Draft): void => react(d, "long sound")
 /** Held speech goes on, but never while the caller makes sound: then the timer starts again with the silence. */
 export const onResumeTimer = (d: Draft): void => {
   if (d.state.caller.voice_active) return
-  const rest = resumeDelay(d)
+  const rest = Interruption.resumeDelay(d)
   if (rest > 0) startTimer(d, "resume", rest)
   else react(d, "no words")
 }
@@ -288,23 +234,16 @@ export const onResumeTimer = (d: Draft): void => {
 export const speakWaiting = (d: Draft): void => {
   if (d.state.interruption !== null || d.state.switching_tts || !Speech.hasWaiting(d.state)) return
   if (isRunning(d.state, "resume") || callerHoldsFloor(d.state)) return
-  const rest = resumeDelay(d)
+  const rest = Interruption.resumeDelay(d)
   if (rest > 0) startTimer(d, "resume", rest)
   else Speech.speakWaiting(d)
-}
-
-/** Ends a possible interruption undecided; its held speech is dropped. */
-export const endInterruption = (d: Draft): void => {
-  const { interruption } = d.state
-  patch(d, { switching_tts: false, interruption: null })
-  if (interruption !== null && !interruption.clearing) Speech.dropHeld(d)
 }
 
 /** Silences the agent and drops its pending speech. */
 export const silenceAgent = (d: Draft): void => {
   Model.cancel(d)
   Speech.dropWaiting(d)
-  endInterruption(d)
+  Interruption.end(d)
   if (isSpeaking(d.state)) Speech.stop(d)
   forgetSound(d)
   stopTimer(d, "resume")

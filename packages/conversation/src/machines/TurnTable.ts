@@ -34,7 +34,7 @@ export type TurnAction =
   | "drop held speech"
   /** Speaks the held speech: the interruption was false. */
   | "resume speech"
-  /** The same, but only if the transcript is final. */
+  /** The same, but only if the transcript is final and the caller makes no sound. */
   | "resume speech if final"
   /** Waits for words: the timer fires `no words`. */
   | "start resume timer"

@@ -20,6 +20,8 @@ export interface Phrases {
   readonly waitWithApology: string
   /** Said when no model gave an answer: something went wrong, please say it again. */
   readonly modelApology: string
+  /** Said before the call ends because no model gave an answer, if there is no farewell. */
+  readonly endingApology: string
   /** Said before the call ends because speech-to-text broke again and again. */
   readonly hearingApology: string
   /** Words by which a listener signals "go on", separated by commas. See Backchannels. */

@@ -101,7 +101,15 @@ describe("silence_prompts", () => {
     ]
   ])("is left out as a whole when it is %j", (silence_prompts, warning) => {
     expect(config({ silence_prompts }).silence_prompts).toBeNull()
-    expect(leftOut({ silence_prompts })).toEqual([warning])
+    expect(leftOut({ silence_prompts })).toEqual([`${warning}, and silence_prompts as a whole with it`])
+  })
+
+  it("asks the model where say is missing, with a warning", () => {
+    const silence_prompts = { after_seconds: 5, max: 1 }
+    expect(config({ silence_prompts }).silence_prompts).toEqual({ ...silence_prompts, say: null })
+    expect(leftOut({ silence_prompts })).toEqual([
+      "silence_prompts.say: is required; without it the model is asked to go on, as with null"
+    ])
   })
 })
 

@@ -110,10 +110,11 @@ const actsOf = (what: string, conf: typeof config): ReadonlyArray<readonly [numb
       const sentences: ReadonlyArray<string> = JSON.parse(rest).match(/[^.!?]+[.!?]*\s*/g) ?? []
       return [
         [0, (call) => ({ _tag: "ModelStarted", turn: currentTurn(call) })],
-        ...sentences.map((text, i): readonly [number, Act] => [
-          (i + 1) * 50,
-          (call) => ({ _tag: "ModelSentence", turn: currentTurn(call), text: text.trim() })
-        ]),
+        ...sentences.map((text, i): readonly [number, Act] => {
+          const space = /\s*$/.exec(sentences[i - 1] ?? " ")?.[0] ?? " "
+          const sentence = { text: text.trim(), ...(space === " " ? {} : { space }) }
+          return [(i + 1) * 50, (call) => ({ _tag: "ModelSentence", turn: currentTurn(call), ...sentence })]
+        }),
         [sentences.length * 50 + 50, (call) => ({ _tag: "ModelDone", turn: currentTurn(call) })]
       ]
     }
@@ -230,7 +231,7 @@ const commandLine = (c: Command): string => {
     case "Finish":
       return `Finish ${c.status}, ${c.disposition}, ${c.ended_reason}`
     case "TellTranscript":
-      return `TellTranscript ${seconds(c.timestamp * 1000).trim()} ${c.role}: ${c.content}`
+      return `TellTranscript ${seconds(c.timestamp * 1000).trim()} ${c.role}: ${c.content.replaceAll("\n", "\\n")}`
     default:
       return `${c._tag}${pairs(c, ["_tag"])}`
   }
@@ -296,7 +297,10 @@ export const render = (file: string): { readonly text: string; readonly call: Pl
     "",
     `${phase}${outcome === null ? "" : `: ${outcome.status}, ${outcome.disposition}, ${outcome.ended_reason}`}`
   )
-  out.push("transcript", ...transcript.map((t) => ` ${seconds(t.timestamp * 1000)} ${t.role}: ${t.content}`))
+  out.push(
+    "transcript",
+    ...transcript.map((t) => ` ${seconds(t.timestamp * 1000)} ${t.role}: ${t.content.replaceAll("\n", "\\n")}`)
+  )
   if (latencies.length > 0) out.push("latencies", ...latencies.map((l) => `  ${pairs(l, []).trim()}`))
   return { text: [...head, ...out, ""].join("\n"), call, facts: given }
 }

@@ -158,6 +158,7 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
     weight: 1,
     fields: fixed(fc.record({ count: fc.integer({ min: 1, max: 3 }), reason: fc.constant("gone") }))
   },
+  RecordingFailed: { weight: 1, fields: reason },
   Answered: { weight: 4, fields: none },
   AnswerFailed: { weight: 1, fields: reason },
   DialFailed: {
@@ -185,6 +186,10 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
       id: state.history.pending?.id ?? "s0",
       text
     }))
+  },
+  ProviderWarned: {
+    weight: 1,
+    fields: fixed(fc.constantFrom({ stage: "text-to-speech" as const, reason: "it is odd" }))
   },
   SummaryFailed: {
     weight: 1,
@@ -218,7 +223,9 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
   ModelStarted: { weight: 4, fields: ofTurn },
   ModelSentence: {
     weight: 8,
-    fields: fc.tuple(ofTurn, words).map(([turnIn, text]) => (state: Conversation) => ({ ...turnIn(state), text }))
+    fields: fc
+      .tuple(ofTurn, words, fc.constantFrom({}, { space: "\n\n" }))
+      .map(([turnIn, text, space]) => (state: Conversation) => ({ ...turnIn(state), text, ...space }))
   },
   ModelToolCalls: {
     weight: 8,

@@ -70,6 +70,16 @@ describe("a failed voice", () => {
     expect(spoken(s)).toEqual(["there.", "Yes."])
   })
 
+  it("is replaced by each of the others before the call ends", () => {
+    const s = Script.live({}, { providers: { ...providers, voices: 3 } })
+      .input(voiceFailed("u0"))
+      .input({ _tag: "SpeechCleared", cuts: [] })
+    s.input(voiceFailed("u1")).input({ _tag: "SpeechCleared", cuts: [] })
+    expect(s.state.phase).toBe("live")
+    expect(commandsOf(s, "Speak").map(({ provider }) => provider)).toEqual([undefined, 1, 2])
+    expect(s.input(voiceFailed("u2")).state.phase).not.toBe("live")
+  })
+
   it("gets an apology when the caller has waited for 3 s, and not before", () => {
     const after = (ms: number) => {
       const s = Script.live({}, { providers: { ...providers, voices: 2 } })

@@ -50,12 +50,14 @@ describe("the failure of a call", () => {
     ],
     [
       "text-to-speech",
-      "two failures of the voice",
+      "two texts that the voice failed to speak",
       /failed twice in a row.*gone$/,
       () => {
         const s = Script.greeted().say("Hi")
         for (const text of ["One.", "Two."]) s.input({ _tag: "ModelSentence", turn: 1, text })
-        return s.input({ _tag: "SpeechFailed", id: "u1", ...gone }).input({ _tag: "SpeechFailed", id: "u2", ...gone })
+        // The first text is tried twice.
+        s.input({ _tag: "SpeechFailed", id: "u1", ...gone }).input({ _tag: "SpeechCleared", cuts: [] })
+        return s.input({ _tag: "SpeechFailed", id: "u3", ...gone }).input({ _tag: "SpeechFailed", id: "u4", ...gone })
       }
     ],
     [
@@ -108,6 +110,13 @@ describe("the failure of a call", () => {
       })
     })
   }
+
+  it("is one warning of a fault that was warned of before the model failed of it", () => {
+    const s = Script.greeted()
+    for (let n = 0; n < 2; n++) s.input({ _tag: "ProviderWarned", stage: "language-model", reason: "no such field" })
+    s.say("Hi").input({ _tag: "ModelFailed", turn: 1, reason: "no such field" })
+    expect(s.state.warnings).toEqual([{ at: 0, what: "language-model", reason: "no such field" }])
+  })
 
   it("is null for a call that was busy, ended well, or whose end was decided before", () => {
     const busy = new Script({ ...facts, outbound }).input({ _tag: "DialFailed", outcome: "busy", reason: "busy" })
@@ -169,6 +178,12 @@ describe("the warnings of a call", () => {
     expect(problems(s).warnings).toMatchObject([
       { at: 1, what: "transcript.updated", reason: expect.stringMatching(/^4 turns did not arrive: POST /) }
     ])
+  })
+
+  it("name a recording that ended early", () => {
+    const reason = "the recording ends after 12 s: the spool is full"
+    const s = Script.greeted().wait(1000).input({ _tag: "RecordingFailed", reason })
+    expect(problems(s)).toMatchObject({ failure: null, warnings: [{ at: 1, what: "recording", reason }] })
   })
 
   it("name a provider that failed once", () => {

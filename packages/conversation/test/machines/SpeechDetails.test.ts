@@ -54,6 +54,7 @@ describe("an utterance", () => {
   it("that the voice fails to finish ends, in ai.speech.ended, at the failure", () => {
     const s = Script.greeted().say("Hi").input({ _tag: "ModelSentence", turn: 1, text: "Yes." })
     s.input({ _tag: "SpeechStarted", id: "u1" }).wait(300).input({ _tag: "SpeechFailed", id: "u1", reason: "gone" })
+    s.input({ _tag: "SpeechCleared", cuts: [] }).input({ _tag: "SpeechFailed", id: "u2", reason: "gone" })
     s.wait(200).input({ _tag: "ModelDone", turn: 1 })
     expect(dataOf(s, "ai.speech.ended")).toEqual([expect.objectContaining({ text: null, duration_ms: 300 })])
   })

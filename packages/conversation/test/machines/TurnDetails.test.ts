@@ -223,11 +223,18 @@ describe("an interruption", () => {
   })
 
   it("with a partial backchannel stays undecided, and ends with the final one", () => {
-    const s = held().input({ _tag: "CallerPartial", text: "Yeah" })
+    const s = held().input({ _tag: "CallerSpeechStopped" }).input({ _tag: "CallerPartial", text: "Yeah" })
     expect(s.take().filter((c) => c.startsWith("Speak"))).toEqual([])
     const taken = s.input({ _tag: "CallerFinal", text: "Yeah" }).take()
     expect(taken).toContain("StopTimer resume")
     expect(taken).toContain("Speak u1 there.")
+  })
+
+  it("with a final backchannel does not end while there is sound", () => {
+    const s = held()
+    expect(s.input({ _tag: "CallerFinal", text: "Yeah" }).fire("resume").take()).toEqual(["StartTimer endpoint 3000"])
+    expect(s.wait(3000).input({ _tag: "CallerSpeechStopped" }).take()).toContain("StartTimer resume 500")
+    expect(s.wait(500).fire("resume").take()).toContain("Speak u1 there.")
   })
 
   it("with a final backchannel does not end before it is known how much was played", () => {

@@ -69,10 +69,12 @@ export class VectorsRepo extends Context.Tag("@svc/knowledge/VectorsRepo")<
     /** Makes the claims of dead nodes due. */
     readonly release: (nodes: ReadonlyArray<string>) => Effect.Effect<void>
     /** How many bases lack vectors of a model, and why some could not be made. */
-    readonly backlog: (model: {
-      readonly model: string
-      readonly dimensions: number
-    }) => Effect.Effect<{ readonly bases: number; readonly last_error: string | null }>
+    readonly backlog: (model: { readonly model: string; readonly dimensions: number }) => Effect.Effect<{
+      readonly bases: number
+      readonly last_error: string | null
+      /** For how long the base that is due first has waited. */
+      readonly oldest_seconds: number
+    }>
     /** The codes of a base, in the order of positions: two bytes of position each, most significant byte first. */
     readonly codes: (baseId: number, modelId: number) => Effect.Effect<typeof Codes.Type>
     readonly vectors: (
@@ -140,9 +142,14 @@ export class VectorsRepo extends Context.Tag("@svc/knowledge/VectorsRepo")<
 
       const backlog = SqlSchema.single({
         Request: Schema.Struct({ model: Schema.String, dimensions: Schema.Int }),
-        Result: Schema.Struct({ bases: Schema.Number, last_error: Schema.NullOr(Schema.String) }),
+        Result: Schema.Struct({
+          bases: Schema.Number,
+          last_error: Schema.NullOr(Schema.String),
+          oldest_seconds: Schema.Number
+        }),
         execute: ({ dimensions, model }) => sql`
-          select count(*) as bases, max(last_error) as last_error
+          select count(*)::int as bases, max(last_error) as last_error,
+            greatest(0, coalesce(extract(epoch from now() - min(next_at)), 0))::float8 as oldest_seconds
           from knowledge_embeddings join knowledge_models on id = model_id
           where model = ${model} and dimensions = ${dimensions} and next_at is not null`
       })

@@ -1,4 +1,4 @@
-import type { CallEvent, CallLeg, LineQuality, PlaybackMarks } from "@svc/providers/Telephony"
+import type { CallEvent, CallLeg, CallView, LineQuality, PlaybackMarks } from "@svc/providers/Telephony"
 import { errorSummary } from "../ErrorSummary.ts"
 import { problemOf } from "./Shapes.ts"
 import { callEvent, callLeg, lineQuality } from "./TelephonyShapes.ts"
@@ -101,6 +101,7 @@ export const fencedLeg =
       clear: fence(() => leg.clear()),
       hangup,
       ...(leg.sendDtmf === undefined ? {} : { sendDtmf: fence((digits: string) => leg.sendDtmf?.(digits)) }),
+      ...(leg.show === undefined ? {} : { show: fence((view: CallView) => leg.show?.(view)) }),
       ...(leg.transferBlind === undefined
         ? {}
         : {

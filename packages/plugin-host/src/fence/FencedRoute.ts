@@ -115,8 +115,24 @@ export const fencedRoute = (id: string, route: Route, log: LogFault, logs: Plugi
       throw crashed(`refuse crashed: ${errorSummary(defect)}`, defect)
     }
   }
+  /** Runs an effect of the plugin. */
+  const answered = <A extends RouteResponse | undefined>(run: () => Effect.Effect<A>) =>
+    runIsolated(() => logs(run()), crashed).pipe(
+      Effect.timeoutFail({
+        duration: routeDeadline,
+        onTimeout: () => failed(`did not answer within ${Duration.format(routeDeadline)}`)
+      }),
+      // An interruption, when the server stops, stays one.
+      Effect.catchAllCause((cause) =>
+        Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.die(Cause.squash(cause))
+      )
+    )
+  const sendable = (response: RouteResponse): Effect.Effect<RouteResponse> => {
+    const made = checked(response)
+    return typeof made === "string" ? Effect.die(failed(made)) : Effect.succeed(made)
+  }
   if (route._tag === "WebSocket") {
-    const { refuse } = route
+    const { admit, refuse } = route
     return {
       _tag: "WebSocket",
       path: route.path,
@@ -130,6 +146,15 @@ export const fencedRoute = (id: string, route: Route, log: LogFault, logs: Plugi
               if (typeof response === "string") throw failed(`refuse: ${response}`)
               return response
             }
+          }),
+      ...(admit === undefined
+        ? {}
+        : {
+            admit: (request: RouteRequest): Effect.Effect<RouteResponse | undefined> =>
+              Effect.flatMap(
+                answered(() => admit(request)),
+                (response) => (response === undefined ? Effect.succeed(response) : sendable(response))
+              )
           }),
       accept: (socket, request) => {
         try {
@@ -146,19 +171,9 @@ export const fencedRoute = (id: string, route: Route, log: LogFault, logs: Plugi
     method: route.method,
     path: route.path,
     handle: (request) =>
-      runIsolated(() => logs(route.handle(request)), crashed).pipe(
-        Effect.timeoutFail({
-          duration: routeDeadline,
-          onTimeout: () => failed(`did not answer within ${Duration.format(routeDeadline)}`)
-        }),
-        Effect.flatMap((response) => {
-          const sendable = checked(response)
-          return typeof sendable === "string" ? failed(sendable) : Effect.succeed(sendable)
-        }),
-        // An interruption, when the server stops, stays one.
-        Effect.catchAllCause((cause) =>
-          Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.die(Cause.squash(cause))
-        )
+      Effect.flatMap(
+        answered(() => route.handle(request)),
+        sendable
       )
   }
 }

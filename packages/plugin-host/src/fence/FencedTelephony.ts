@@ -70,6 +70,7 @@ const fencedIncomingCall = (network: Network, call: IncomingCall, log: LogFault,
     from: call.from,
     to: call.to,
     headers: call.headers,
+    ...(call.link === undefined ? {} : { link: call.link }),
     ...(call.callerName === undefined ? {} : { callerName: call.callerName }),
     ringing: (callId) => {
       known = callId

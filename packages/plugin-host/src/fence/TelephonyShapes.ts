@@ -10,6 +10,7 @@ const legMethods = fields("a call leg", {
   clear: "function",
   hangup: "function",
   sendDtmf: "function or undefined",
+  show: "function or undefined",
   transferBlind: "function or undefined",
   quality: "function or undefined",
   carrierCallId: "string or undefined"
@@ -107,6 +108,7 @@ const incomingCallFields = fields("an incoming call", {
   from: "string or null",
   to: "string",
   callerName: "string or undefined",
+  link: "string or undefined",
   headers: "object",
   ringing: "function",
   answer: "function",
@@ -155,7 +157,8 @@ export const route: Check = (value) => {
   if (_tag === "WebSocket") {
     return (
       is("accept of a route", "function", value["accept"]) ??
-      is("refuse of a route", "function or undefined", value["refuse"])
+      is("refuse of a route", "function or undefined", value["refuse"]) ??
+      is("admit of a route", "function or undefined", value["admit"])
     )
   }
   if (_tag !== "Http") return "a route must be Http or WebSocket"

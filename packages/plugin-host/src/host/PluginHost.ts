@@ -1,3 +1,4 @@
+import * as path from "node:path"
 import type { Host, LogFields } from "@svc/providers/Host"
 import { Effect, LogLevel, Runtime } from "effect"
 import { HostResources } from "./HostResources.ts"
@@ -20,7 +21,7 @@ export const asPlugin = (plugin: string) => Effect.annotateLogs(annotation, plug
 /** The `Host` of one plugin. It logs with the loggers and the level of the fiber that makes it. */
 export const makeHost = (plugin: string): Effect.Effect<Host> =>
   Effect.gen(function* () {
-    const { baseUrl, makeResampler, makeVoiceActivity, secret } = yield* HostResources
+    const { baseUrl, linkState, makeResampler, makeVoiceActivity, pluginsDir, secret } = yield* HostResources
     const clock = yield* Effect.clock
     const runtime = yield* Effect.runtime<never>()
     const entry =
@@ -43,9 +44,11 @@ export const makeHost = (plugin: string): Effect.Effect<Host> =>
     }
     return {
       baseUrl,
+      folder: path.resolve(pluginsDir, plugin),
       log,
       metrics: pluginMetrics(plugin, () => log.warning("has too many metrics; further ones are not counted")),
       ...pluginTokens(plugin, secret, () => clock.unsafeCurrentTimeMillis()),
+      linkState,
       makeVoiceActivity: (sampleRate) => {
         checkRate("the sample rate of a detector", sampleRate, isRate(sampleRate) && sampleRate % 8000 === 0)
         return makeVoiceActivity(sampleRate)

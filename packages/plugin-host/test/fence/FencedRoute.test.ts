@@ -163,7 +163,7 @@ describe("a fenced WebSocket route", () => {
       onMessage: (handler) => {
         receive = handler
       },
-      onClose: (handler) => handler()
+      onClose: (handler) => handler(1000)
     }
     if (route._tag === "WebSocket") route.accept(socket, request)
     return { sent, closed, log, receive: (data: string) => receive(data) }

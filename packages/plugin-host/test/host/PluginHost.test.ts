@@ -37,7 +37,9 @@ const load = Layer.build(PluginLoader.layer({ directory, required: [] })).pipe(
 
 const resources = {
   baseUrl: "https://voice.example.com",
+  linkState: () => Effect.succeed("closed" as const),
   secret: "of the installation",
+  pluginsDir: "/var/lib/svc/plugins",
   makeVoiceActivity: () => ({ push: () => "speech" as const }),
   makeResampler: () => ({ push: (samples: Int16Array) => samples, end: () => new Int16Array(0) })
 }
@@ -52,6 +54,7 @@ describe("the host of a plugin", () => {
       yield* Effect.provideService(load, HostResources, resources)
       expect(hosts).toHaveLength(1)
       expect(hosts[0]?.baseUrl).toBe("https://voice.example.com")
+      expect(hosts[0]?.folder).toBe("/var/lib/svc/plugins/uses-host")
       const samples = Int16Array.of(1, 2)
       expect(hosts[0]?.makeResampler(8000, 16_000).push(samples)).toBe(samples)
       expect(hosts[0]?.makeVoiceActivity(8000).push(samples)).toBe("speech")

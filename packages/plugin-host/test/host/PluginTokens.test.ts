@@ -25,7 +25,9 @@ describe("a token of a plugin", () => {
     Effect.gen(function* () {
       const { sign, verify } = yield* Effect.provideService(makeHost("browser"), HostResources, {
         baseUrl: null,
+        linkState: () => Effect.succeed("closed" as const),
         secret: "shared",
+        pluginsDir: "plugins",
         makeVoiceActivity: () => ({ push: () => "silence" }),
         makeResampler: () => ({ push: (samples) => samples, end: () => new Int16Array(0) })
       })

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { Host, LogFields } from "../Host.ts"
+import type { Host, LinkState, LogFields } from "../Host.ts"
 
 /** An entry that a plugin has written to the log. */
 export interface LoggedEntry {
@@ -17,6 +17,8 @@ export interface HostDouble {
   readonly counted: (name: string) => number
   /** What the histogram of this name has recorded, with all tags together. */
   readonly recorded: (name: string) => ReadonlyArray<number>
+  /** Call links by their tokens; others are `closed`. */
+  readonly links: Map<string, LinkState>
   /** Detectors that are not closed. */
   readonly openDetectors: () => number
 }
@@ -40,15 +42,18 @@ const interpolated = (from: number, to: number) => {
 }
 
 /**
- * A host in memory. Tokens are valid for it only, and expire by Effect's `Clock`, also a test's. The detector goes by loudness and
+ * A host in memory; give it a `folder` for a plugin that has files. Tokens are valid for it only, and expire by Effect's `Clock`, also a test's. The detector goes by loudness and
  * the resampler interpolates: enough to see that a plugin uses them, not how well it would hear.
  */
-export const makeHostDouble = (options: { readonly baseUrl?: string } = {}): Effect.Effect<HostDouble> =>
+export const makeHostDouble = (
+  options: { readonly baseUrl?: string; readonly folder?: string } = {}
+): Effect.Effect<HostDouble> =>
   Effect.map(Effect.clock, (clock) => {
     const logged: Array<LoggedEntry> = []
     const counts = new Map<string, number>()
     const records = new Map<string, Array<number>>()
     const tokens = new Map<string, { readonly json: string; readonly expires: number }>()
+    const links = new Map<string, LinkState>()
     let detectors = 0
     const entry =
       (level: LoggedEntry["level"]) =>
@@ -57,6 +62,7 @@ export const makeHostDouble = (options: { readonly baseUrl?: string } = {}): Eff
 
     const host: Host = {
       baseUrl: options.baseUrl ?? null,
+      folder: options.folder ?? "/nonexistent",
       log: { debug: entry("debug"), info: entry("info"), warning: entry("warning"), error: entry("error") },
       metrics: {
         counter: (name) => ({ add: (by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by) }),
@@ -79,6 +85,7 @@ export const makeHostDouble = (options: { readonly baseUrl?: string } = {}): Eff
           ? undefined
           : JSON.parse(known.json)
       },
+      linkState: (token) => Effect.sync(() => links.get(token) ?? "closed"),
       makeVoiceActivity: () => {
         detectors++
         return {
@@ -94,6 +101,7 @@ export const makeHostDouble = (options: { readonly baseUrl?: string } = {}): Eff
       logged,
       counted: (name) => counts.get(name) ?? 0,
       recorded: (name) => records.get(name) ?? [],
+      links,
       openDetectors: () => detectors
     }
   })

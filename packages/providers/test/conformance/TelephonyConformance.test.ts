@@ -58,9 +58,11 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
       ...carrier
     ]
   },
-  "drops the caller's number": ["incoming emits a call with both numbers, and ringing reaches the phone"],
+  "drops the caller's number": [
+    "incoming emits a call with both numbers or its call link, and ringing reaches the phone"
+  ],
   "ignores ringing": [
-    "incoming emits a call with both numbers, and ringing reaches the phone",
+    "incoming emits a call with both numbers or its call link, and ringing reaches the phone",
     callerHangsUp,
     agentHangsUp,
     stopsRinging
@@ -68,7 +70,7 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "hangs on answer": {
     allBut: [
       "declares a lower-case id and at least one audio format, and is healthy",
-      "incoming emits a call with both numbers, and ringing reaches the phone",
+      "incoming emits a call with both numbers or its call link, and ringing reaches the phone",
       "reject refuses the call on the phone for every cause",
       ...dialling,
       ...textMessages,
@@ -78,7 +80,7 @@ const expected: { readonly [B in TelephonyBug]: Expected } = {
   "dies on answer": {
     allBut: [
       "declares a lower-case id and at least one audio format, and is healthy",
-      "incoming emits a call with both numbers, and ringing reaches the phone",
+      "incoming emits a call with both numbers or its call link, and ringing reaches the phone",
       "reject refuses the call on the phone for every cause",
       ...dialling,
       ...textMessages,

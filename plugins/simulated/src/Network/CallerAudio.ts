@@ -137,7 +137,7 @@ export class CallerAudio implements TickListener {
     this.#deliver = deliver
     this.#law = law
     this.#realism = realism
-    this.#packets = new PacketStream(clock.now)
+    this.#packets = new PacketStream(clock.mediaTime)
     this.#order = new PacketOrder(random, deliver)
   }
 

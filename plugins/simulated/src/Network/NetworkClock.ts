@@ -26,6 +26,8 @@ export class MediaClock {
   readonly #slotOf = new Map<TickListener, Set<TickListener>>()
   #origin = 0
   #slot = 0
+  /** Milliseconds that were skipped after stalls. */
+  #stalled = 0
   #cancel: (() => void) | undefined
 
   constructor(time: TimeSource) {
@@ -34,6 +36,16 @@ export class MediaClock {
 
   /** Milliseconds since an arbitrary start. */
   readonly now = (): number => this.#time.now()
+
+  /**
+   * The same without the time in which this process stalled: what was to be ticked then is ticked later. So a phone that
+   * speaks has not paused.
+   */
+  readonly mediaTime = (): number => {
+    const now = this.#time.now()
+    const behind = this.#cancel === undefined ? 0 : now - this.#due(this.#slot)
+    return now - this.#stalled - skippedOf(behind)
+  }
 
   /** The number of active listeners. */
   get size(): number {
@@ -87,7 +99,8 @@ export class MediaClock {
     this.#cancel = undefined
     const now = this.#time.now()
     const behind = now - this.#due(this.#slot)
-    if (behind > maxCatchUpMs) this.#origin += behind - (behind % slotMs)
+    this.#origin += skippedOf(behind)
+    this.#stalled += skippedOf(behind)
     while (this.#due(this.#slot) <= now + toleranceMs) {
       const slot = this.#slots[this.#slot++ % slotCount]
       if (slot !== undefined) for (const listener of slot) this.#call(listener)
@@ -95,6 +108,9 @@ export class MediaClock {
     if (this.#slotOf.size > 0) this.#wait()
   }
 }
+
+/** The time that is skipped, of so many milliseconds that the clock is behind. */
+const skippedOf = (behind: number): number => (behind > maxCatchUpMs ? behind - (behind % slotMs) : 0)
 
 /** The media clock of the plugin. */
 export class NetworkClock extends Context.Tag("@svc/plugin-simulated/NetworkClock")<NetworkClock, MediaClock>() {

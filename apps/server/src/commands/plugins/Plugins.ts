@@ -144,6 +144,24 @@ const timesText = (times: Result["times"]): string =>
     .map(([what, ms]) => `${what} ${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)
     .join(", ")
 
+/**
+ * The results of probes, one for each capability: one that failed with what its provider's health says, and one that
+ * succeeded although the provider is not healthy as failed.
+ */
+const withHealth = (
+  probes: ReadonlyArray<Result>,
+  health: ReadonlyArray<readonly [Capability, Health]>
+): ReadonlyArray<Result> =>
+  probes.map((result) => {
+    const [, found] =
+      health.find(([capability, { healthy }]) => !healthy && capabilityNames[capability] === result.capability) ?? []
+    if (found === undefined || found.healthy) return result
+    if (result.ok) return { ...result, ok: false, found: found.reason }
+    return result.found.includes(found.reason)
+      ? result
+      : { ...result, found: `${result.found}; health: ${found.reason}` }
+  })
+
 /** `svc plugins check <name>` */
 export const check = (options: {
   readonly name: string
@@ -153,14 +171,12 @@ export const check = (options: {
 }) =>
   withPlugins({ only: options.name }, (loaded) =>
     Effect.gen(function* () {
-      // The probe of a telephone network has its health; of others it only explains why a request fails.
-      const unhealthy = (yield* healthOf(loaded)).flatMap(
-        ([capability, health]): ReadonlyArray<Result> =>
-          health.healthy || capability === "telephony"
-            ? []
-            : [{ capability: capabilityNames[capability], ok: false, found: health.reason, times: {} }]
+      const health = yield* healthOf(loaded)
+      const probes = withHealth(
+        yield* Effect.forEach(probesOf(loaded), (probe) => probed(probe, options.times)),
+        // The probe of a telephone network has its health.
+        health.filter(([capability]) => capability !== "telephony")
       )
-      const probes = yield* Effect.forEach(probesOf(loaded), (probe) => probed(probe, options.times))
       const checks = options.suite
         ? yield* Effect.forEach(yield* Conformance.checksOf(loaded), ({ capability, check: { effect, name } }) =>
             Effect.map(
@@ -174,7 +190,7 @@ export const check = (options: {
             )
           )
         : []
-      const results = [...unhealthy, ...probes, ...checks]
+      const results = [...probes, ...checks]
       const ok = results.every((result) => result.ok)
       yield* Console.log(
         options.json

@@ -1,5 +1,6 @@
 import { inSteps } from "@svc/api/Thread"
 import { JournalRepo, type StoredJournal } from "@svc/call-engine/record/JournalRepo"
+import { TestSessionsRepo } from "@svc/call-engine/test-sessions/TestSessionsRepo"
 import { type Replayed, replaying } from "@svc/conversation/Replay"
 import { Database } from "@svc/database/Database"
 import { Cause, Console, DateTime, Effect, Layer, Option } from "effect"
@@ -10,7 +11,7 @@ import * as SavedJournal from "./SavedJournal.ts"
 
 /** Options of `svc replay`. */
 export interface ReplayOptions {
-  /** A call's public or numeric id, or a saved journal's file. */
+  /** A call's public or numeric id, a test session's public id, or a saved journal's file. */
   readonly source: string
   readonly save: Option.Option<string>
   readonly json: boolean
@@ -20,7 +21,9 @@ export interface ReplayOptions {
 
 const impossible = (message: string) => new ReplayImpossible({ message })
 
-const isCallId = (source: string): boolean => /^(call_[0-9A-Za-z_]+|[0-9]+)$/.test(source)
+const isSessionId = (source: string): boolean => /^ts_[0-9A-Za-z]+$/.test(source)
+/** Of a call or of a test session. */
+const isId = (source: string): boolean => isSessionId(source) || /^(call_[0-9A-Za-z_]+|[0-9]+)$/.test(source)
 
 const ofCall = (id: string) =>
   Effect.gen(function* () {
@@ -34,7 +37,29 @@ const ofCall = (id: string) =>
       return yield* impossible(`the call ${id} has no journal: it was refused before a conversation began`)
     }
     return found.value
-  }).pipe(Effect.provide(JournalRepo.layer.pipe(Layer.provideMerge(Database.layer))))
+  })
+
+const ofSession = (id: string) =>
+  Effect.gen(function* () {
+    const found = yield* Effect.flatMap(TestSessionsRepo, ({ stored }) => stored(id))
+    if (Option.isNone(found)) {
+      return yield* impossible(
+        `there is no test session ${id} in this database: give its public id, or a file. Sessions are kept for 30 days`
+      )
+    }
+    if (found.value.rows.length === 0) {
+      return yield* impossible(`the test session ${id} has no journal: it ended before a conversation began`)
+    }
+    return found.value
+  })
+
+const journalOf = (id: string) =>
+  Effect.suspend(
+    (): Effect.Effect<StoredJournal, ReplayImpossible, JournalRepo | TestSessionsRepo> =>
+      isSessionId(id) ? ofSession(id) : ofCall(id)
+  ).pipe(
+    Effect.provide(Layer.merge(JournalRepo.layer, TestSessionsRepo.layer).pipe(Layer.provideMerge(Database.layer)))
+  )
 
 const decoded = ({ call_id, ended, rows }: StoredJournal) =>
   Effect.map(
@@ -54,16 +79,16 @@ const replayed = ({ call_id, rows }: Journal): Effect.Effect<Replayed, ReplayImp
   )
 
 /**
- * `svc replay <call_id|file>`: runs the journal of a call through the conversation again and shows where this version
+ * `svc replay <id|file>`: runs the journal of a call or a test session through the conversation again and shows where this version
  * gives other commands. Exit codes: 0 none, 1 some, 2 the journal cannot be replayed.
  */
 export const replay = (options: ReplayOptions) =>
   Effect.gen(function* () {
     const { save, source } = options
-    if (!isCallId(source) && Option.isSome(save)) {
+    if (!isId(source) && Option.isSome(save)) {
       return yield* impossible(`--save is for the journal of a call; ${source} is a file already`)
     }
-    const stored = isCallId(source) ? yield* ofCall(source) : undefined
+    const stored = isId(source) ? yield* journalOf(source) : undefined
     const journal = stored === undefined ? yield* SavedJournal.read(source) : yield* decoded(stored)
     const result = yield* replayed(journal)
     if (stored !== undefined && Option.isSome(save)) {

@@ -132,7 +132,7 @@ export const textOf = (report: ReplayReport): string => {
   const end =
     outcome === null
       ? ended === false
-        ? "the call was live"
+        ? `the ${call_id.startsWith("ts_") ? "test session" : "call"} was live`
         : "the journal ends before the call"
       : [outcome.status, outcome.disposition, outcome.ended_reason].filter((part) => part !== null).join(", ")
   const from = saved === null ? "" : `, saved by version ${saved.version} at ${saved.at}`

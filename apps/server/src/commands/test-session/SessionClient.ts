@@ -1,5 +1,6 @@
 import { HttpApiClient, HttpClient, HttpClientError, HttpClientRequest } from "@effect/platform"
 import type { Agent } from "@svc/api/agents/Agent"
+import type { BrowserCallLink, BrowserCallRequest } from "@svc/api/calls/BrowserCalls"
 import type {
   TestSession,
   TestSessionCreate,
@@ -28,7 +29,7 @@ export interface Access {
 /** How long an answer may take: longer than the server waits for a turn. */
 const patience = "90 seconds"
 
-/** The part of the voice API that a conversation in text uses. */
+/** The part of the voice API that a conversation in text, and a link for calls, use. */
 export class SessionClient extends Context.Tag("@svc/server/SessionClient")<
   SessionClient,
   {
@@ -38,13 +39,14 @@ export class SessionClient extends Context.Tag("@svc/server/SessionClient")<
     readonly message: (id: string, message: TestSessionInput) => Effect.Effect<TestSessionTurn, RequestFailed>
     readonly get: (id: string) => Effect.Effect<TestSession, RequestFailed>
     readonly end: (id: string) => Effect.Effect<void, RequestFailed>
+    /** A link to a page that calls the agent (public id). */
+    readonly callLink: (agentId: string, request: BrowserCallRequest) => Effect.Effect<BrowserCallLink, RequestFailed>
   }
 >() {}
 
 /** Further words on what to do. */
 const advice: { readonly [code: string]: string } = {
   INVALID_API_KEY: "give a project key with SVC_KEY or --key",
-  READ_ONLY_KEY: "a test session needs a key with the scope full",
   PROJECT_ID_REQUIRED: "name the project with --project, or use a project key",
   PROJECT_NOT_FOUND: "--project must be a project of the key's organization",
   TEST_SESSION_LIMIT_EXCEEDED: "or wait: a session ends 30 minutes after its last message"
@@ -56,7 +58,8 @@ const fieldsOf = (body: unknown): { readonly code: string; readonly message: str
     ? { code: String(body.code), message: String(body.message) }
     : undefined
 
-const failureOf = (url: string, error: unknown): Effect.Effect<never, RequestFailed> =>
+/** `what` is that for which the server is asked. */
+const failureOf = (url: string, what: string, error: unknown): Effect.Effect<never, RequestFailed> =>
   Effect.gen(function* () {
     const failed = (message: string, code: string | null = null) => new RequestFailed({ code, message })
     if (Predicate.isTagged(error, "TimeoutException")) {
@@ -72,7 +75,7 @@ const failureOf = (url: string, error: unknown): Effect.Effect<never, RequestFai
     const fields = fieldsOf(body)
     if (fields !== undefined) {
       const { code, message } = fields
-      const more = advice[code]
+      const more = code === "READ_ONLY_KEY" ? `${what} needs a key with the scope full` : advice[code]
       return yield* failed(`${message} (${code})${more === undefined ? "" : `: ${more}`}`, code)
     }
     const status = response === undefined ? "" : ` with ${response.status}`
@@ -82,8 +85,8 @@ const failureOf = (url: string, error: unknown): Effect.Effect<never, RequestFai
 const listed = (agents: ReadonlyArray<Agent>): string =>
   agents.map(({ name, public_id }) => `${name} (${public_id})`).join(", ")
 
-/** A client of the server at this address. */
-export const make = ({ key, project, url }: Access) =>
+/** A client of the server at this address, and what it is to make. */
+export const make = ({ key, project, url }: Access, what = "a test session") =>
   Effect.gen(function* () {
     const client = yield* HttpApiClient.make(VoiceApi, {
       baseUrl: url,
@@ -100,7 +103,7 @@ export const make = ({ key, project, url }: Access) =>
         )
     })
     const ask = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, RequestFailed> =>
-      Effect.catchAll(Effect.timeout(request, patience), (error) => failureOf(url, error))
+      Effect.catchAll(Effect.timeout(request, patience), (error) => failureOf(url, what, error))
 
     const named = (name: string) =>
       Effect.gen(function* () {
@@ -138,6 +141,7 @@ export const make = ({ key, project, url }: Access) =>
       message: (sessionId, payload) => ask(client.testSessions.message({ path: { sessionId }, payload, ...include })),
       get: (sessionId) =>
         Effect.map(ask(client.testSessions.get({ path: { sessionId }, ...include })), (a) => a.test_session),
+      callLink: (agentId, payload) => ask(client.browserCalls.create({ path: { agentId }, payload })),
       end: (sessionId) => Effect.asVoid(ask(client.testSessions.end({ path: { sessionId } })))
     })
   })

@@ -34,7 +34,8 @@ const passing: ReadonlySet<string> = new Set([
   "UNAVAILABLE"
 ])
 
-const accessOf = (options: ChatOptions) =>
+/** Where the server is, and the key: from the options, or from `SVC_URL` and `SVC_KEY`. */
+export const accessOf = (options: Pick<ChatOptions, "key" | "project" | "url">) =>
   Effect.gen(function* () {
     const address = Option.isSome(options.url)
       ? options.url.value

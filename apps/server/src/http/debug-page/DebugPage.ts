@@ -1,7 +1,8 @@
 import type { KeyScope } from "@svc/api/accounts/ApiKey"
 import type { TurnLatency } from "@svc/api/calls/Call"
-import type { CallTimeline } from "@svc/api/calls/CallTimeline"
+import type { CallTimeline, TimelineProviderRequest } from "@svc/api/calls/CallTimeline"
 import { type Beginning, type BodyRoom, jsonBeginning } from "@svc/conversation/BoundedJson"
+import { shortened } from "@svc/conversation/Shortened"
 import { html } from "../documents/Html.ts"
 import { bodyHtml, section, shortText } from "./BoundedText.ts"
 import { factsOf, settingsOf } from "./CallFacts.ts"
@@ -12,6 +13,8 @@ import { script, style } from "./DebugPageStyle.ts"
 export interface ShownCall {
   readonly timeline: CallTimeline
   readonly scope: KeyScope
+  /** Where the call's trace is shown; undefined: it has none, or not yet. */
+  readonly traceUrl?: string | undefined
 }
 
 /** The content as HTML, without the player between its parts, which differs by the page's path. */
@@ -59,12 +62,16 @@ const statusOf = ({ call }: CallTimeline): string => {
   return mark(kind, call.ended_at === null ? `${call.status}, live` : call.status)
 }
 
-const headerOf = (timeline: CallTimeline): string => {
+const headerOf = (timeline: CallTimeline, traceUrl: string | undefined): string => {
   const { call } = timeline
+  const trace =
+    traceUrl === undefined
+      ? ""
+      : `<a class="button" href="${html(traceUrl)}" target="_blank" rel="noopener noreferrer">Trace</a>`
   const curl = `curl -H "Authorization: Bearer $SVC_KEY" "$SVC_URL/v1/calls/${call.call_id}/timeline"`
   return `<header><h1>${shortText(call.from_number ?? "unknown number")} <span aria-hidden="true">→</span><span class="hidden"> to </span> ${shortText(call.to_number ?? "unknown number")} ${statusOf(timeline)}</h1>
 <p class="id"><code>${html(call.call_id)}</code></p>
-<p class="actions"><button type="button" data-copy="${html(call.call_id)}">Copy id</button><button type="button" data-copy="${html(curl)}">Copy curl line</button><button type="button" data-save="${html(call.call_id)}.yaml" data-text="${html(callScript(timeline))}">Save as script</button><span class="faint" role="status" id="done"></span></p></header>`
+<p class="actions"><button type="button" data-copy="${html(call.call_id)}">Copy id</button><button type="button" data-copy="${html(curl)}">Copy curl line</button><button type="button" data-save="${html(call.call_id)}.yaml" data-text="${html(callScript(timeline))}">Save as script</button>${trace}<span class="faint" role="status" id="done"></span></p></header>`
 }
 
 const causeOf = ({ failure }: CallTimeline): string =>
@@ -229,21 +236,45 @@ const serverRequestsOf = ({ left_out, server_requests }: CallTimeline, room: Bod
     { rest: "earlier requests are not shown", list: true, leftOut: left_out.server_requests }
   )
 
-const providerRequestsOf = ({ call, left_out, provider_requests }: CallTimeline): Generator<void, string> => {
+const count = (n: number): string => n.toLocaleString("en-US")
+
+/** What a request was given and gave, as far as its provider reports it. */
+const amountOf = ({ characters, tokens }: TimelineProviderRequest): string => {
+  if (characters !== null) return `, ${count(characters)} characters`
+  if (tokens === null) return ""
+  const cached = tokens.cached_input === 0 ? "" : ` (${count(tokens.cached_input)} cached)`
+  return `, ${count(tokens.input)} tokens in${cached}, ${count(tokens.output)} out`
+}
+
+const providerRequestsOf = ({ call, left_out, provider_requests, turns }: CallTimeline): Generator<void, string> => {
   const isOver = call.ended_at !== null
+  const texts = new Map(turns.map(({ index, text }) => [index, text]))
+  /** The words of the turn, where its requests begin. */
+  const heading = (turn: number | null, index: number): string => {
+    const before = provider_requests[index - 1]?.turn ?? null
+    if (before === turn) return ""
+    const words = turn === null ? "" : (texts.get(turn) ?? "")
+    const what =
+      turn === null
+        ? "For no turn that was heard"
+        : `Turn ${turn}${words === "" ? "" : `: ${html(shortened(words, 80))}`}`
+    return `<li class="plain"><span></span><strong>${what}</strong></li>`
+  }
   return section(
     "Requests to providers",
     provider_requests,
     limits.providerRequests,
-    ({ capability, ended_at, error, first_at, provider, started_at }) => {
+    (request, index) => {
+      const { capability, ended_at, error, first_at, plugin, provider, started_at, turn } = request
       const kind = error !== null ? "bad" : ended_at === null && !isOver ? "busy" : "good"
       const first = first_at === null ? "" : `first output after ${Math.round(first_at - started_at)} ms, `
       const took = ended_at !== null ? `${Math.round(ended_at - started_at)} ms` : isOver ? "until the end" : "running"
       const fallback = provider === 0 ? "" : ` (fallback ${provider})`
-      return row(
+      const name = plugin === null ? "" : ` <code>${html(plugin)}</code>`
+      return `${heading(turn, index)}${row(
         started_at,
-        `${capability}${fallback} ${mark(kind, `${first}${took}`)}${error === null ? "" : `: ${shortText(error)}`}`
-      )
+        `${capability}${name}${fallback} ${mark(kind, `${first}${took}`)}${amountOf(request)}${error === null ? "" : `: ${shortText(error)}`}`
+      )}`
     },
     { rest: "earlier requests are not shown", list: true, leftOut: left_out.provider_requests }
   )
@@ -295,13 +326,13 @@ const insideString = (text: string): string => JSON.stringify(text).slice(1, -1)
  * Renders the content of a page. Yields after each row of it. The newest bodies get the room, so the sections that matter
  * most are made first.
  */
-export function* rendering({ scope, timeline }: ShownCall): Generator<void, RenderedCall> {
+export function* rendering({ scope, timeline, traceUrl }: ShownCall): Generator<void, RenderedCall> {
   const room = { left: limits.bodies }
   const requests = yield* serverRequestsOf(timeline, room)
   const tools = yield* toolsOf(timeline, room)
   const events = yield* eventsOf(timeline, room)
   const top = [
-    headerOf(timeline),
+    headerOf(timeline, traceUrl),
     scope === "full" ? "" : scopeNote,
     causeOf(timeline),
     warningsOf(timeline),

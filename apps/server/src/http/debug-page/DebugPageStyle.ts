@@ -14,9 +14,9 @@ h1 { margin: 0; font-size: 1.35rem; overflow-wrap: anywhere; } h2 { margin: 1.8r
 h1 .mark { margin-left: .4rem; font-size: .95rem; white-space: nowrap; vertical-align: .1rem; }
 .id { margin: .2rem 0 .6rem; color: var(--faint); overflow-wrap: anywhere; } code { font: 13px ui-monospace, monospace; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0; }
-button { font: inherit; font-size: .9rem; padding: .35rem .8rem; color: var(--text); background: var(--raised);
+button, .button { font: inherit; font-size: .9rem; text-decoration: none; padding: .35rem .8rem; color: var(--text); background: var(--raised);
   border: 1px solid var(--faint); border-radius: 6px; cursor: pointer; }
-button:hover { border-color: var(--agent); } :focus-visible { outline: 2px solid var(--agent); outline-offset: 2px; }
+button:hover, .button:hover { border-color: var(--agent); } :focus-visible { outline: 2px solid var(--agent); outline-offset: 2px; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .faint { color: var(--faint); font-size: .9rem; } .bad { color: var(--bad); } .good { color: var(--tool); } .busy { color: var(--agent); }
 .mark { font-weight: 600; font-size: .9rem; }
@@ -26,7 +26,7 @@ button:hover { border-color: var(--agent); } :focus-visible { outline: 2px solid
 .warnings { border-color: var(--caller); background: var(--care); } .warnings h2 { color: var(--caller); }
 .columns { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 3fr); gap: 0 2.5rem; }
 dl { margin: 0; } dl div { display: grid; grid-template-columns: 7rem minmax(0, 1fr); gap: .6rem; padding: .3rem 0; border-top: 1px solid var(--line); }
-dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
+dt { color: var(--faint); overflow-wrap: anywhere; } dd { margin: 0; overflow-wrap: anywhere; }
 ol { list-style: none; margin: 0; padding: 0; } li { display: grid; grid-template-columns: 5rem 4.5rem minmax(0, 1fr);
   gap: 0 .6rem; padding: .3rem 0; border-top: 1px solid var(--line); }
 .plain { grid-template-columns: 5rem minmax(0, 1fr); } .warnings li, .turn-caller, .turn-agent { grid-template-columns: 3.2rem minmax(0, 1fr); }

@@ -9,7 +9,8 @@ import { type TimelineReader, Timelines } from "@svc/call-engine/record/Timeline
 import { startPeriodicTask } from "@svc/cluster/PeriodicTask"
 import { documentOf, type TimelineSources } from "@svc/conversation/TimelineDocument"
 import { Deliveries } from "@svc/webhooks/Deliveries"
-import { Data, Deferred, Effect, FiberId, Queue, RcMap, type Scope } from "effect"
+import { type ConfigError, Data, Deferred, Effect, FiberId, Queue, RcMap, type Scope } from "effect"
+import { traceLinks } from "../../telemetry/TraceLinks.ts"
 import { type RenderedCall, rendering } from "./DebugPage.ts"
 
 /** What was read of a call at one time. */
@@ -30,7 +31,7 @@ export interface WatchedCall {
   readonly next: Effect.Effect<Snapshot>
 }
 
-const contentOf = (sources: TimelineSources, full: CallTimeline): Snapshot["content"] => {
+const contentOf = (sources: TimelineSources, full: CallTimeline, traceUrl: string | undefined): Snapshot["content"] => {
   const made = new Map<KeyScope, RenderedCall>()
   const one = Effect.unsafeMakeSemaphore(1)
   return (scope) =>
@@ -39,7 +40,7 @@ const contentOf = (sources: TimelineSources, full: CallTimeline): Snapshot["cont
         const known = made.get(scope)
         if (known !== undefined) return known
         const timeline = scope === "full" ? full : documentOf(sources, scope)
-        const content = yield* inSteps(() => rendering({ timeline, scope }))
+        const content = yield* inSteps(() => rendering({ timeline, scope, traceUrl }))
         made.set(scope, content)
         return content
       })
@@ -55,12 +56,13 @@ const readInterval = "1 second"
  */
 export const debugWatch: Effect.Effect<
   (call: DebugCall) => Effect.Effect<WatchedCall, DebugTokenNotFound, Scope.Scope>,
-  never,
+  ConfigError.ConfigError,
   DebugLinks | Timelines | Deliveries | Scope.Scope
 > = Effect.gen(function* () {
   const links = yield* DebugLinks
   const timelines = yield* Timelines
   const deliveries = yield* Deliveries
+  const traceUrlOf = yield* traceLinks
 
   const read = Effect.fn("DebugWatch.read")(function* (
     call: DebugCall,
@@ -78,7 +80,9 @@ export const debugWatch: Effect.Effect<
     const timeline = documentOf(sources, "full")
     // Rendering is the next step of work on the thread.
     yield* yieldThread
-    return { open, timeline, version, content: contentOf(sources, timeline) } satisfies Snapshot
+    // A call has its trace when it is over.
+    const traceUrl = timeline.call.ended_at === null ? undefined : traceUrlOf(call.public_id)
+    return { open, timeline, version, content: contentOf(sources, timeline, traceUrl) } satisfies Snapshot
   })
 
   const watches = yield* RcMap.make({

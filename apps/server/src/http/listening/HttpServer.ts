@@ -9,6 +9,7 @@ import { VoiceApi } from "@svc/api/VoiceApi"
 import { BadRequest, MethodNotAllowed, RouteNotFound, toBody, Unavailable } from "@svc/api/VoiceError"
 import { InFlightSet } from "@svc/providers/InFlightSet"
 import { Providers } from "@svc/providers/Providers"
+import type { RouteResponse } from "@svc/providers/Route"
 import { Cause, type ConfigError, Context, Data, Effect, Either, Fiber, Layer, Runtime, type Scope } from "effect"
 import { ClientAddress } from "../access/ClientAddress.ts"
 import type { Security } from "../access/Security.ts"
@@ -232,11 +233,24 @@ const start = <R>(
           Dispatcher.answerFailure(exchange, path, opened.left, run)
           return
         }
-        const { accept, refusal } = opened.right
-        if (refusal === undefined) {
-          response.detachSocket(request.socket)
-          sockets.upgrade(request, stream, head, path, accept)
-        } else send(exchange, refusal.status, refusal.headers ?? {}, refusal.body)
+        const { accept, admit, refusal } = opened.right
+        const complete = (refused: RouteResponse | undefined): void => {
+          if (refused !== undefined) send(exchange, refused.status, refused.headers ?? {}, refused.body)
+          else if (drain.isStopping()) sendError(exchange, new Unavailable({ message: "The server is stopping" }))
+          else {
+            response.detachSocket(request.socket)
+            sockets.upgrade(request, stream, head, path, accept)
+          }
+        }
+        if (refusal !== undefined || admit === undefined) complete(refusal)
+        else
+          run(admit).addObserver((exit) =>
+            contained(exchange, () => {
+              if (stream.destroyed) return
+              if (exit._tag === "Failure") Dispatcher.answerFailure(exchange, path, exit.cause, run)
+              else complete(exit.value)
+            })
+          )
       })
     }
     server.on("request", onRequest).on("checkContinue", onRequest).on("upgrade", onUpgrade)

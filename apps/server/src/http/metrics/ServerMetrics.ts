@@ -4,9 +4,11 @@ import { LedgerRepo } from "@svc/billing/LedgerRepo"
 import { LiveCalls } from "@svc/call-engine/live/LiveCalls"
 import { Ticker } from "@svc/call-engine/media/Ticker"
 import { DatabasePools } from "@svc/database/Database"
+import { VectorsRepo } from "@svc/knowledge/vectors/VectorsRepo"
 import { NumberOrdersRepo } from "@svc/numbers/carrier/NumberOrdersRepo"
 import { PluginFaults } from "@svc/plugin-host/faults/PluginFaults"
 import { Providers } from "@svc/providers/Providers"
+import { SmsRepo } from "@svc/sms/SmsRepo"
 import { QueueRepo } from "@svc/webhooks/delivery/QueueRepo"
 import { type Context, Effect, Layer, Metric } from "effect"
 import { Metrics } from "./MetricsRoutes.ts"
@@ -89,20 +91,29 @@ const pool = (pools: Context.Tag.Service<typeof DatabasePools>): ReadonlyArray<F
 }
 
 /** What is pending in the whole installation, the same on all nodes. */
-const queues = Effect.gen(function* () {
+const queues = Effect.fnUntraced(function* ({ embedding }: Pick<Context.Tag.Service<Providers>, "embedding">) {
   const deliveries = yield* Effect.flatMap(QueueRepo, ({ backlog }) => backlog(maxCounted))
   const orders = yield* Effect.flatMap(NumberOrdersRepo, ({ backlog }) => backlog)
+  const messages = yield* Effect.flatMap(SmsRepo, ({ backlog }) => backlog)
+  const vectors =
+    embedding === undefined
+      ? { bases: 0, oldest_seconds: 0 }
+      : yield* Effect.flatMap(VectorsRepo, ({ backlog }) => backlog(embedding))
   const enterprise = yield* Effect.flatMap(AccountsRepo, ({ idsOfTier }) => idsOfTier("enterprise"))
   const paused = yield* Effect.flatMap(LedgerRepo, ({ countEmpty }) => countEmpty(enterprise))
   const sample = (queue: string, value: number) => ({ labels: { queue }, value })
   return [
     gauge("svc_queue_pending", `What waits in queues of the database; deliveries are counted up to ${maxCounted}`, [
       sample("webhook_deliveries", deliveries.pending),
-      sample("number_orders", orders.pending)
+      sample("number_orders", orders.pending),
+      sample("text_messages", messages.pending),
+      sample("knowledge_vectors", vectors.bases)
     ]),
     gauge("svc_queue_oldest_seconds", "For how long the oldest entry of a queue that is due has waited", [
       sample("webhook_deliveries", deliveries.oldest_seconds),
-      sample("number_orders", orders.oldest_seconds)
+      sample("number_orders", orders.oldest_seconds),
+      sample("text_messages", messages.oldest_seconds),
+      sample("knowledge_vectors", vectors.oldest_seconds)
     ]),
     gauge("svc_organizations_paused", "Organizations without credits, whose calls are rejected", [{ value: paused }])
   ] satisfies ReadonlyArray<Family>
@@ -122,10 +133,13 @@ export const ServerMetrics: Layer.Layer<Metrics, never, LiveCalls | Ticker | Pro
     const ticker = yield* Ticker
     const pools = yield* DatabasePools
     const faults = yield* PluginFaults
-    const { plugins } = yield* Providers
+    const providers = yield* Providers
+    const { plugins } = providers
     const own = yield* processMetrics
-    const context = yield* Effect.context<QueueRepo | NumberOrdersRepo | AccountsRepo | LedgerRepo>()
-    const database = yield* queues.pipe(
+    const context = yield* Effect.context<
+      QueueRepo | NumberOrdersRepo | SmsRepo | VectorsRepo | AccountsRepo | LedgerRepo
+    >()
+    const database = yield* queues(providers).pipe(
       Effect.provide(context),
       Effect.disconnect,
       Effect.timeout(databaseTimeout),
@@ -161,4 +175,15 @@ export const ServerMetrics: Layer.Layer<Metrics, never, LiveCalls | Ticker | Pro
       })
     }
   })
-).pipe(Layer.provide(Layer.mergeAll(QueueRepo.layer, NumberOrdersRepo.layer, AccountsRepo.layer, LedgerRepo.layer)))
+).pipe(
+  Layer.provide(
+    Layer.mergeAll(
+      QueueRepo.layer,
+      NumberOrdersRepo.layer,
+      SmsRepo.layer,
+      VectorsRepo.layer,
+      AccountsRepo.layer,
+      LedgerRepo.layer
+    )
+  )
+)

@@ -18,7 +18,12 @@ export interface MountedSocket {
     exchange: Exchange,
     params: PathParams,
     search: string
-  ) => { readonly refusal: RouteResponse | undefined; readonly accept: (socket: RouteSocket) => void }
+  ) => {
+    readonly refusal: RouteResponse | undefined
+    /** Decides after `refusal` whether the request is refused; undefined: it is not. */
+    readonly admit: Effect.Effect<RouteResponse | undefined> | undefined
+    readonly accept: (socket: RouteSocket) => void
+  }
 }
 
 const mountOf = (id: string): string => `/telephony/${id}`
@@ -81,6 +86,7 @@ export const pluginSocketRoutes = (telephony: Telephonies): ReadonlyArray<Mounte
             const request = toRouteRequest(mount, plainRequest(exchange, params, search), new Uint8Array())
             return {
               refusal: route.refuse?.(request),
+              admit: route.admit?.(request),
               accept: (socket: RouteSocket) => route.accept(socket, request)
             }
           }

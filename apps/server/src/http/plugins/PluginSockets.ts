@@ -23,8 +23,8 @@ const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): Rout
   // Messages that arrive before the plugin listens are kept, in order.
   const early: Array<string | Uint8Array> = []
   let onMessage: ((data: string | Uint8Array) => void) | undefined
-  let onClose: (() => void) | undefined
-  let closed = false
+  let onClose: ((code: number) => void) | undefined
+  let closed: number | undefined
   const guarded = (run: () => void) => {
     try {
       run()
@@ -38,9 +38,9 @@ const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): Rout
     if (onMessage === undefined) early.push(message)
     else guarded(() => onMessage?.(message))
   })
-  socket.on("close", () => {
-    closed = true
-    guarded(() => onClose?.())
+  socket.on("close", (code) => {
+    closed = code
+    guarded(() => onClose?.(code))
   })
   return {
     send: (data) => {
@@ -55,7 +55,8 @@ const routeSocket = (socket: WebSocket, report: (defect: unknown) => void): Rout
     },
     onClose: (handler) => {
       onClose = handler
-      if (closed) guarded(handler)
+      const code = closed
+      if (code !== undefined) guarded(() => handler(code))
     }
   }
 }

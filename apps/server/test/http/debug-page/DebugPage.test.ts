@@ -63,10 +63,14 @@ const large = callTimeline(
     provider_requests: many.map((started_at) => ({
       capability: "language-model",
       provider: 1,
+      plugin: "openai",
+      turn: null,
       started_at,
       first_at: null,
       ended_at: null,
-      error: text
+      error: text,
+      tokens: null,
+      characters: null
     })),
     events: many.map((at) => ({ at, actor: "model", what: text, data: [text, { text }] })),
     warnings: many.slice(0, 20).map((at) => ({ at, what: text, reason: text })),
@@ -107,6 +111,57 @@ describe("A debug page", () => {
     ].map((part) => whole.indexOf(part))
     expect(places).toEqual(places.toSorted((a, b) => a - b))
     expect(places).not.toContain(-1)
+  })
+
+  it("has the requests to providers by turn, with plugin, times, outcome, tokens and characters", () => {
+    const request = { provider: 0, plugin: "openai", turn: 2, error: null, tokens: null, characters: null }
+    const turn = { role: "assistant", ended_at: null, interrupted: false, stages: null } as const
+    const timeline = callTimeline({
+      turns: [{ ...turn, index: 2, text: "It is <on> its way.", started_at: 900 }],
+      provider_requests: [
+        {
+          ...request,
+          capability: "language-model",
+          started_at: 100,
+          first_at: 412,
+          ended_at: 900,
+          tokens: { input: 1512, cached_input: 1024, output: 40 }
+        },
+        { ...request, capability: "text-to-speech", started_at: 500, first_at: 590, ended_at: 1500, characters: 19 },
+        {
+          ...request,
+          capability: "text-to-speech",
+          turn: null,
+          plugin: null,
+          provider: 1,
+          started_at: 1600,
+          first_at: null,
+          ended_at: 1700,
+          error: "status 503"
+        }
+      ]
+    })
+    const { rest } = atOnce(rendering({ timeline, scope: "read" }))
+    const rows = [...rest.matchAll(/<li class="plain">(.*?)<\/li>/gs)].map(([, row = ""]) =>
+      row
+        .replaceAll(/<[^>]*>/g, " ")
+        .replaceAll(/\s+/g, " ")
+        .trim()
+    )
+    expect(rows).toEqual([
+      "Turn 2: It is &lt;on&gt; its way.",
+      "0:00.100 language-model openai ✓ first output after 312 ms, 800 ms , 1,512 tokens in (1,024 cached), 40 out",
+      "0:00.500 text-to-speech openai ✓ first output after 90 ms, 1000 ms , 19 characters",
+      "For no turn that was heard",
+      "0:01.600 text-to-speech (fallback 1) ✕ 100 ms : status 503"
+    ])
+  })
+
+  it("links to the trace of the call, if there is one", () => {
+    const traceUrl = 'https://traces.example/?id=1&b="'
+    const { top } = atOnce(rendering({ timeline: callTimeline(), scope: "read", traceUrl }))
+    expect(top).toContain('href="https://traces.example/?id=1&amp;b=&quot;"')
+    expect(atOnce(rendering({ timeline: callTimeline(), scope: "read" })).top).not.toContain("Trace")
   })
 })
 

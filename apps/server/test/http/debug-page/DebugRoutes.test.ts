@@ -99,7 +99,7 @@ const linkIds: { readonly [token: string]: number } = { known: 1, narrow: 2 }
 const serverFor = (state: Fixture) =>
   startTiny({
     plain: Layer.provide(
-      DebugRoutes,
+      Layer.orDie(DebugRoutes),
       Layer.mergeAll(
         Layer.mock(Deliveries, { ofCall: () => Effect.succeed([delivery]) }),
         Layer.mock(DebugLinks, {
@@ -132,6 +132,7 @@ const serverFor = (state: Fixture) =>
                     events,
                     isFromOtherVersion: false
                   },
+                  pluginOf: () => null,
                   serverRequests,
                   serverRequestsLeftOut: 0
                 }

@@ -76,6 +76,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("metrics of a server", 
         expect(oldest).toBeGreaterThanOrEqual(300)
         expect(oldest).toBeLessThan(360)
         expect(after.get('svc_queue_pending{queue="number_orders"}')).toBe(0)
+        expect(after.get('svc_queue_pending{queue="text_messages"}')).toBe(0)
+        expect(after.get('svc_queue_oldest_seconds{queue="knowledge_vectors"}')).toBe(0)
         expect(after.get("svc_organizations_paused")).toBe(2)
         expect(after.get("svc_database_up")).toBe(1)
       })

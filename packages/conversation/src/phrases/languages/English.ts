@@ -4,6 +4,7 @@ export const english: Phrases = {
   wait: "One moment, please.",
   waitWithApology: "I'm sorry, one moment please.",
   modelApology: "I'm sorry, something went wrong. Could you please say that again?",
+  endingApology: "I'm sorry, I can't go on because of a technical problem. Please call again later.",
   hearingApology: "I'm sorry, I can't hear you properly because of a technical problem. Please call again later.",
   backchannels:
     "uh-huh, uh huh, uhuh, mm-hmm, mhm, mm, mmm, hm, hmm, uh, um, ah, oh, aha, yeah, yep, yup, yes, ok, okay, right, sure, i see, got it, alright, all right, i understand, go on",

@@ -4,6 +4,8 @@ export const german: Phrases = {
   wait: "Einen Moment, bitte.",
   waitWithApology: "Entschuldigung, einen Moment, bitte.",
   modelApology: "Entschuldigung, da ist etwas schiefgegangen. Können Sie das bitte wiederholen?",
+  endingApology:
+    "Entschuldigung, wegen einer technischen Störung kann ich nicht weitermachen. Bitte rufen Sie später noch einmal an.",
   hearingApology:
     "Entschuldigung, wegen einer technischen Störung kann ich Sie nicht verstehen. Bitte rufen Sie später noch einmal an.",
   backchannels:

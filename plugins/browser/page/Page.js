@@ -1,0 +1,82 @@
+import { audioFaults, Call } from "./Call.js"
+import { CallAudio } from "./CallAudio.js"
+import { CallView } from "./CallView.js"
+
+/** The page of a call link: wires its elements. */
+
+const view = new CallView()
+const page = location.pathname.replace(/\/$/, "")
+const isEmbedded = window.parent !== window
+/** @type {Call | undefined} */
+let call
+
+/** Tells the page around this one, which is not known here: so nothing but the state. @param {string} state */
+const tell = (state) => {
+  if (isEmbedded) window.parent.postMessage({ type: "svc-call", state }, "*")
+}
+
+const refreshDevices = async () => {
+  const devices = (await navigator.mediaDevices?.enumerateDevices?.()) ?? []
+  view.devices(devices, CallAudio.choosesSpeaker)
+}
+
+/** Whether another call may start with the link. */
+const isOpen = async () => {
+  try {
+    return (await fetch(page, { method: "HEAD", cache: "no-store" })).status !== 404
+  } catch {
+    return true
+  }
+}
+
+const start = async () => {
+  view.start.disabled = true
+  view.error("")
+  view.clear()
+  tell("calling")
+  const started = new Call(view, page, async ({ error }) => {
+    call = undefined
+    view.keepWords()
+    view.state("Call ended", "ended")
+    view.error(error)
+    view.calling(false, view.start.disabled || (await isOpen()))
+    tell("ended")
+  })
+  call = started
+  await started.start()
+  await refreshDevices()
+}
+
+view.start.addEventListener("click", () => void start())
+view.hangUp.addEventListener("click", () => call?.hangUp())
+view.mute.addEventListener("click", () => call?.toggleMute())
+view.keypadButton.addEventListener("click", () => view.openKeypad(view.keypad.hidden))
+view.resume.addEventListener("click", () => void call?.wake())
+view.keypad.addEventListener("click", (/** @type {Event} */ event) => {
+  const digit = /** @type {HTMLElement} */ (event.target).dataset.digit
+  if (digit !== undefined) call?.press(digit)
+})
+document.addEventListener("keydown", ({ altKey, ctrlKey, key, metaKey, target }) => {
+  const isTyping = target instanceof HTMLSelectElement
+  if (view.isInCall && !isTyping && !altKey && !ctrlKey && !metaKey && /^[0-9*#]$/.test(key)) call?.press(key)
+})
+view.microphone.addEventListener("change", () => {
+  call?.useMicrophone(view.microphone.value).then(
+    () => view.error(""),
+    ({ fault }) => view.error(audioFaults[/** @type {keyof typeof audioFaults} */ (fault)] ?? audioFaults.busy)
+  )
+})
+view.speaker.addEventListener("change", () => {
+  call?.audio
+    ?.useSpeaker(view.speaker.value)
+    .catch(() => view.error("The loudspeaker cannot be used. Choose another one under Devices."))
+})
+navigator.mediaDevices?.addEventListener?.("devicechange", () => void refreshDevices())
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") void call?.wake()
+})
+addEventListener("online", () => void call?.wake())
+addEventListener("pagehide", () => call?.hangUp())
+void refreshDevices()
+tell("ready")
+if (isEmbedded && location.hash === "#start") void start()

@@ -1,0 +1,14 @@
+/** What the tests use of s3rver, which has no types. */
+declare module "s3rver" {
+  export default class S3rver {
+    constructor(options: {
+      readonly port: number
+      readonly address: string
+      readonly silent: boolean
+      readonly directory: string
+      readonly configureBuckets: ReadonlyArray<{ readonly name: string; readonly configs: ReadonlyArray<string> }>
+    })
+    run(): Promise<{ readonly address: string; readonly port: number }>
+    close(): Promise<void>
+  }
+}
