@@ -116,7 +116,6 @@ const launch = (options: Required<Options>, account: Account, postgres: string, 
       (child) =>
         Effect.sync(() => child.stdin.end()).pipe(
           Effect.zipRight(Deferred.await(ended)),
-          Effect.zipRight(Effect.ignore(disk(() => fs.rmdir(socketDir)))),
           Effect.zipRight(
             options.removeAtEnd ? Effect.ignore(disk(() => fs.rm(options.dir, { recursive: true }))) : Effect.void
           )
@@ -227,7 +226,10 @@ export const start = (options: Options): Effect.Effect<EmbeddedPostgres, Embedde
       if (running !== undefined) return yield* attach(dir, running)
       const binaries = yield* Binaries.make(account, path.dirname(dir))
       yield* DataDirectory.prepare({ dir, account, binaries, durable: all.durable })
-      return yield* launch(all, account, binaries.postgres, yield* socketFolder(dir, account))
+      const socketDir = yield* Effect.acquireRelease(socketFolder(dir, account), (folder) =>
+        Effect.ignore(disk(() => fs.rmdir(folder)))
+      )
+      return yield* launch(all, account, binaries.postgres, socketDir)
     }).pipe(
       Effect.retry({ schedule: unreachableRetries, while: (error) => error === unreachable }),
       Effect.retry({ schedule: inUseRetries, while: (error) => error === inUse }),
