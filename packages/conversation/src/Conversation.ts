@@ -223,6 +223,9 @@ const applyToAnswered = (d: Draft, input: AnsweredInput): void => {
     case "TransferProgressed":
       Transfer.onProgress(d, input)
       return
+    case "AnswererReported":
+      Voicemail.onReported(d, input)
+      return
     case "BeepHeard":
       Voicemail.onBeep(d)
       return

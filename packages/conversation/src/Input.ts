@@ -88,6 +88,11 @@ export const Input = Schema.Union(
     outcome: Schema.Literal("busy", "no-answer", "rejected", "failed"),
     reason: Schema.String
   }),
+  /** The carrier's own detection has decided who took an outbound call. */
+  Schema.TaggedStruct("AnswererReported", {
+    ...at,
+    verdict: Schema.Literal("human", "machine", "fax", "unknown")
+  }),
   /** The beep of a voicemail has ended; detected in outbound calls only. */
   Schema.TaggedStruct("BeepHeard", at),
   /** Voice activity of the caller, before any words are recognized. */

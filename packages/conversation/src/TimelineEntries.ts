@@ -29,6 +29,8 @@ const inputEntry = (input: Facts | Input): EntryText => {
       return line("server", `call.started failed: ${input.fault?.what ?? input.reason}`)
     case "DialFailed":
       return line("call", `not answered: ${input.outcome} (${input.reason})`)
+    case "AnswererReported":
+      return line("call", `the carrier detected who answered: ${input.verdict}`)
     case "BeepHeard":
       return line("caller", "a beep")
     case "Answered":

@@ -10,6 +10,10 @@ import { Schema } from "effect"
 export const Behaviour = Schema.Literal("answer", "busy", "no-answer", "reject", "voicemail", "manual")
 export type Behaviour = typeof Behaviour.Type
 
+/** What the network can report about who answered a call. */
+export const Verdict = Schema.Literal("human", "machine", "fax", "unknown")
+export type Verdict = typeof Verdict.Type
+
 /** From a phone to the network. */
 export const ClientMessage = Schema.Union(
   Schema.Struct({
@@ -38,7 +42,11 @@ export const ClientMessage = Schema.Union(
     /** Milliseconds of ringing before it answers or declines; 200 by default. */
     ring_ms: Schema.optional(Schema.Number),
     /** Also send the agent's audio as `media`. */
-    audio: Schema.optional(Schema.Boolean)
+    audio: Schema.optional(Schema.Boolean),
+    /** What the network's own detection reports about who answered; absent: it reports nothing. */
+    verdict: Schema.optional(Verdict),
+    /** Milliseconds from the answer to the verdict; 0 by default. */
+    verdict_ms: Schema.optional(Schema.Number)
   }),
   Schema.Struct({ event: Schema.Literal("answer"), call_ref: Schema.String }),
   Schema.Struct({ event: Schema.Literal("reject"), call_ref: Schema.String, cause: Schema.optional(Schema.String) })

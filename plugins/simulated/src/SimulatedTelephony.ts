@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto"
 import { healthy } from "@svc/providers/Health"
 import type { Route, RouteRequest, RouteResponse } from "@svc/providers/Route"
 import { DialFailed, type IncomingCall, type Outbound, Telephony } from "@svc/providers/Telephony"
-import { Config, Effect, Layer, Queue, Stream } from "effect"
+import { Config, Effect, FiberSet, Layer, Queue, Stream } from "effect"
 import { type CallRequest, CallRequests } from "./CallRequests.ts"
 import { CarrierRecords } from "./Carrier/CarrierRecords.ts"
 import type { CarrierState } from "./Carrier/CarrierState.ts"
@@ -62,6 +62,7 @@ export const SimulatedTelephony: Layer.Layer<
         phones.clear()
       })
     )
+    const run = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
     let dialled = 0
     const view =
       (of: (state: CarrierState) => unknown) =>
@@ -120,12 +121,17 @@ export const SimulatedTelephony: Layer.Layer<
       Effect.gen(function* () {
         const law = lawAmong(formats)
         if (law === undefined) return yield* new DialFailed({ outcome: "failed", reason: unknownFormat })
-        const { audio, behaviour, phone } = yield* Effect.mapError(
+        const { answerer, audio, behaviour, phone } = yield* Effect.mapError(
           ring(directory, { from, to, onRinging, needsFreePhone: true }),
           (failed) => new DialFailed(failed)
         )
-        const leg = phone.connect({ callId, to, law, audio, voicemail: behaviour === "voicemail" })
-        return leg ?? (yield* new DialFailed({ outcome: "busy", reason: "the phone took another call" }))
+        const call = phone.connect({ callId, to, law, audio, voicemail: behaviour === "voicemail" })
+        if (call === undefined) return yield* new DialFailed({ outcome: "busy", reason: "the phone took another call" })
+        if (answerer !== undefined) {
+          const report = Effect.sync(() => call.reportAnswerer(answerer.verdict))
+          run(Effect.delay(report, answerer.ms))
+        }
+        return call.leg
       })
     return {
       id: "simulated",

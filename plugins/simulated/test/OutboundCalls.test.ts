@@ -177,6 +177,31 @@ describe("an outbound call", () => {
         expect(phone.take()).toEqual([{ event: "hangup", cause: "done" }])
       })
   )
+
+  it.scoped("reports who answered when the registration has a verdict, verdict_ms after the answer", () =>
+    Effect.gen(function* () {
+      for (const verdict_ms of [undefined, 4000]) {
+        const network = yield* makeTestNetwork
+        const phone = network.phone()
+        const register = { event: "register", numbers: [number], behaviour: "answer", ring_ms: 0 } as const
+        phone.sends({ ...register, verdict: "machine", ...(verdict_ms === undefined ? {} : { verdict_ms }) })
+        const dialled = yield* Effect.fork(network.dial(number))
+        yield* TestClock.adjust(0)
+        const call = yield* Fiber.join(dialled)
+        if (verdict_ms !== undefined) {
+          yield* TestClock.adjust(verdict_ms - 1)
+          expect(call.events).toEqual([])
+          yield* TestClock.adjust(1)
+        }
+        expect(call.events).toEqual([{ _tag: "Answerer", verdict: "machine" }])
+        phone.sends({ event: "hangup" })
+        phone.sends(register)
+        const again = yield* Effect.fork(network.dial(number))
+        yield* TestClock.adjust(10_000)
+        expect((yield* Fiber.join(again)).events).toEqual([])
+      }
+    })
+  )
 })
 
 describe("a registration", () => {

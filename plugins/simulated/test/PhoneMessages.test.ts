@@ -39,6 +39,16 @@ const malformed: ReadonlyArray<readonly [string, string, RegExp]> = [
     '{"event":"register","numbers":["+31"],"behaviour":"answer","ring_ms":-1}',
     /^register\.ring_ms: /
   ],
+  [
+    "an unknown verdict",
+    '{"event":"register","numbers":["+31"],"behaviour":"answer","verdict":"robot"}',
+    /^register\.verdict: /
+  ],
+  [
+    "a negative verdict_ms",
+    '{"event":"register","numbers":["+31"],"behaviour":"answer","verdict":"fax","verdict_ms":-1}',
+    /^register\.verdict_ms: /
+  ],
   ["an answer to a call that does not ring", '{"event":"answer","call_ref":"x"}', /no such call rings here/]
 ]
 

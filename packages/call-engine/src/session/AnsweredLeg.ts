@@ -32,6 +32,8 @@ export interface AnsweredLeg {
   readonly stopSpeaking: (hold?: boolean) => void
   /** Takes the events of the leg. */
   readonly onEvent: (event: CallEvent) => void
+  /** The conversation knows that the call is answered. Events from before were taken already. */
+  readonly onAnswered: () => void
   /** From now on, both sides go into the recording. */
   readonly record: (recording: CallRecording) => void
   /** Sends keys to the other side. False: this leg cannot. */
@@ -92,6 +94,8 @@ export const connect = (options: {
   readonly isOutbound: boolean
   /** Whether a beep would change a decision now. */
   readonly needsBeep: () => boolean
+  /** Whether it is not decided yet who took an outbound call. */
+  readonly needsVerdict: () => boolean
 }): Effect.Effect<AnsweredLeg, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { callId, feed, leg, now, services } = options
@@ -145,6 +149,11 @@ export const connect = (options: {
       if (digits.isNew(digit, source, now())) feed({ _tag: "Dtmf", digit })
     }
     let beep = options.isOutbound ? new BeepDetector(sampleRate) : undefined
+    /** The carrier's last verdict about who answered. */
+    let verdict: Extract<CallEvent, { readonly _tag: "Answerer" }>["verdict"] | undefined
+    const feedVerdict = (): void => {
+      if (verdict !== undefined && options.needsVerdict()) feed({ _tag: "AnswererReported", verdict })
+    }
 
     const media = new CallMedia({
       format: leg.format,
@@ -267,6 +276,11 @@ export const connect = (options: {
         case "Mark":
           media.confirm(event.name, event.outcome)
           return
+        case "Answerer":
+          if (event.verdict === verdict) return
+          verdict = event.verdict
+          feedVerdict()
+          return
         case "Dtmf":
           onDigit(event.digit, event.source)
           return
@@ -290,6 +304,8 @@ export const connect = (options: {
       },
       speech,
       onEvent,
+      // A verdict from before has waited for it.
+      onAnswered: feedVerdict,
       stopSpeaking: (hold) => {
         const cuts = speech.stop(hold)
         leg.clear()

@@ -101,11 +101,13 @@ export const make = (services: PhoneServices, call: PhoneCall): Effect.Effect<Ph
           pauseOf: () => Speculation.pauseOf(session.state()),
           awaitsSilence: () => session.state().interruption?.certain === false,
           isOutbound: facts.outbound !== undefined,
-          needsBeep: () => session.state().voicemail !== "person"
+          needsBeep: () => session.state().voicemail !== "person",
+          needsVerdict: () => session.state().voicemail === "unknown"
         })
         if (connected.show !== undefined) screen = new CallScreen(connected.show)
         connected.listen(answered.onEvent)
         session.feed({ _tag: "Answered" })
+        answered.onAnswered()
       })
 
     /** Answers or dials. */

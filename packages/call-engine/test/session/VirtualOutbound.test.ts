@@ -3,7 +3,7 @@ import { replay } from "@svc/conversation/Replay"
 import { facts } from "@svc/conversation/testing/Script"
 import * as PluginLoader from "@svc/plugin-host/PluginLoader"
 import { mulaw8k } from "@svc/providers/Audio"
-import { DialFailed } from "@svc/providers/Telephony"
+import { type CallEvent, DialFailed } from "@svc/providers/Telephony"
 import { ConfigProvider, type Duration, Effect, FiberSet, Layer } from "effect"
 import { VirtualTime } from "../../src/media/VirtualTime.ts"
 import { phoneServices } from "../../src/session/PhoneServices.ts"
@@ -27,12 +27,14 @@ interface Call {
   readonly begin: (what: "beep" | { readonly say: string }) => Effect.Effect<void>
   readonly progress: (state: "ringing" | "completed" | "busy") => Effect.Effect<void>
   readonly hangup: Effect.Effect<void>
+  /** Emits an event of the leg. */
+  readonly emit: (event: CallEvent) => Effect.Effect<void>
 }
 
 /** Places a call that rings for a second, and runs the test's actions. Its journal must replay without a difference. */
 const during = (
   act: (call: Call) => Effect.Effect<void>,
-  dialled: "answers" | "hangs" | "busy" = "answers"
+  dialled: "answers" | "hangs" | "busy" | "reports" = "answers"
 ): Effect.Effect<{ readonly outcome: string; readonly log: Log; readonly interrupted: boolean }> =>
   Effect.gen(function* () {
     const log: Log = { rows: [], events: [], transcript: [] }
@@ -46,9 +48,17 @@ const during = (
         const time = yield* VirtualTime
         const background = yield* FiberSet.runtime(yield* FiberSet.make<void>())<never>()
         const services = yield* phoneServices((effect) => void background(effect))
-        const { beep, hangup, leg, progress, say, transfers } = yield* caller
+        const { beep, emit, hangup, leg, progress, say, transfers } = yield* caller
         const dial = {
           answers: Effect.as(Effect.sleep("1 second"), leg),
+          // The carrier has decided before the engine listens.
+          reports: Effect.as(Effect.sleep("1 second"), {
+            ...leg,
+            listen: (listener: (event: CallEvent) => void) => {
+              leg.listen(listener)
+              listener({ _tag: "Answerer", verdict: "machine" })
+            }
+          }),
           hangs: Effect.never,
           busy: Effect.fail(new DialFailed({ outcome: "busy", reason: "talks" }))
         }[dialled].pipe(
@@ -72,7 +82,8 @@ const during = (
           wait: time.advance,
           begin: (what) => Effect.sync(() => void background(what === "beep" ? beep : say(what.say))),
           progress,
-          hangup
+          hangup,
+          emit
         })
         const state = yield* session.over
         yield* time.advance("1 second")
@@ -129,6 +140,43 @@ describe("an outbound call", () => {
       expect(log.rows.some(({ input }) => input._tag === "BeepHeard")).toBe(true)
       expect(log.events.some(({ event }) => event === "tool.invoked")).toBe(false)
       expect(outcome).toBe("completed voicemail agent-hangup")
+    })
+  )
+
+  it.live("leaves its message when the carrier reports a machine, also before the engine listens", () =>
+    Effect.gen(function* () {
+      const { log, outcome } = yield* during(
+        ({ begin, log: { transcript }, wait }) =>
+          Effect.gen(function* () {
+            yield* wait("1200 millis")
+            yield* begin({ say: "This is Ann. I cannot come to the phone." })
+            yield* wait("3500 millis")
+            expect(transcript.join()).not.toContain("assistant")
+            yield* begin("beep")
+            yield* wait("10 seconds")
+          }),
+        "reports"
+      )
+      expect(log.transcript.filter((turn) => turn.startsWith("assistant"))).toEqual([
+        "assistant: Please call the shop back."
+      ])
+      expect(outcome).toBe("completed voicemail agent-hangup")
+    })
+  )
+
+  it.live("journals the carrier's verdict until it is decided who answered, and each once", () =>
+    Effect.gen(function* () {
+      const { log } = yield* during(({ emit, hangup, wait }) =>
+        Effect.gen(function* () {
+          yield* wait("2 seconds")
+          for (const verdict of ["unknown", "unknown", "human", "human", "machine", "fax"] as const)
+            yield* emit({ _tag: "Answerer", verdict })
+          yield* wait("1 second")
+          yield* hangup
+        })
+      )
+      const verdicts = log.rows.flatMap(({ input }) => (input._tag === "AnswererReported" ? [input.verdict] : []))
+      expect(verdicts).toEqual(["unknown", "human"])
     })
   )
 

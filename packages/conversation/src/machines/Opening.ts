@@ -95,7 +95,7 @@ const startConversation = (d: Draft): void => {
   patch(d, { opened_at: d.at })
   Listening.listen(d)
   Limits.startMaxDuration(d)
-  if (d.state.voicemail === "machine") Voicemail.leaveMessage(d)
+  if (d.state.voicemail === "machine") Voicemail.onOpened(d)
   else if (config?.first_message) {
     patch(d, { greeting: d.state.next_turn })
     Speech.announce(d, config.first_message)

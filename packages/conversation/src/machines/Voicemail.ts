@@ -4,6 +4,7 @@ import type { InputOf } from "../Input.ts"
 import { soundsLikeVoicemail } from "../phrases/VoicemailGreetings.ts"
 import { isRunning } from "../State.ts"
 import * as Ending from "./Ending.ts"
+import * as Problems from "./Problems.ts"
 import * as Tools from "./Tools.ts"
 import * as Turn from "./Turn.ts"
 
@@ -12,13 +13,15 @@ import * as Turn from "./Turn.ts"
  *
  * | state | on | then |
  * |---|---|---|
- * | unknown | words of a voicemail, a first speech of {@link greetingMs}, the model reports it | machine: the agent is silent |
+ * | unknown | words of a voicemail, a first speech of {@link greetingMs}, the model or the carrier reports it | machine: the agent is silent |
  * | unknown, machine | a beep | the message is left |
  * | machine | {@link silenceMs} of silence | the message is left: there was no beep, or it was not detected |
  * | machine | {@link maxWaitMs} | the message is left anyway |
- * | unknown | {@link decisionMs} after the answer | person |
+ * | unknown | {@link decisionMs} after the answer, the carrier reports a human | person |
+ * | unknown | the carrier reports a fax machine | machine: the call is hung up, without a message |
  *
- * A call for which the agent's server gave no `voicemail_message` is hung up as soon as a voicemail is detected.
+ * The first decision counts, ours or the carrier's. A call for which the agent's server gave no `voicemail_message` is hung
+ * up as soon as a voicemail is detected. Before the configuration is there, the agent waits, and keeps the time limits.
  */
 
 /** First speech of this length is a voicemail's greeting: a person's is shorter. */
@@ -55,9 +58,28 @@ export const onWords = (d: Draft, words: string): void => {
 
 export const onBeep = (d: Draft): void => {
   if (d.state.voicemail !== "unknown" && d.state.voicemail !== "machine") return
-  onDetected(d)
-  // Before the configuration there is no message yet: see Opening.
+  onDetected(d, true)
+  // Before the configuration there is no message yet: see onOpened.
   if (d.state.phase === "live") leaveMessage(d)
+  else stopTimer(d, "voicemail_patience")
+}
+
+/** The carrier reported who took the call. A fax machine is one more machine, which takes no message. */
+export const onReported = (d: Draft, { verdict }: InputOf<"AnswererReported">): void => {
+  if (!isUnknown(d)) return
+  switch (verdict) {
+    case "human":
+      onPerson(d)
+      return
+    case "machine":
+      onDetected(d)
+      return
+    case "fax":
+      onFax(d)
+      return
+    case "unknown":
+      return
+  }
 }
 
 /** The model reported a voicemail by its tool. */
@@ -66,9 +88,19 @@ export const onModelReport = (d: Draft, input: InputOf<"ModelToolCalls">): void 
 }
 
 /** There were no signs of a voicemail for long enough. */
-export const onDecisionTimer = (d: Draft): void => {
+export const onDecisionTimer = (d: Draft): void => onPerson(d)
+
+/** A person took the call, as far as is known. */
+const onPerson = (d: Draft): void => {
   if (isUnknown(d)) patch(d, { voicemail: "person" })
-  stopTimer(d, "voicemail_greeting")
+  for (const timer of ["voicemail_doubt", "voicemail_greeting"] as const) stopTimer(d, timer)
+}
+
+const onFax = (d: Draft): void => {
+  patch(d, { voicemail: "machine" })
+  for (const timer of ["voicemail_doubt", "voicemail_greeting"] as const) stopTimer(d, timer)
+  Problems.warn(d, "telephony", "a fax machine took the call, as the carrier reports: the call was hung up")
+  Ending.begin(d, "agent-hangup", { outcome, message: null })
 }
 
 /** The first speech was too long for a person. */
@@ -76,11 +108,15 @@ export const onGreetingTimer = (d: Draft): void => {
   if (d.state.caller.speaking && isFirstTurn(d)) onDetected(d)
 }
 
-/** A voicemail took the call: the agent is silent until it may leave its message. */
-const onDetected = (d: Draft): void => {
+/** A voicemail took the call: the agent is silent until it may leave its message. `beeped`: at once. */
+const onDetected = (d: Draft, beeped = false): void => {
   if (!isUnknown(d)) return
   patch(d, { voicemail: "machine" })
   for (const timer of ["voicemail_doubt", "voicemail_greeting"] as const) stopTimer(d, timer)
+  if (d.state.phase === "connected" || d.state.phase === "menu") {
+    if (!beeped) startTimer(d, "voicemail_patience", maxWaitMs)
+    return
+  }
   if (d.state.phase !== "live") return
   Turn.silenceAgent(d)
   Tools.cancelAll(d)
@@ -90,6 +126,13 @@ const onDetected = (d: Draft): void => {
   }
   startTimer(d, "voicemail_patience", maxWaitMs)
   if (!d.state.caller.voice_active) startTimer(d, "voicemail_silence", silenceMs)
+}
+
+/** The configuration of a call is there that a voicemail took. It waits for the message, or has not beeped yet. */
+export const onOpened = (d: Draft): void => {
+  const isWaiting = isRunning(d.state, "voicemail_patience") && (d.state.config?.voicemail_message ?? null) !== null
+  if (!isWaiting) leaveMessage(d)
+  else if (!d.state.caller.voice_active) startTimer(d, "voicemail_silence", silenceMs)
 }
 
 /** Speaks the message, if there is one, and hangs up. */

@@ -205,6 +205,12 @@ const sources: { readonly [Tag in Input["_tag"]]: Source<Tag> } = {
       })
     )
   },
+  AnswererReported: {
+    weight: 1,
+    fields: fixed(
+      fc.record({ verdict: fc.constantFrom("human" as const, "machine" as const, "fax" as const, "unknown" as const) })
+    )
+  },
   BeepHeard: { weight: 1, fields: none },
   CallerSpeechStarted: { weight: 6, fields: late },
   CallerSpeechStopped: { weight: 6, fields: late },

@@ -286,6 +286,134 @@ describe("a voicemail", () => {
   })
 })
 
+describe("the carrier's verdict about who answered", () => {
+  const report = (call: Call, verdict: "human" | "machine" | "fax" | "unknown"): Call => {
+    call.input({ _tag: "AnswererReported", verdict })
+    return call
+  }
+
+  it("machine silences the agent until the beep, then the message is left", () => {
+    const call = report(Call.answered(), "machine")
+    expect(call.of("StopSpeaking")).toHaveLength(1)
+    call.input({ _tag: "CallerSpeechStarted" })
+    call.advance(silenceMs + 1000)
+    expect(call.said).toEqual(["Hello there."])
+    call.input({ _tag: "BeepHeard" })
+    call.advance(spokenMs)
+    expect(call.said).toEqual(["Hello there.", message])
+    expect(call.outcome).toBe("completed voicemail agent-hangup")
+  })
+
+  it("machine without a voicemail_message hangs up at once", () => {
+    const call = report(Call.answered({ voicemail_message: null }), "machine")
+    expect(call.said).toEqual(["Hello there."])
+    expect(call.outcome).toBe("completed voicemail agent-hangup")
+  })
+
+  it("machine before the configuration waits for the end of the greeting, or for the beep", () => {
+    const early = () => {
+      const call = new Call()
+      call.input({ _tag: "Answered" })
+      report(call, "machine")
+      call.input({ _tag: "CallerSpeechStarted" })
+      return call
+    }
+    const configured: CallConfig = { ...config, voicemail_message: message }
+    const quiet = early()
+    quiet.input({ _tag: "ConfigAnswered", config: configured })
+    expect(quiet.said).toEqual([])
+    quiet.input({ _tag: "CallerSpeechStopped" })
+    quiet.advance(silenceMs)
+    expect(quiet.said).toEqual([message])
+    const beeped = early()
+    beeped.input({ _tag: "BeepHeard" })
+    beeped.input({ _tag: "ConfigAnswered", config: configured })
+    expect(beeped.said).toEqual([message])
+    const silent = new Call()
+    silent.input({ _tag: "Answered" })
+    report(silent, "machine").input({ _tag: "ConfigAnswered", config: configured })
+    silent.advance(silenceMs)
+    expect(silent.said).toEqual([message])
+    const endless = early()
+    endless.input({ _tag: "ConfigAnswered", config: configured })
+    endless.advance(maxWaitMs)
+    expect(endless.said).toEqual([message])
+    const unwanted = early()
+    unwanted.input({ _tag: "ConfigAnswered", config })
+    expect(unwanted.outcome).toBe("completed voicemail agent-hangup")
+  })
+
+  it("human ends our own detection, and the model is no longer offered its tool", () => {
+    const call = report(Call.answered(), "human")
+    expect(call.of("StopTimer").map(({ timer }) => timer)).toContain("voicemail_doubt")
+    call.advance(spokenMs)
+    call.speak("Please leave a message with my colleague", greetingMs + 1000)
+    call.input({ _tag: "BeepHeard" })
+    expect(call.script.state.voicemail).toBe("person")
+    expect(
+      call
+        .of("AskModel")
+        .at(-1)
+        ?.tools.map(({ name }) => name)
+    ).not.toContain("svc_voicemail_reached")
+  })
+
+  it("fax hangs up at once without a message, with the disposition voicemail and a warning", () => {
+    const live = report(Call.answered(), "fax")
+    expect(live.said).toEqual(["Hello there."])
+    expect(live.outcome).toBe("completed voicemail agent-hangup")
+    expect(recordOf(live.script.state).warnings).toEqual([
+      { at: 3.1, what: "telephony", reason: expect.stringContaining("a fax machine took the call") }
+    ])
+    const unconfigured = new Call()
+    unconfigured.input({ _tag: "Answered" })
+    report(unconfigured, "fax")
+    expect(unconfigured.outcome).toBe("completed voicemail agent-hangup")
+  })
+
+  it("unknown leaves the decision to our own detection", () => {
+    const call = report(Call.answered(), "unknown")
+    expect(call.script.state.voicemail).toBe("unknown")
+    call.speak("My voicemail")
+    expect(call.script.state.voicemail).toBe("machine")
+  })
+
+  it("changes nothing once it is decided, by us or by the carrier", () => {
+    const verdicts = ["human", "machine", "fax", "unknown"] as const
+    for (const decided of [
+      () => report(Call.answered(), "human"),
+      () => report(Call.answered(), "machine"),
+      () => Call.answered().speak("My voicemail"),
+      () => {
+        const call = Call.answered()
+        call.advance(decisionMs)
+        return call
+      }
+    ]) {
+      for (const verdict of verdicts) {
+        const call = decided()
+        const { commands, state } = call.script
+        const before = commands.length
+        report(call, verdict)
+        expect(call.script.commands.slice(before)).toEqual([])
+        expect(call.script.state).toEqual(state)
+      }
+    }
+  })
+
+  it("changes nothing in an inbound call, and before the answer", () => {
+    for (const verdict of ["human", "machine", "fax"] as const) {
+      const inbound = Script.greeted()
+      const { state } = inbound
+      inbound.input({ _tag: "AnswererReported", verdict })
+      expect(inbound.state).toEqual(state)
+      const ringing = report(new Call(), verdict)
+      expect(ringing.script.state.voicemail).toBeNull()
+      expect(ringing.outcome).toContain("undefined")
+    }
+  })
+})
+
 describe("words of a voicemail", () => {
   it("are detected in all languages of the platform", () => {
     for (const words of [

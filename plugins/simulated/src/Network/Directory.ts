@@ -1,4 +1,4 @@
-import type { Behaviour, ServerMessage } from "@svc/providers/SimulatedNetwork"
+import type { Behaviour, ServerMessage, Verdict } from "@svc/providers/SimulatedNetwork"
 import type { Effect } from "effect"
 import type { RingFailed } from "./Ringing.ts"
 
@@ -29,6 +29,8 @@ export interface Registration<L extends RegisteredPhone = RegisteredPhone> {
   readonly ring_ms: number
   /** Whether the phone receives the agent's audio as `media`. */
   readonly audio: boolean
+  /** What the network reports about who answered, `ms` milliseconds after the answer. */
+  readonly answerer?: { readonly verdict: Verdict; readonly ms: number } | undefined
 }
 
 /** The registered numbers of the network. The latest registration of a number replaces earlier ones. */

@@ -1,6 +1,6 @@
 import type { RouteSocket } from "@svc/providers/Route"
 import type { ClientMessage, ServerMessage } from "@svc/providers/SimulatedNetwork"
-import type { CallLeg, IncomingCall } from "@svc/providers/Telephony"
+import type { IncomingCall } from "@svc/providers/Telephony"
 import { Deferred, Effect, FiberId } from "effect"
 import type { Law } from "../Law.ts"
 import type { Directory, OtherPhone, RegisteredPhone } from "./Directory.ts"
@@ -115,7 +115,7 @@ export class NetworkPhone implements RegisteredPhone {
     readonly law: Law
     readonly voicemail: boolean
     readonly audio: boolean
-  }): CallLeg | undefined {
+  }): PhoneLeg | undefined {
     if (this.#closed || (!call.voicemail && this.busy())) return undefined
     const { seed } = this.#ports.nextCall()
     const made: PhoneLeg = new PhoneLeg({
@@ -140,7 +140,7 @@ export class NetworkPhone implements RegisteredPhone {
       made.say(voicemailGreeting(call.to))
       made.beep()
     } else this.#call = made
-    return made.leg
+    return made
   }
 
   /** Shuts the network down for this phone: fails its calls, sends `hangup` and closes the socket. */
@@ -194,11 +194,14 @@ export class NetworkPhone implements RegisteredPhone {
     }
   }
 
-  #register({ audio = false, behaviour, numbers, ring_ms = defaultRingMs }: Register): string | undefined {
+  #register({ audio = false, behaviour, numbers, ring_ms = defaultRingMs, ...report }: Register): string | undefined {
     if (numbers.length === 0) return "register.numbers: there is no number"
     if (numbers.some((number) => number.trim() === "")) return "register.numbers: a number is empty"
     if (!(ring_ms >= 0 && ring_ms <= 600_000)) return "register.ring_ms: must be between 0 and 600000"
-    this.#ports.directory.register(numbers, { phone: this, behaviour, ring_ms, audio })
+    const { verdict, verdict_ms: ms = 0 } = report
+    if (!(ms >= 0 && ms <= 600_000)) return "register.verdict_ms: must be between 0 and 600000"
+    const answerer = verdict === undefined ? undefined : { verdict, ms }
+    this.#ports.directory.register(numbers, { phone: this, behaviour, ring_ms, audio, answerer })
     this.send({ event: "registered", numbers })
     return undefined
   }

@@ -1,4 +1,4 @@
-import type { ServerMessage } from "@svc/providers/SimulatedNetwork"
+import type { ServerMessage, Verdict } from "@svc/providers/SimulatedNetwork"
 import type { CallEvent, CallLeg, PlaybackMarks } from "@svc/providers/Telephony"
 import type { Law } from "../Law.ts"
 import type { LegRealism } from "../Realism/Realism.ts"
@@ -107,6 +107,11 @@ export class PhoneLeg {
 
   dtmf(digits: string): void {
     for (const digit of digits) this.#emit({ _tag: "Dtmf", digit, source: "signaling" })
+  }
+
+  /** The network has detected who answered. */
+  reportAnswerer(verdict: Verdict): void {
+    this.#emit({ _tag: "Answerer", verdict })
   }
 
   /** The phone hung up. */
