@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import * as Framer from "../../src/message/Framer.ts"
+import * as Parser from "../../src/message/Parser.ts"
+
+const bytes = (name: string): Uint8Array => readFileSync(fileURLToPath(new URL(`rfc4475/${name}.dat`, import.meta.url)))
+
+/** What the chunks of a stream give. */
+const frames = (chunks: ReadonlyArray<Uint8Array>): ReadonlyArray<Framer.Framed> => {
+  const all: Array<Framer.Framed> = []
+  let pending = Framer.empty
+  for (const chunk of chunks) {
+    const [next, framed] = Framer.push(pending, chunk)
+    pending = next
+    all.push(...framed)
+  }
+  return all
+}
+
+const text = (value: string): Uint8Array => Buffer.from(value)
+
+describe("Framer", () => {
+  it("cuts the same messages from a stream, whatever its chunks are", () => {
+    const stream = Buffer.concat([bytes("wsinv"), text("\r\n\r\n"), bytes("lwsdisp"), bytes("mpart01")])
+    const whole = frames([stream])
+    expect(whole.map((each) => each._tag)).toEqual(["Message", "Ping", "Message", "Message"])
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: stream.length }), { maxLength: 40 }), (cuts) => {
+        const at = [0, ...cuts.toSorted((a, b) => a - b), stream.length]
+        const chunks = at.slice(1).map((end, index) => stream.subarray(at[index], end))
+        expect(
+          frames(chunks).map((each) => ("bytes" in each ? Buffer.from(each.bytes).toString("latin1") : ""))
+        ).toEqual(whole.map((each) => ("bytes" in each ? Buffer.from(each.bytes).toString("latin1") : "")))
+      }),
+      { numRuns: 50 }
+    )
+  })
+
+  it("gives a request whose Content-Length is missing, negative or too large as broken, to be answered and closed", () => {
+    const head =
+      "OPTIONS sip:a@example.com SIP/2.0\r\nVia: SIP/2.0/TCP 192.0.2.1;branch=z9hG4bK1\r\nFrom: <sip:b@example.com>;tag=1\r\nTo: <sip:a@example.com>\r\nCall-ID: 1\r\nCSeq: 1 OPTIONS\r\n"
+    for (const [length, status] of [
+      ["Content-Length: -1\r\n", 400],
+      ["Content-Length: 99999999\r\n", 413],
+      ["Content-Length: 5\r\nl: 6\r\n", 400]
+    ] as const) {
+      const [framed] = frames([text(`${head}${length}\r\nbody`)])
+      if (framed?._tag !== "Broken") throw new Error("not broken")
+      expect(Parser.parse(framed.bytes, true)).toMatchObject({ _tag: "Refused", status })
+    }
+    expect(frames([text(`${head}\r\nbody`)])).toMatchObject([{ _tag: "Broken" }])
+  })
+
+  it("keeps no more than the head's limit while no empty line comes", () => {
+    const line = text(`X: ${"y".repeat(1020)}\r\n`)
+    let pending = Framer.empty
+    let broken = 0
+    for (let count = 0; count < 100 && broken === 0; count++) {
+      const [next, framed] = Framer.push(pending, line)
+      pending = next
+      broken = framed.length
+      expect(pending.length).toBeLessThanOrEqual(32_768)
+    }
+    expect(broken).toBe(1)
+  })
+
+  it("answers pings whose bytes come one by one, and no single line break", () => {
+    expect(frames([text("\r"), text("\n"), text("\r"), text("\n")])).toEqual([{ _tag: "Ping" }])
+    expect(frames([text("\r\n"), bytes("lwsdisp")]).map((each) => each._tag)).toEqual(["Message"])
+  })
+})
